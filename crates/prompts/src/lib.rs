@@ -16,15 +16,15 @@ mod engine;
 #[doc(hidden)]
 pub mod gate;
 #[doc(hidden)]
-pub mod inject;
+pub mod injection;
 pub mod library;
-mod manage;
-mod menu;
+mod mcp_prompts;
 pub mod model;
 mod options;
-mod resources;
 #[doc(hidden)]
-pub mod run;
+pub mod process;
+mod resource_manager;
+mod resources;
 #[doc(hidden)]
 pub mod template;
 pub mod tools;
@@ -32,12 +32,12 @@ pub mod tools;
 pub use engine::{
     AppliedGate, CallTrace, Engine, EngineReply, GateVerdictInput, Input, TracedStage,
 };
-pub use manage::{
+pub use mcp_prompts::LibraryPrompts;
+pub use options::{EngineLimits, EngineOptions, GateJudgeKind, LibraryPaths};
+pub use resource_manager::{
     Input as ManageInput, ManageReply as Managed, ReplyFormat as ListFormat,
     ResourceAction as ManageAction, ResourceType,
 };
-pub use menu::LibraryPrompts;
-pub use options::{EngineLimits, EngineOptions, GateJudgeKind, LibraryPaths};
 pub use resources::{LibraryResources, library_resource_changes};
 
 use std::sync::Arc;

@@ -3,15 +3,15 @@
 //! environment is never asked.
 
 mod convert;
-mod problem;
-mod rules;
+mod error;
+mod validation;
 
 use std::collections::BTreeMap;
 
 use deliberate_core::did_you_mean;
 use serde_json::{Map, Value};
 
-pub use problem::{ArgumentError, describe};
+pub use error::{ArgumentError, describe};
 
 use crate::model::ArgumentDefinition;
 
@@ -93,7 +93,7 @@ fn check_argument(
         };
     }
     let value = convert::convert_to_type(argument, given)?;
-    rules::check_rules(argument, &value, notes)?;
+    validation::check_rules(argument, &value, notes)?;
     Ok(Some(value))
 }
 

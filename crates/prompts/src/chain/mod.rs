@@ -5,14 +5,14 @@
 mod event;
 mod plan;
 mod state;
-mod values;
+mod step_values;
 
 pub use event::{AnswerReview, ChainRunEvent, GateAction};
 pub use plan::{
     BranchCondition, ChainPlan, ChainPosition, PlannedStep, PreviousResultArgument, StepAction,
 };
 pub use state::{ChainProgress, StepProgress};
-pub use values::{
+pub use step_values::{
     RUN_VALUE_NAMES, argument_values, condition_names, select_output, single_prompt_values,
     step_values,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use deliberate_command_language::{CommandModifier, CommandTree};
 use deliberate_core::{ChainRun, ChainState, Change};
-use deliberate_language::{CommandModifier, CommandTree};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 
@@ -80,7 +80,7 @@ pub(crate) struct ResolvedStep {
     /// The argument that gets the result of the step before.
     pub(crate) previous_result_argument: Option<String>,
     /// The step as it was written, until `bind`.
-    pub(crate) command_step: deliberate_language::CommandStep,
+    pub(crate) command_step: deliberate_command_language::CommandStep,
 }
 
 /// What stands before and after a step, or the whole command.

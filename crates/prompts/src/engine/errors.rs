@@ -1,6 +1,6 @@
 //! What goes wrong, in the words of the engine: a stable code, a sentence, what to do.
 
-use deliberate_language::Diagnostic;
+use deliberate_command_language::Diagnostic;
 use deliberate_toolkit::ToolError;
 
 use crate::template::TemplateError;

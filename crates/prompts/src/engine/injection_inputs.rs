@@ -9,7 +9,7 @@ use super::{Engine, EngineContext, Input, RuntimeSettings, stages};
 use crate::{
     chain::{ChainPlan, ChainProgress, PlannedStep, StepAction, StepProgress},
     gate::GateDecision,
-    inject::{
+    injection::{
         GateStatus, InjectionContext, InjectionLevels, InjectionModifier, InjectionOverride,
         InjectionSources, PreviousStepResult, StepType,
     },

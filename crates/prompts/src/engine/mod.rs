@@ -4,39 +4,40 @@
 //! call, adds to it, and says whether the next one follows. Each is timed; the last calls can be
 //! looked at ([`CallTraces`]).
 
+pub(crate) mod cache;
 mod context;
-mod failure;
-mod filled;
-mod levels;
-mod numbers;
+mod errors;
+mod injection_inputs;
 mod planner;
-mod plans;
-mod recent;
 mod reply;
 mod request;
-mod scripted;
-mod settings;
+mod review_answer;
+mod run_numbers;
+mod runtime_settings;
+mod script_tools;
 mod stages;
-mod submit;
-mod trace;
+mod value_templates;
 
 use std::{sync::Arc, time::Instant};
 
 use deliberate_toolkit::{ToolContext, ToolError, ToolOutput};
 
+pub use cache::call_traces::{CallTrace, StageTiming as TracedStage};
+pub(crate) use cache::{
+    call_traces::CallTraces,
+    library_change_log::{LibraryChange, LibraryChangeLog},
+};
 pub(crate) use context::EngineContext;
-pub(crate) use failure::{engine_error, template_error};
-pub(crate) use levels::InjectionInputs;
-pub(crate) use recent::{LibraryChange, LibraryChangeLog};
+pub(crate) use errors::{engine_error, template_error};
+pub(crate) use injection_inputs::InjectionInputs;
 pub use reply::{AppliedGate, EngineReply};
 pub use request::{GateVerdictInput, Input};
-pub(crate) use settings::{MethodologySetting, RuntimeSettings, SETTING_KEYS};
-pub(crate) use trace::CallTraces;
-pub use trace::{CallTrace, StageTiming as TracedStage};
+pub(crate) use runtime_settings::{MethodologySetting, RuntimeSettings, SETTING_KEYS};
 
-use crate::{EngineOptions, library::LiveLibrary, run::ProcessRunner, template::TemplateRenderer};
-use numbers::RunNumbers;
-use plans::PlanCache;
+use super::process::ProcessRunner;
+use crate::{EngineOptions, library::LiveLibrary, template::TemplateRenderer};
+use cache::plan_cache::PlanCache;
+use run_numbers::RunNumbers;
 use stages::STAGES;
 
 /// What the calls of the engine share.

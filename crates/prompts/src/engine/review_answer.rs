@@ -4,7 +4,7 @@
 //! for it, or by the verdict that came with the answer. What was computed holds, whatever the
 //! verdict says; and who answered can't pass what a model is to judge.
 
-use deliberate_thinker::ModelError;
+use deliberate_llm::ModelError;
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 
 use super::{EngineContext, engine_error};

@@ -8,7 +8,7 @@ use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{EngineOptions, inject::InjectionOverride};
+use crate::{EngineOptions, injection::InjectionOverride};
 
 /// The names under which they are kept.
 pub(crate) struct SettingKeys {

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 
 use super::{
     CheckOutcome, CriterionResult, GateResult, JudgedBy, SelectedGate,
-    budget::CheckBudget,
-    citation,
-    compliance::{self, ComplianceScore},
-    outcome::enforcement,
-    pattern,
-    schema::{self, SchemaMatch},
-    wording::describe_criterion,
+    check_budget::CheckBudget,
+    criteria::{
+        citation,
+        description::describe_criterion,
+        json_schema::{self, SchemaMatch},
+        methodology::{self, ComplianceScore},
+        pattern,
+    },
+    decision::enforcement,
 };
 use crate::model::{Criterion, CriterionKind, Methodology};
 
@@ -173,7 +175,7 @@ fn check_criterion(
             if let Err(why) = budget.take(answer) {
                 return unknown_finding(why);
             }
-            match schema::match_schema(schema, answer) {
+            match json_schema::match_schema(schema, answer) {
                 SchemaMatch::Valid => computed_finding(true, "the JSON fits".to_owned()),
                 SchemaMatch::Invalid(why) => computed_finding(false, why),
                 SchemaMatch::BadSchema(why) => unknown_finding(why),
@@ -230,7 +232,7 @@ fn check_compliance(
     let wanted = min_compliance_score
         .unwrap_or(DEFAULT_MIN_COMPLIANCE)
         .clamp(0.0, 1.0);
-    let found = match compliance::score_compliance(meant, quality_indicators, answer, budget) {
+    let found = match methodology::score_compliance(meant, quality_indicators, answer, budget) {
         ComplianceScore::NotComputable => open_finding(),
         ComplianceScore::Invalid(why) => unknown_finding(why),
         ComplianceScore::Scored(score, missing) => {

@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// What is left of it.
 #[derive(Debug)]
-pub(super) struct CheckBudget {
+pub(crate) struct CheckBudget {
     patterns: usize,
     bytes: usize,
 }

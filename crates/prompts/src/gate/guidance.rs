@@ -3,7 +3,7 @@
 
 use super::{
     CheckOutcome, CriterionResult, GateDecision, GateResult, GateReview, GateSource, SelectedGate,
-    wording::describe_criterion,
+    criteria::description::describe_criterion,
 };
 
 /// What ends a text that had to be cut.

@@ -2,37 +2,31 @@
 //! be computed, and what follows from it. Pure: commands are run elsewhere and their results
 //! handed in. Knows nothing of runs, tools or files.
 
-mod apart;
-mod asked;
-mod budget;
 mod check;
-mod citation;
-mod collect;
-mod compliance;
+mod check_async;
+mod check_budget;
+pub(crate) mod criteria;
+mod decision;
 mod guidance;
-mod judge;
-mod outcome;
-mod pattern;
-mod pile;
+mod inline_gate;
+mod model_judge;
 mod result;
-mod schema;
-mod source;
+mod selection;
 mod verdict;
-mod wording;
 
-pub use apart::check_all_async;
-pub use asked::{GateParameter, GateParameterError, InlineGateSpec};
 pub use check::{COMMANDS_NOT_ALLOWED, CheckContext, ExternalCheckResult, check_all, check_gate};
-pub use collect::{
-    GateLimitError, GateSelection, GateSources, SelectedGate, UnknownGate, VetoedGate, is_active,
-    select_gates,
-};
+pub use check_async::check_all_async;
+pub use decision::{FailedCriterion, GateDecision, GateReview, ReviewAttempts, decide_review};
 pub use guidance::{render_guidance, render_review};
-pub use judge::{CriterionJudgment, JudgeReply, JudgeVerdict, judge_request};
-pub use outcome::{FailedCriterion, GateDecision, GateReview, ReviewAttempts, decide_review};
+pub use inline_gate::{GateParameter, GateParameterError, InlineGateSpec};
+pub use model_judge::{CriterionJudgment, JudgeReply, JudgeVerdict, judge_request};
 pub use result::{CheckOutcome, CriterionResult, GateResult, JudgedBy};
-pub use source::GateSource;
+pub use selection::{
+    GateLimitError, GateSelection, GateSources, SelectedGate, UnknownGate, VetoedGate, is_active,
+    select_gates, source::GateSource,
+};
 pub use verdict::{AppliedVerdict, GateVerdict, PartialVerdict, VerdictError, apply_verdict};
 
-pub(crate) use pattern::compile_pattern as compiled_pattern;
-pub(crate) use schema::schema_problems;
+pub(crate) use criteria::{
+    json_schema::schema_problems, pattern::compile_pattern as compiled_pattern,
+};

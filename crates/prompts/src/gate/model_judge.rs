@@ -1,7 +1,7 @@
 //! Asking a model to judge. It sees the answer, the criteria and nothing else, and what it sees
 //! stands in tags that it can't be talked out of.
 
-use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::answer_schema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

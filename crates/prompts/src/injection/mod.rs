@@ -1,17 +1,17 @@
 //! Whether guidance is added to a step. The three kinds are decided separately, each by the first
 //! of seven levels that has something to say. Pure: time and place are handed in.
 
+mod context;
 mod explain;
-mod levels;
-mod moment;
+mod precedence;
 mod rule;
 
+pub use context::{GateStatus, InjectionContext, PreviousStepResult, StepType};
 pub use explain::{ExplanationLine, explain};
-pub use levels::{
+pub use precedence::{
     InjectionLevel, InjectionLevels, InjectionModifier, InjectionOverride, InjectionSources,
     OverrideScope, matches_pattern,
 };
-pub use moment::{GateStatus, InjectionContext, PreviousStepResult, StepType};
 
 use crate::model::Injection;
 

@@ -1,10 +1,10 @@
 //! Which parts a root has, and to which part a changed file belongs. Reads no file.
 
 use super::{
-    names, read,
-    sheet::join,
-    tree::{TreeEntry, TreeEntryKind},
-    unit::{LibraryRoot, LibraryRootKind},
+    file_tree::{TreeEntry, TreeEntryKind},
+    id_grammar,
+    part::{LibraryRoot, LibraryRootKind},
+    read::{self, source_file::join},
 };
 use crate::model::LibraryItemKind;
 
@@ -71,7 +71,7 @@ fn parts_of_entry(root: &LibraryRoot, kind: LibraryItemKind, entry: &TreeEntry) 
     let own = || vec![name.clone()];
     match (kind, entry.kind) {
         (LibraryItemKind::Prompt, TreeEntryKind::Folder)
-            if !names::is_segment(name) || is_prompt(root, name) =>
+            if !id_grammar::is_segment(name) || is_prompt(root, name) =>
         {
             own()
         }
@@ -91,7 +91,7 @@ fn parts_of_entry(root: &LibraryRoot, kind: LibraryItemKind, entry: &TreeEntry) 
 }
 
 fn part_path(root: &LibraryRoot, top: &str, entry: &str) -> Option<String> {
-    if entry.starts_with(['.', '_']) || !names::is_segment(top) {
+    if entry.starts_with(['.', '_']) || !id_grammar::is_segment(top) {
         return None;
     }
     let path = join(top, entry);

@@ -15,11 +15,11 @@ use tokio::sync::watch;
 
 use super::{
     LibraryProblem, PromptLibrary,
-    assemble::{MergedLibrary, merge_layers},
-    change::{ChangeTrigger, LibraryDiff},
+    diff::{ChangeTrigger, LibraryDiff},
+    merge_layers::{MergedLibrary, merge_layers},
+    part_cache::PartCache,
     roots,
-    stock::PartCache,
-    watching::{self, WatcherMessage},
+    watcher::{self, WatcherMessage},
 };
 use crate::{model::LibraryItemKind, options::EngineOptions};
 
@@ -92,7 +92,7 @@ impl LiveLibrary {
                 let places = shelf.options.paths.clone();
                 let weak = Arc::downgrade(&shelf);
                 drop(shelf);
-                watching::watch(&weak, &places, since, &ask, &asked);
+                watcher::watch(&weak, &places, since, &ask, &asked);
             });
         if let Err(error) = spawned {
             tracing::warn!(%error, "the library is read in place: no thread could be started");
@@ -269,7 +269,7 @@ impl LibraryState {
         let blind = self.watch_problem.clone();
         self.parts
             .problems
-            .retain(|problem| problem.file != watching::WATCHER_PROBLEM_FILE);
+            .retain(|problem| problem.file != watcher::WATCHER_PROBLEM_FILE);
         self.parts.problems.extend(blind);
         let next = merge_layers(&self.parts, Some(&self.merged));
         let changed = LibraryDiff::compute(&self.merged.library, &next.library);

@@ -8,11 +8,13 @@ use std::{
 
 use super::{
     InjectionConfig, LibraryProblem, ProblemSeverity, PromptLibrary,
-    absent::KnownNames,
-    cross::{self, CrossReferenceError, PromptsByKey},
-    stock::PartCache,
-    templates,
-    unit::{LibraryItem, NameReference, PromptItem},
+    part::{LibraryItem, NameReference, PromptItem},
+    part_cache::PartCache,
+    validate::{
+        cross_references::{self, CrossReferenceError, PromptsByKey},
+        missing_references::KnownNames,
+        templates,
+    },
 };
 use crate::model::{
     Gate, ItemOrigin, LibraryItemKind, LibraryLayer, Methodology, PromptCategory, ResponseStyle,
@@ -218,7 +220,8 @@ impl LibraryBuilder {
             .collect();
         let mut tried: BTreeSet<String> = BTreeSet::new();
         loop {
-            let errors = cross::cross_reference_errors(&self.prompts, &gone, &stock.limits);
+            let errors =
+                cross_references::cross_reference_errors(&self.prompts, &gone, &stock.limits);
             if errors.is_empty() {
                 break;
             }

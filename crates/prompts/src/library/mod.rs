@@ -3,45 +3,39 @@
 //! A snapshot is cheap to make from another one, because it shares what did not change. Whoever
 //! works with one sees the same library from beginning to end.
 
-mod absent;
-mod assemble;
-mod change;
-mod check;
-mod cross;
-mod draw;
-mod injection;
-mod names;
+mod diff;
+mod discover_parts;
+mod file_tree;
+mod id_grammar;
+mod injection_config;
+mod live;
+mod merge_layers;
+mod part;
+mod part_cache;
 mod read;
+mod render_problem;
 mod roots;
-mod scan;
-mod sentence;
-mod sheet;
-mod shelf;
-mod stock;
-mod templates;
-mod tree;
-mod typed;
-mod unit;
-mod watching;
+mod validate;
+mod watcher;
 mod yaml;
 
-pub use change::{ChangeTrigger, LibraryDiff};
-pub use check::{LibraryFinding, TemplateProblem, check_workspace};
-pub use injection::{ChainInjection, InjectionConfig, StepInjection};
-pub use names::{is_id, is_segment};
-pub use shelf::LiveLibrary;
+pub use diff::{ChangeTrigger, LibraryDiff};
+pub use id_grammar::{is_id, is_segment};
+pub use injection_config::{ChainInjection, InjectionConfig, StepInjection};
+pub use live::LiveLibrary;
+pub use validate::{LibraryFinding, TemplateProblem, check_workspace};
 
 use std::{collections::BTreeMap, sync::Arc};
-pub(crate) use tree::SHIPPED_LIBRARY;
 pub(crate) use yaml::parser_options as yaml_options;
 
-pub(crate) use templates::{name_help, undeclared_names};
 pub(crate) use yaml::reword_error;
 
-pub(crate) use names::is_same_name;
-use names::normalize_name;
+pub(crate) use file_tree::SHIPPED_LIBRARY;
+pub(crate) use id_grammar::is_same_name;
+use id_grammar::normalize_name;
 use serde::Serialize;
-pub(crate) use watching::WATCHER_PROBLEM_FILE as WATCHING;
+pub(crate) use validate::templates::{name_help, undeclared_names};
+pub(crate) use watcher::WATCHER_PROBLEM_FILE as WATCHING;
 
 use crate::model::{
     Gate, LibraryItemKind, Methodology, Prompt, PromptCategory, ResponseStyle, ScriptTool,
@@ -159,11 +153,11 @@ impl PromptLibrary {
 
     /// What keeps something from being used.
     pub fn blocking_problem(&self, kind: LibraryItemKind, name: &str) -> Option<&LibraryProblem> {
-        let wanted = names::normalize_name(name);
+        let wanted = id_grammar::normalize_name(name);
         self.problems.iter().find(|it| {
             it.kind == kind
                 && it.weight == ProblemSeverity::Error
-                && names::normalize_name(&it.id) == wanted
+                && id_grammar::normalize_name(&it.id) == wanted
         })
     }
 

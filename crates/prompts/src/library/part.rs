@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{InjectionConfig, LibraryProblem, tree::FileTree, yaml::SourcePosition};
+use super::{InjectionConfig, LibraryProblem, file_tree::FileTree, yaml::SourcePosition};
 use crate::model::{
     Gate, LibraryItemKind, LibraryLayer, Methodology, Prompt, PromptCategory, ResponseStyle,
     ScriptTool,

@@ -11,11 +11,12 @@ use std::{
 };
 
 use super::{
-    LibraryProblem, ProblemSeverity, read, roots, scan,
-    sheet::ReadContext,
-    templates,
-    tree::FileTree,
-    unit::{LibraryItem, LibraryPart, LibraryRoot, LibraryRootKind},
+    LibraryProblem, ProblemSeverity, discover_parts,
+    file_tree::FileTree,
+    part::{LibraryItem, LibraryPart, LibraryRoot, LibraryRootKind},
+    read::{self, source_file::ReadContext},
+    roots,
+    validate::templates,
 };
 use crate::{
     model::{LibraryItemKind, LibraryLayer},
@@ -120,7 +121,7 @@ impl PartCache {
         roots
             .filter(|(_, root)| root.layer == layer)
             .flat_map(|(index, root)| {
-                let parts = scan::find_parts(root, "").into_iter();
+                let parts = discover_parts::find_parts(root, "").into_iter();
                 parts.map(move |path| (index, path))
             })
             .collect()
@@ -168,7 +169,7 @@ impl PartCache {
                 old.insert(key, unit);
             }
         }
-        for path in scan::find_parts(root, scope) {
+        for path in discover_parts::find_parts(root, scope) {
             let key = (index, path);
             if self.parts.len() >= self.limits.files {
                 let problem = too_many_files(self.limits.files);
@@ -195,7 +196,7 @@ impl PartCache {
                 };
                 let inner = real.strip_prefix(folder).ok()?;
                 let inner = inner.to_str()?.replace('\\', "/");
-                Some((index, scan::part_scope(root, &inner)?))
+                Some((index, discover_parts::part_scope(root, &inner)?))
             })
             .collect()
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{
     LibraryProblem, ProblemSeverity,
-    tree::FileTree,
-    unit::{LibraryRoot, LibraryRootKind},
+    file_tree::FileTree,
+    part::{LibraryRoot, LibraryRootKind},
 };
 use crate::{
     model::{LibraryItemKind, LibraryLayer},

@@ -12,7 +12,7 @@ use std::{
 
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use super::{LibraryProblem, ProblemSeverity, roots, shelf::LiveLibrary};
+use super::{LibraryProblem, ProblemSeverity, live::LiveLibrary, roots};
 use crate::{model::LibraryItemKind, options::LibraryPaths};
 
 /// How long files must be at rest.

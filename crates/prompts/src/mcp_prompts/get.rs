@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_language::quote;
+use deliberate_command_language::quote;
 use deliberate_toolkit::{ArgumentIssue, RenderedPrompt, ResourceContext, ToolError};
 use serde_json::{Map, Value, json};
 

@@ -5,7 +5,7 @@
 //! word to the model about which call to make.
 
 mod complete;
-mod serve;
+mod get;
 
 use std::{
     collections::BTreeSet,
@@ -118,7 +118,7 @@ impl PromptProvider for LibraryPrompts {
         Box::pin(async move {
             let library = self.engine.live_library.library().await;
             let prompt = self.find_listed(&library, name)?;
-            Some(serve::get_prompt(&self.engine, &library, &prompt, arguments, desk).await)
+            Some(get::get_prompt(&self.engine, &library, &prompt, arguments, desk).await)
         })
     }
 

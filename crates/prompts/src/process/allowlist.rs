@@ -1,6 +1,6 @@
 //! The operator's two lists.
 
-use super::{CommandLineError, ProcessError, display_command, words::split_command};
+use super::{CommandLineError, ProcessError, command_line::split_command, display_command};
 use crate::model::ScriptTool;
 
 /// The word that lets more words follow, at the end of an entry.

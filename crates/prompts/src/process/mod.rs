@@ -2,13 +2,13 @@
 //! can widen what is allowed. Every run has an end, a bounded output, few variables and a place
 //! in the workspace or in the script's own folder. Knows nothing of gates beyond their checks.
 
-mod allow;
-mod checks;
+mod allowlist;
+mod child_process;
+mod command_line;
 mod environment;
-mod place;
-mod process;
+mod gate_checks;
+mod path_containment;
 mod script;
-mod words;
 
 use std::{
     path::{Path, PathBuf},
@@ -18,13 +18,13 @@ use std::{
 
 use tokio::sync::Semaphore;
 
-pub use process::ProcessOutput;
+pub use child_process::ProcessOutput;
+pub use command_line::{CommandLineError, split_command};
 pub use script::ScriptOutput;
-pub use words::{CommandLineError, split_command};
 
 use crate::model::{ShellCheck, ShellCheckPreset};
-use allow::{CommandAllowlist, ScriptAllowlist};
-use process::ProcessSpec;
+use allowlist::{CommandAllowlist, ScriptAllowlist};
+use child_process::ProcessSpec;
 
 /// How many run at once.
 const MAX_CONCURRENT: usize = 4;
@@ -109,7 +109,7 @@ pub enum ProcessError {
         said: String,
     },
     /// A script said more than is kept.
-    #[error("the script `{0}` wrote more than {most} KiB", most = process::MAX_OUTPUT_BYTES / 1024)]
+    #[error("the script `{0}` wrote more than {most} KiB", most = child_process::MAX_OUTPUT_BYTES / 1024)]
     OutputTooLarge(String),
 }
 
@@ -154,7 +154,7 @@ impl ProcessRunner {
         answer: &str,
     ) -> Result<ProcessOutput, ProcessError> {
         let words = self.check_command(&check.command)?;
-        let folder = place::resolve_inside(
+        let folder = path_containment::resolve_inside(
             &self.workspace,
             check.working_dir.as_deref(),
             "the working directory",
@@ -162,7 +162,7 @@ impl ProcessRunner {
         )
         .await?;
         let _place = self.permits.acquire().await;
-        process::run(ProcessSpec {
+        child_process::run(ProcessSpec {
             label: display_command(&check.command),
             argv: words,
             working_dir: folder,

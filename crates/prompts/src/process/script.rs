@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::{
     ProcessError, ProcessRunner,
-    allow::qualified_name,
-    environment, place,
-    process::{self, ProcessSpec},
+    allowlist::qualified_name,
+    child_process::{self, ProcessSpec},
+    environment, path_containment,
 };
 use crate::{
     gate::schema_problems,
@@ -57,9 +57,12 @@ impl ProcessRunner {
         }
         let own = "the folder of the script";
         let file =
-            place::resolve_inside(&tool.folder, Some(&tool.script), "the script", own).await?;
+            path_containment::resolve_inside(&tool.folder, Some(&tool.script), "the script", own)
+                .await?;
         let at = tool.working_dir.as_deref();
-        let folder = place::resolve_inside(&tool.folder, at, "the working directory", own).await?;
+        let folder =
+            path_containment::resolve_inside(&tool.folder, at, "the working directory", own)
+                .await?;
         let program = interpreter(tool.runtime, &file)
             .ok_or_else(|| ProcessError::NoRuntime(name.clone()))?;
         let Some(file) = file.to_str() else {
@@ -71,7 +74,7 @@ impl ProcessRunner {
             ("SCRIPT_TOOL_DIR", tool.folder.clone().into_os_string()),
         ];
         let _place = self.permits.acquire().await;
-        let finished = process::run(ProcessSpec {
+        let finished = child_process::run(ProcessSpec {
             label: name.clone(),
             argv: vec![program.to_owned(), file.to_owned()],
             working_dir: folder,

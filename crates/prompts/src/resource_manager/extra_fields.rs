@@ -6,8 +6,8 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
 use super::{
-    failure::invalid_input,
-    place::display_input,
+    disk::resource_path::display_input,
+    errors::invalid_input,
     request::{ResourceAction, ResourceType},
 };
 use crate::model::LibraryItemKind;

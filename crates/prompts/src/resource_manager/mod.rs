@@ -4,30 +4,12 @@
 //! that is not interrupted. It holds the workspace's lock while it writes, and goes by what is on
 //! the disk. It knows nothing of chains, of models and of the store.
 
-mod analyze;
-mod change;
-mod checkpoint;
-mod delete;
-mod difference;
-mod document;
-mod draft;
-mod failure;
-mod fields;
-mod files;
-mod history;
-mod inspect;
-mod list;
-mod listed;
-mod lock;
-mod place;
+pub(crate) mod actions;
+pub(crate) mod disk;
+pub(crate) mod edit;
+mod errors;
+mod extra_fields;
 mod request;
-mod scripts;
-mod shape;
-mod shipped;
-mod stage;
-mod steps;
-mod users;
-mod versions;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -43,7 +25,7 @@ use crate::{
     model::{LibraryItemKind, LibraryLayer},
     options::LibraryPaths,
 };
-use place::ResourceFiles;
+use disk::resource_path::ResourceFiles;
 
 /// Where one call is worked on.
 pub(crate) struct ManageContext {
@@ -54,7 +36,7 @@ pub(crate) struct ManageContext {
 }
 
 /// What a piece of work came to.
-struct ManageResult {
+pub(crate) struct ManageResult {
     reply: ManageReply,
     notes: Vec<String>,
     /// The files that are to be read again.
@@ -141,13 +123,13 @@ pub(crate) async fn handle_request(
 
 /// The fields of a call that are not declared, each known.
 pub(crate) fn check_fields(input: &Input) -> Result<Map<String, Value>, ToolError> {
-    fields::check_fields(input.rest.clone(), input.resource_type, input.action)
+    extra_fields::check_fields(input.rest.clone(), input.resource_type, input.action)
 }
 
 /// What is said when there is no such methodology, or when it is off.
 pub(crate) fn unknown_methodology(library: &PromptLibrary, id: &str) -> ToolError {
     let known = library.methodologies.values().filter(|it| it.enabled);
-    failure::unknown_name("methodology", id, known.map(|it| it.id.as_str()))
+    errors::unknown_name("methodology", id, known.map(|it| it.id.as_str()))
 }
 
 /// What is said after a switch.
@@ -158,7 +140,7 @@ pub(crate) fn switch_reply(id: &str, name: &str) -> ManageReply {
 impl ManageContext {
     fn dispatch(&self, mut input: Input) -> Result<ManageResult, ToolError> {
         let rest = std::mem::take(&mut input.rest);
-        input.rest = fields::check_fields(rest, input.resource_type, input.action)?;
+        input.rest = extra_fields::check_fields(rest, input.resource_type, input.action)?;
         let Some(kind) = input.resource_type.kind() else {
             return self.handle_checkpoint(&input);
         };
@@ -175,7 +157,7 @@ impl ManageContext {
             ResourceAction::AnalyzeType => self.analyze_type(kind, &input),
             ResourceAction::AnalyzeGates => self.analyze_gates(kind, &input),
             ResourceAction::Guide => Ok(Self::guide()),
-            ResourceAction::Switch | ResourceAction::Clear => Err(failure::invalid_input(
+            ResourceAction::Switch | ResourceAction::Clear => Err(errors::invalid_input(
                 format!(
                     "{} can't be done to a {}.",
                     input.action.as_str(),
@@ -193,7 +175,7 @@ impl ManageContext {
             .problems
             .iter()
             .filter(|problem| problem.kind == kind)
-            .map(inspect::problem_line)
+            .map(actions::inspect::problem_line)
             .collect();
         let errors = library
             .problems
@@ -202,7 +184,7 @@ impl ManageContext {
             .count();
         let said = format!(
             "Read again: {} of kind {}, {errors} errors, {} warnings.",
-            place::resource_ids(&library, kind).len(),
+            disk::resource_path::resource_ids(&library, kind).len(),
             kind.as_str(),
             problems.len() - errors
         );
@@ -240,7 +222,7 @@ impl ManageContext {
         }
         if let Some((_, origin)) = shelf
             .current()
-            .and_then(|library| place::find_origin(&library, kind, id))
+            .and_then(|library| disk::resource_path::find_origin(&library, kind, id))
             && origin.layer == LibraryLayer::Workspace
         {
             paths.push(self.library_paths().workspace.join(origin.file));

@@ -3,7 +3,7 @@
 use deliberate_core::{Change, RunId};
 use deliberate_toolkit::ResourceChange;
 
-use super::address::{LibraryResourceKind, PROBLEMS_URI, template_uri};
+use super::uri::{LibraryResourceKind, PROBLEMS_URI, template_uri};
 use crate::{library::LibraryDiff, model::LibraryItemKind};
 
 /// Addresses that are named one by one; beyond that, what they begin with says it.

@@ -3,7 +3,7 @@
 use deliberate_store::Pagination;
 use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, ToolError};
 
-use super::{address::LibraryResourceKind, run};
+use super::{run_json, uri::LibraryResourceKind};
 use crate::library::PromptLibrary;
 
 /// Values in one answer.
@@ -41,7 +41,7 @@ pub(super) async fn complete_id(
         LibraryResourceKind::Run => {
             let store = desk.registry.store();
             let runs = store
-                .runs(&run::visible_runs(desk), Pagination::limit(MAX_RUNS))
+                .runs(&run_json::visible_runs(desk), Pagination::limit(MAX_RUNS))
                 .await?;
             let unseen = runs.len() >= MAX_RUNS as usize;
             let named = runs

@@ -6,8 +6,8 @@ use deliberate_store::Pagination;
 use deliberate_toolkit::{ArgumentIssue, ResourceContext, ResourceInfo, ResourcePage, ToolError};
 
 use super::{
-    address::{LibraryResourceKind, PROBLEMS_URI},
-    run,
+    run_json,
+    uri::{LibraryResourceKind, PROBLEMS_URI},
 };
 use crate::library::PromptLibrary;
 
@@ -54,7 +54,10 @@ pub(super) async fn list(
     if found.len() <= limit {
         let store = desk.registry.store();
         let runs = store
-            .runs(&run::visible_runs(desk), Pagination::limit(Pagination::MAX))
+            .runs(
+                &run_json::visible_runs(desk),
+                Pagination::limit(Pagination::MAX),
+            )
             .await?;
         let later = runs.into_iter().filter(|it| match &mark {
             Some(LibraryCursor::Run(changed, id)) => (it.updated_at, &it.id) < (*changed, id),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::address::{LibraryResourceKind, LibraryUriPart};
+use super::uri::{LibraryResourceKind, LibraryUriPart};
 use crate::{
     library::PromptLibrary,
     model::{Gate, ItemOrigin, Methodology, Prompt, ResponseStyle, StepKind, TemplateSource},

@@ -3,13 +3,13 @@
 //!
 //! Knows nothing of how addresses reach a client.
 
-mod address;
+mod change_events;
 mod complete;
 mod list;
-mod page;
+mod markdown;
 mod read;
-mod run;
-mod touched;
+mod run_json;
+mod uri;
 
 use std::sync::Arc;
 
@@ -20,10 +20,11 @@ use deliberate_toolkit::{
 };
 use futures::future::BoxFuture;
 
-use crate::{engine::Engine, menu::TOOL};
-use address::{LibraryResourceKind, LibraryUri};
+use super::mcp_prompts::TOOL;
+use crate::engine::Engine;
+use uri::{LibraryResourceKind, LibraryUri};
 
-pub use touched::library_resource_changes;
+pub use change_events::library_resource_changes;
 
 /// Prompts, gates, methodologies, styles, runs and problems by their addresses, which begin with
 /// `deliberate://`; older ones that begin with `resource://` lead to the same.
@@ -39,7 +40,7 @@ impl ResourceProvider for LibraryResources {
     }
 
     fn templates(&self) -> Vec<UriTemplate> {
-        address::templates()
+        uri::templates()
     }
 
     fn list<'a>(
@@ -80,6 +81,6 @@ impl ResourceProvider for LibraryResources {
     }
 
     fn changes_for(&self, change: &Change, _: Option<&SessionId>) -> Vec<ResourceChange> {
-        touched::store_resource_changes(change)
+        change_events::store_resource_changes(change)
     }
 }

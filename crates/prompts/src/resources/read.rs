@@ -4,8 +4,8 @@ use deliberate_toolkit::{ResourceBody, ResourceContext, ResourceData, ToolError}
 use serde_json::json;
 
 use super::{
-    address::{LibraryResourceKind, LibraryUri, LibraryUriPart, not_found},
-    page, run,
+    markdown, run_json,
+    uri::{LibraryResourceKind, LibraryUri, LibraryUriPart, not_found},
 };
 use crate::library::PromptLibrary;
 
@@ -22,15 +22,15 @@ pub(super) async fn read(
         ),
         LibraryUri::List(LibraryResourceKind::Run) => (
             "application/json",
-            to_pretty_json(&run::list_runs(desk).await?)?,
+            to_pretty_json(&run_json::list_runs(desk).await?)?,
         ),
-        LibraryUri::List(what) => ("text/markdown", page::render_list(what, library)),
+        LibraryUri::List(what) => ("text/markdown", markdown::render_list(what, library)),
         LibraryUri::Item {
             kind: LibraryResourceKind::Run,
             id,
             ..
         } => {
-            let found = run::load_run(&id, desk).await?;
+            let found = run_json::load_run(&id, desk).await?;
             let found = found.ok_or_else(|| not_found(uri))?;
             ("application/json", to_pretty_json(&found)?)
         }
@@ -39,7 +39,7 @@ pub(super) async fn read(
             id,
             part,
         } => {
-            let found = page::render_item(what, &id, part, library);
+            let found = markdown::render_item(what, &id, part, library);
             let found = found.ok_or_else(|| not_found(uri))?;
             let plain = part == LibraryUriPart::Text;
             (if plain { "text/plain" } else { "text/markdown" }, found)

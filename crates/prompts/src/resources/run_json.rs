@@ -5,7 +5,7 @@ use deliberate_store::{ChainRunFilter, Pagination};
 use deliberate_toolkit::{ResourceContext, ToolError};
 use serde_json::{Value, json};
 
-use super::address::LibraryResourceKind;
+use super::uri::LibraryResourceKind;
 use crate::chain::{ChainPlan, ChainProgress, ChainRunEvent, PlannedStep};
 
 /// Runs in their list.

@@ -10,9 +10,11 @@ use serde_json::Value;
 use super::{
     TemplateValues,
     error::{TemplateFault, explain, undefined_name},
-    habit::{first_word, normalize_expression},
+    preprocess::{
+        syntax_compat::{first_word, normalize_expression},
+        tag_scanner::QuoteMask,
+    },
     render::TemplateRenderer,
-    scan::QuoteMask,
     value::{ValueSizeBudget, ValueTooLarge, from_json, to_json},
 };
 

@@ -14,28 +14,22 @@
 //!
 //! Knows the library only to find prompts and scripts by their ids. Reads no file, runs nothing.
 
-mod bounded;
-mod cache;
 mod condition;
 mod error;
 mod filter;
-mod habit;
-mod lookup;
-mod prepare;
-mod prompt;
-mod reference;
+mod preprocess;
 mod render;
-mod scan;
 mod value;
+pub mod value_path;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use condition::{Expression, ExpressionError, ParsedCondition};
 pub use error::TemplateError;
-pub use lookup::lookup;
-pub use prompt::{RenderedTemplates, ScriptCall};
-pub use reference::{IncludeReference, IncludeTarget, find_includes};
+pub use preprocess::includes::{IncludeReference, IncludeTarget, find_includes};
 pub use render::TemplateRenderer;
+pub use render::render_prompt::{RenderedTemplates, ScriptCall};
+pub use value_path::lookup;
 
 use crate::{EngineLimits, model::TemplateSource};
 

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::{
     engine::{Engine, MethodologySetting, RuntimeSettings, SETTING_KEYS, engine_error},
-    manage::{self, Input, ManageReply, ResourceAction},
     model::LibraryItemKind,
+    resource_manager::{self, Input, ManageReply, ResourceAction},
 };
 
 /// The tool.
@@ -53,7 +53,8 @@ impl Tool for ResourceManager {
             return self.switch(&input, call).await;
         }
         let in_use = settings.methodology().map(str::to_owned);
-        let told = manage::handle_request(Arc::clone(&self.0), call.now(), in_use, input).await?;
+        let told = resource_manager::handle_request(Arc::clone(&self.0), call.now(), in_use, input)
+            .await?;
         Ok(ToolOutput {
             output: told,
             changes: Vec::new(),
@@ -74,11 +75,11 @@ impl ResourceManager {
         input: &Input,
         call: &ToolContext,
     ) -> Result<ToolOutput<ManageReply>, ToolError> {
-        let rest = manage::check_fields(input)?;
+        let rest = resource_manager::check_fields(input)?;
         let library = self.0.live_library.library().await;
         let id = input.id.as_deref().unwrap_or_default();
         let Some(methodology) = library.methodology(id) else {
-            return Err(manage::unknown_methodology(&library, id));
+            return Err(resource_manager::unknown_methodology(&library, id));
         };
         if rest.get("persist") == Some(&Value::Bool(false)) {
             return Err(engine_error(
@@ -101,7 +102,7 @@ impl ResourceManager {
             ToolError::Internal
         })?;
         Ok(ToolOutput {
-            output: manage::switch_reply(&methodology.id, &methodology.name),
+            output: resource_manager::switch_reply(&methodology.id, &methodology.name),
             changes: vec![Change::SetState {
                 key: SETTING_KEYS.framework.to_owned(),
                 value: Some(value),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::kit::{ECHO, EngineHarness, reply_text, run_id};
+use super::engine_support::{ECHO, EngineHarness, reply_text, run_id};
 
 const STEPS: &str = ">>echo text:'tea' --> >>echo text:'milk' --> >>echo text:'sugar'";
 

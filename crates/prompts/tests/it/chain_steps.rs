@@ -3,10 +3,8 @@
 
 use serde_json::json;
 
-use crate::{
-    chains::{abc_prompts, harness, prompt},
-    kit::{reply_text, run_id},
-};
+use super::engine_support::{reply_text, run_id};
+use crate::chains::{abc_prompts, harness, prompt};
 
 const CHAIN: &str = "chainSteps:\n\
     \x20 - {promptId: flow/one, stepName: First, outputMapping: {draft: output}}\n\

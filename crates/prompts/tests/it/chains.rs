@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::kit::{ECHO, EngineHarness, reply_text, run_id};
+use super::engine_support::{ECHO, EngineHarness, reply_text, run_id};
 
 pub(crate) fn prompt(id: &str, template: &str, more: &str) -> (String, String) {
     let folder = id.rsplit_once('/').map_or(id, |it| it.1);

@@ -3,7 +3,7 @@
 use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use crate::control_house::{ControlHarness, control_arguments, field_values};
+use super::control_support::{ControlHarness, control_arguments, field_values};
 
 #[test]
 fn the_entry_in_the_list_of_tools_is_small() {

@@ -3,7 +3,7 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use crate::control_house::{ControlHarness, control_arguments};
+use super::control_support::{ControlHarness, control_arguments};
 
 fn explain_arguments(of: &str, more: Value) -> Value {
     let mut all = control_arguments("injection", "explain", more);

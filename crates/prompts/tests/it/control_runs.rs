@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::control_house::{ControlHarness, control_arguments};
+use super::control_support::{ControlHarness, control_arguments};
 
 async fn begin_run(house: &ControlHarness) -> String {
     let begun = house.call_engine(json!({ "command": ">>greet Ann" })).await;

@@ -3,7 +3,7 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use crate::control_house::{ControlHarness, control_arguments, field_values};
+use super::control_support::{ControlHarness, control_arguments, field_values};
 
 #[tokio::test]
 async fn row_31_executions_are_counted_and_survive() {

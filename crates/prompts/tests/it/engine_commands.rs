@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::kit::{ECHO, EngineHarness, reply_text};
+use super::engine_support::{ECHO, EngineHarness, reply_text};
 
 const TWO: (&str, &str) = (
     "prompts/general/two.yaml",

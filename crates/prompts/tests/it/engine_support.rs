@@ -8,13 +8,13 @@ use std::{
 };
 
 use deliberate_core::{Change, Mode, Session, SessionId, SystemClock, SystemIds};
+use deliberate_llm::{
+    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose,
+};
 use deliberate_prompts::{Engine, EngineOptions, library::LiveLibrary, register};
 use deliberate_store::{
     Store,
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
-};
-use deliberate_thinker::{
-    ChatMessage, ChatModel, ModelError, ModelReply, ModelRequest, PlainText, Purpose,
 };
 use deliberate_toolkit::{
     CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, Tool, ToolContext,

@@ -13,7 +13,7 @@ use deliberate_prompts::{
 };
 use serde_json::{Value, json};
 
-use crate::gates_collect::{ids, judged_descriptions, parse_gate_parameters, sample_library};
+use super::gates_selection::{ids, judged_descriptions, parse_gate_parameters, sample_library};
 
 fn gate_with(id: &str, criteria: Value) -> SelectedGate {
     SelectedGate {

@@ -6,7 +6,7 @@ use deliberate_prompts::{
 };
 use serde_json::{Value, json};
 
-use crate::gates_collect::{ids, judged_descriptions, parse_gate_parameters, sample_library};
+use super::gates_selection::{ids, judged_descriptions, parse_gate_parameters, sample_library};
 
 #[test]
 fn a_gate_can_be_for_some_steps_only() {

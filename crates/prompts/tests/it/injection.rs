@@ -2,7 +2,7 @@
 
 use deliberate_core::Timestamp;
 use deliberate_prompts::{
-    inject::{
+    injection::{
         GateStatus, InjectionContext, InjectionDecision, InjectionLevel, InjectionLevels,
         InjectionModifier, InjectionOverride, InjectionSources, OverrideScope, PreviousStepResult,
         StepType, decide, explain, matches_pattern,

@@ -1,7 +1,7 @@
 //! Laws of the levels that decide what is added.
 
 use deliberate_prompts::{
-    inject::{
+    injection::{
         InjectionContext, InjectionDecision, InjectionLevel, InjectionLevels, InjectionModifier,
         InjectionSources, decide, explain,
     },

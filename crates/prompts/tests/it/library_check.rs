@@ -2,7 +2,7 @@
 
 use deliberate_prompts::library::{ProblemSeverity, TemplateProblem, check_workspace};
 
-use crate::library_workspace::LibraryWorkspace;
+use super::library_support::LibraryWorkspace;
 
 #[test]
 fn a_problem_is_drawn_with_its_line() {

@@ -2,7 +2,7 @@
 
 use deliberate_prompts::library::ProblemSeverity;
 
-use crate::library_workspace::{LibraryWorkspace, assert_clean, errors, only_problem, problems};
+use super::library_support::{LibraryWorkspace, assert_clean, errors, only_problem, problems};
 
 #[test]
 fn a_chain_with_an_unknown_step_names_the_nearest() {

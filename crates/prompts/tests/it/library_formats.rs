@@ -6,7 +6,7 @@ use deliberate_prompts::model::{
 };
 use serde_json::json;
 
-use crate::library_workspace::{LibraryWorkspace, assert_clean};
+use super::library_support::{LibraryWorkspace, assert_clean};
 
 const RELEASE_NOTES: &str = r#"id: release_notes
 name: Release notes

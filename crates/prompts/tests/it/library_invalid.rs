@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use deliberate_prompts::library::{ProblemSeverity, PromptLibrary};
 
-use crate::library_workspace::{LibraryWorkspace, assert_clean, errors, only_problem, problems};
+use super::library_support::{LibraryWorkspace, assert_clean, errors, only_problem, problems};
 
 /// Loads one prompt from one file, beside a good one.
 fn load_one(yaml: &str) -> (LibraryWorkspace, PromptLibrary) {

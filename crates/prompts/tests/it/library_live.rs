@@ -11,7 +11,7 @@ use deliberate_prompts::{
     model::LibraryItemKind,
 };
 
-use crate::library_workspace::{LibraryWorkspace, assert_clean, only_problem, problems};
+use super::library_support::{LibraryWorkspace, assert_clean, only_problem, problems};
 
 /// Waits until the watcher made it true.
 async fn wait_until(

@@ -6,7 +6,7 @@ use std::{fs, path::PathBuf};
 use deliberate_prompts::library::{LibraryDiff, PromptLibrary};
 use proptest::prelude::*;
 
-use crate::library_workspace::LibraryWorkspace;
+use super::library_support::LibraryWorkspace;
 
 const FOLDERS: [&str; 4] = ["general/a", "general/b", "general/a/c", "other/d"];
 

@@ -7,7 +7,7 @@ use deliberate_toolkit::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::control_house::ControlHarness;
+use super::control_support::ControlHarness;
 
 fn prompt_provider(house: &ControlHarness) -> &dyn PromptProvider {
     house.registry.prompt_providers().next().unwrap()

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use deliberate_prompts::{
     model::ShellCheck,
-    run::{CommandLineError, ProcessError, ProcessOutput, ProcessRunner, split_command},
+    process::{CommandLineError, ProcessError, ProcessOutput, ProcessRunner, split_command},
 };
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -2,16 +2,16 @@
 
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
-use deliberate_prompts::{
-    gate::{CheckOutcome, GateSource, SelectedGate},
-    model::{Gate, ScriptExecution, ScriptRuntime, ScriptTool},
-    run::ProcessError,
-};
 use serde_json::{Value, json};
 
 use CheckOutcome::{CannotTell, Fail, Pass};
 
-use crate::commands::{folder, runner};
+use super::process_commands::{folder, runner};
+use deliberate_prompts::{
+    gate::{CheckOutcome, GateSource, SelectedGate},
+    model::{Gate, ScriptExecution, ScriptRuntime, ScriptTool},
+    process::ProcessError,
+};
 
 fn script(folder: &Path, body: &str) -> ScriptTool {
     fs::write(folder.join("script.sh"), body).unwrap();

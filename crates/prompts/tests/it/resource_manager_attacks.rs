@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::manage_kit::ManagerHarness;
+use super::resource_manager_support::ManagerHarness;
 
 #[tokio::test]
 async fn no_id_and_no_category_leads_out_of_its_folder() {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::{ManagerHarness, reply_text};
+use super::resource_manager_support::{ManagerHarness, reply_text};
 
 fn checkpoint(action: &str, more: &Value) -> Value {
     let mut all = json!({ "resource_type": "checkpoint", "action": action });

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::{ManagerHarness, reply_text};
+use super::resource_manager_support::{ManagerHarness, reply_text};
 
 #[tokio::test]
 async fn a_created_prompt_is_there_at_once() {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::manage_kit::ManagerHarness;
+use super::resource_manager_support::ManagerHarness;
 
 #[tokio::test]
 async fn what_a_crash_left_is_harmless_and_swept() {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 
 use serde_json::json;
 
-use crate::manage_kit::{ManagerHarness, reply_text};
+use super::resource_manager_support::{ManagerHarness, reply_text};
 
 #[tokio::test]
 async fn a_gate_is_not_active_everywhere_unless_that_is_said() {

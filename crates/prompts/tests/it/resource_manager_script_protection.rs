@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::ManagerHarness;
+use super::resource_manager_support::ManagerHarness;
 
 fn with_listed_scripts() -> ManagerHarness {
     let shop = ManagerHarness::with_options(&|options| {

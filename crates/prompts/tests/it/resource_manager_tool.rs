@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::manage_kit::{ManagerHarness, reply_text};
+use super::resource_manager_support::{ManagerHarness, reply_text};
 
 #[tokio::test]
 async fn it_takes_little_room_in_the_list_of_tools() {

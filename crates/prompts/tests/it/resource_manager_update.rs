@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::manage_kit::{ManagerHarness, reply_text};
+use super::resource_manager_support::{ManagerHarness, reply_text};
 
 fn update(more: &Value) -> Value {
     let mut all = json!({ "resource_type": "prompt", "action": "update", "id": "greet" });

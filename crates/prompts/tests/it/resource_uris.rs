@@ -13,7 +13,7 @@ use deliberate_toolkit::{
 };
 use serde_json::{Value, json};
 
-use crate::control_house::ControlHarness;
+use super::control_support::ControlHarness;
 
 fn library_resources(house: &ControlHarness) -> &dyn ResourceProvider {
     house.registry.resources().next().unwrap()

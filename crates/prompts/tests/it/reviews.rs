@@ -3,7 +3,7 @@
 use deliberate_prompts::{EngineOptions, GateJudgeKind};
 use serde_json::{Value, json};
 
-use crate::kit::{ECHO, EngineHarness, reply_text, run_id};
+use super::engine_support::{ECHO, EngineHarness, reply_text, run_id};
 
 const SHORT: (&str, &str) = (
     "gates/brief/gate.yaml",

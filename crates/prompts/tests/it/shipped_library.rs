@@ -9,7 +9,7 @@ use deliberate_prompts::{
     template,
 };
 
-use crate::kit::EngineHarness;
+use super::engine_support::EngineHarness;
 
 /// Finds what a template says wrong.
 fn template_problem(text: &TemplateSource) -> Option<TemplateProblem> {

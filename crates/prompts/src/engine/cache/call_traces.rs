@@ -11,7 +11,7 @@ use deliberate_core::{Timestamp, truncate_chars};
 use deliberate_toolkit::ToolError;
 use serde::Serialize;
 
-use super::{EngineContext, Input};
+use crate::engine::{EngineContext, Input};
 
 /// How many calls are kept.
 const MAX_TRACES: usize = 50;
@@ -43,7 +43,7 @@ pub struct StageTiming {
 }
 
 impl CallTrace {
-    pub(super) fn start(at: Timestamp, request: &Input) -> Self {
+    pub(crate) fn start(at: Timestamp, request: &Input) -> Self {
         let asked = request.command.as_ref().or(request.chain_id.as_ref());
         Self {
             at,
@@ -54,12 +54,12 @@ impl CallTrace {
         }
     }
 
-    pub(super) fn add(&mut self, stage: &'static str, took: Duration) {
+    pub(crate) fn add(&mut self, stage: &'static str, took: Duration) {
         let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.stages.push(StageTiming { stage, micros });
     }
 
-    pub(super) fn finish(&mut self, context: &EngineContext<'_>, error: Option<&ToolError>) {
+    pub(crate) fn finish(&mut self, context: &EngineContext<'_>, error: Option<&ToolError>) {
         self.chain_id = context.run.as_ref().map(|run| run.id.to_string());
         self.error = error.map(|error| error.code().to_owned());
     }
@@ -70,7 +70,7 @@ impl CallTrace {
 pub(crate) struct CallTraces(Mutex<VecDeque<CallTrace>>);
 
 impl CallTraces {
-    pub(super) fn add(&self, trace: CallTrace) {
+    pub(crate) fn add(&self, trace: CallTrace) {
         let mut traces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         traces.truncate(MAX_TRACES - 1);
         traces.push_front(trace);

@@ -34,7 +34,7 @@ pub(crate) struct LibraryChange {
 pub(crate) struct LibraryChangeLog(Mutex<VecDeque<LibraryChange>>);
 
 impl LibraryChangeLog {
-    pub(super) fn add(&self, changed: &LibraryDiff, now: Option<&PromptLibrary>) {
+    pub(crate) fn add(&self, changed: &LibraryDiff, now: Option<&PromptLibrary>) {
         let at = SystemClock.now();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (kind, id) in &changed.ids {

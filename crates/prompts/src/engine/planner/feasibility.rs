@@ -5,7 +5,7 @@ use deliberate_toolkit::ToolError;
 use super::{Planner, StepScope};
 use crate::{
     chain::condition_names,
-    engine::failure::engine_error,
+    engine::errors::engine_error,
     model::{ChainStep, Prompt},
 };
 

@@ -2,8 +2,8 @@
 //! gates, methodology and style (`choose`), and what can't be done is refused (`check`). What the plan needs is copied into it, so that a run
 //! does not change under way.
 
-mod check;
-mod choose;
+mod feasibility;
+mod step_guidance;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use super::{
     EngineContext,
     context::{ResolvedAnnotations, ResolvedStage, ResolvedStep},
-    failure::engine_error,
-    filled::referenced_prompts,
+    errors::engine_error,
+    value_templates::referenced_prompts,
 };
 use crate::{
     chain::{

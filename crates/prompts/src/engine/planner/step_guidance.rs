@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use deliberate_language::CommandModifier;
+use deliberate_command_language::CommandModifier;
 use deliberate_toolkit::ToolError;
 
 use super::{Planner, StepScope};
 use crate::{
     chain::PlannedStep,
-    engine::{context::ResolvedAnnotations, failure::engine_error},
+    engine::{context::ResolvedAnnotations, errors::engine_error},
     gate::{GateParameter, GateSources, InlineGateSpec, is_active, select_gates},
     library::PromptLibrary,
     model::{ChainStep, Methodology, Prompt, ResponseStyle},

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::EngineStage;
 use crate::{
     chain::{ChainRunEvent, GateAction, PlannedStep, StepProgress},
-    engine::{EngineContext, StageOutcome, failure::engine_error, submit},
+    engine::{EngineContext, StageOutcome, errors::engine_error, review_answer},
     gate::{CheckOutcome, CriterionResult, GateVerdict},
 };
 
@@ -212,7 +212,7 @@ async fn accept_answer(context: &mut EngineContext<'_>) -> Result<(), ToolError>
         return Ok(());
     }
     if let Some(several) = split_answers(&open, &text, context.request.step) {
-        return submit::submit_answers(context, several).await;
+        return review_answer::submit_answers(context, several).await;
     }
     let node = match (context.request.step, open.as_slice()) {
         (Some(wanted), _) => open.iter().find(|node| node.number == wanted),
@@ -240,7 +240,7 @@ async fn accept_answer(context: &mut EngineContext<'_>) -> Result<(), ToolError>
              abort ends the run.",
         ));
     }
-    submit::submit_answers(context, vec![(node, text)]).await
+    review_answer::submit_answers(context, vec![(node, text)]).await
 }
 
 /// A verdict that came alone is about the answer that is held.
@@ -279,7 +279,7 @@ async fn accept_verdict(
         criteria.any(CriterionResult::is_open)
     });
     if open {
-        return submit::submit_verdict(context, node).await;
+        return review_answer::submit_verdict(context, node).await;
     }
     let says_no = |verdict: &GateVerdict| verdict.overall == Some(CheckOutcome::Fail);
     if context.verdict.as_ref().is_some_and(says_no) {

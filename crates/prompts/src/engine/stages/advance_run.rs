@@ -2,7 +2,7 @@
 //! stage are run at once. What they change is kept with the event that says so; a stage of tools
 //! after something else has changed waits for the next leg, so that it builds on what is kept.
 
-use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolError, answer_schema};
 use futures::future::{BoxFuture, join_all};
 use schemars::JsonSchema;
@@ -14,8 +14,8 @@ use crate::{
     chain::{ChainRunEvent, PlannedStep, StepAction, condition_names, step_values},
     engine::{
         EngineContext, StageOutcome,
-        failure::{engine_error, template_error},
-        filled::render_tool_arguments,
+        errors::{engine_error, template_error},
+        value_templates::render_tool_arguments,
     },
     template::{ParsedCondition, TemplateValues},
 };
@@ -183,13 +183,13 @@ async fn run_tools(
         });
     let ran = join_all(running).await;
     let waits = |ran: &Result<_, ToolError>| {
-        let pending = deliberate_thinker::ModelError::Pending;
+        let pending = deliberate_llm::ModelError::Pending;
         matches!(ran, Err(ToolError::Model(error)) if *error == pending)
     };
     // All are looked at before one fails: what waits for replies must not hide the others, and
     // what was done is kept.
     if ran.iter().any(|(_, ran)| waits(ran)) {
-        return Err(deliberate_thinker::ModelError::Pending.into());
+        return Err(deliberate_llm::ModelError::Pending.into());
     }
     let mut failed = None;
     for (number, outcome) in ran {
@@ -212,7 +212,7 @@ async fn run_tools(
 fn step_error(context: &EngineContext<'_>, number: u32, error: ToolError) -> ToolError {
     if matches!(
         error,
-        ToolError::Model(deliberate_thinker::ModelError::Pending) | ToolError::Cancelled
+        ToolError::Model(deliberate_llm::ModelError::Pending) | ToolError::Cancelled
     ) {
         return error;
     }

@@ -1,14 +1,14 @@
 //! Lets the server's own model answer the steps that were rendered, brings the answers before
 //! their gates, and goes on with the next leg.
 
-use deliberate_thinker::{ChatMessage, ModelError, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelError, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolError, answer_schema};
 use futures::future::{BoxFuture, join_all};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::EngineStage;
-use crate::engine::{EngineContext, StageOutcome, context::RenderedStep, submit};
+use crate::engine::{EngineContext, StageOutcome, context::RenderedStep, review_answer};
 
 /// The most a model may write for a step.
 const MAX_TOKENS: u32 = 4_000;
@@ -58,7 +58,7 @@ impl EngineStage for AnswerWithModel {
                 let node = context.plan.step(shown.number);
                 taken.push((node.ok_or(ToolError::Internal)?.clone(), answer?));
             }
-            submit::submit_answers(context, taken).await?;
+            review_answer::submit_answers(context, taken).await?;
             context.schedule_next_call();
             Ok(StageOutcome::Done)
         })

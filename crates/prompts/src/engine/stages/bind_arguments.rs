@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_language::{DeclaredArgument, Diagnostic, bind};
+use deliberate_command_language::{DeclaredArgument, Diagnostic, bind};
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -13,8 +13,8 @@ use crate::{
     engine::{
         EngineContext, StageOutcome,
         context::ResolvedStep,
-        failure::{command_error, engine_error},
-        filled::template_names,
+        errors::{command_error, engine_error},
+        value_templates::template_names,
     },
     library::PromptLibrary,
     model::{ArgumentDefinition, ChainStep, Prompt, StepKind},

@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use super::EngineStage;
 use crate::{
     chain::{ChainPlan, ChainProgress, ChainRunEvent},
-    engine::{EngineContext, StageOutcome, failure::engine_error, plans},
+    engine::{EngineContext, StageOutcome, cache::plan_cache, errors::engine_error},
 };
 
 pub(super) struct LoadRun;
@@ -64,7 +64,7 @@ async fn read_run(context: &EngineContext<'_>, id: &RunId) -> Result<Option<Stor
     let Some((mut run, events)) = store.run_with_events(id).await? else {
         return Ok(None);
     };
-    let bytes = plans::estimate_size(&run.plan);
+    let bytes = plan_cache::estimate_size(&run.plan);
     let plan: ChainPlan = serde_json::from_value(run.plan.take()).map_err(|error| {
         tracing::error!(%error, "the plan of a run can't be read");
         engine_error(

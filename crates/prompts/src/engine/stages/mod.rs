@@ -1,22 +1,22 @@
 //! The stages, in their order. To add one: a file, and a line in [`STAGES`].
 
-mod advance;
-mod begin;
-mod bind;
-mod capture;
-mod create;
-mod finish;
-mod judge;
-mod load;
-mod normalize;
-mod parse;
-mod plan;
-mod render;
-mod resolve;
-mod settings;
-mod tell;
-mod think;
-mod words;
+mod accept_input;
+mod advance_run;
+mod answer_with_model;
+mod begin_run;
+mod bind_arguments;
+mod builtin_commands;
+mod compose_reply;
+mod create_resource;
+mod load_run;
+mod make_plan;
+mod normalize_request;
+mod parse_command;
+mod preview_guidance;
+mod read_settings;
+mod render_steps;
+mod resolve_names;
+mod summarize_run;
 
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
@@ -37,28 +37,28 @@ pub(crate) trait EngineStage: Send + Sync {
 
 /// Those that find out what a command would do.
 pub(super) const OUTLINE_STAGES: &[&dyn EngineStage] = &[
-    &parse::ParseCommand,
-    &resolve::ResolveNames,
-    &plan::MakePlan,
+    &parse_command::ParseCommand,
+    &resolve_names::ResolveNames,
+    &make_plan::MakePlan,
 ];
 
 /// All of them, in the order in which a call goes through them.
 pub(super) const STAGES: &[&dyn EngineStage] = &[
-    &normalize::NormalizeRequest,
-    &words::BuiltinCommands,
-    &settings::ReadSettings,
-    &load::LoadRun,
-    &parse::ParseCommand,
-    &resolve::ResolveNames,
-    &bind::BindArguments,
-    &judge::PreviewGuidance,
-    &create::CreateResource,
-    &plan::MakePlan,
-    &begin::BeginRun,
-    &capture::AcceptInput,
-    &advance::AdvanceRun,
-    &finish::SummarizeRun,
-    &render::RenderSteps,
-    &think::AnswerWithModel,
-    &tell::ComposeReply,
+    &normalize_request::NormalizeRequest,
+    &builtin_commands::BuiltinCommands,
+    &read_settings::ReadSettings,
+    &load_run::LoadRun,
+    &parse_command::ParseCommand,
+    &resolve_names::ResolveNames,
+    &bind_arguments::BindArguments,
+    &preview_guidance::PreviewGuidance,
+    &create_resource::CreateResource,
+    &make_plan::MakePlan,
+    &begin_run::BeginRun,
+    &accept_input::AcceptInput,
+    &advance_run::AdvanceRun,
+    &summarize_run::SummarizeRun,
+    &render_steps::RenderSteps,
+    &answer_with_model::AnswerWithModel,
+    &compose_reply::ComposeReply,
 ];

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::EngineStage;
 use crate::{
-    engine::{EngineContext, StageOutcome, failure::engine_error},
+    engine::{EngineContext, StageOutcome, errors::engine_error},
     gate::{GateParameter, GateVerdict},
 };
 

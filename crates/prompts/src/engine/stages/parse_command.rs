@@ -1,11 +1,11 @@
 //! Reads the command.
 
-use deliberate_language::{CommandLimits, parse};
+use deliberate_command_language::{CommandLimits, parse};
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
 use super::EngineStage;
-use crate::engine::{EngineContext, StageOutcome, failure::command_error};
+use crate::engine::{EngineContext, StageOutcome, errors::command_error};
 
 pub(super) struct ParseCommand;
 

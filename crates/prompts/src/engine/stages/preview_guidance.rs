@@ -1,6 +1,6 @@
 //! `%judge`: shows what could be put around the prompt, and how to call with a choice.
 
-use deliberate_language::CommandModifier;
+use deliberate_command_language::CommandModifier;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 

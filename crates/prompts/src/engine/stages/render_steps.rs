@@ -12,11 +12,11 @@ use crate::{
     engine::{
         EngineContext, InjectionInputs, StageOutcome,
         context::RenderedStep,
-        failure::{engine_error, template_error},
-        scripted::{self, ScriptResults},
+        errors::{engine_error, template_error},
+        script_tools::{self, ScriptResults},
     },
     gate::{render_guidance, render_review},
-    inject,
+    injection,
     library::PromptLibrary,
     model::{Injection, Prompt, StyleMode, TemplateSource},
     template::{ScriptCall, TemplateValues},
@@ -96,7 +96,7 @@ async fn render_step(
     }
     let prompt = node.prompt().and_then(|id| context.plan.prompts.get(id));
     let prompt = prompt.ok_or(ToolError::Internal)?.clone();
-    let mut scripted = scripted::run_scripts(context, node, &prompt).await?;
+    let mut scripted = script_tools::run_scripts(context, node, &prompt).await?;
     let mut values = template_values(context, node);
     // A script that was not run is absent, not unknown.
     for id in &prompt.tools {
@@ -211,7 +211,7 @@ fn decide_injections(context: &EngineContext<'_>, node: &PlannedStep) -> Injecte
         now: context.call.now(),
     };
     let (levels, moment) = (at.levels(), at.context());
-    let adds = |kind| inject::decide(kind, &levels, &moment).inject;
+    let adds = |kind| injection::decide(kind, &levels, &moment).inject;
     InjectedGuidance {
         methodology: adds(Injection::SystemPrompt),
         gates: adds(Injection::GateGuidance),

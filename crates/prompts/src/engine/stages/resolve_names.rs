@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use deliberate_language::{
+use deliberate_command_language::{
     CommandAnnotations as WrittenMarks, CommandStage as WrittenStage, CommandStep, Diagnostic,
     DiagnosticCode, GateAnnotation, Spanned, StageKind, unknown_name,
 };
@@ -16,7 +16,7 @@ use crate::{
     engine::{
         EngineContext, StageOutcome,
         context::{ResolvedAnnotations, ResolvedStage, ResolvedStep},
-        failure::command_error,
+        errors::command_error,
     },
     gate::InlineGateSpec,
     library::PromptLibrary,
@@ -68,7 +68,7 @@ struct NameResolver<'a> {
 
 impl NameResolver<'_> {
     fn resolve_stage(&mut self, stage: WrittenStage) -> ResolvedStage {
-        let delegated = stage.arrow == deliberate_language::Arrow::Delegate;
+        let delegated = stage.arrow == deliberate_command_language::Arrow::Delegate;
         let (condition, then, otherwise) = match stage.kind {
             StageKind::Group(steps) => (None, steps, Vec::new()),
             StageKind::Conditional {
@@ -175,9 +175,11 @@ fn inline_gates(mark: Spanned<GateAnnotation>) -> Vec<InlineGateSpec> {
             timeout_ms: verify.timeout.map(|seconds| u64::from(seconds) * 1_000),
             max_attempts: verify.max,
             preset: verify.preset.map(|preset| match preset {
-                deliberate_language::ShellVerifyPreset::Fast => ShellCheckPreset::Fast,
-                deliberate_language::ShellVerifyPreset::Full => ShellCheckPreset::Full,
-                deliberate_language::ShellVerifyPreset::Extended => ShellCheckPreset::Extended,
+                deliberate_command_language::ShellVerifyPreset::Fast => ShellCheckPreset::Fast,
+                deliberate_command_language::ShellVerifyPreset::Full => ShellCheckPreset::Full,
+                deliberate_command_language::ShellVerifyPreset::Extended => {
+                    ShellCheckPreset::Extended
+                }
             }),
             ..ShellCheck::default()
         })],

@@ -46,7 +46,7 @@ impl EngineStage for SummarizeRun {
             context.reply.results = results_by_name(context);
             context.reply.review = last_review(context);
             context.reply.chain_id = Some(id);
-            super::tell::add_notes(context);
+            super::compose_reply::add_notes(context);
             Ok(StageOutcome::Done)
         })
     }

@@ -30,7 +30,7 @@ static DEFINITION: LazyRegex =
     LazyLock::new(|| compile_pattern(r"^\s*(?:[-*]\s+)?\[(\^[^\]\s]{1,40}|\d{1,3})\]:?\s"));
 
 /// How many sources an answer names.
-pub(super) fn count_sources(answer: &str) -> usize {
+pub(crate) fn count_sources(answer: &str) -> usize {
     let mut found = BTreeSet::new();
     for line in answer.lines() {
         // In a list of references, the line is the source; its address is no second one.

@@ -4,7 +4,7 @@ use super::pattern;
 use crate::model::{Criterion, CriterionKind};
 
 /// What a criterion asks for, in words.
-pub(super) fn describe_criterion(criterion: &Criterion) -> String {
+pub(crate) fn describe_criterion(criterion: &Criterion) -> String {
     if let Some(words) = criterion
         .description
         .as_deref()

@@ -19,7 +19,7 @@ const MAX_START_POSITIONS: usize = 200;
 const MAX_PROBLEMS: usize = 3;
 
 /// What was found.
-pub(super) enum SchemaMatch {
+pub(crate) enum SchemaMatch {
     /// A piece fits.
     Valid,
     /// None does; why the first one doesn't.
@@ -29,7 +29,7 @@ pub(super) enum SchemaMatch {
 }
 
 /// Whether the answer holds JSON that fits.
-pub(super) fn match_schema(schema: &Value, answer: &str) -> SchemaMatch {
+pub(crate) fn match_schema(schema: &Value, answer: &str) -> SchemaMatch {
     if answer.len() > MAX_ANSWER_BYTES_FOR_PATTERNS && has_patterns(schema) {
         let most = MAX_ANSWER_BYTES_FOR_PATTERNS / 1024;
         let why = format!("a schema with patterns is not used on more than {most} KiB");

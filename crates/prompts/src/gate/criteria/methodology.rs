@@ -3,14 +3,15 @@
 
 use serde_json::Value;
 
-use super::{budget::CheckBudget, pattern};
+use super::pattern;
 use crate::{
+    gate::check_budget::CheckBudget,
     library::is_same_name,
     model::{Methodology, MethodologyPhase, PhaseRequirement},
 };
 
 /// What was found of a methodology in an answer.
-pub(super) enum ComplianceScore {
+pub(crate) enum ComplianceScore {
     /// This part of its phases, 0 to 1, and what is missing.
     Scored(f64, Vec<String>),
     /// Something it looks for can't be looked for.
@@ -20,7 +21,7 @@ pub(super) enum ComplianceScore {
 }
 
 /// How much of it an answer shows. `indicators` are phase → `keywords` and `patterns`.
-pub(super) fn score_compliance(
+pub(crate) fn score_compliance(
     methodology: Option<&Methodology>,
     indicators: &Value,
     answer: &str,

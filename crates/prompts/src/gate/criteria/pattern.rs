@@ -75,7 +75,7 @@ pub(crate) fn compile_pattern(pattern: &str) -> CompiledPattern {
 }
 
 /// Whether a pattern matches somewhere, or why that can't be told.
-pub(super) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
+pub(crate) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
     let read = compile_pattern(pattern)?;
     if text.len() <= SHORT_TEXT_BYTES {
         return Ok(read.is_match(text));
@@ -134,7 +134,7 @@ fn compile_uncached(pattern: &str, largest: usize) -> CompiledPattern {
 }
 
 /// A pattern as an answer shows it.
-pub(super) fn display_pattern(pattern: &str) -> String {
+pub(crate) fn display_pattern(pattern: &str) -> String {
     let mut shown: String = pattern.chars().take(80).collect();
     if shown.len() < pattern.len() {
         shown.push('…');
@@ -143,7 +143,7 @@ pub(super) fn display_pattern(pattern: &str) -> String {
 }
 
 /// How often a word or phrase occurs as a whole, whatever its case.
-pub(super) fn count_phrase(text: &str, word: &str) -> Result<usize, String> {
+pub(crate) fn count_phrase(text: &str, word: &str) -> Result<usize, String> {
     let word = word.trim();
     if word.is_empty() {
         return Err("an empty word can't be looked for".to_owned());

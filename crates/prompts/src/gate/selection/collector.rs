@@ -3,12 +3,12 @@
 
 use deliberate_core::did_you_mean;
 
-use super::{
-    GateLimitError, GateParameter, GateSelection, GateSource, GateSources, InlineGateSpec,
-    SelectedGate, UnknownGate, VetoedGate, asked,
-    collect::{MAX_CRITERIA, MAX_GATES, MAX_REQUESTED_CRITERIA},
-};
+use super::{MAX_CRITERIA, MAX_GATES, MAX_REQUESTED_CRITERIA};
 use crate::{
+    gate::{
+        GateLimitError, GateParameter, GateSelection, GateSource, GateSources, InlineGateSpec,
+        SelectedGate, UnknownGate, VetoedGate, inline_gate,
+    },
     library::{PromptLibrary, is_same_name},
     model::{Gate, GateConfiguration, InlineGate},
 };
@@ -22,7 +22,7 @@ fn looks_like_id(text: &str) -> bool {
 }
 
 /// What is being collected.
-pub(super) struct GateCollector<'a> {
+pub(crate) struct GateCollector<'a> {
     library: &'a PromptLibrary,
     gates: Vec<SelectedGate>,
     vetoes: Vec<(String, GateSource)>,
@@ -33,7 +33,7 @@ pub(super) struct GateCollector<'a> {
 }
 
 impl<'a> GateCollector<'a> {
-    pub(super) const fn new(library: &'a PromptLibrary) -> Self {
+    pub(crate) const fn new(library: &'a PromptLibrary) -> Self {
         Self {
             library,
             gates: Vec::new(),
@@ -44,7 +44,7 @@ impl<'a> GateCollector<'a> {
         }
     }
 
-    pub(super) fn add_inline(&mut self, all: &[InlineGateSpec]) {
+    pub(crate) fn add_inline(&mut self, all: &[InlineGateSpec]) {
         let mut words = Vec::new();
         let mut commands = 0_usize;
         for one in all {
@@ -59,7 +59,7 @@ impl<'a> GateCollector<'a> {
                 },
                 InlineGateSpec::Criterion(text) => words.push(text.clone()),
                 InlineGateSpec::Named { id, text } => {
-                    let gate = asked::gate_from_sentences(id, id, std::slice::from_ref(text));
+                    let gate = inline_gate::gate_from_sentences(id, id, std::slice::from_ref(text));
                     self.add(gate, GateSource::Inline);
                 }
                 InlineGateSpec::Verify(check) => {
@@ -69,7 +69,10 @@ impl<'a> GateCollector<'a> {
                     } else {
                         format!("verify-{commands}")
                     };
-                    self.add(asked::gate_from_command(check, id), GateSource::Inline);
+                    self.add(
+                        inline_gate::gate_from_command(check, id),
+                        GateSource::Inline,
+                    );
                 }
             }
         }
@@ -86,7 +89,7 @@ impl<'a> GateCollector<'a> {
             && did_you_mean(word, self.library.gates.keys().map(String::as_str)).is_some()
     }
 
-    pub(super) fn add_parameter(&mut self, from: &GateSources<'_>) {
+    pub(crate) fn add_parameter(&mut self, from: &GateSources<'_>) {
         let here = from.parameter_step.is_none_or(|at| at == from.step);
         let mut words = Vec::new();
         for (at, entry) in from.parameter.iter().enumerate() {
@@ -105,7 +108,7 @@ impl<'a> GateCollector<'a> {
                     if targets_step(gate, from.step).unwrap_or(here) {
                         let fallback = format!("gate-{}", at + 1);
                         self.add(
-                            asked::gate_from_definition(gate, &fallback),
+                            inline_gate::gate_from_definition(gate, &fallback),
                             GateSource::Parameter,
                         );
                     } else {
@@ -117,7 +120,7 @@ impl<'a> GateCollector<'a> {
         self.add_ids_and_sentences(&words, GateSource::Parameter, "given-criteria");
     }
 
-    pub(super) fn add_configuration(
+    pub(crate) fn add_configuration(
         &mut self,
         it: &GateConfiguration,
         source: GateSource,
@@ -127,7 +130,7 @@ impl<'a> GateCollector<'a> {
         for (at, gate) in it.inline_gate_definitions.iter().enumerate() {
             if targets_step(gate, step).unwrap_or(true) {
                 let fallback = format!("{}-gate-{}", source.label(), at + 1);
-                self.add(asked::gate_from_definition(gate, &fallback), source);
+                self.add(inline_gate::gate_from_definition(gate, &fallback), source);
             }
         }
         for id in &it.exclude {
@@ -135,7 +138,7 @@ impl<'a> GateCollector<'a> {
         }
     }
 
-    pub(super) fn add_methodology(&mut self, from: &GateSources<'_>) {
+    pub(crate) fn add_methodology(&mut self, from: &GateSources<'_>) {
         let Some(it) = from.methodology else { return };
         for id in &it.gates.exclude {
             self.vetoes.push((id.clone(), GateSource::Methodology));
@@ -148,7 +151,10 @@ impl<'a> GateCollector<'a> {
             return;
         }
         for gate in &it.methodology_gates {
-            self.add(asked::gate_from_methodology(gate), GateSource::Methodology);
+            self.add(
+                inline_gate::gate_from_methodology(gate),
+                GateSource::Methodology,
+            );
         }
         self.add_ids_and_sentences(
             &it.gates.include,
@@ -158,7 +164,7 @@ impl<'a> GateCollector<'a> {
     }
 
     /// Ids and sentences, mixed: the sentences become one gate.
-    pub(super) fn add_ids_and_sentences(&mut self, all: &[String], source: GateSource, id: &str) {
+    pub(crate) fn add_ids_and_sentences(&mut self, all: &[String], source: GateSource, id: &str) {
         let mut sentences = Vec::new();
         for text in all {
             let text = text.trim();
@@ -177,11 +183,11 @@ impl<'a> GateCollector<'a> {
 
     fn add_criteria(&mut self, id: &str, name: &str, words: &[String], source: GateSource) {
         if !words.is_empty() {
-            self.add(asked::gate_from_sentences(id, name, words), source);
+            self.add(inline_gate::gate_from_sentences(id, name, words), source);
         }
     }
 
-    pub(super) fn add_by_id(&mut self, id: &str, source: GateSource) {
+    pub(crate) fn add_by_id(&mut self, id: &str, source: GateSource) {
         match self.library.gate(id) {
             Some(gate) => self.add((**gate).clone(), source),
             None => self.add_unknown(id, source),
@@ -205,7 +211,7 @@ impl<'a> GateCollector<'a> {
     }
 
     /// Adds a gate. Sources come strongest first, so one that is there already keeps its place.
-    pub(super) fn add(&mut self, gate: Gate, source: GateSource) {
+    pub(crate) fn add(&mut self, gate: Gate, source: GateSource) {
         if source.is_requested() {
             self.requested_criteria += gate.criteria.len();
         }
@@ -230,7 +236,7 @@ impl<'a> GateCollector<'a> {
         });
     }
 
-    pub(super) fn finish(mut self) -> Result<GateSelection, GateLimitError> {
+    pub(crate) fn finish(mut self) -> Result<GateSelection, GateLimitError> {
         if self.overflowed {
             return Err(GateLimitError::Gates);
         }

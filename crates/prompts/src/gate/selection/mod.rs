@@ -2,13 +2,17 @@
 //! label of a gate that several places ask for; a veto takes a gate away whoever brought it,
 //! save what the user wrote into the command. Checks nothing itself.
 
+pub(crate) mod collector;
+pub(crate) mod source;
+
 use serde::{Deserialize, Serialize};
 
-use super::{GateParameter, GateSource, InlineGateSpec, pile::GateCollector};
+use super::{GateParameter, GateSource, InlineGateSpec};
 use crate::{
     library::{PromptLibrary, is_same_name},
     model::{Activation, Gate, GateConfiguration, Methodology},
 };
+use collector::GateCollector;
 
 /// The most gates a step can have.
 pub(super) const MAX_GATES: usize = 100;

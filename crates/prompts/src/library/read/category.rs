@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
+use super::source_file::{LibrarySourceFile, ReadContext};
 use crate::{
-    library::{
-        sheet::{LibrarySourceFile, ReadContext},
-        unit::{LibraryItem, LibraryPart},
-    },
+    library::part::{LibraryItem, LibraryPart},
     model::{InjectionRules, LibraryItemKind, PromptCategory},
 };
 

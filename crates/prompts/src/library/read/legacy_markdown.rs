@@ -7,15 +7,15 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{
-    mentions,
     prompt::finish,
+    references,
+    source_file::{LibrarySourceFile, ReadContext},
     steps::{self, StepFile},
 };
 use crate::{
     library::{
-        names,
-        sheet::{LibrarySourceFile, ReadContext},
-        unit::{LibraryPart, NameReference},
+        id_grammar,
+        part::{LibraryPart, NameReference},
         yaml::{YamlKey, YamlNode, YamlValue},
     },
     model::{
@@ -199,7 +199,7 @@ fn parse_gates(
         },
         _ => node,
     };
-    mentions::collect_gates(sheet, &node, mentions);
+    references::collect_gates(sheet, &node, mentions);
     sheet.deserialize_node(&file, &node).unwrap_or_default()
 }
 
@@ -253,7 +253,7 @@ fn expand_short_step(node: &mut YamlNode) {
     let Some(text) = node.text() else {
         return;
     };
-    let wanted = |part: &&str| names::is_id(part);
+    let wanted = |part: &&str| id_grammar::is_id(part);
     let inner = text
         .split_once('(')
         .and_then(|(_, rest)| rest.split_once(')'))

@@ -5,12 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::first_existing;
+use super::{
+    first_existing,
+    source_file::{LibrarySourceFile, ReadContext},
+};
 use crate::{
     library::{
         ProblemSeverity,
-        sheet::{LibrarySourceFile, ReadContext},
-        unit::{LibraryItem, LibraryPart, NameReference, NameReferenceKind},
+        part::{LibraryItem, LibraryPart, NameReference, NameReferenceKind},
         yaml::YamlNode,
     },
     model::{

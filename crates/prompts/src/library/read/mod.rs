@@ -2,22 +2,23 @@
 
 mod category;
 mod gate;
-mod legacy;
-mod mentions;
+mod legacy_markdown;
 mod methodology;
 mod prompt;
+mod references;
 mod script;
 mod settings;
+pub(crate) mod source_file;
 mod steps;
 mod style;
 
 use super::{
-    sheet::{LibrarySourceFile, ReadContext},
-    tree::TreeEntryKind,
-    unit::{LibraryItem, LibraryPart, LibraryRootKind},
+    file_tree::TreeEntryKind,
+    part::{LibraryItem, LibraryPart, LibraryRootKind},
     yaml::SourcePosition,
 };
 use crate::model::LibraryItemKind;
+use source_file::{LibrarySourceFile, ReadContext};
 
 pub(crate) use prompt::MAIN_FILES;
 pub(crate) use settings::SETTINGS_FILES as SETTINGS;
@@ -65,7 +66,7 @@ impl LibraryPart {
 fn first_existing<'n>(desk: ReadContext<'_>, folder: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().find(|name| {
         matches!(
-            desk.root.tree.entry_kind(&super::sheet::join(folder, name)),
+            desk.root.tree.entry_kind(&source_file::join(folder, name)),
             Some(TreeEntryKind::File | TreeEntryKind::Link | TreeEntryKind::Other)
         )
     })

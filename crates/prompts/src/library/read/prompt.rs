@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{category, legacy, mentions, script, steps};
+use super::{
+    category, legacy_markdown, references, script,
+    source_file::{ID_GRAMMAR, LibrarySourceFile, ReadContext, join, truncate},
+    steps,
+};
 use crate::{
     library::{
-        LibraryProblem, ProblemSeverity, names,
-        sheet::{ID_GRAMMAR, LibrarySourceFile, ReadContext, join, truncate},
-        tree::TreeEntryKind,
-        unit::{LibraryItem, LibraryPart, NameReference, PromptItem},
+        LibraryProblem, ProblemSeverity,
+        file_tree::TreeEntryKind,
+        id_grammar,
+        part::{LibraryItem, LibraryPart, NameReference, PromptItem},
     },
     model::{
         ArgumentDefinition, Delegation, GateConfiguration, InjectionRules, LibraryItemKind, Prompt,
@@ -85,7 +89,7 @@ fn walk(
     unit: &mut LibraryPart,
 ) {
     let last = id.rsplit('/').next().unwrap_or(id);
-    let refused = if !names::is_segment(last) {
+    let refused = if !id_grammar::is_segment(last) {
         Some((
             format!("The folder `{}` can't be an id.", truncate(last)),
             ID_GRAMMAR,
@@ -215,7 +219,7 @@ fn read_single_file(
         return;
     }
     let id = join(group, stem);
-    if yaml && !names::is_segment(stem) {
+    if yaml && !id_grammar::is_segment(stem) {
         let message = format!("The file `{}` can't be an id.", truncate(file));
         let path = join(folder, file);
         unit.problems
@@ -226,8 +230,8 @@ fn read_single_file(
         let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Prompt, &id, folder, file);
         let item = build_prompt(&mut sheet, category, &[], true);
         unit.add_source(sheet, item);
-    } else if names::is_segment(stem) {
-        legacy::read(desk, category, folder, file, &id, unit);
+    } else if id_grammar::is_segment(stem) {
+        legacy_markdown::read(desk, category, folder, file, &id, unit);
     }
 }
 
@@ -270,9 +274,9 @@ fn build_prompt(
         &mut mentions,
     );
     if let Some(said) = sheet.node.get("gateConfiguration").cloned() {
-        mentions::collect_gates(sheet, &said, &mut mentions);
+        references::collect_gates(sheet, &said, &mut mentions);
     }
-    mentions::collect_tools(sheet, owned, &mut mentions);
+    references::collect_tools(sheet, owned, &mut mentions);
     let prompt = Prompt {
         // As the place spells it, so that what is said of the place is said of the prompt.
         id: sheet.id.clone(),
@@ -316,7 +320,7 @@ pub(super) fn finish(
         );
     }
     for text in [&prompt.template, &prompt.system].into_iter().flatten() {
-        mentions::collect_includes(text, &mut mentions);
+        references::collect_includes(text, &mut mentions);
     }
     sheet.is_usable().then(|| {
         LibraryItem::Prompt(PromptItem {

@@ -1,11 +1,10 @@
 //! What a prompt mentions that must exist elsewhere.
 
-use super::gate;
+use super::{gate, source_file::LibrarySourceFile};
 use crate::{
     library::{
-        names,
-        sheet::LibrarySourceFile,
-        unit::{NameReference, NameReferenceKind},
+        id_grammar,
+        part::{NameReference, NameReferenceKind},
         yaml::{SourcePosition, YamlNode},
     },
     model::TemplateSource,
@@ -92,7 +91,7 @@ pub(super) fn collect_includes(text: &TemplateSource, mentions: &mut Vec<NameRef
             skip_to = Some("endraw");
         } else if let Some(inner) = rest.strip_prefix(OPEN)
             && let Some((name, _)) = inner.split_once("}}")
-            && names::is_id(name)
+            && id_grammar::is_id(name)
         {
             mentions.push(NameReference {
                 kind: NameReferenceKind::Include,

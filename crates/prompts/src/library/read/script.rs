@@ -4,13 +4,15 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::first_existing;
+use super::{
+    first_existing,
+    source_file::{LibrarySourceFile, ReadContext, join},
+};
 use crate::{
     library::{
         ProblemSeverity,
-        sheet::{LibrarySourceFile, ReadContext, join},
-        tree::{TreeEntryKind, is_inside_path},
-        unit::{LibraryItem, LibraryPart},
+        file_tree::{TreeEntryKind, is_inside_path},
+        part::{LibraryItem, LibraryPart},
     },
     model::{LibraryItemKind, ScriptExecution, ScriptRuntime, ScriptTool},
 };

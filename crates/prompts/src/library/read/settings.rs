@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::json_position;
+use super::{
+    json_position,
+    source_file::{LibrarySourceFile, ReadContext},
+};
 use crate::{
     library::{
         InjectionConfig, ProblemSeverity,
-        sheet::{LibrarySourceFile, ReadContext},
-        unit::{LibraryItem, LibraryPart},
+        part::{LibraryItem, LibraryPart},
     },
     model::{
         InjectionFrequency, InjectionFrequencyMode, InjectionRule, InjectionRules, LibraryItemKind,

@@ -9,15 +9,15 @@ use regex::RegexBuilder;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use super::{
-    LibraryProblem, ProblemSeverity, names,
-    sentence::with_period,
-    tree::{LibraryReadError, is_inside_path},
-    typed,
-    unit::LibraryRoot,
-    yaml::{self, SourcePosition, YamlNode, YamlValue},
-};
 use crate::{
+    library::{
+        LibraryProblem, ProblemSeverity,
+        file_tree::{LibraryReadError, is_inside_path},
+        id_grammar,
+        part::LibraryRoot,
+        validate::message_text::with_period,
+        yaml::{self, SourcePosition, YamlNode, YamlValue, deserializer},
+    },
     model::{ItemOrigin, LibraryItemKind},
     options::EngineLimits,
 };
@@ -165,7 +165,7 @@ impl<'a> LibrarySourceFile<'a> {
         file: &str,
         node: &YamlNode,
     ) -> Option<T> {
-        let (value, unknown) = typed::deserialize(node);
+        let (value, unknown) = deserializer::deserialize(node);
         let shown = self.display_path(file);
         for name in unknown {
             self.warn_unknown_key(&shown, &name.name, name.position, name.known_keys);
@@ -250,7 +250,7 @@ impl<'a> LibrarySourceFile<'a> {
     pub(crate) fn check_id(&mut self, said: &str, expected: &str) -> Option<String> {
         let at = self.node.get("id").map(|node| node.position);
         let last = said.rsplit('/').next().unwrap_or(said);
-        if !names::is_id(said) {
+        if !id_grammar::is_id(said) {
             let message = format!("The id `{}` can't be used.", truncate(said));
             self.error(at, message, Some(ID_GRAMMAR.to_owned()));
             return None;
@@ -391,7 +391,7 @@ impl<'a> LibrarySourceFile<'a> {
     pub(crate) fn has_file(&self, name: &str) -> bool {
         is_inside_path(name)
             && self.context.root.tree.entry_kind(&join(&self.folder, name))
-                == Some(super::tree::TreeEntryKind::File)
+                == Some(crate::library::file_tree::TreeEntryKind::File)
     }
 }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::source_file::{ID_GRAMMAR, LibrarySourceFile, truncate};
 use crate::{
     library::{
-        names,
-        sheet::{ID_GRAMMAR, LibrarySourceFile, truncate},
-        unit::{NameReference, NameReferenceKind},
+        id_grammar,
+        part::{NameReference, NameReferenceKind},
         yaml::{SourcePosition, YamlNode, YamlValue},
     },
     model::{ChainStep, Delegation, InjectionRules, StepKind},
@@ -150,7 +150,7 @@ fn collect_prompt(
         .and_then(|node| node.get("promptId"))
         .or(node)
         .map(|node| node.position);
-    if !names::is_id(&id) {
+    if !id_grammar::is_id(&id) {
         let message = format!("`{}` is no id of a prompt.", truncate(&id));
         sheet.error(at, message, Some(ID_GRAMMAR.to_owned()));
         return None;

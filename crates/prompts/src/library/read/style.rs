@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::first_existing;
+use super::{
+    first_existing,
+    source_file::{LibrarySourceFile, ReadContext},
+};
 use crate::{
     library::{
         ProblemSeverity,
-        sheet::{LibrarySourceFile, ReadContext},
-        unit::{LibraryItem, LibraryPart},
+        part::{LibraryItem, LibraryPart},
     },
     model::{Activation, LibraryItemKind, ResponseStyle, StyleMode},
 };

@@ -3,12 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{
-    LibraryProblem, ProblemSeverity, names,
-    sheet::truncate,
-    unit::{NameReference, NameReferenceKind, PromptItem},
+use crate::{
+    library::{
+        LibraryProblem, ProblemSeverity, id_grammar,
+        part::{NameReference, NameReferenceKind, PromptItem},
+        read::source_file::truncate,
+    },
+    model::LibraryItemKind,
+    options::EngineLimits,
 };
-use crate::{model::LibraryItemKind, options::EngineLimits};
 
 /// Prompts by a key that does not regard case.
 pub(crate) type PromptsByKey = BTreeMap<String, PromptItem>;
@@ -44,7 +47,7 @@ pub(crate) fn cross_reference_errors(
 ) -> Vec<CrossReferenceError> {
     let index: HashMap<String, &str> = prompts
         .keys()
-        .map(|key| (names::normalize_name(key), key.as_str()))
+        .map(|key| (id_grammar::normalize_name(key), key.as_str()))
         .collect();
     let mut found = unknown_reference_errors(prompts, &index, gone);
     for what in [NameReferenceKind::Step, NameReferenceKind::Include] {
@@ -61,7 +64,7 @@ fn resolve<'p>(
     prompts
         .get_key_value(&name.to_ascii_lowercase())
         .map(|(key, _)| key.as_str())
-        .or_else(|| index.get(&names::normalize_name(name)).copied())
+        .or_else(|| index.get(&id_grammar::normalize_name(name)).copied())
 }
 
 fn unknown_reference_errors(

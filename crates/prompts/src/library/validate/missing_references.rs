@@ -6,14 +6,15 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    LibraryProblem, ProblemSeverity,
-    cross::{MAX_SUGGESTIONS, reference_problem},
-    names,
-    sheet::truncate,
-    unit::{NameReference, NameReferenceKind},
+use super::cross_references::{MAX_SUGGESTIONS, reference_problem};
+use crate::{
+    library::{
+        LibraryProblem, ProblemSeverity, id_grammar,
+        part::{NameReference, NameReferenceKind},
+        read::source_file::truncate,
+    },
+    model::{Gate, LibraryItemKind, ScriptTool},
 };
-use crate::model::{Gate, LibraryItemKind, ScriptTool};
 
 /// What there is.
 pub(crate) struct KnownNames<'l> {
@@ -32,7 +33,7 @@ impl<'l> KnownNames<'l> {
         Self {
             normalized_gates: gates
                 .keys()
-                .map(|gate| names::normalize_name(gate))
+                .map(|gate| id_grammar::normalize_name(gate))
                 .collect(),
             gates,
             scripts,
@@ -78,7 +79,9 @@ impl<'l> KnownNames<'l> {
         let name = &mention.name;
         let (thing, known): (_, Vec<&str>) = match mention.kind {
             NameReferenceKind::Gate
-                if !self.normalized_gates.contains(&names::normalize_name(name)) =>
+                if !self
+                    .normalized_gates
+                    .contains(&id_grammar::normalize_name(name)) =>
             {
                 ("gate", self.gates.keys().map(String::as_str).collect())
             }

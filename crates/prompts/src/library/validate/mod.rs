@@ -1,8 +1,13 @@
 //! Looks at a workspace as a whole and lists what is wrong, each with the text it is about.
 
+pub(crate) mod cross_references;
+pub(crate) mod message_text;
+pub(crate) mod missing_references;
+pub(crate) mod templates;
+
 use super::{
-    LibraryProblem, ProblemSeverity, PromptLibrary, assemble::merge_layers, stock::PartCache,
-    unit::LibraryRoot,
+    LibraryProblem, ProblemSeverity, PromptLibrary, merge_layers::merge_layers, part::LibraryRoot,
+    part_cache::PartCache,
 };
 use crate::{
     model::{LibraryItemKind, TemplateSource},

@@ -5,14 +5,14 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use regex::Regex;
 
-use super::{
-    LibraryProblem, ProblemSeverity,
-    sentence::as_sentence,
-    unit::{LibraryItem, LibraryPart, NameReference, NameReferenceKind, PromptItem},
-    yaml::SourcePosition,
-};
+use super::message_text::as_sentence;
 use crate::{
     chain::RUN_VALUE_NAMES,
+    library::{
+        LibraryProblem, ProblemSeverity,
+        part::{LibraryItem, LibraryPart, NameReference, NameReferenceKind, PromptItem},
+        yaml::SourcePosition,
+    },
     model::{ChainStep, LibraryItemKind, Prompt, StepKind, TemplateSource},
     template::TemplateRenderer,
 };
@@ -203,10 +203,11 @@ pub(crate) fn unknown_name_problems<'p>(
                 NameReferenceKind::Step | NameReferenceKind::Include
             )
         })
-        .map(|it| super::names::normalize_name(&it.name))
+        .map(|it| crate::library::id_grammar::normalize_name(&it.name))
         .collect();
-    let loose =
-        prompts.filter(|item| !used.contains(&super::names::normalize_name(&item.prompt.id)));
+    let loose = prompts.filter(|item| {
+        !used.contains(&crate::library::id_grammar::normalize_name(&item.prompt.id))
+    });
     let mut found = Vec::new();
     for item in loose {
         let values = item
@@ -215,7 +216,7 @@ pub(crate) fn unknown_name_problems<'p>(
             .filter(|it| it.kind == NameReferenceKind::TemplateName);
         for mention in values {
             let help = name_help(&item.prompt, &mention.name);
-            found.push(super::cross::reference_problem(
+            found.push(super::cross_references::reference_problem(
                 ProblemSeverity::Warning,
                 LibraryItemKind::Prompt,
                 &item.prompt.id,

@@ -14,7 +14,7 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-use super::yaml::{SourcePosition, YamlKey, YamlNode, YamlValue};
+use super::{SourcePosition, YamlKey, YamlNode, YamlValue};
 
 /// A name that means nothing where it stands.
 #[derive(Debug)]

@@ -3,6 +3,8 @@
 //! Files come from anyone: what is parsed is bounded, and an alias bomb is refused before it
 //! unfolds. Knows nothing of what the files mean.
 
+pub(crate) mod deserializer;
+
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},

@@ -3,18 +3,17 @@
 
 use deliberate_toolkit::ToolError;
 
-use super::{
-    ManageContext, ManageResult,
-    change::requested_id,
-    failure::unknown_name,
-    inspect::prompt_kind,
-    place,
-    request::{Input, ManageReply},
-    users,
-};
+use super::{inspect::prompt_kind, write::requested_id};
 use crate::{
     library::is_same_name,
     model::{Gate, LibraryItemKind, Prompt},
+    resource_manager::{
+        ManageContext, ManageResult,
+        disk::resource_path,
+        edit::dependents,
+        errors::unknown_name,
+        request::{Input, ManageReply},
+    },
 };
 
 /// How to use the tool.
@@ -22,7 +21,7 @@ const GUIDE_TEXT: &str = include_str!("guide.md");
 
 impl ManageContext {
     /// Says what kind of prompt it is, and why.
-    pub(super) fn analyze_type(
+    pub(crate) fn analyze_type(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -40,7 +39,7 @@ impl ManageContext {
         } else {
             why.push("it has no steps: it is rendered once".to_owned());
         }
-        let taken_in = users::included_prompts(prompt);
+        let taken_in = dependents::included_prompts(prompt);
         if !taken_in.is_empty() {
             why.push(format!("takes in: {}", taken_in.join(", ")));
         }
@@ -61,14 +60,14 @@ impl ManageContext {
     }
 
     /// Says which gates a prompt has and where each comes from.
-    pub(super) fn analyze_gates(
+    pub(crate) fn analyze_gates(
         &self,
         kind: LibraryItemKind,
         input: &Input,
     ) -> Result<ManageResult, ToolError> {
         let library = self.engine.live_library.current().unwrap_or_default();
         let prompt = requested_prompt(&library, kind, input)?;
-        let own: Vec<&str> = users::prompt_gates(prompt);
+        let own: Vec<&str> = dependents::prompt_gates(prompt);
         let excluded = |gate: &Gate| {
             let without = &prompt.gates.exclude;
             without.iter().any(|name| is_same_name(name, &gate.id))
@@ -131,7 +130,7 @@ impl ManageContext {
     }
 
     /// Says how to use the tool.
-    pub(super) fn guide() -> ManageResult {
+    pub(crate) fn guide() -> ManageResult {
         ManageResult::without_changes(ManageReply::new(GUIDE_TEXT.trim_end()), Vec::new())
     }
 }
@@ -173,7 +172,7 @@ fn requested_prompt<'l>(
         unknown_name(
             "prompt",
             id,
-            place::resource_ids(library, LibraryItemKind::Prompt),
+            resource_path::resource_ids(library, LibraryItemKind::Prompt),
         )
     })
 }

@@ -3,16 +3,20 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
-use super::{draft::FileDraft, failure::invalid_input, fields, shape};
+use crate::resource_manager::{
+    edit::{file_draft::FileDraft, input_normalization},
+    errors::invalid_input,
+    extra_fields,
+};
 
 /// Does what the call asks of the steps, if it asks anything.
-pub(super) fn apply_step_operation(
+pub(crate) fn apply_step_operation(
     draft: &mut FileDraft<'_>,
     given: &Map<String, Value>,
 ) -> Result<(), ToolError> {
     let Some(operation) = given
         .get("chain_step_operation")
-        .map(fields::parse_json_text)
+        .map(extra_fields::parse_json_text)
     else {
         let stray = ["index", "data", "order"].iter().find(|name| {
             given.contains_key(**name) || given.contains_key(&format!("chain_step_{name}"))
@@ -31,7 +35,7 @@ pub(super) fn apply_step_operation(
             .and_then(|inner| inner.get(name))
             .or_else(|| given.get(&format!("chain_step_{name}")))
             .or_else(|| given.get(name))
-            .map(fields::parse_json_text)
+            .map(extra_fields::parse_json_text)
     };
     let word = operation
         .as_str()
@@ -52,7 +56,10 @@ pub(super) fn apply_step_operation(
         "add" => {
             let at = index.unwrap_or(count);
             check_index(at, count + 1)?;
-            steps.insert(at, shape::normalize_step(required_step_data(part("data"))?));
+            steps.insert(
+                at,
+                input_normalization::normalize_step(required_step_data(part("data"))?),
+            );
         }
         "remove" => {
             let at = index.ok_or_else(index_required)?;
@@ -63,7 +70,7 @@ pub(super) fn apply_step_operation(
             let at = index.ok_or_else(index_required)?;
             check_index(at, count)?;
             if let Some(place) = steps.get_mut(at) {
-                *place = shape::normalize_step(required_step_data(part("data"))?);
+                *place = input_normalization::normalize_step(required_step_data(part("data"))?);
             }
         }
         "reorder" => steps = reorder_steps(&steps, part("order"))?,

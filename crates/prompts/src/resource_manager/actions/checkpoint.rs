@@ -10,16 +10,20 @@ use std::{
 use deliberate_toolkit::ToolError;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    ManageContext, ManageResult,
-    failure::{confirmation_needed, invalid_input, io_error, manage_error, unknown_name},
-    fields,
-    files::{create_folders, read_text, remove_empty_folders, write_file},
-    lock,
-    place::{display_input, is_folder_name},
-    request::{Input, ManageReply, ReplyFormat, ResourceAction},
+use crate::{
+    model::LibraryItemKind,
+    resource_manager::{
+        ManageContext, ManageResult,
+        disk::{
+            atomic_files::{create_folders, read_text, remove_empty_folders, write_file},
+            lock,
+            resource_path::{display_input, is_folder_name},
+        },
+        errors::{confirmation_needed, invalid_input, io_error, manage_error, unknown_name},
+        extra_fields,
+        request::{Input, ManageReply, ReplyFormat, ResourceAction},
+    },
 };
-use crate::model::LibraryItemKind;
 
 /// Where they are kept.
 const CHECKPOINT_FOLDER: &str = ".checkpoints";
@@ -58,13 +62,14 @@ type CheckpointFiles = BTreeMap<String, Vec<u8>>;
 
 impl ManageContext {
     /// Does something with checkpoints.
-    pub(super) fn handle_checkpoint(&self, input: &Input) -> Result<ManageResult, ToolError> {
+    pub(crate) fn handle_checkpoint(&self, input: &Input) -> Result<ManageResult, ToolError> {
         match input.action {
             ResourceAction::List | ResourceAction::Inspect => self.list_checkpoints(input),
             ResourceAction::Create => {
                 let name = checkpoint_name(input)?;
                 let _held = lock::acquire(&self.library_paths().workspace)?;
-                let text = fields::text_field(&input.rest, "description")?.unwrap_or_default();
+                let text =
+                    extra_fields::text_field(&input.rest, "description")?.unwrap_or_default();
                 let about = self.create_checkpoint(&name, text)?;
                 let told = ManageReply::new(format!(
                     "Checkpoint `{name}` holds {} files, {} bytes.",
@@ -344,7 +349,7 @@ impl ManageContext {
 }
 
 fn checkpoint_name(input: &Input) -> Result<String, ToolError> {
-    let named = fields::text_field(&input.rest, "name")?;
+    let named = extra_fields::text_field(&input.rest, "name")?;
     let name = input.id.as_deref().or(named).unwrap_or_default();
     if is_folder_name(name) {
         return Ok(name.to_owned());

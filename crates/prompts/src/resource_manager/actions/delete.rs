@@ -7,20 +7,25 @@ use std::{
 
 use deliberate_toolkit::ToolError;
 
-use super::{
-    ManageContext, ManageResult,
-    change::{changed_paths, requested_id},
-    failure::{confirmation_needed, io_error, manage_error},
-    fields, files, lock,
-    place::{FileLayout, ResourceFiles, check_id},
-    request::{Input, ManageReply},
-    users,
+use super::write::{changed_paths, requested_id};
+use crate::{
+    model::{LibraryItemKind, LibraryLayer},
+    resource_manager::{
+        ManageContext, ManageResult,
+        disk::{
+            atomic_files, lock,
+            resource_path::{FileLayout, ResourceFiles, check_id},
+        },
+        edit::dependents,
+        errors::{confirmation_needed, io_error, manage_error},
+        extra_fields,
+        request::{Input, ManageReply},
+    },
 };
-use crate::model::{LibraryItemKind, LibraryLayer};
 
 impl ManageContext {
     /// Removes a thing of the workspace.
-    pub(super) fn delete(
+    pub(crate) fn delete(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -42,7 +47,7 @@ impl ManageContext {
         }
         Self::check_expected_hash(&library, &thing, input)?;
         let shipped = Self::find_shipped(kind, &thing.id);
-        let mut users = users::find_dependents(&library, kind, &thing.id);
+        let mut users = dependents::find_dependents(&library, kind, &thing.id);
         let in_use = self.active_methodology.as_deref();
         if kind == LibraryItemKind::Methodology
             && in_use.is_some_and(|it| it.eq_ignore_ascii_case(&thing.id))
@@ -50,7 +55,7 @@ impl ManageContext {
             users.push("every command, as the methodology in use".to_owned());
         }
         let is_used = !users.is_empty() && shipped.is_none();
-        if is_used && fields::text_field(&input.rest, "reason")?.is_none() {
+        if is_used && extra_fields::text_field(&input.rest, "reason")?.is_none() {
             return Err(manage_error(
                 "InUse",
                 format!("`{}` is used by {}.", thing.id, users.join(", ")),
@@ -101,15 +106,15 @@ impl ManageContext {
             {
                 return Err(io_error("remove", &path, &error));
             }
-            files::remove_empty_folders(&folder, path.parent());
+            atomic_files::remove_empty_folders(&folder, path.parent());
         }
-        files::remove_temp_files(&folder);
+        atomic_files::remove_temp_files(&folder);
         let root = self.ensure_kind_root(thing.kind)?;
         if thing.kind != LibraryItemKind::Prompt {
             // The whole folder is its own; a link in it is removed, not followed.
             let _ = fs::remove_dir_all(&folder);
         }
-        files::remove_empty_folders(&root, Some(&folder));
+        atomic_files::remove_empty_folders(&root, Some(&folder));
         Ok(gone)
     }
 }

@@ -6,26 +6,27 @@ use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
-use super::{
-    ManageContext, ManageResult,
-    change::requested_id,
-    failure::unknown_name,
-    history::VersionHistory,
-    list::wants_full_detail,
-    place::{self, check_id},
-    request::{Input, ManageReply, ReplyFormat},
-    users,
-};
+use super::{list::wants_full_detail, write::requested_id};
 use crate::{
     library::PromptLibrary,
     model::{ChainStep, LibraryItemKind, LibraryLayer, Prompt, StepKind},
+    resource_manager::{
+        ManageContext, ManageResult,
+        disk::{
+            history::VersionHistory,
+            resource_path::{self, check_id},
+        },
+        edit::dependents,
+        errors::unknown_name,
+        request::{Input, ManageReply, ReplyFormat},
+    },
 };
 
 /// Characters of a text that are shown unless all of it is asked for.
 const DEFAULT_TEXT_CHARS: usize = 600;
 
 /// What a prompt is.
-pub(super) fn prompt_kind(prompt: &Prompt) -> String {
+pub(crate) fn prompt_kind(prompt: &Prompt) -> String {
     match prompt.steps.len() {
         0 => "prompt".to_owned(),
         1 => "chain with 1 step".to_owned(),
@@ -35,7 +36,7 @@ pub(super) fn prompt_kind(prompt: &Prompt) -> String {
 
 impl ManageContext {
     /// Shows one thing.
-    pub(super) fn inspect(
+    pub(crate) fn inspect(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -46,9 +47,15 @@ impl ManageContext {
             Ok(()) => self.refresh_library(kind, given)?,
             Err(_) => self.engine.live_library.current().unwrap_or_default(),
         };
-        let missing = || unknown_name(kind.as_str(), given, place::resource_ids(&library, kind));
+        let missing = || {
+            unknown_name(
+                kind.as_str(),
+                given,
+                resource_path::resource_ids(&library, kind),
+            )
+        };
         // By id, or as people mix it up; one that is broken and never worked has only problems.
-        let id = place::find_origin(&library, kind, given)
+        let id = resource_path::find_origin(&library, kind, given)
             .map(|(id, _)| id)
             .or_else(|| match kind {
                 LibraryItemKind::Prompt => library.prompt(given).map(|it| it.id.clone()),
@@ -89,7 +96,7 @@ impl ManageContext {
         said: &mut String,
         facts: &mut Map<String, Value>,
     ) -> Result<(), ToolError> {
-        let Some((_, origin)) = place::find_origin(library, kind, id) else {
+        let Some((_, origin)) = resource_path::find_origin(library, kind, id) else {
             return Ok(());
         };
         let versions = match self.find_in_workspace(kind, id) {
@@ -97,7 +104,7 @@ impl ManageContext {
                 .map_or(0, |history| history.versions.len()),
             _ => 0,
         };
-        let users = users::find_dependents(library, kind, id);
+        let users = dependents::find_dependents(library, kind, id);
         let problems = resource_problems(library, kind, id);
         let shipped = if origin.layer == LibraryLayer::Shipped {
             " (shipped)"
@@ -196,7 +203,7 @@ fn render_prompt(prompt: &Prompt, cut: &dyn Fn(&str) -> String) -> (String, Map<
     for (index, step) in prompt.steps.iter().enumerate() {
         let _ = write!(said, "\nstep {}: {}", index + 1, describe_step(step));
     }
-    let gates = users::prompt_gates(prompt);
+    let gates = dependents::prompt_gates(prompt);
     add_line(&mut said, "gates", &gates.join(", "));
     add_line(&mut said, "without", &prompt.gates.exclude.join(", "));
     add_line(&mut said, "tools", &prompt.tools.join(", "));
@@ -227,7 +234,7 @@ fn render_prompt(prompt: &Prompt, cut: &dyn Fn(&str) -> String) -> (String, Map<
 }
 
 /// A step in a line.
-pub(super) fn describe_step(step: &ChainStep) -> String {
+pub(crate) fn describe_step(step: &ChainStep) -> String {
     let mut words = match &step.kind {
         StepKind::Prompt { id } if *id == step.name => id.clone(),
         StepKind::Prompt { id } => format!("{} ({id})", step.name),
@@ -272,7 +279,7 @@ fn add_line(said: &mut String, name: &str, value: &str) {
 }
 
 /// What is wrong with a thing, a line each.
-pub(super) fn resource_problems(
+pub(crate) fn resource_problems(
     library: &PromptLibrary,
     kind: LibraryItemKind,
     id: &str,
@@ -286,7 +293,7 @@ pub(super) fn resource_problems(
 }
 
 /// A problem in a line.
-pub(super) fn problem_line(problem: &crate::library::LibraryProblem) -> String {
+pub(crate) fn problem_line(problem: &crate::library::LibraryProblem) -> String {
     let place = problem
         .line
         .map_or_else(String::new, |line| format!(":{line}"));

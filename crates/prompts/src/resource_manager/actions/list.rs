@@ -6,15 +6,15 @@ use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
-use super::{
-    ManageContext, ManageResult,
-    failure::invalid_input,
-    fields,
-    request::{Input, ManageReply, ReplyFormat},
-};
 use crate::{
     library::PromptLibrary,
     model::{ItemOrigin, LibraryItemKind, LibraryLayer},
+    resource_manager::{
+        ManageContext, ManageResult,
+        errors::invalid_input,
+        extra_fields,
+        request::{Input, ManageReply, ReplyFormat},
+    },
 };
 
 /// How many are shown unless asked otherwise, and at most.
@@ -51,14 +51,14 @@ impl<'l> ResourceListEntry<'l> {
 
 impl ManageContext {
     /// Lists the things of a kind.
-    pub(super) fn list(
+    pub(crate) fn list(
         &self,
         kind: LibraryItemKind,
         input: &Input,
     ) -> Result<ManageResult, ToolError> {
         let library = self.engine.live_library.current().unwrap_or_default();
         let filters = parse_filters(input)?;
-        let enabled_only = fields::bool_field(&input.rest, "enabled_only")?;
+        let enabled_only = extra_fields::bool_field(&input.rest, "enabled_only")?;
         let lines: Vec<ResourceListEntry<'_>> = list_entries(&library, kind)
             .into_iter()
             .filter(|line| line.enabled || !enabled_only)
@@ -246,7 +246,7 @@ impl ResourceListFilter {
 
 fn parse_filters(input: &Input) -> Result<Vec<ResourceListFilter>, ToolError> {
     let mut filters = Vec::new();
-    let search = fields::text_field(&input.rest, "search_query")?;
+    let search = extra_fields::text_field(&input.rest, "search_query")?;
     for word in [input.filter.as_deref(), search]
         .into_iter()
         .flatten()
@@ -261,7 +261,7 @@ fn parse_filters(input: &Input) -> Result<Vec<ResourceListFilter>, ToolError> {
             _ => ResourceListFilter::Word(word),
         });
     }
-    if let Some(name) = fields::text_field(&input.rest, "category")? {
+    if let Some(name) = extra_fields::text_field(&input.rest, "category")? {
         filters.push(ResourceListFilter::Category(name.to_owned()));
     }
     Ok(filters)
@@ -280,7 +280,7 @@ fn parse_offset(given: &Map<String, Value>) -> Result<usize, ToolError> {
 }
 
 /// Whether everything is wanted.
-pub(super) fn wants_full_detail(given: &Map<String, Value>) -> Result<bool, ToolError> {
+pub(crate) fn wants_full_detail(given: &Map<String, Value>) -> Result<bool, ToolError> {
     match given.get("detail") {
         None => Ok(false),
         Some(Value::Bool(full)) => Ok(*full),

@@ -7,27 +7,30 @@ use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
-use super::{
-    ManageContext, ManageResult,
-    change::{changed_paths, requested_id},
-    difference,
-    draft::FileDraft,
-    failure::{confirmation_needed, invalid_input, manage_error},
-    fields,
-    files::FileTexts,
-    history::{ResourceVersion, VersionContent, VersionHistory},
-    lock,
-    place::{FileLayout, ResourceFiles, check_id},
-    request::{Input, ManageReply, ReplyFormat},
+use super::write::{changed_paths, requested_id};
+use crate::{
+    model::{LibraryItemKind, LibraryLayer},
+    resource_manager::{
+        ManageContext, ManageResult,
+        disk::{
+            atomic_files::FileTexts,
+            history::{ResourceVersion, VersionContent, VersionHistory},
+            lock,
+            resource_path::{FileLayout, ResourceFiles, check_id},
+        },
+        edit::{diff, file_draft::FileDraft},
+        errors::{confirmation_needed, invalid_input, manage_error},
+        extra_fields,
+        request::{Input, ManageReply, ReplyFormat},
+    },
 };
-use crate::model::{LibraryItemKind, LibraryLayer};
 
 /// Versions that are listed unless more are asked for.
 const DEFAULT_LIMIT: usize = 20;
 
 impl ManageContext {
     /// Lists the versions.
-    pub(super) fn list_versions(
+    pub(crate) fn list_versions(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -79,7 +82,7 @@ impl ManageContext {
     }
 
     /// Shows the difference between two versions, or between one and what is there now.
-    pub(super) fn compare(
+    pub(crate) fn compare(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -106,7 +109,7 @@ impl ManageContext {
             ),
             None => (thing.files.clone(), "now".to_owned()),
         };
-        let diff = difference::unified_diff(&old, &new);
+        let diff = diff::unified_diff(&old, &new);
         let said = if diff.is_empty() {
             format!("No difference between version {from} and {to}.")
         } else {
@@ -120,12 +123,12 @@ impl ManageContext {
             .with_fact("id", thing.id)
             .with_fact("from_version", from)
             .with_fact("to_version", input.to_version)
-            .with_fact("diff_summary", difference::diff_summary(&old, &new));
+            .with_fact("diff_summary", diff::diff_summary(&old, &new));
         Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
     /// Makes a version the current one. What is current now is kept first.
-    pub(super) fn roll_back(
+    pub(crate) fn roll_back(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -147,7 +150,7 @@ impl ManageContext {
             return Err(confirmation_needed(&format!(
                 "`{}` would become what it was as version {number} ({}).",
                 before.id,
-                difference::diff_summary(&before.files, &files)
+                diff::diff_summary(&before.files, &files)
             )));
         }
         if files == before.files {
@@ -163,7 +166,7 @@ impl ManageContext {
         self.check_allowed_scripts_unchanged(&after, &before.files)?;
         let tried = self.dry_run(&library, &after)?;
         let mut notes = tried.notes;
-        let reason = fields::text_field(&input.rest, "reason")?.map_or_else(
+        let reason = extra_fields::text_field(&input.rest, "reason")?.map_or_else(
             || format!("Rolled back to version {number}"),
             |reason| format!("Rolled back to version {number}: {reason}"),
         );
@@ -173,7 +176,7 @@ impl ManageContext {
             kind.as_str(),
             after.id,
             version.unwrap_or_default(),
-            difference::unified_diff(&before.files, &after.files).trim_end()
+            diff::unified_diff(&before.files, &after.files).trim_end()
         ))
         .with_fact("id", after.id.clone())
         .with_fact("hash", tried.hash)
@@ -252,10 +255,10 @@ fn files_from_record(
     thing: &ResourceFiles,
     record: &Map<String, Value>,
 ) -> Result<FileTexts, ToolError> {
-    let known = fields::resource_fields(thing.kind);
+    let known = extra_fields::resource_fields(thing.kind);
     let mut given: Map<String, Value> = record
         .iter()
-        .map(|(name, value)| (fields::to_snake_case(name), value.clone()))
+        .map(|(name, value)| (extra_fields::to_snake_case(name), value.clone()))
         .filter(|(name, value)| known.contains(&name.as_str()) && !value.is_null())
         .collect();
     // A record is whole: what it does not have was not there.

@@ -6,23 +6,32 @@ use std::path::PathBuf;
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
-use super::{
-    ManageContext, ManageResult, difference,
-    draft::{FileDraft, invalid_category},
-    failure::{already_exists, invalid_input, manage_error, unknown_name},
-    fields,
-    files::{self, FileTexts},
-    history::VersionHistory,
-    lock,
-    place::{self, FileLayout, ResourceFiles, check_id, is_folder_name, main_file_names},
-    request::{Input, ManageReply},
-    steps,
+use super::chain_steps;
+use crate::{
+    model::{LibraryItemKind, LibraryLayer},
+    resource_manager::{
+        ManageContext, ManageResult,
+        disk::{
+            atomic_files::{self, FileTexts},
+            history::VersionHistory,
+            lock,
+            resource_path::{
+                self, FileLayout, ResourceFiles, check_id, is_folder_name, main_file_names,
+            },
+        },
+        edit::{
+            diff,
+            file_draft::{FileDraft, invalid_category},
+        },
+        errors::{already_exists, invalid_input, manage_error, unknown_name},
+        extra_fields,
+        request::{Input, ManageReply},
+    },
 };
-use crate::model::{LibraryItemKind, LibraryLayer};
 
 impl ManageContext {
     /// Makes a new thing.
-    pub(super) fn create(
+    pub(crate) fn create(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -32,7 +41,7 @@ impl ManageContext {
         check_required_fields(kind, &input.rest)?;
         let _held = lock::acquire(&self.library_paths().workspace)?;
         let library = self.refresh_library(kind, id)?;
-        if let Some((taken, origin)) = place::find_origin(&library, kind, id) {
+        if let Some((taken, origin)) = resource_path::find_origin(&library, kind, id) {
             return Err(already_exists(kind, &taken, &origin.file));
         }
         if let Some(thing) = self.find_in_workspace(kind, id)? {
@@ -58,12 +67,12 @@ impl ManageContext {
         tried.check_undeclared_names(&library, &thing)?;
         notes.extend(tried.notes);
         let folder = self.ensure_folder(&thing)?;
-        files::replace_files(&folder, &FileTexts::new(), &thing.files, &thing.main_file)?;
-        let version = if fields::bool_field(&input.rest, "skip_version")? {
+        atomic_files::replace_files(&folder, &FileTexts::new(), &thing.files, &thing.main_file)?;
+        let version = if extra_fields::bool_field(&input.rest, "skip_version")? {
             None
         } else {
             let mut history = VersionHistory::read_for_append(&folder, &thing, &mut notes)?;
-            let reason = fields::text_field(&input.rest, "reason")?;
+            let reason = extra_fields::text_field(&input.rest, "reason")?;
             let number = history.add(&thing.files, reason.unwrap_or("Created"), self.now);
             history.write(&folder, &thing, self.max_versions())?;
             Some(number)
@@ -86,7 +95,7 @@ impl ManageContext {
     }
 
     /// Changes what is given of a thing and nothing else.
-    pub(super) fn update(
+    pub(crate) fn update(
         &self,
         kind: LibraryItemKind,
         input: &Input,
@@ -109,7 +118,7 @@ impl ManageContext {
         let given = expand_section_fields(&input.rest)?;
         let mut draft = FileDraft::open(&mut thing)?;
         draft.apply(&given)?;
-        steps::apply_step_operation(&mut draft, &given)?;
+        chain_steps::apply_step_operation(&mut draft, &given)?;
         let mut notes = draft.finish();
         if thing.files == before.files {
             let told = ManageReply::new(format!("Nothing to change: `{id}` is like that already."));
@@ -119,8 +128,8 @@ impl ManageContext {
         let tried = self.dry_run(&library, &thing)?;
         tried.check_undeclared_names(&library, &thing)?;
         notes.extend(tried.notes);
-        let reason = fields::text_field(&input.rest, "reason")?.unwrap_or("Updated");
-        let keeps = !fields::bool_field(&input.rest, "skip_version")?;
+        let reason = extra_fields::text_field(&input.rest, "reason")?.unwrap_or("Updated");
+        let keeps = !extra_fields::bool_field(&input.rest, "skip_version")?;
         let (folder, version) = self.replace_files(&before, &thing, keeps, reason, &mut notes)?;
         if before.layer == LibraryLayer::Shipped {
             notes.push(
@@ -134,7 +143,7 @@ impl ManageContext {
             kind.as_str(),
             thing.id,
             version.map_or_else(String::new, |number| format!(", version {number}")),
-            difference::unified_diff(&before.files, &thing.files).trim_end()
+            diff::unified_diff(&before.files, &thing.files).trim_end()
         ))
         .with_fact("id", thing.id.clone())
         .with_fact("hash", tried.hash)
@@ -148,7 +157,7 @@ impl ManageContext {
 
     /// Writes the new files of a thing and its versions: first what was there, if that is not kept
     /// yet, so that nothing is lost whatever happens next.
-    pub(super) fn replace_files(
+    pub(crate) fn replace_files(
         &self,
         before: &ResourceFiles,
         after: &ResourceFiles,
@@ -162,7 +171,7 @@ impl ManageContext {
             LibraryLayer::Shipped => FileTexts::new(),
         };
         if !keeps {
-            files::replace_files(&folder, &on_disk, &after.files, &after.main_file)?;
+            atomic_files::replace_files(&folder, &on_disk, &after.files, &after.main_file)?;
             return Ok((folder, None));
         }
         let mut history = VersionHistory::read_for_append(&folder, after, notes)?;
@@ -175,14 +184,14 @@ impl ManageContext {
             history.add(&before.files, what, self.now);
             history.write(&folder, after, self.max_versions())?;
         }
-        files::replace_files(&folder, &on_disk, &after.files, &after.main_file)?;
+        atomic_files::replace_files(&folder, &on_disk, &after.files, &after.main_file)?;
         let number = history.add(&after.files, reason, self.now);
         history.write(&folder, after, self.max_versions())?;
         Ok((folder, Some(number)))
     }
 
     /// The thing as it is now: that of the workspace, else the shipped one.
-    pub(super) fn find_existing(
+    pub(crate) fn find_existing(
         &self,
         kind: LibraryItemKind,
         id: &str,
@@ -191,12 +200,17 @@ impl ManageContext {
         if let Some(thing) = self.find_in_workspace(kind, id)? {
             return Ok(thing);
         }
-        Self::find_shipped(kind, id)
-            .ok_or_else(|| unknown_name(kind.as_str(), id, place::resource_ids(library, kind)))
+        Self::find_shipped(kind, id).ok_or_else(|| {
+            unknown_name(
+                kind.as_str(),
+                id,
+                resource_path::resource_ids(library, kind),
+            )
+        })
     }
 
     /// Refuses if the thing is not what the caller saw.
-    pub(super) fn check_expected_hash(
+    pub(crate) fn check_expected_hash(
         library: &crate::library::PromptLibrary,
         thing: &ResourceFiles,
         input: &Input,
@@ -204,7 +218,7 @@ impl ManageContext {
         let Some(expected) = &input.expected_hash else {
             return Ok(());
         };
-        let now = place::find_origin(library, thing.kind, &thing.id)
+        let now = resource_path::find_origin(library, thing.kind, &thing.id)
             .map(|(_, origin)| origin.hash)
             .unwrap_or_default();
         // What is remembered of a file that can't be read any more is not what is there.
@@ -237,7 +251,7 @@ impl ManageContext {
         if kind != LibraryItemKind::Prompt {
             return Ok(vec![id.to_owned()]);
         }
-        let category = fields::text_field(given, "category")?.filter(|it| !it.is_empty());
+        let category = extra_fields::text_field(given, "category")?.filter(|it| !it.is_empty());
         if let Some(category) = category.filter(|it| !is_folder_name(it)) {
             return Err(invalid_category(category));
         }
@@ -315,7 +329,7 @@ fn write_draft(
 }
 
 /// The id that a call names.
-pub(super) fn requested_id(input: &Input) -> Result<&str, ToolError> {
+pub(crate) fn requested_id(input: &Input) -> Result<&str, ToolError> {
     input
         .id
         .as_deref()
@@ -374,7 +388,7 @@ fn check_required_fields(
 /// The older way to say which part is meant.
 fn expand_section_fields(given: &Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
     let mut given = given.clone();
-    let section = fields::text_field(&given, "section")?.map(str::to_owned);
+    let section = extra_fields::text_field(&given, "section")?.map(str::to_owned);
     let content = given.shift_remove("section_content");
     given.shift_remove("section");
     match (section, content) {
@@ -392,7 +406,10 @@ fn expand_section_fields(given: &Map<String, Value>) -> Result<Map<String, Value
                 "guidance" => "guidance",
                 _ => {
                     return Err(invalid_input(
-                        format!("There is no section `{}`.", place::display_input(&section)),
+                        format!(
+                            "There is no section `{}`.",
+                            resource_path::display_input(&section)
+                        ),
                         "Give the field itself, such as `user_message_template`.",
                     ));
                 }
@@ -408,6 +425,6 @@ fn expand_section_fields(given: &Map<String, Value>) -> Result<Map<String, Value
 }
 
 /// What the library must look at again.
-pub(super) fn changed_paths(folder: &std::path::Path, thing: &ResourceFiles) -> Vec<PathBuf> {
+pub(crate) fn changed_paths(folder: &std::path::Path, thing: &ResourceFiles) -> Vec<PathBuf> {
     vec![folder.join(&thing.main_file)]
 }

@@ -11,10 +11,10 @@ use std::{
 
 use deliberate_toolkit::ToolError;
 
-use super::failure::{io_error, manage_error};
+use crate::resource_manager::errors::{io_error, manage_error};
 
 /// Texts by their names in the thing's folder, with `/`.
-pub(super) type FileTexts = BTreeMap<String, String>;
+pub(crate) type FileTexts = BTreeMap<String, String>;
 
 /// The most files that one thing may have.
 const MAX_FILES: usize = 200;
@@ -27,7 +27,7 @@ const TEMP_PREFIX: &str = ".deliberate-tmp-";
 
 /// The files of a folder that hold text: its own ones, and those below the given subfolders, or
 /// below all of them if none are given. Hidden ones, links and what is not text is left alone.
-pub(super) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<FileTexts, ToolError> {
+pub(crate) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<FileTexts, ToolError> {
     let mut files = FileTexts::new();
     let mut bytes = 0_usize;
     let mut waiting = vec![(folder.to_path_buf(), String::new(), 0_usize)];
@@ -66,7 +66,7 @@ pub(super) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<FileTe
 }
 
 /// The text of a file; nothing if it is not there, too long, or not text.
-pub(super) fn read_text(path: &Path, most: u64) -> Result<Option<String>, ToolError> {
+pub(crate) fn read_text(path: &Path, most: u64) -> Result<Option<String>, ToolError> {
     let mut bytes = Vec::new();
     let read =
         File::open(path).and_then(|file| file.take(most.saturating_add(1)).read_to_end(&mut bytes));
@@ -80,7 +80,7 @@ pub(super) fn read_text(path: &Path, most: u64) -> Result<Option<String>, ToolEr
 
 /// Makes folders one by one below one that is there. None of them may be a link: a link could lead
 /// anywhere.
-pub(super) fn create_folders<'p>(
+pub(crate) fn create_folders<'p>(
     below: &Path,
     parts: impl IntoIterator<Item = &'p str>,
 ) -> Result<PathBuf, ToolError> {
@@ -99,7 +99,7 @@ pub(super) fn create_folders<'p>(
     Ok(here)
 }
 
-pub(super) fn path_blocked(part: &str) -> ToolError {
+pub(crate) fn path_blocked(part: &str) -> ToolError {
     manage_error(
         "Outside",
         format!("`{part}` is a link or a file where a folder is needed; nothing was written."),
@@ -109,7 +109,7 @@ pub(super) fn path_blocked(part: &str) -> ToolError {
 
 /// Brings a folder from the old files to the new ones. Every new text is on the disk before the
 /// first old one is replaced; the main file comes last, because it names the others.
-pub(super) fn replace_files(
+pub(crate) fn replace_files(
     folder: &Path,
     old: &FileTexts,
     new: &FileTexts,
@@ -160,7 +160,7 @@ pub(super) fn replace_files(
 }
 
 /// Writes one file whole.
-pub(super) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
+pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
     let temporary = write_temp_file(folder, name, text)?;
     let path = folder.join(name);
     if let Err(error) = fs::rename(&temporary, &path) {
@@ -172,7 +172,7 @@ pub(super) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), To
 }
 
 /// Removes what a crash left unfinished. Nobody else writes meanwhile: the lock is held.
-pub(super) fn remove_temp_files(folder: &Path) {
+pub(crate) fn remove_temp_files(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -186,7 +186,7 @@ pub(super) fn remove_temp_files(folder: &Path) {
 }
 
 /// Removes folders that have nothing in them, from one upwards, short of the outer one.
-pub(super) fn remove_empty_folders(outer: &Path, from: Option<&Path>) {
+pub(crate) fn remove_empty_folders(outer: &Path, from: Option<&Path>) {
     let mut here = from;
     while let Some(folder) = here {
         if folder == outer || !folder.starts_with(outer) || fs::remove_dir(folder).is_err() {

@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    difference,
-    failure::{io_error, manage_error},
-    files::{self, FileTexts},
-    place::ResourceFiles,
+    atomic_files::{self, FileTexts},
+    resource_path::ResourceFiles,
+};
+use crate::resource_manager::{
+    edit::diff,
+    errors::{io_error, manage_error},
 };
 
 /// The most bytes that the versions of one thing may take.
@@ -28,32 +30,32 @@ const MAX_READ_BYTES: u64 = 64 << 20;
 /// The versions of a thing.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct VersionHistory {
+pub(crate) struct VersionHistory {
     resource_type: String,
     resource_id: String,
     current_version: u64,
     /// The newest first.
-    pub(super) versions: Vec<ResourceVersion>,
+    pub(crate) versions: Vec<ResourceVersion>,
 }
 
 /// One of them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct ResourceVersion {
+pub(crate) struct ResourceVersion {
     #[serde(rename = "version")]
-    pub(super) number: u64,
+    pub(crate) number: u64,
     #[serde(default)]
-    pub(super) date: String,
+    pub(crate) date: String,
     #[serde(default)]
-    pub(super) snapshot: Value,
+    pub(crate) snapshot: Value,
     #[serde(default)]
-    pub(super) diff_summary: Value,
+    pub(crate) diff_summary: Value,
     #[serde(default)]
-    pub(super) description: Value,
+    pub(crate) description: Value,
 }
 
 impl ResourceVersion {
     /// The files it had, or the record that an earlier program kept.
-    pub(super) fn content(&self) -> VersionContent<'_> {
+    pub(crate) fn content(&self) -> VersionContent<'_> {
         let files = self.snapshot.get("files").and_then(Value::as_object);
         match files {
             Some(files) => VersionContent::Files(
@@ -68,7 +70,7 @@ impl ResourceVersion {
 }
 
 /// What a version holds.
-pub(super) enum VersionContent<'v> {
+pub(crate) enum VersionContent<'v> {
     /// Files.
     Files(FileTexts),
     /// The record of an earlier program.
@@ -77,11 +79,11 @@ pub(super) enum VersionContent<'v> {
 
 /// Why there is no history to use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DamagedHistory;
+pub(crate) struct DamagedHistory;
 
 impl VersionHistory {
     /// Reads the versions of a thing that stands in a folder; none if there are none.
-    pub(super) fn read(
+    pub(crate) fn read(
         folder: &Path,
         thing: &ResourceFiles,
     ) -> Result<Result<Self, DamagedHistory>, ToolError> {
@@ -97,7 +99,7 @@ impl VersionHistory {
                 }));
             }
         }
-        let Some(text) = files::read_text(&path, MAX_READ_BYTES)? else {
+        let Some(text) = atomic_files::read_text(&path, MAX_READ_BYTES)? else {
             return Ok(Err(DamagedHistory));
         };
         let Ok(mut read) = serde_json::from_str::<Self>(&text) else {
@@ -109,7 +111,7 @@ impl VersionHistory {
     }
 
     /// Reads them for someone who wants to see them.
-    pub(super) fn read_or_fail(folder: &Path, thing: &ResourceFiles) -> Result<Self, ToolError> {
+    pub(crate) fn read_or_fail(folder: &Path, thing: &ResourceFiles) -> Result<Self, ToolError> {
         Self::read(folder, thing)?.map_err(|DamagedHistory| {
             manage_error(
                 "DamagedHistory",
@@ -127,7 +129,7 @@ impl VersionHistory {
     }
 
     /// Reads them for someone who will add to them. Damaged ones are set aside, and a note says so.
-    pub(super) fn read_for_append(
+    pub(crate) fn read_for_append(
         folder: &Path,
         thing: &ResourceFiles,
         notes: &mut Vec<String>,
@@ -154,7 +156,7 @@ impl VersionHistory {
     }
 
     /// The number of the newest version; 0 if there is none.
-    pub(super) fn newest_number(&self) -> u64 {
+    pub(crate) fn newest_number(&self) -> u64 {
         self.versions
             .iter()
             .map(|version| version.number)
@@ -164,7 +166,7 @@ impl VersionHistory {
     }
 
     /// A version by its number.
-    pub(super) fn find(&self, number: u64) -> Result<&ResourceVersion, ToolError> {
+    pub(crate) fn find(&self, number: u64) -> Result<&ResourceVersion, ToolError> {
         self.versions
             .iter()
             .find(|version| version.number == number)
@@ -189,14 +191,14 @@ impl VersionHistory {
     }
 
     /// Whether the newest version is this state.
-    pub(super) fn newest_matches(&self, files: &FileTexts) -> bool {
+    pub(crate) fn newest_matches(&self, files: &FileTexts) -> bool {
         self.versions.first().is_some_and(
             |version| matches!(version.content(), VersionContent::Files(newest) if newest == *files),
         )
     }
 
     /// Adds a version and returns its number.
-    pub(super) fn add(&mut self, files: &FileTexts, description: &str, now: Timestamp) -> u64 {
+    pub(crate) fn add(&mut self, files: &FileTexts, description: &str, now: Timestamp) -> u64 {
         let before = match self.versions.first().map(ResourceVersion::content) {
             Some(VersionContent::Files(before)) => before,
             _ => FileTexts::new(),
@@ -208,7 +210,7 @@ impl VersionHistory {
                 number,
                 date: now.to_string(),
                 snapshot: json!({ "files": files }),
-                diff_summary: difference::diff_summary(&before, files).into(),
+                diff_summary: diff::diff_summary(&before, files).into(),
                 description: description.into(),
             },
         );
@@ -217,7 +219,7 @@ impl VersionHistory {
     }
 
     /// Writes them, as many as may be kept.
-    pub(super) fn write(
+    pub(crate) fn write(
         &mut self,
         folder: &Path,
         thing: &ResourceFiles,
@@ -229,7 +231,7 @@ impl VersionHistory {
             self.versions.pop();
             text = self.to_json();
         }
-        files::write_file(folder, &thing.history_file(), &text)
+        atomic_files::write_file(folder, &thing.history_file(), &text)
     }
 
     fn to_json(&self) -> String {

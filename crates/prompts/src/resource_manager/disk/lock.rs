@@ -9,7 +9,7 @@ use std::{
 
 use deliberate_toolkit::ToolError;
 
-use super::failure::{io_error, manage_error};
+use crate::resource_manager::errors::{io_error, manage_error};
 
 /// The file whose lock is held while the workspace is changed.
 const LOCK_FILE: &str = ".deliberate.lock";
@@ -20,12 +20,12 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The right to change the workspace; given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct WorkspaceLockGuard {
+pub(crate) struct WorkspaceLockGuard {
     _file: File,
 }
 
 /// Waits, not for long, for the right to change the workspace, which is made if it is not there.
-pub(super) fn acquire(workspace: &Path) -> Result<WorkspaceLockGuard, ToolError> {
+pub(crate) fn acquire(workspace: &Path) -> Result<WorkspaceLockGuard, ToolError> {
     fs::create_dir_all(workspace).map_err(|error| io_error("make", workspace, &error))?;
     let path = workspace.join(LOCK_FILE);
     if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) {

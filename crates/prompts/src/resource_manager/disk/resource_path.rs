@@ -9,19 +9,21 @@ use std::{
 use deliberate_toolkit::ToolError;
 
 use super::{
-    ManageContext,
-    failure::{invalid_input, manage_error},
-    files::{self, FileTexts, create_folders},
-    shipped,
+    atomic_files::{self, FileTexts, create_folders},
+    shipped_files,
 };
 use crate::{
     library::{PromptLibrary, is_segment},
     model::{ItemOrigin, LibraryItemKind, LibraryLayer},
+    resource_manager::{
+        ManageContext,
+        errors::{invalid_input, manage_error},
+    },
 };
 
 /// How a thing is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileLayout {
+pub(crate) enum FileLayout {
     /// A folder of its own.
     Folder,
     /// One file with everything in it.
@@ -32,22 +34,22 @@ pub(super) enum FileLayout {
 
 /// A thing and its files.
 #[derive(Debug, Clone)]
-pub(super) struct ResourceFiles {
-    pub(super) kind: LibraryItemKind,
+pub(crate) struct ResourceFiles {
+    pub(crate) kind: LibraryItemKind,
     /// Its whole id.
-    pub(super) id: String,
-    pub(super) layer: LibraryLayer,
-    pub(super) layout: FileLayout,
+    pub(crate) id: String,
+    pub(crate) layer: LibraryLayer,
+    pub(crate) layout: FileLayout,
     /// The parts of the way from the root of its kind to its folder.
-    pub(super) folder_path: Vec<String>,
+    pub(crate) folder_path: Vec<String>,
     /// Its main file, in that folder.
-    pub(super) main_file: String,
-    pub(super) files: FileTexts,
+    pub(crate) main_file: String,
+    pub(crate) files: FileTexts,
 }
 
 impl ResourceFiles {
     /// Where its versions are kept, in its folder.
-    pub(super) fn history_file(&self) -> String {
+    pub(crate) fn history_file(&self) -> String {
         match self.layout {
             FileLayout::Folder => ".history.json".to_owned(),
             FileLayout::SingleFile | FileLayout::Markdown => {
@@ -59,7 +61,7 @@ impl ResourceFiles {
 }
 
 /// The main files of a kind, the usual one first.
-pub(super) const fn main_file_names(kind: LibraryItemKind) -> &'static [&'static str] {
+pub(crate) const fn main_file_names(kind: LibraryItemKind) -> &'static [&'static str] {
     match kind {
         LibraryItemKind::Prompt => &["prompt.yaml", "prompt.yml"],
         LibraryItemKind::Gate => &["gate.yaml", "gate.yml"],
@@ -75,7 +77,7 @@ pub(super) const fn main_file_names(kind: LibraryItemKind) -> &'static [&'static
 }
 
 /// Checks an id: nothing that could become another path than the one that is meant.
-pub(super) fn check_id(kind: LibraryItemKind, id: &str) -> Result<(), ToolError> {
+pub(crate) fn check_id(kind: LibraryItemKind, id: &str) -> Result<(), ToolError> {
     let parts: Vec<&str> = id.split('/').collect();
     let nested = kind == LibraryItemKind::Prompt;
     if (nested || parts.len() == 1)
@@ -100,12 +102,12 @@ pub(super) fn check_id(kind: LibraryItemKind, id: &str) -> Result<(), ToolError>
 
 /// Whether a part may become the name of a folder that is read. Names with a `_` in front are
 /// skipped by the library.
-pub(super) fn is_folder_name(part: &str) -> bool {
+pub(crate) fn is_folder_name(part: &str) -> bool {
     is_segment(part) && !part.starts_with('_')
 }
 
 /// The beginning of what someone gave, fit to be shown.
-pub(super) fn display_input(text: &str) -> String {
+pub(crate) fn display_input(text: &str) -> String {
     let plain: String = text
         .chars()
         .take(81)
@@ -115,7 +117,7 @@ pub(super) fn display_input(text: &str) -> String {
 }
 
 /// The id as the library spells it, if it has it in any case.
-pub(super) fn find_origin(
+pub(crate) fn find_origin(
     library: &PromptLibrary,
     kind: LibraryItemKind,
     id: &str,
@@ -140,7 +142,7 @@ pub(super) fn find_origin(
 }
 
 /// All ids of a kind.
-pub(super) fn resource_ids(library: &PromptLibrary, kind: LibraryItemKind) -> Vec<&str> {
+pub(crate) fn resource_ids(library: &PromptLibrary, kind: LibraryItemKind) -> Vec<&str> {
     match kind {
         LibraryItemKind::Prompt => library.prompts.keys().map(String::as_str).collect(),
         LibraryItemKind::Gate => library.gates.keys().map(String::as_str).collect(),
@@ -152,7 +154,7 @@ pub(super) fn resource_ids(library: &PromptLibrary, kind: LibraryItemKind) -> Ve
 
 impl ManageContext {
     /// The folder of a kind, if it is there. One that is a link out of the workspace is refused.
-    pub(super) fn kind_root(&self, kind: LibraryItemKind) -> Result<Option<PathBuf>, ToolError> {
+    pub(crate) fn kind_root(&self, kind: LibraryItemKind) -> Result<Option<PathBuf>, ToolError> {
         let folder = self.engine.live_library.folder(kind);
         let Ok(real) = folder.canonicalize() else {
             return Ok(None);
@@ -177,7 +179,7 @@ impl ManageContext {
     }
 
     /// Likewise; it is made if it is not there.
-    pub(super) fn ensure_kind_root(&self, kind: LibraryItemKind) -> Result<PathBuf, ToolError> {
+    pub(crate) fn ensure_kind_root(&self, kind: LibraryItemKind) -> Result<PathBuf, ToolError> {
         if let Some(root) = self.kind_root(kind)? {
             return Ok(root);
         }
@@ -193,12 +195,13 @@ impl ManageContext {
             Some(parts) => {
                 create_folders(workspace, parts)?;
             }
-            None => fs::create_dir_all(&folder)
-                .map_err(|error| super::failure::io_error("make", &folder, &error))?,
+            None => fs::create_dir_all(&folder).map_err(|error| {
+                crate::resource_manager::errors::io_error("make", &folder, &error)
+            })?,
         }
         self.kind_root(kind)?.ok_or_else(|| {
             let error = std::io::Error::from(std::io::ErrorKind::NotFound);
-            super::failure::io_error("make", &folder, &error)
+            crate::resource_manager::errors::io_error("make", &folder, &error)
         })
     }
 
@@ -214,7 +217,7 @@ impl ManageContext {
     }
 
     /// The thing as it stands in the workspace now, whatever the library remembers.
-    pub(super) fn find_in_workspace(
+    pub(crate) fn find_in_workspace(
         &self,
         kind: LibraryItemKind,
         id: &str,
@@ -251,21 +254,21 @@ impl ManageContext {
     }
 
     /// The thing as it is shipped.
-    pub(super) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
-        shipped::find_shipped(kind, id)
+    pub(crate) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
+        shipped_files::find_shipped(kind, id)
     }
 
     /// The folder of a thing, made if it is not there, and surely below its root.
-    pub(super) fn ensure_folder(&self, thing: &ResourceFiles) -> Result<PathBuf, ToolError> {
+    pub(crate) fn ensure_folder(&self, thing: &ResourceFiles) -> Result<PathBuf, ToolError> {
         let root = self.ensure_kind_root(thing.kind)?;
         let folder = create_folders(&root, thing.folder_path.iter().map(String::as_str))?;
-        let real = folder
-            .canonicalize()
-            .map_err(|error| super::failure::io_error("look at", &folder, &error))?;
+        let real = folder.canonicalize().map_err(|error| {
+            crate::resource_manager::errors::io_error("look at", &folder, &error)
+        })?;
         if real.starts_with(&root) {
             Ok(real)
         } else {
-            Err(files::path_blocked(&thing.id))
+            Err(atomic_files::path_blocked(&thing.id))
         }
     }
 }
@@ -332,7 +335,7 @@ fn find_below(
         return Ok(None);
     };
     let only: Option<&[&str]> = (kind == LibraryItemKind::Prompt).then_some(&["tools"]);
-    thing.files = files::read_folder(&here, only)?;
+    thing.files = atomic_files::read_folder(&here, only)?;
     if !thing.files.contains_key(*main) {
         return Err(manage_error(
             "NotText",
@@ -352,7 +355,7 @@ fn find_child_folder(folder: &Path, name: &str) -> Result<Option<String>, ToolEr
         return if found.is_dir() {
             Ok(Some(name.to_owned()))
         } else if found.is_symlink() {
-            Err(files::path_blocked(name))
+            Err(atomic_files::path_blocked(name))
         } else {
             Ok(None)
         };
@@ -387,16 +390,16 @@ fn is_file(path: &Path) -> bool {
 /// A single file, with the texts beside it that it names.
 fn read_single_file(folder: &Path, main: &str) -> Result<FileTexts, ToolError> {
     let mut files = FileTexts::new();
-    let Some(text) = files::read_text(&folder.join(main), 16 << 20)? else {
+    let Some(text) = atomic_files::read_text(&folder.join(main), 16 << 20)? else {
         return Ok(files);
     };
-    if let Ok(document) = super::document::YamlDocument::parse(&text) {
+    if let Ok(document) = crate::resource_manager::edit::yaml_edit::YamlDocument::parse(&text) {
         for field in ["userMessageTemplateFile", "systemMessageFile"] {
             if let Some(name) = document.text(field)
                 && !name.contains(['/', '\\', '\0'])
                 && !name.starts_with('.')
                 && is_file(&folder.join(name))
-                && let Some(text) = files::read_text(&folder.join(name), 16 << 20)?
+                && let Some(text) = atomic_files::read_text(&folder.join(name), 16 << 20)?
             {
                 files.insert(name.to_owned(), text);
             }

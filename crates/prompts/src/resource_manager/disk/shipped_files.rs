@@ -3,8 +3,8 @@
 use include_dir::{Dir, DirEntry};
 
 use super::{
-    files::FileTexts,
-    place::{FileLayout, ResourceFiles, main_file_names},
+    atomic_files::FileTexts,
+    resource_path::{FileLayout, ResourceFiles, main_file_names},
 };
 use crate::{
     library::SHIPPED_LIBRARY,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A shipped thing with its files.
-pub(super) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
+pub(crate) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
     let root = match kind {
         LibraryItemKind::Prompt => "prompts",
         LibraryItemKind::Gate => "gates",

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// Who uses a thing, each as `prompt x`.
-pub(super) fn find_dependents(
+pub(crate) fn find_dependents(
     library: &PromptLibrary,
     kind: LibraryItemKind,
     id: &str,
@@ -57,7 +57,7 @@ fn referenced_prompts(prompt: &Prompt) -> Vec<String> {
 }
 
 /// The prompts that are steps of a prompt.
-pub(super) fn step_prompts(prompt: &Prompt) -> Vec<String> {
+pub(crate) fn step_prompts(prompt: &Prompt) -> Vec<String> {
     let mut names = Vec::new();
     for step in &prompt.steps {
         collect_step_prompts(step, &mut names);
@@ -66,7 +66,7 @@ pub(super) fn step_prompts(prompt: &Prompt) -> Vec<String> {
 }
 
 /// The prompts that a prompt takes in.
-pub(super) fn included_prompts(prompt: &Prompt) -> Vec<String> {
+pub(crate) fn included_prompts(prompt: &Prompt) -> Vec<String> {
     [&prompt.template, &prompt.system]
         .into_iter()
         .flatten()
@@ -75,7 +75,7 @@ pub(super) fn included_prompts(prompt: &Prompt) -> Vec<String> {
 }
 
 /// The prompts that a template takes in.
-pub(super) fn template_includes(template: &str) -> impl Iterator<Item = String> {
+pub(crate) fn template_includes(template: &str) -> impl Iterator<Item = String> {
     find_includes(template)
         .into_iter()
         .filter_map(|reference| match reference.target {
@@ -85,7 +85,7 @@ pub(super) fn template_includes(template: &str) -> impl Iterator<Item = String> 
 }
 
 /// All gates that a prompt names.
-pub(super) fn prompt_gates(prompt: &Prompt) -> Vec<&str> {
+pub(crate) fn prompt_gates(prompt: &Prompt) -> Vec<&str> {
     fn collect_step_gates<'s>(step: &'s ChainStep, names: &mut Vec<&'s str>) {
         names.extend(step.gates.iter().map(String::as_str));
         if let StepKind::Parallel(inner) = &step.kind {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use deliberate_core::truncate_chars;
 use similar::{ChangeTag, TextDiff};
 
-use super::files::FileTexts;
+use crate::resource_manager::disk::atomic_files::FileTexts;
 
 /// Finding a small difference may take this long; after that a coarser one is good enough.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(300);
@@ -14,7 +14,7 @@ const DIFF_TIMEOUT: Duration = Duration::from_millis(300);
 const MAX_DIFF_CHARS: usize = 20_000;
 
 /// The difference between two states, file by file; empty if there is none.
-pub(super) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
+pub(crate) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
     let mut shown = String::new();
     for name in file_names(old, new) {
         let (before, after) = (file_text(old, name), file_text(new, name));
@@ -45,7 +45,7 @@ pub(super) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
 }
 
 /// How many lines came and went.
-pub(super) fn diff_summary(old: &FileTexts, new: &FileTexts) -> String {
+pub(crate) fn diff_summary(old: &FileTexts, new: &FileTexts) -> String {
     let (mut added, mut removed) = (0_usize, 0_usize);
     for name in file_names(old, new) {
         let (before, after) = (file_text(old, name), file_text(new, name));

@@ -11,18 +11,19 @@ use std::{
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{
-    ManageContext,
-    document::parse_yaml,
-    failure::{io_error, manage_error, unknown_name},
-    files::create_folders,
-    place::{FileLayout, ResourceFiles, find_origin, resource_ids},
-    users,
-};
+use super::{dependents, yaml_edit::parse_yaml};
 use crate::{
     EngineOptions, LibraryPaths,
     library::{self, LibraryFinding, ProblemSeverity, PromptLibrary},
     model::{CriterionKind, LibraryItemKind, LibraryLayer, TemplateSource},
+    resource_manager::{
+        ManageContext,
+        disk::{
+            atomic_files::create_folders,
+            resource_path::{FileLayout, ResourceFiles, find_origin, resource_ids},
+        },
+        errors::{io_error, manage_error, unknown_name},
+    },
 };
 
 /// What the name of a folder for trying out begins with.
@@ -33,24 +34,24 @@ const MAX_PROBLEMS: usize = 8;
 
 /// What trying out came to.
 #[derive(Debug)]
-pub(super) struct DryRunResult {
+pub(crate) struct DryRunResult {
     /// What the thing is known by from now on.
-    pub(super) hash: String,
+    pub(crate) hash: String,
     /// What is doubtful.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// Names that a template uses and nothing gives, each with what to do.
     undeclared: Vec<(String, String)>,
 }
 
 impl DryRunResult {
     /// Refuses names that nothing gives a prompt. One that others use may get them from there.
-    pub(super) fn check_undeclared_names(
+    pub(crate) fn check_undeclared_names(
         &self,
         library: &PromptLibrary,
         thing: &ResourceFiles,
     ) -> Result<(), ToolError> {
         if self.undeclared.is_empty()
-            || !users::find_dependents(library, thing.kind, &thing.id).is_empty()
+            || !dependents::find_dependents(library, thing.kind, &thing.id).is_empty()
         {
             return Ok(());
         }
@@ -77,7 +78,7 @@ impl Drop for StagingFolder {
 
 impl ManageContext {
     /// Reads the files as the library would. Whatever keeps them from being used is an error.
-    pub(super) fn dry_run(
+    pub(crate) fn dry_run(
         &self,
         library: &PromptLibrary,
         thing: &ResourceFiles,
@@ -257,7 +258,10 @@ fn write_placeholders(
         if !seen.insert(prompt.id.to_ascii_lowercase()) {
             continue;
         }
-        let (steps, taken_in) = (users::step_prompts(prompt), users::included_prompts(prompt));
+        let (steps, taken_in) = (
+            dependents::step_prompts(prompt),
+            dependents::included_prompts(prompt),
+        );
         waiting.extend(steps.iter().chain(&taken_in).cloned());
         if prompt.origin.layer != LibraryLayer::Workspace {
             continue;
@@ -301,7 +305,7 @@ fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
     }
     let mut names = Vec::new();
     for text in thing.files.values() {
-        names.extend(users::template_includes(text));
+        names.extend(dependents::template_includes(text));
     }
     if thing.layout != FileLayout::Markdown
         && let Some(text) = thing.files.get(&thing.main_file)
@@ -310,7 +314,7 @@ fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
         collect_prompt_ids(&value, &mut names);
         for field in ["userMessageTemplate", "systemMessage"] {
             if let Some(text) = value.get(field).and_then(Value::as_str) {
-                names.extend(users::template_includes(text));
+                names.extend(dependents::template_includes(text));
             }
         }
     }

@@ -5,13 +5,17 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    document::{YamlDocument, YamlEditError},
-    failure::{invalid_input, manage_error},
-    fields,
-    place::{FileLayout, ResourceFiles, display_input},
-    shape,
+    input_normalization,
+    yaml_edit::{YamlDocument, YamlEditError},
 };
-use crate::model::LibraryItemKind;
+use crate::{
+    model::LibraryItemKind,
+    resource_manager::{
+        disk::resource_path::{FileLayout, ResourceFiles, display_input},
+        errors::{invalid_input, manage_error},
+        extra_fields,
+    },
+};
 
 /// Fields that are text and nothing else.
 const TEXT_FIELDS: [&str; 13] = [
@@ -31,16 +35,16 @@ const TEXT_FIELDS: [&str; 13] = [
 ];
 
 /// Files in the making.
-pub(super) struct FileDraft<'t> {
-    pub(super) resource: &'t mut ResourceFiles,
+pub(crate) struct FileDraft<'t> {
+    pub(crate) resource: &'t mut ResourceFiles,
     main_document: YamlDocument,
     /// What the caller should know.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'t> FileDraft<'t> {
     /// Opens the files of a thing; one without files is new.
-    pub(super) fn open(thing: &'t mut ResourceFiles) -> Result<Self, ToolError> {
+    pub(crate) fn open(thing: &'t mut ResourceFiles) -> Result<Self, ToolError> {
         let text = thing.files.get(&thing.main_file).map_or("", String::as_str);
         let main = YamlDocument::parse(text)
             .map_err(|error| yaml_edit_failed(&thing.main_file, &error))?;
@@ -53,13 +57,13 @@ impl<'t> FileDraft<'t> {
     }
 
     /// What a name of the main file has.
-    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.main_document.get(name)
     }
 
     /// Puts the given fields in.
-    pub(super) fn apply(&mut self, given: &Map<String, Value>) -> Result<(), ToolError> {
-        for name in fields::resource_fields(self.resource.kind) {
+    pub(crate) fn apply(&mut self, given: &Map<String, Value>) -> Result<(), ToolError> {
+        for name in extra_fields::resource_fields(self.resource.kind) {
             if let Some(value) = given.get(*name) {
                 self.apply_field(name, value)?;
             }
@@ -68,7 +72,7 @@ impl<'t> FileDraft<'t> {
     }
 
     /// Gives a name of the main file a value.
-    pub(super) fn set(&mut self, name: &str, value: Value) -> Result<(), ToolError> {
+    pub(crate) fn set(&mut self, name: &str, value: Value) -> Result<(), ToolError> {
         let file = self.resource.main_file.clone();
         self.main_document
             .set(name, value)
@@ -76,7 +80,7 @@ impl<'t> FileDraft<'t> {
     }
 
     /// Writes the main file's text among the files.
-    pub(super) fn finish(self) -> Vec<String> {
+    pub(crate) fn finish(self) -> Vec<String> {
         let main = self.resource.main_file.clone();
         self.resource
             .files
@@ -109,16 +113,16 @@ impl<'t> FileDraft<'t> {
             ),
             (LibraryItemKind::Prompt, "arguments") => {
                 check_list(name, value)?;
-                self.set_normalized("arguments", value, shape::normalize_arguments)
+                self.set_normalized("arguments", value, input_normalization::normalize_arguments)
             }
             (LibraryItemKind::Prompt, "chain_steps") => {
                 check_list(name, value)?;
-                self.set_normalized("chainSteps", value, shape::normalize_steps)
+                self.set_normalized("chainSteps", value, input_normalization::normalize_steps)
             }
             (LibraryItemKind::Prompt, "gate_configuration") => self.set_normalized(
                 "gateConfiguration",
                 value,
-                shape::normalize_gate_configuration,
+                input_normalization::normalize_gate_configuration,
             ),
             (LibraryItemKind::Prompt, "tools") => self.set_tools(value),
             (LibraryItemKind::Prompt, "execution_hint") => {
@@ -132,9 +136,11 @@ impl<'t> FileDraft<'t> {
                 let usual = (self.resource.kind == LibraryItemKind::Gate).then_some("guidance.md");
                 self.set_text(value, "guidance", "guidanceFile", usual)
             }
-            (LibraryItemKind::Gate, "pass_criteria") => {
-                self.set_normalized("pass_criteria", value, shape::normalize_criteria)
-            }
+            (LibraryItemKind::Gate, "pass_criteria") => self.set_normalized(
+                "pass_criteria",
+                value,
+                input_normalization::normalize_criteria,
+            ),
             (LibraryItemKind::Gate, "gate_type") => self.set_gate_type(value),
             (LibraryItemKind::Gate, "enforcement_mode") => self.set_value("enforcementMode", value),
             (LibraryItemKind::Gate, other) => self.set_value(other, value),
@@ -144,32 +150,34 @@ impl<'t> FileDraft<'t> {
             (LibraryItemKind::Methodology, "methodology_gates") => self.set_normalized(
                 "methodologyGates",
                 value,
-                shape::normalize_methodology_gates,
+                input_normalization::normalize_methodology_gates,
             ),
             (LibraryItemKind::Methodology, "phases") => self.set_in_phases(
                 &["processingSteps", "phases"],
                 value,
-                shape::normalize_phases,
+                input_normalization::normalize_phases,
             ),
-            (LibraryItemKind::Methodology, "execution_steps") => {
-                self.set_in_phases(&["executionSteps"], value, shape::normalize_execution_steps)
-            }
+            (LibraryItemKind::Methodology, "execution_steps") => self.set_in_phases(
+                &["executionSteps"],
+                value,
+                input_normalization::normalize_execution_steps,
+            ),
             (
                 LibraryItemKind::Methodology,
                 "quality_indicators"
                 | "execution_type_enhancements"
                 | "template_enhancements"
                 | "execution_flow",
-            ) => self.set_in_phases(&[&fields::to_camel_case(name)], value, |it| it),
-            _ => self.set_value(&fields::to_camel_case(name), value),
+            ) => self.set_in_phases(&[&extra_fields::to_camel_case(name)], value, |it| it),
+            _ => self.set_value(&extra_fields::to_camel_case(name), value),
         }
     }
 
     /// A value as it is; an empty text clears the name.
-    pub(super) fn set_value(&mut self, name: &str, value: &Value) -> Result<(), ToolError> {
+    pub(crate) fn set_value(&mut self, name: &str, value: &Value) -> Result<(), ToolError> {
         let is_text = TEXT_FIELDS
             .iter()
-            .any(|text| fields::to_camel_case(text) == name)
+            .any(|text| extra_fields::to_camel_case(text) == name)
             || name == "type";
         set_or_remove(
             &mut self.main_document,
@@ -180,7 +188,7 @@ impl<'t> FileDraft<'t> {
                 if is_text {
                     it
                 } else {
-                    fields::parse_json_text(&it)
+                    extra_fields::parse_json_text(&it)
                 }
             },
         )
@@ -197,7 +205,7 @@ impl<'t> FileDraft<'t> {
             &self.resource.main_file,
             name,
             value,
-            |it| shape(fields::parse_json_text(&it)),
+            |it| shape(extra_fields::parse_json_text(&it)),
         )
     }
 
@@ -238,7 +246,10 @@ impl<'t> FileDraft<'t> {
 
     fn set_category(&mut self, value: &Value) -> Result<(), ToolError> {
         match value.as_str() {
-            Some(name) if name.is_empty() || super::place::is_folder_name(name) => {
+            Some(name)
+                if name.is_empty()
+                    || crate::resource_manager::disk::resource_path::is_folder_name(name) =>
+            {
                 self.set_value("category", value)
             }
             _ => Err(invalid_category(&value.to_string())),
@@ -321,7 +332,7 @@ impl<'t> FileDraft<'t> {
             YamlDocument::parse(text).map_err(|error| yaml_edit_failed(&file, &error))?;
         let name = names.iter().find(|name| phases.get(name).is_some());
         set_or_remove(&mut phases, &file, name.unwrap_or(&first), value, |it| {
-            shape(fields::parse_json_text(&it))
+            shape(extra_fields::parse_json_text(&it))
         })?;
         self.resource.files.insert(file, phases.into_text());
         Ok(())
@@ -346,7 +357,7 @@ fn set_or_remove(
 
 /// Refuses what is no list; an empty text clears one.
 fn check_list(name: &str, value: &Value) -> Result<(), ToolError> {
-    match fields::parse_json_text(value) {
+    match extra_fields::parse_json_text(value) {
         Value::Array(_) => Ok(()),
         Value::String(text) if text.is_empty() => Ok(()),
         other => Err(invalid_input(
@@ -364,7 +375,7 @@ fn is_sibling_file_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
-pub(super) fn yaml_edit_failed(file: &str, error: &YamlEditError) -> ToolError {
+pub(crate) fn yaml_edit_failed(file: &str, error: &YamlEditError) -> ToolError {
     let hint = match error {
         YamlEditError::Unwritable(_) => "Take control characters out.",
         _ => "Mend the file by hand, or roll back to a version that worked.",
@@ -376,7 +387,7 @@ pub(super) fn yaml_edit_failed(file: &str, error: &YamlEditError) -> ToolError {
     )
 }
 
-pub(super) fn invalid_category(given: &str) -> ToolError {
+pub(crate) fn invalid_category(given: &str) -> ToolError {
     invalid_input(
         format!(
             "The category {} can't be used; nothing was written.",

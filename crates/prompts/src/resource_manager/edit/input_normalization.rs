@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields::to_camel_case;
+use crate::resource_manager::extra_fields::to_camel_case;
 
 /// Names that the files spell with `_`.
 const SNAKE_CASE_FIELDS: [&str; 2] = ["expected_output", "section_header"];
@@ -31,7 +31,7 @@ fn to_file_spelling(fields: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// Arguments: a plain word is an argument of that name.
-pub(super) fn normalize_arguments(value: Value) -> Value {
+pub(crate) fn normalize_arguments(value: Value) -> Value {
     to_list(value)
         .into_iter()
         .map(|item| match item {
@@ -53,12 +53,12 @@ pub(super) fn normalize_arguments(value: Value) -> Value {
 }
 
 /// Steps: a plain word is a step of that prompt.
-pub(super) fn normalize_steps(value: Value) -> Value {
+pub(crate) fn normalize_steps(value: Value) -> Value {
     to_list(value).into_iter().map(normalize_step).collect()
 }
 
 /// One step.
-pub(super) fn normalize_step(value: Value) -> Value {
+pub(crate) fn normalize_step(value: Value) -> Value {
     match value {
         Value::String(id) => json!({ "promptId": id, "stepName": id }),
         Value::Object(fields) => {
@@ -79,7 +79,7 @@ pub(super) fn normalize_step(value: Value) -> Value {
 }
 
 /// Gates of a prompt: a plain list is those it has.
-pub(super) fn normalize_gate_configuration(value: Value) -> Value {
+pub(crate) fn normalize_gate_configuration(value: Value) -> Value {
     match value {
         Value::Object(mut fields) => {
             let defined = fields.get_mut("inline_gate_definitions");
@@ -96,7 +96,7 @@ pub(super) fn normalize_gate_configuration(value: Value) -> Value {
 }
 
 /// Criteria: a sentence is something to be judged.
-pub(super) fn normalize_criteria(value: Value) -> Value {
+pub(crate) fn normalize_criteria(value: Value) -> Value {
     to_list(value)
         .into_iter()
         .map(|item| match item {
@@ -119,7 +119,7 @@ pub(super) fn normalize_criteria(value: Value) -> Value {
 }
 
 /// Phases: a plain word is a phase of that name; places and ids that are left out are filled in.
-pub(super) fn normalize_phases(value: Value) -> Value {
+pub(crate) fn normalize_phases(value: Value) -> Value {
     to_list(value)
         .into_iter()
         .enumerate()
@@ -133,7 +133,7 @@ pub(super) fn normalize_phases(value: Value) -> Value {
 }
 
 /// Steps of carrying a methodology out, likewise.
-pub(super) fn normalize_execution_steps(value: Value) -> Value {
+pub(crate) fn normalize_execution_steps(value: Value) -> Value {
     to_list(value)
         .into_iter()
         .map(|item| Value::Object(fill_id_and_name(item)))
@@ -141,7 +141,7 @@ pub(super) fn normalize_execution_steps(value: Value) -> Value {
 }
 
 /// What a methodology asks for: a sentence is something to be judged.
-pub(super) fn normalize_methodology_gates(value: Value) -> Value {
+pub(crate) fn normalize_methodology_gates(value: Value) -> Value {
     to_list(value)
         .into_iter()
         .map(|item| {

@@ -5,15 +5,21 @@ use std::collections::BTreeSet;
 
 use deliberate_toolkit::ToolError;
 
-use super::{ManageContext, failure::manage_error, files::FileTexts, place::ResourceFiles};
-use crate::model::LibraryItemKind;
+use crate::{
+    model::LibraryItemKind,
+    resource_manager::{
+        ManageContext,
+        disk::{atomic_files::FileTexts, resource_path::ResourceFiles},
+        errors::manage_error,
+    },
+};
 
 /// The folder of a prompt that holds its tools.
 const TOOLS_FOLDER: &str = "tools";
 
 impl ManageContext {
     /// Refuses if a file that differs belongs to a script that the operator allowed.
-    pub(super) fn check_allowed_scripts_unchanged(
+    pub(crate) fn check_allowed_scripts_unchanged(
         &self,
         thing: &ResourceFiles,
         before: &FileTexts,
@@ -33,7 +39,7 @@ impl ManageContext {
     }
 
     /// Refuses a path below the root of a kind if it belongs to such a script.
-    pub(super) fn check_not_allowed_script(
+    pub(crate) fn check_not_allowed_script(
         &self,
         kind: LibraryItemKind,
         path: &[&str],

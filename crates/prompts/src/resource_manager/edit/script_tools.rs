@@ -4,17 +4,19 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
 
 use super::{
-    document::YamlDocument,
-    draft::{FileDraft, yaml_edit_failed},
-    failure::invalid_input,
-    fields,
-    place::{FileLayout, display_input, is_folder_name},
+    file_draft::{FileDraft, yaml_edit_failed},
+    yaml_edit::YamlDocument,
+};
+use crate::resource_manager::{
+    disk::resource_path::{FileLayout, display_input, is_folder_name},
+    errors::invalid_input,
+    extra_fields,
 };
 
 impl FileDraft<'_> {
     /// Script tools: a word names one, an object makes one.
-    pub(super) fn set_tools(&mut self, value: &Value) -> Result<(), ToolError> {
-        let Value::Array(given) = fields::parse_json_text(value) else {
+    pub(crate) fn set_tools(&mut self, value: &Value) -> Result<(), ToolError> {
+        let Value::Array(given) = extra_fields::parse_json_text(value) else {
             return Err(invalid_input(
                 "`tools` must be a list.",
                 "Give ids, or {id, name, script}.",
@@ -97,7 +99,7 @@ impl FileDraft<'_> {
             .files
             .insert(format!("{folder}/script.{ending}"), script);
         if let Some(schema) = schema {
-            let schema = fields::parse_json_text(&schema);
+            let schema = extra_fields::parse_json_text(&schema);
             self.resource
                 .files
                 .insert(format!("{folder}/schema.json"), format!("{schema:#}\n"));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// Why a file can't be changed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum YamlEditError {
+pub(crate) enum YamlEditError {
     #[error("the YAML can't be read: {0}")]
     Invalid(String),
     #[error("the file does not consist of names with values")]
@@ -19,14 +19,14 @@ pub(super) enum YamlEditError {
 
 /// A YAML file under change.
 #[derive(Debug, Clone, Default)]
-pub(super) struct YamlDocument {
+pub(crate) struct YamlDocument {
     text: String,
     values: Map<String, Value>,
 }
 
 impl YamlDocument {
     /// Reads a file; an empty one has no names.
-    pub(super) fn parse(text: &str) -> Result<Self, YamlEditError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, YamlEditError> {
         let values = match parse_yaml(text).map_err(YamlEditError::Invalid)? {
             Value::Object(values) => values,
             Value::Null => Map::new(),
@@ -39,22 +39,22 @@ impl YamlDocument {
     }
 
     /// What a name has.
-    pub(super) fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
     /// The text that a name has.
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Value::as_str)
     }
 
     /// The file as it is now.
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.text
     }
 
     /// Gives a name a value.
-    pub(super) fn set(&mut self, name: &str, value: Value) -> Result<(), YamlEditError> {
+    pub(crate) fn set(&mut self, name: &str, value: Value) -> Result<(), YamlEditError> {
         if self.values.get(name) == Some(&value) {
             return Ok(());
         }
@@ -65,7 +65,7 @@ impl YamlDocument {
     }
 
     /// Takes a name away.
-    pub(super) fn remove(&mut self, name: &str) -> Result<(), YamlEditError> {
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), YamlEditError> {
         if self.values.shift_remove(name).is_none() {
             return Ok(());
         }
@@ -94,7 +94,7 @@ impl YamlDocument {
 }
 
 /// Reads YAML from anyone: an alias bomb is refused before it unfolds.
-pub(super) fn parse_yaml(text: &str) -> Result<Value, String> {
+pub(crate) fn parse_yaml(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str_with_options(text, yaml_options(text.len())).map_err(|error| {
         let whole = error.without_snippet().to_string();
         reword_error(whole.lines().next().unwrap_or_default())

@@ -2,18 +2,18 @@
 //! behind a check of how much it is given; some are our own, because prompts are written with
 //! other habits (`dump`, values that may be absent) or because the engine's have no bound.
 
-mod own;
+mod custom;
 
 use minijinja::{
     Environment, Error, ErrorKind, State, filters,
     value::{Rest, Value, ValueKind, ValueOrKwargs},
 };
 
-use self::own::{
+use super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, measure};
+use custom::{
     default, first_or_last, indent, join, keys, length, pairs, replace, text, to_json_text,
     truncate, values,
 };
-use super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, measure};
 
 /// The filter that keeps a variable from growing without end; put in by us, never by authors.
 pub(super) const SIZE_GUARD_FILTER: &str = "_held";

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::scan::{TemplateTokenKind, tokenize};
+use super::tag_scanner::{TemplateTokenKind, tokenize};
 
 /// Something that a template takes in from elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub fn find_includes(template: &str) -> Vec<IncludeReference> {
 
 /// What the inside of a tag takes in: nothing if it is an expression, an error if it is badly
 /// written.
-pub(super) fn parse_target(inside: &str) -> Option<Result<IncludeTarget, String>> {
+pub(crate) fn parse_target(inside: &str) -> Option<Result<IncludeTarget, String>> {
     let inside = inside.trim();
     if let Some(id) = inside.strip_prefix("ref:") {
         let id = id.trim();

@@ -3,13 +3,14 @@
 //! gets one. Every place in the result is known in the original, so errors point there. Knows
 //! nothing of values.
 
-use super::{
-    error::TemplateFault,
-    filter::SIZE_GUARD_FILTER,
-    habit::{first_word, normalize_expression, rewrite_pair_loop},
-    reference::{IncludeTarget, parse_target},
-    scan::{QuoteMask, TemplateToken, TemplateTokenKind, tokenize},
-};
+pub(crate) mod includes;
+pub(crate) mod syntax_compat;
+pub(crate) mod tag_scanner;
+
+use super::{error::TemplateFault, filter::SIZE_GUARD_FILTER};
+use includes::{IncludeTarget, parse_target};
+use syntax_compat::{first_word, normalize_expression, rewrite_pair_loop};
+use tag_scanner::{QuoteMask, TemplateToken, TemplateTokenKind, tokenize};
 
 /// Bytes of a line in a template that has tags. The engine can't count further.
 const MAX_LINE_BYTES: usize = 60_000;

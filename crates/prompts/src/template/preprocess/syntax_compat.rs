@@ -4,7 +4,8 @@
 
 use deliberate_core::did_you_mean;
 
-use super::{error::TemplateFault, filter::FILTERS, scan::QuoteMask};
+use super::tag_scanner::QuoteMask;
+use crate::template::{error::TemplateFault, filter::FILTERS};
 
 /// Multiplications in one template. Each can make a text a hundred million times as long, and the
 /// engine checks nothing smaller.
@@ -16,7 +17,7 @@ const FOREIGN_OPERATORS: [(&str, &str); 4] =
 
 /// An expression without foreign words, and with `| length` for `.length`, which has the same
 /// length.
-pub(super) fn normalize_expression(
+pub(crate) fn normalize_expression(
     inside: &str,
     start: usize,
     multiplications: &mut usize,
@@ -68,7 +69,7 @@ fn check_filters(mask: &str, start: usize) -> Result<(), TemplateFault> {
 }
 
 /// The name that a text begins with.
-pub(super) fn first_word(text: &str) -> &str {
+pub(crate) fn first_word(text: &str) -> &str {
     let end = text
         .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
         .unwrap_or(text.len());
@@ -113,7 +114,7 @@ fn rewrite_none(inside: &str, mask: &str) -> String {
 }
 
 /// A loop with two names goes through fields, as it does through a list of pairs.
-pub(super) fn rewrite_pair_loop(inside: String) -> String {
+pub(crate) fn rewrite_pair_loop(inside: String) -> String {
     let mask = QuoteMask::new(&inside);
     let Some((names, rest)) = mask.as_str().split_once(" in ") else {
         return inside;

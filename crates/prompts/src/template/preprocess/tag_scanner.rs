@@ -4,18 +4,18 @@
 
 /// One piece of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TemplateToken<'a> {
+pub(crate) struct TemplateToken<'a> {
     /// What it is.
-    pub(super) kind: TemplateTokenKind,
+    pub(crate) kind: TemplateTokenKind,
     /// All of it, with its braces.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
     /// Where it begins, in bytes.
-    pub(super) start: usize,
+    pub(crate) start: usize,
 }
 
 /// What a piece is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TemplateTokenKind {
+pub(crate) enum TemplateTokenKind {
     /// What is shown as it stands.
     Text,
     /// A raw block with its tags, or a comment: nothing in it means anything.
@@ -29,7 +29,7 @@ pub(super) enum TemplateTokenKind {
 impl<'a> TemplateToken<'a> {
     /// What stands before the inside of a tag, the inside, and what stands behind it. The marks
     /// that eat blanks (`-`, `+`) belong to the outside.
-    pub(super) fn split_tag(&self) -> (&'a str, &'a str, &'a str) {
+    pub(crate) fn split_tag(&self) -> (&'a str, &'a str, &'a str) {
         let opens = 2 + usize::from(
             self.text
                 .get(2..)
@@ -51,7 +51,7 @@ impl<'a> TemplateToken<'a> {
     }
 
     /// The first word of a tag.
-    pub(super) fn tag_name(&self) -> &'a str {
+    pub(crate) fn tag_name(&self) -> &'a str {
         let inside = self.split_tag().1.trim_start();
         let end = inside
             .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
@@ -61,7 +61,7 @@ impl<'a> TemplateToken<'a> {
 }
 
 /// The pieces of a template, in order.
-pub(super) fn tokenize(template: &str) -> Vec<TemplateToken<'_>> {
+pub(crate) fn tokenize(template: &str) -> Vec<TemplateToken<'_>> {
     let mut found = Vec::new();
     let mut rest = template;
     let mut start = 0;
@@ -180,11 +180,11 @@ impl QuoteTracker {
 
 /// A tag's inside in which what stands in quotes is blanked out. It has the same length in bytes,
 /// so that a place in one is a place in the other.
-pub(super) struct QuoteMask(String);
+pub(crate) struct QuoteMask(String);
 
 impl QuoteMask {
     /// The mask of an inside.
-    pub(super) fn new(inside: &str) -> Self {
+    pub(crate) fn new(inside: &str) -> Self {
         let mut mask = String::with_capacity(inside.len());
         let mut quotes = QuoteTracker::default();
         for letter in inside.chars() {
@@ -198,7 +198,7 @@ impl QuoteMask {
     }
 
     /// Its text.
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }

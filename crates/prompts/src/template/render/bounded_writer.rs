@@ -17,7 +17,7 @@ use minijinja::{
 use crate::EngineLimits;
 
 /// The name of the count. No template can write a name with a blank in it.
-pub(super) const BYTE_COUNT_VARIABLE: &str = "bytes written";
+pub(crate) const BYTE_COUNT_VARIABLE: &str = "bytes written";
 
 /// How many bytes were written.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ struct RenderedByteCount(AtomicUsize);
 impl Object for RenderedByteCount {}
 
 /// Takes so many bytes and no more.
-pub(super) struct BoundedWriter {
+pub(crate) struct BoundedWriter {
     bytes: Vec<u8>,
     max_bytes: usize,
     overflowed: bool,
@@ -35,7 +35,7 @@ pub(super) struct BoundedWriter {
 
 impl BoundedWriter {
     /// For about so many bytes, and at most as many as a prompt may have.
-    pub(super) fn new(limits: &EngineLimits, about: usize) -> Self {
+    pub(crate) fn new(limits: &EngineLimits, about: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(about.min(limits.rendered_bytes)),
             max_bytes: limits.rendered_bytes,
@@ -45,17 +45,17 @@ impl BoundedWriter {
     }
 
     /// The count, to be given to the rendering.
-    pub(super) fn count(&self) -> Value {
+    pub(crate) fn count(&self) -> Value {
         Value::from_dyn_object(DynObject::new(Arc::clone(&self.count)))
     }
 
     /// Whether there was more than it takes.
-    pub(super) fn has_overflowed(&self) -> bool {
+    pub(crate) fn has_overflowed(&self) -> bool {
         self.overflowed
     }
 
     /// What was written.
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         String::from_utf8(self.bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
@@ -78,7 +78,7 @@ impl io::Write for &mut BoundedWriter {
 }
 
 /// How many bytes a rendering has written so far.
-pub(super) fn bytes_written(state: &State<'_, '_>) -> usize {
+pub(crate) fn bytes_written(state: &State<'_, '_>) -> usize {
     state.lookup(BYTE_COUNT_VARIABLE).map_or(0, |count| {
         let count = count.downcast_object_ref::<RenderedByteCount>();
         count.map_or(0, |count| count.0.load(Ordering::Relaxed))

@@ -8,7 +8,7 @@ use std::{
 
 use minijinja::Environment;
 
-use super::{error::TemplateFault, prepare::PreprocessedTemplate};
+use crate::template::{error::TemplateFault, preprocess::PreprocessedTemplate};
 
 /// Templates that are kept. A short one takes some 14 kB, and less time to read than its call takes.
 const MAX_TEMPLATES: usize = 64;
@@ -17,18 +17,18 @@ const MAX_TEMPLATES: usize = 64;
 const MAX_BYTES: usize = 16 << 20;
 
 /// A template that was read.
-pub(super) struct CompiledTemplate {
+pub(crate) struct CompiledTemplate {
     /// What it was made of.
-    pub(super) preprocessed: PreprocessedTemplate,
+    pub(crate) preprocessed: PreprocessedTemplate,
     /// The engine with this template in it, under the empty name.
-    pub(super) environment: Environment<'static>,
+    pub(crate) environment: Environment<'static>,
     /// The names it uses and does not set itself.
-    pub(super) names: BTreeSet<String>,
+    pub(crate) names: BTreeSet<String>,
 }
 
 /// Templates that were read.
 #[derive(Default)]
-pub(super) struct TemplateCache {
+pub(crate) struct TemplateCache {
     state: Mutex<TemplateCacheState>,
 }
 
@@ -46,7 +46,7 @@ struct TemplateCacheEntry {
 
 impl TemplateCache {
     /// The template with this text, read now if it was not before.
-    pub(super) fn get(
+    pub(crate) fn get(
         &self,
         body: &str,
         compile: impl FnOnce() -> Result<CompiledTemplate, TemplateFault>,
@@ -96,7 +96,8 @@ impl TemplateCacheState {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::prepare::preprocess, *};
+    use super::*;
+    use crate::template::preprocess::preprocess;
 
     fn compile_for_test(body: &str) -> Result<CompiledTemplate, TemplateFault> {
         Ok(CompiledTemplate {

@@ -2,6 +2,10 @@
 //! A rendering can't read files or the environment, takes a bounded number of steps and makes a
 //! bounded amount of text. Knows nothing of the library.
 
+pub(crate) mod bounded_writer;
+pub(crate) mod cache;
+pub(crate) mod render_prompt;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -13,17 +17,17 @@ use serde_json::Value as Json;
 
 use super::{
     TemplateValues,
-    bounded::{BYTE_COUNT_VARIABLE, BoundedWriter, bytes_written},
-    cache::{CompiledTemplate, TemplateCache},
     error::{TemplateError, TemplateFault, TemplateLocation, explain, undefined_name},
     filter::{RenderUsage, add_all, output_too_large},
-    prepare::preprocess,
+    preprocess::preprocess,
     value::{ValueSizeBudget, ValueTooLarge, from_json, write_text},
 };
 use crate::{
     EngineLimits,
     model::{ArgumentDefinition, TemplateSource},
 };
+use bounded_writer::{BYTE_COUNT_VARIABLE, BoundedWriter, bytes_written};
+use cache::{CompiledTemplate, TemplateCache};
 
 /// How deep macros and loops may lie in one another.
 const MAX_RECURSION: usize = 64;
@@ -237,7 +241,7 @@ fn set_formatter(environment: &mut Environment<'static>, most: usize, times: usi
 /// An error of the engine as a fault of the template.
 fn to_fault(
     error: &minijinja::Error,
-    prepared: &super::prepare::PreprocessedTemplate,
+    prepared: &super::preprocess::PreprocessedTemplate,
     like: impl Fn(&str) -> Option<String>,
 ) -> TemplateFault {
     let at = match error.range() {

@@ -8,18 +8,16 @@ use deliberate_core::did_you_mean;
 use minijinja::value::Value as Inner;
 use serde_json::{Map, Value};
 
-use super::{
-    TemplateValues,
-    cache::CompiledTemplate,
-    error::{TemplateError, TemplateFault},
-    prepare::TemplateInclude,
-    reference::IncludeTarget,
-    render::{TemplateRenderer, TemplateScope, to_template_error},
-    value::from_json,
-};
+use super::{TemplateRenderer, TemplateScope, cache::CompiledTemplate, to_template_error};
 use crate::{
     library::PromptLibrary,
     model::{Prompt, TemplateSource},
+    template::{
+        TemplateValues,
+        error::{TemplateError, TemplateFault},
+        preprocess::{TemplateInclude, includes::IncludeTarget},
+        value::from_json,
+    },
 };
 
 /// Prompts that one prompt may take in, directly or not, and scripts.

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use deliberate_command_language::{CommandLimits, StageKind, parse};
 use deliberate_core::{Change, Invocation, truncate_chars};
-use deliberate_language::{CommandLimits, StageKind, parse};
 use deliberate_store::Pagination;
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
 use super::{
     ControlContext, ControlOperation, OperationResult,
-    done::{TextLines, pluralize},
+    operation_result::{TextLines, pluralize},
     session,
 };
 use crate::{

@@ -3,7 +3,9 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{ControlContext, ControlOperation, OperationResult, done::TextLines, invalid_choice};
+use super::{
+    ControlContext, ControlOperation, OperationResult, invalid_choice, operation_result::TextLines,
+};
 use crate::{engine::LibraryChange, library::ChangeTrigger, model::LibraryItemKind};
 
 pub(super) const OPERATIONS: &[ControlOperation] = &[ControlOperation {

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     ControlContext, ControlOperation, OperationResult,
-    done::{TextLines, pluralize},
+    operation_result::{TextLines, pluralize},
 };
 use crate::{
     EngineLimits, EngineOptions, GateJudgeKind, engine::engine_error, model::LibraryItemKind,
-    run::split_command,
+    process::split_command,
 };
 
 pub(super) const OPERATIONS: &[ControlOperation] = &[
@@ -200,7 +200,7 @@ fn validate(desk: &ControlContext<'_>) -> OperationResult {
     let rules = library.problems.iter();
     let rules =
         rules.filter(|it| it.file.ends_with("engine.yaml") && it.kind == LibraryItemKind::Prompt);
-    found.extend(rules.map(super::problems::problem_line));
+    found.extend(rules.map(super::library_problems::problem_line));
     let mut lines = TextLines::default();
     if found.is_empty() {
         lines.add("The settings are valid.");

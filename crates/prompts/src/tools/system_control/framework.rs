@@ -7,7 +7,9 @@ use deliberate_core::{Change, truncate_chars};
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{ControlContext, ControlOperation, OperationResult, done::TextLines, status};
+use super::{
+    ControlContext, ControlOperation, OperationResult, operation_result::TextLines, status,
+};
 use crate::{
     engine::{MethodologySetting, SETTING_KEYS, engine_error},
     model::Methodology,

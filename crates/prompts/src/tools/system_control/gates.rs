@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     ControlContext, ControlOperation, OperationResult,
-    done::{TextLines, pluralize},
+    operation_result::{TextLines, pluralize},
 };
 use crate::{
     engine::SETTING_KEYS,

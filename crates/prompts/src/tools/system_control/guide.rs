@@ -3,7 +3,9 @@
 use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use super::{ControlContext, ControlOperation, OperationResult, done::TextLines, invalid_choice};
+use super::{
+    ControlContext, ControlOperation, OperationResult, invalid_choice, operation_result::TextLines,
+};
 
 const GUIDE_TEXT: &str = include_str!("guide.md");
 

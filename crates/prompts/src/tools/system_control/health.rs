@@ -3,11 +3,13 @@
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{ControlContext, OperationResult, done::TextLines, gates, problems, status};
+use super::{
+    ControlContext, OperationResult, gates, library_problems, operation_result::TextLines, status,
+};
 
 pub(super) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let (errors, warnings) = problems::count_by_severity(&desk.library);
-    let blind = problems::watcher_problem(&desk.library);
+    let (errors, warnings) = library_problems::count_by_severity(&desk.library);
+    let blind = library_problems::watcher_problem(&desk.library);
     let store = desk.call.store().info().await;
     let unchecked = gates::uncheckable_criteria(desk).len();
     let open = status::count_open_runs(desk).await?;

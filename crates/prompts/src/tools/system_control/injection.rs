@@ -5,13 +5,12 @@ use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde_json::{Map, json};
 
 use super::{
-    ControlContext, ControlOperation, OperationResult,
-    done::{TextLines, pluralize},
-    explain, invalid_choice,
+    ControlContext, ControlOperation, OperationResult, injection_explain, invalid_choice,
+    operation_result::{TextLines, pluralize},
 };
 use crate::{
     engine::{SETTING_KEYS, engine_error},
-    inject::{
+    injection::{
         self, InjectionContext, InjectionLevels, InjectionOverride, InjectionSources, OverrideScope,
     },
     model::Injection,
@@ -42,7 +41,7 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     ControlOperation {
         name: "explain",
         accepted_fields: &["session_id", "step", "type"],
-        run: |desk| Box::pin(explain::explain(desk)),
+        run: |desk| Box::pin(injection_explain::explain(desk)),
     },
 ];
 
@@ -64,8 +63,8 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
     lines.add("For the first step of anything without rules of its own:");
     let mut kinds = Map::new();
     for kind in Injection::ALL {
-        let told = inject::explain(kind, &levels, &moment);
-        explain::add_explanation(&mut lines, kind, &told);
+        let told = injection::explain(kind, &levels, &moment);
+        injection_explain::add_explanation(&mut lines, kind, &told);
         kinds.insert(kind.as_str().to_owned(), json!(told));
     }
     let config = &desk.library.injection;

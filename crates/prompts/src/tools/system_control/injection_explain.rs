@@ -5,11 +5,11 @@
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::{ControlContext, OperationResult, done::TextLines, injection, session};
+use super::{ControlContext, OperationResult, injection, operation_result::TextLines, session};
 use crate::{
     chain::{ChainPlan, ChainProgress, PlannedStep},
     engine::InjectionInputs,
-    inject::{self, ExplanationLine},
+    injection::{self as injection_rules, ExplanationLine},
     model::Injection,
 };
 
@@ -51,7 +51,7 @@ pub(super) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult
     let mut kinds = Map::new();
     let wanted = |kind: &Injection| only.is_none_or(|only| only == *kind);
     for kind in Injection::ALL.into_iter().filter(wanted) {
-        let told = inject::explain(kind, &levels, &moment);
+        let told = injection_rules::explain(kind, &levels, &moment);
         add_explanation(&mut lines, kind, &told);
         let there = has_content(node, kind);
         if !there {

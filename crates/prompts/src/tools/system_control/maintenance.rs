@@ -4,7 +4,10 @@
 use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use super::{ControlContext, ControlOperation, OperationResult, done::pluralize, problems};
+use super::{
+    ControlContext, ControlOperation, OperationResult, library_problems,
+    operation_result::pluralize,
+};
 
 pub(super) const OPERATIONS: &[ControlOperation] = &[ControlOperation {
     name: "restart",
@@ -16,7 +19,7 @@ async fn restart(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError
     desk.require_confirmation("every file of the library would be read again")?;
     let before = desk.library.generation;
     let library = desk.engine.live_library.reload_all().await;
-    let (errors, warnings) = problems::count_by_severity(&library);
+    let (errors, warnings) = library_problems::count_by_severity(&library);
     let changed = library.generation != before;
     let said = format!(
         "The library was read again: {}, {} and {}; {errors} errors, {warnings} warnings; {}. The \

@@ -4,18 +4,18 @@
 mod analytics;
 mod changes;
 mod config;
-mod done;
-mod explain;
 mod framework;
 mod gates;
 mod guide;
 mod health;
 mod injection;
+mod injection_explain;
 mod input;
-mod inspect;
+mod library_problems;
 mod maintenance;
-mod problems;
+mod operation_result;
 mod session;
+mod session_inspect;
 mod status;
 
 use std::sync::Arc;
@@ -27,14 +27,14 @@ use deliberate_toolkit::{
 use futures::future::BoxFuture;
 use serde_json::json;
 
-pub use done::ControlReply;
 pub use input::{ControlAction, ControlInput};
+pub use operation_result::ControlReply;
 
 use crate::{
     engine::{Engine, RuntimeSettings},
     library::PromptLibrary,
 };
-use done::OperationResult;
+use operation_result::OperationResult;
 
 /// The tool.
 pub struct SystemControl(pub Arc<Engine>);

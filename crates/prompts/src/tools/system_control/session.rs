@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{
     ControlContext, ControlOperation, OperationResult,
-    done::{TextLines, pluralize},
-    inspect,
+    operation_result::{TextLines, pluralize},
+    session_inspect,
 };
 use crate::{
     chain::{ChainPlan, ChainProgress, ChainRunEvent},
@@ -25,7 +25,7 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     ControlOperation {
         name: "inspect",
         accepted_fields: &["session_id", "limit"],
-        run: |desk| Box::pin(inspect::inspect_run(desk)),
+        run: |desk| Box::pin(session_inspect::inspect_run(desk)),
     },
     ControlOperation {
         name: "clear",

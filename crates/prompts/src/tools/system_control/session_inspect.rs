@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     ControlContext, OperationResult,
-    done::TextLines,
+    operation_result::TextLines,
     session::{self, LoadedRun},
 };
 use crate::chain::PlannedStep;

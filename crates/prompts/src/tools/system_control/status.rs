@@ -6,12 +6,12 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ControlContext, ControlOperation, OperationResult,
-    done::{TextLines, pluralize},
-    health, problems, session,
+    ControlContext, ControlOperation, OperationResult, health, library_problems,
+    operation_result::{TextLines, pluralize},
+    session,
 };
 use crate::{
-    inject,
+    injection,
     library::PromptLibrary,
     model::{Injection, LibraryLayer},
 };
@@ -191,7 +191,7 @@ fn add_problems(lines: &mut TextLines, library: &PromptLibrary, most: usize) {
     }
     lines.add(format!("{}:", pluralize(total, "problem")));
     for problem in library.problems.iter().take(most) {
-        lines.add(problems::problem_line(problem));
+        lines.add(library_problems::problem_line(problem));
     }
     if total > most {
         lines.add(format!("… and {} more", total - most));
@@ -202,7 +202,8 @@ async fn diagnostics(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
     let library = &desk.library;
     let store = desk.call.store().info().await?;
     let mut lines = TextLines::default();
-    let watching = problems::watcher_problem(library).map_or("yes", |it| it.message.as_str());
+    let watching =
+        library_problems::watcher_problem(library).map_or("yes", |it| it.message.as_str());
     lines.add(format!("generation of the library: {}", library.generation));
     lines.add(format!("files are watched: {watching}"));
     lines.add(format!(
@@ -216,7 +217,7 @@ async fn diagnostics(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
     add_problems(&mut lines, library, MAX_PROBLEMS);
     let fields = json!({
         "generation": library.generation,
-        "watching": problems::watcher_problem(library).is_none(),
+        "watching": library_problems::watcher_problem(library).is_none(),
         "store_version": store.schema_version,
         "limits": limits,
         "traced_calls": desk.engine.traces.last(usize::MAX).len(),
@@ -250,7 +251,7 @@ fn framework_status(desk: &ControlContext<'_>) -> OperationResult {
 /// How often its guidance is added, by what holds for everything.
 fn describe_injection(desk: &ControlContext<'_>) -> String {
     let (levels, moment) = super::injection::default_levels(desk);
-    let decided = inject::decide(Injection::SystemPrompt, &levels, &moment);
+    let decided = injection::decide(Injection::SystemPrompt, &levels, &moment);
     format!(
         "its guidance is {} to a first step: {} ({})",
         if decided.inject { "added" } else { "not added" },

@@ -1,0 +1,5 @@
+//! Caches of the engine: plans, recent library changes, traces of calls.
+
+pub(crate) mod call_traces;
+pub(crate) mod library_change_log;
+pub(crate) mod plan_cache;
