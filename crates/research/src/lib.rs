@@ -10,32 +10,37 @@
 //! Truth is in the store; the index is derived from it and can be made again. The crate knows
 //! nothing of MCP or SQL.
 
-pub mod analyse;
+pub mod analysis;
 pub mod answer;
+pub mod articles;
+pub mod bibliography;
 mod blocking;
-pub mod cite;
-pub mod collect;
-pub mod discover;
-mod lab;
-pub mod locate;
+pub mod discovery;
+pub mod http;
+pub(crate) mod index_sync;
+pub(crate) mod ingest;
 mod options;
+pub mod pdf_locator;
+pub mod prompt_fence;
 mod resources;
+pub(crate) mod retrieval;
+mod services;
 pub mod sources;
-mod tools;
-pub mod web;
+pub mod tools;
+pub(crate) mod watch_folder;
 
 use std::sync::Arc;
 
 use deliberate_toolkit::Registry;
 
-pub use collect::{
-    ArticleFilter, RetrievalQuery, RetrievalResult, RetrievalScope, RetrievedPassage,
-};
-pub use lab::{ResearchServices, ResearchSetupError};
 pub use options::{
     AnswerOptions, EmbeddingOptions, RerankOptions, ResearchOptions, RetrievalOptions,
 };
 pub use resources::ArticleResources;
+pub use retrieval::query::{
+    ArticleFilter, RetrievalQuery, RetrievalResult, RetrievalScope, RetrievedPassage,
+};
+pub use services::{ResearchServices, ResearchSetupError};
 pub use tools::ToolListingMode;
 #[doc(hidden)]
 pub use tools::answers;

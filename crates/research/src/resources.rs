@@ -16,12 +16,11 @@ use futures::future::BoxFuture;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::{
-    ResearchServices,
-    collect::{
-        ARTICLE, ArticleRepository, FULL_TEXT, escape_passage_tags, sections::section_titles,
-    },
+use super::{
+    articles::{ARTICLE, ArticleRepository, FULL_TEXT, sections::section_titles},
+    prompt_fence::escape_passage_tags,
 };
+use crate::ResearchServices;
 
 /// What every address begins with.
 const URI_PREFIX: &str = "knowledge://";
@@ -383,7 +382,7 @@ mod tests {
     use deliberate_core::Timestamp;
 
     use super::*;
-    use crate::collect::{ArticleRecord, VersionedArticle};
+    use crate::articles::{ArticleRecord, VersionedArticle};
 
     #[test]
     fn addresses_lead_where_they_say() {

@@ -16,16 +16,19 @@ use secrecy::SecretString;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use super::{
+    discovery::run_scheduler,
+    http::{HttpClient, HttpClientError, HttpClientOptions, SystemHostResolver},
+    index_sync::IndexSynchronizer,
+    ingest::{
+        extraction_error, partial_file_cleanup::remove_partial_files, path_policy::VerifiedFile,
+    },
+    pdf_locator::{PdfLocator, UnpaywallSettings},
+    watch_folder,
+};
 use crate::{
     EmbeddingOptions, RerankOptions, ResearchOptions,
-    collect::{
-        IndexSynchronizer, files::VerifiedFile, ingest::extraction_error,
-        sweep::remove_partial_files, watch,
-    },
-    discover::run_scheduler,
-    locate::{PdfLocator, UnpaywallSettings},
     sources::{self, PaperSource},
-    web::{HttpClient, HttpClientError, HttpClientOptions, SystemHostResolver},
 };
 
 /// The most that answers of the net take on the disk.
@@ -183,7 +186,7 @@ impl ResearchServices {
             let clock = self.clock.clone();
             tokio::spawn(run_scheduler(registry.clone(), clock, every, stop.clone()));
         }
-        watch::start(self, registry, stop);
+        watch_folder::start(self, registry, stop);
     }
 }
 

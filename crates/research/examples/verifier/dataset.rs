@@ -1,8 +1,8 @@
 //! The passages as they are written down.
 
 use deliberate_research::{
-    answer::verify::{Attribution, EvidencePassage},
-    collect::TextSpan,
+    answer::verifier::{Attribution, EvidencePassage},
+    articles::TextSpan,
 };
 
 /// A passage and what is said of it.

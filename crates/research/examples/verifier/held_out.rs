@@ -2,15 +2,15 @@
 //! so that nothing is made to fit it, and one of free paraphrases that the verifier was tuned on,
 //! of which what goes wrong can be shown.
 
-use super::{FAITHFUL, FlagCount, read};
-use deliberate_research::answer::verify::{Claim, ClaimVerdict, EvidencePassage, Verifier};
+use super::{FAITHFUL, FlagCount, dataset};
+use deliberate_research::answer::verifier::{Claim, ClaimVerdict, EvidencePassage, Verifier};
 use std::collections::BTreeMap;
 
 /// Fields and words that the lists of words were not made from.
-pub(crate) const HELD_OUT: &str = include_str!("unseen.txt");
+pub(crate) const HELD_OUT: &str = include_str!("held_out.txt");
 
 /// Free paraphrases, to learn from.
-pub(crate) const FREE_PARAPHRASES: &str = include_str!("free.txt");
+pub(crate) const FREE_PARAPHRASES: &str = include_str!("free_paraphrases.txt");
 
 /// A passage, what it says, and what it does not.
 struct HeldOutRecord {
@@ -71,7 +71,7 @@ pub(crate) fn check_set(written: &str, show: bool) -> SetResult {
 }
 
 fn parse_held_out(written: &str) -> Vec<HeldOutRecord> {
-    let records = read::parse_records(written);
+    let records = dataset::parse_records(written);
     let records = records.into_iter().map(|(record, lines)| {
         let faithful = record.claims.iter();
         let faithful = faithful.map(|it| (FAITHFUL, it.text.clone()));

@@ -14,17 +14,16 @@
 
 #![allow(clippy::print_stdout, reason = "it is a program that prints")]
 
-mod faithful;
-mod planted;
-mod read;
-mod unseen;
-mod weakened;
+mod dataset;
+mod held_out;
+mod injected_errors;
+mod paraphrases;
+mod weakened_passages;
 
 use std::collections::BTreeMap;
 
-use deliberate_research::answer::verify::{Claim, ClaimVerdict, EvidencePassage, Verifier};
-
-use read::PassageRecord;
+use dataset::PassageRecord;
+use deliberate_research::answer::verifier::{Claim, ClaimVerdict, EvidencePassage, Verifier};
 
 /// A claim, and what was done to it; nothing if it is faithful.
 struct VerifierCase {
@@ -47,7 +46,7 @@ struct FlagCount {
 }
 
 fn main() {
-    let records = read::load_records();
+    let records = dataset::load_records();
     let show = std::env::args().any(|it| it == "--show");
     let mut halves = [BTreeMap::new(), BTreeMap::new()];
     for (at, record) in records.iter().enumerate() {
@@ -87,12 +86,12 @@ fn main() {
     print_table(&seen);
     println!("\nHeld-out half:");
     print_table(&held_out);
-    let second = unseen::check_set(unseen::HELD_OUT, false);
+    let second = held_out::check_set(held_out::HELD_OUT, false);
     println!("\nSecond held-out set, each claim by hand:");
     print_table(&second.counts);
     print_reasons(&second.reasons);
-    let free = unseen::check_set(
-        unseen::FREE_PARAPHRASES,
+    let free = held_out::check_set(
+        held_out::FREE_PARAPHRASES,
         std::env::args().any(|it| it == "--show-free"),
     );
     println!("\nFree paraphrases, which the verifier was tuned on:");
@@ -133,29 +132,29 @@ fn build_cases(record: &PassageRecord) -> Vec<VerifierCase> {
         });
     };
     for claim in &record.claims {
-        for text in faithful::paraphrases(&claim.text) {
+        for text in paraphrases::paraphrases(&claim.text) {
             add(FAITHFUL, text, None);
         }
-        for text in planted::change_numbers(&claim.text) {
+        for text in injected_errors::change_numbers(&claim.text) {
             add("number", text, None);
         }
-        for text in planted::change_negations(&claim.text) {
+        for text in injected_errors::change_negations(&claim.text) {
             add("negation", text, None);
         }
-        for text in planted::change_directions(&claim.text) {
+        for text in injected_errors::change_directions(&claim.text) {
             add("direction", text, None);
         }
         for text in &claim.other_names {
             add("name", text.clone(), None);
         }
-        for weak in weakened::weaken_passages(&claim.text) {
+        for weak in weakened_passages::weaken_passages(&claim.text) {
             add(PRESERVED, weak.preserved_claim, Some(&weak.passage));
-            for text in faithful::paraphrases(&claim.text) {
+            for text in paraphrases::paraphrases(&claim.text) {
                 add(weak.change, text, Some(&weak.passage));
             }
         }
     }
-    for (change, text) in planted::change_quotes(&record.text) {
+    for (change, text) in injected_errors::change_quotes(&record.text) {
         add(change, text, None);
     }
     all

@@ -1,7 +1,7 @@
 //! Passages that say less than a claim: a bound or a range in place of its number, its sentence as
 //! what others wrongly say, or as what only might be.
 
-use super::{faithful::lower_first, planted::number_spans};
+use super::{injected_errors::number_spans, paraphrases::lower_first};
 
 /// A passage, what it does not say, and what it says.
 pub(crate) struct WeakenedPassage {

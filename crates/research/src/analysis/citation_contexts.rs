@@ -7,10 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    markers::CitationMarker,
-    sentences::{ByteSpan, split_sentences},
+    citation_markers::CitationMarker,
+    sentence_splitter::{ByteSpan, split_sentences},
 };
-use crate::collect::{FullText, TextSpan, author_key, bibliography::bibliographies, title_key};
+use crate::articles::{
+    FullText, TextSpan, author_key, references_section::bibliographies, title_key,
+};
 
 /// A place where one paper cites another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

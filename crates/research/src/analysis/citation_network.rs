@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
-    discover::search::dedup_keys,
+    discovery::search::dedup_keys,
+    http::HttpClientError,
     sources::{CitationDirection, CitationLink, PaperId, PaperSource},
-    web::HttpClientError,
 };
 
 /// A graph of citations.

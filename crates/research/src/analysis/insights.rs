@@ -5,10 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sentences::{ByteSpan, split_sentences};
-use crate::collect::{
+use super::sentence_splitter::{ByteSpan, split_sentences};
+use crate::articles::{
     FullText, TextSpan,
-    bibliography::is_bibliography,
+    references_section::is_bibliography,
     sections::{SectionSpan, sections},
     title_key,
 };

@@ -6,7 +6,7 @@ use deliberate_toolkit::{ToolContext, ToolError};
 
 use crate::{
     ArticleFilter, ResearchServices, RetrievalQuery, RetrievalScope, RetrievedPassage,
-    collect::{ArticleRecord, OrderBy},
+    articles::ArticleRecord, retrieval::sorting::OrderBy,
 };
 
 /// An article and its passages, best first.

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use deliberate_toolkit::ToolError;
 
 use super::{
-    pool::PassagePool,
-    verify::{Claim, ClaimCheck, ClaimProblemKind, ClaimVerdict, Verifier},
+    passage_pool::PassagePool,
+    verifier::{Claim, ClaimCheck, ClaimProblemKind, ClaimVerdict, Verifier},
 };
 
 /// A draft once it is checked.

@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{
-    asks::{PromptTemplate, wrap_in_tag},
-    verify::{self, Claim},
+    prompts::{PromptTemplate, wrap_in_tag},
+    verifier::{self, Claim},
 };
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 
 /// An answer that nobody has checked.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -101,7 +101,7 @@ impl AnswerDraft {
         for sentence in &self.sentences {
             let quote = sentence.quote.as_deref().map(str::trim);
             let mut quote = quote.filter(|it| !it.is_empty()).map(str::to_owned);
-            let mut texts = verify::split_claims(&sentence.text);
+            let mut texts = verifier::split_claims(&sentence.text);
             if sentence.text.chars().count() >= MAX_SENTENCE_CHARS
                 && let Some(last) = texts.last_mut()
             {
@@ -126,7 +126,7 @@ impl AnswerDraft {
     pub(super) fn note(&self) -> Option<String> {
         let sentences = self.sentences.iter().take(MAX_SENTENCES + 1);
         let count: usize = sentences
-            .map(|it| verify::split_claims(&it.text).len())
+            .map(|it| verifier::split_claims(&it.text).len())
             .sum();
         (count > MAX_SENTENCES).then(|| {
             format!("The answer is longer than {MAX_SENTENCES} sentences; the rest is left out.")
@@ -136,7 +136,7 @@ impl AnswerDraft {
 
 const ANSWER_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "answer",
-    text: include_str!("asks/answer.md"),
+    text: include_str!("prompts/answer.md"),
     max_tokens: 2_500,
     temperature: 0.2,
 };

@@ -1,13 +1,13 @@
 //! How well passages fit a question, by the model that thinks for the call: one ask for all of
 //! them, whole numbers, and no harm if it fails.
 
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    asks::{PromptTemplate, wrap_in_tag},
-    pool::PassagePool,
+    passage_pool::PassagePool,
+    prompts::{PromptTemplate, wrap_in_tag},
 };
 
 /// What a model gives passages.
@@ -28,7 +28,7 @@ struct PassageScore {
 
 const SCORE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "grade",
-    text: include_str!("asks/score.md"),
+    text: include_str!("prompts/score.md"),
     max_tokens: 1_800,
     temperature: 0.0,
 };

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use deliberate_core::{Article, truncate_chars};
 
 use super::{
-    asks::escape_tags,
-    shown::{AnswerCitation, AnswerSentence, AnswerSource},
-    verify::ClaimVerdict,
+    prompts::escape_tags,
+    response::{AnswerCitation, AnswerSentence, AnswerSource},
+    verifier::ClaimVerdict,
 };
-use crate::collect::fence::{UNTRUSTED_DATA_NOTICE, fence_passage};
+use crate::prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage};
 
 /// How much of what a sentence rests on is shown with it.
 const QUOTE_CHARS: usize = 240;

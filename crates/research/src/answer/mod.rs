@@ -5,27 +5,27 @@
 //! model says is a draft until it is checked; what a paper says is data.
 
 mod agentic;
-mod asks;
+mod checked_answer;
 mod draft;
-mod judged;
-mod plain;
-mod pool;
-mod relevance;
-mod rerank;
-mod said;
-mod shelf;
-mod shown;
-pub mod verify;
-mod words;
+mod llm_reranker;
+mod markdown;
+mod paper_relevance;
+mod passage_pool;
+mod phrase_match;
+mod prompts;
+mod response;
+mod retriever;
+mod single_pass;
+pub mod verifier;
 
 pub(crate) use agentic::{AgenticRequest as AgenticAsked, run_agentic_graph};
 pub use agentic::{Assessment, QuestionKind as QueryKind};
-pub(crate) use plain::{AnswerRequest, AnswerResponse, answer};
-pub(crate) use relevance::score_label;
-pub use relevance::{Relevance, RelevanceQuery, ScoredBy, score_relevance};
-pub use shelf::Retriever;
-pub(crate) use shelf::{check_query, retrieve_memoized};
-pub use shown::{
+pub(crate) use paper_relevance::score_label;
+pub use paper_relevance::{Relevance, RelevanceQuery, ScoredBy, score_relevance};
+pub use response::{
     AnswerCitation, AnswerSentence, AnswerSource, AnswerStatus, NodeTrace, SentenceProblem,
     SourcePassage,
 };
+pub use retriever::Retriever;
+pub(crate) use retriever::{check_query, retrieve_memoized};
+pub(crate) use single_pass::{AnswerRequest, AnswerResponse, answer};

@@ -4,17 +4,18 @@
 use std::collections::HashSet;
 
 use deliberate_core::{Article, truncate_chars};
-use deliberate_thinker::ModelError;
+use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    asks::{PromptTemplate, escape_tags, wrap_in_tag},
-    said, verify,
-    words::contains_phrase,
+    markdown,
+    phrase_match::contains_phrase,
+    prompts::{PromptTemplate, escape_tags, wrap_in_tag},
+    verifier,
 };
-use crate::collect::fence::fence_passage;
+use crate::prompt_fence::fence_passage;
 
 /// What papers are judged by.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +81,7 @@ struct PaperScore {
 
 const RELEVANCE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "relevance",
-    text: include_str!("asks/relevance.md"),
+    text: include_str!("prompts/relevance.md"),
     max_tokens: 3_000,
     temperature: 0.1,
 };
@@ -128,7 +129,7 @@ fn relevance_request(
     key: String,
     question: &RelevanceQuery,
     articles: &[&Article],
-) -> deliberate_thinker::ModelRequest {
+) -> deliberate_llm::ModelRequest {
     let list = |label: &str, items: &[String]| {
         let items: Vec<String> = items
             .iter()
@@ -161,7 +162,7 @@ fn relevance_request(
             let text = format!(
                 "{}\n{}\n{}",
                 truncate_chars(&article.title, 400),
-                said::author_label(article),
+                markdown::author_label(article),
                 truncate_chars(summary, ABSTRACT_CHARS)
             );
             fence_passage(&[("id", &(at + 1).to_string())], &escape_tags(&text))
@@ -187,7 +188,7 @@ fn from_model(judged: &RelevanceReply, at: usize, question: &RelevanceQuery) -> 
     found.score.is_finite().then(|| Relevance {
         score: (found.score / 100.0).clamp(0.0, 1.0),
         matched_keywords: found.keywords.iter().filter(known).cloned().collect(),
-        reasoning: said::sanitize_inline(&truncate_chars(&found.reason, 300)),
+        reasoning: markdown::sanitize_inline(&truncate_chars(&found.reason, 300)),
         by: ScoredBy::Model,
     })
 }
@@ -241,18 +242,18 @@ struct ArticleWords {
 impl ArticleWords {
     fn new(article: &Article) -> Self {
         let summary = article.summary.as_deref().unwrap_or_default();
-        let mut text = verify::content_words(&truncate_chars(summary, 20_000));
+        let mut text = verifier::content_words(&truncate_chars(summary, 20_000));
         let keywords = article.keywords.iter().take(100);
-        text.extend(keywords.flat_map(|it| verify::content_words(it)));
+        text.extend(keywords.flat_map(|it| verifier::content_words(it)));
         Self {
-            title: verify::content_words(&article.title),
+            title: verifier::content_words(&article.title),
             text,
         }
     }
 
     /// How much of a phrase it has, 0 to 1.
     fn coverage(&self, phrase: &str) -> f64 {
-        let wanted = verify::content_words(phrase);
+        let wanted = verifier::content_words(phrase);
         if wanted.is_empty() {
             return 0.0;
         }
@@ -296,7 +297,7 @@ impl ArticleWords {
             (all, _) if !all.is_empty() => (keywords, all.len(), "keywords"),
             (_, all) if !all.is_empty() => (self.covered_phrases(all).count(), all.len(), "topics"),
             _ => {
-                let all = verify::content_words(&question.name);
+                let all = verifier::content_words(&question.name);
                 let has = all.iter().filter(|it| self.word_score(it) > 0.0).count();
                 (has, all.len(), "words of the question")
             }

@@ -4,10 +4,10 @@
 use deliberate_core::truncate_chars;
 
 use super::{
-    asks,
-    verify::{Attribution, EvidencePassage},
+    prompts,
+    verifier::{Attribution, EvidencePassage},
 };
-use crate::{RetrievedPassage, collect::TextSpan};
+use crate::{RetrievedPassage, articles::TextSpan};
 
 /// The passages of one question.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +77,7 @@ impl PassagePool {
         wanted: &[usize],
         text: impl Fn(usize, &RetrievedPassage) -> String,
     ) -> (String, Vec<usize>) {
-        self.render_with_limit(wanted, asks::MAX_TOTAL_CHARS, text)
+        self.render_with_limit(wanted, prompts::MAX_TOTAL_CHARS, text)
     }
 
     /// The same in less room; the first is shown all the same.
@@ -87,14 +87,14 @@ impl PassagePool {
         most: usize,
         text: impl Fn(usize, &RetrievedPassage) -> String,
     ) -> (String, Vec<usize>) {
-        let most = most.min(asks::MAX_TOTAL_CHARS);
+        let most = most.min(prompts::MAX_TOTAL_CHARS);
         let mut out = String::new();
         let mut shown = Vec::new();
         for &at in wanted {
             let Some(found) = self.get(at) else {
                 continue;
             };
-            let passage = asks::render_passage(&Self::id(at), found, &text(at, found));
+            let passage = prompts::render_passage(&Self::id(at), found, &text(at, found));
             if out.len() + passage.len() > most && !shown.is_empty() {
                 break;
             }

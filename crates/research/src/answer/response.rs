@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    judged::CheckedAnswer,
-    pool::PassagePool,
-    said,
-    verify::{Claim, ClaimCheck, ClaimProblem, ClaimVerdict, EvidenceSpan},
+    checked_answer::CheckedAnswer,
+    markdown,
+    passage_pool::PassagePool,
+    verifier::{Claim, ClaimCheck, ClaimProblem, ClaimVerdict, EvidenceSpan},
 };
 use crate::RetrievedPassage;
 
@@ -163,7 +163,7 @@ pub(super) fn build_sources(
             end_page: found.place.end_page,
             end: found.place.end,
             relevance: fits,
-            excerpt: truncate_chars(&said::single_line(&found.passage.text), EXCERPT_CHARS),
+            excerpt: truncate_chars(&markdown::single_line(&found.passage.text), EXCERPT_CHARS),
         };
         if let Some(source) = all.iter_mut().find(|it| it.article_id == found.kept.id) {
             source.relevance = source.relevance.max(fits);
@@ -175,8 +175,8 @@ pub(super) fn build_sources(
             number: all.len() + 1,
             article_id: found.kept.id.clone(),
             cite_key: found.kept.cite_key.clone(),
-            title: said::single_line(&article.title),
-            authors: said::author_label(article),
+            title: markdown::single_line(&article.title),
+            authors: markdown::author_label(article),
             year: article.year(),
             retracted: article.retracted == Some(true),
             relevance: fits,
@@ -192,9 +192,9 @@ pub(super) fn passage_relevance(question: &str, found: &RetrievedPassage) -> f64
     if let Some(score) = found.rerank_score {
         return f64::from(score).clamp(0.0, 1.0);
     }
-    let wanted = super::verify::content_words(question);
+    let wanted = super::verifier::content_words(question);
     let title = &found.kept.article.title;
-    let there = super::verify::content_words(&format!(
+    let there = super::verifier::content_words(&format!(
         "{title}. {}",
         truncate_chars(&found.passage.text, 8_000)
     ));
@@ -243,7 +243,7 @@ fn build_sentence(
         problem: it.clone(),
     });
     AnswerSentence {
-        text: said::single_line(&claim.text),
+        text: markdown::single_line(&claim.text),
         verdict: checked.verdict,
         judged_by: CheckedBy::Code,
         citations: show(&checked.evidence),

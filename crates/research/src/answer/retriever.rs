@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use crate::{
     AnswerOptions, RerankOptions, ResearchServices, RetrievalQuery, RetrievalResult,
     RetrievalScope,
-    collect::groups::{self, CustomIndex, KnowledgeCollection},
+    articles::collections::{self, CustomIndex, KnowledgeCollection},
 };
 
 /// Something that passages are found in.
@@ -62,10 +62,10 @@ impl Retriever for ResearchServices {
             match scope {
                 RetrievalScope::All | RetrievalScope::PapersOnly | RetrievalScope::External => {}
                 RetrievalScope::Collection(name) => {
-                    let _: KnowledgeCollection = groups::find(call.store(), name).await?;
+                    let _: KnowledgeCollection = collections::find(call.store(), name).await?;
                 }
                 RetrievalScope::Index(name) => {
-                    let _: CustomIndex = groups::find(call.store(), name).await?;
+                    let _: CustomIndex = collections::find(call.store(), name).await?;
                 }
             }
             Ok(())

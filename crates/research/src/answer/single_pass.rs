@@ -1,18 +1,18 @@
 //! One look and one answer: passages are found, a model answers from them, the answer is checked,
 //! and if too little of it holds it is asked for once more, or withheld.
 
-use deliberate_thinker::ModelError;
+use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
 
 use super::{
+    checked_answer::CheckedAnswer,
     draft::{self, AnswerDraft},
-    judged::CheckedAnswer,
-    pool::PassagePool,
-    said,
-    shelf::{Retriever, check_query, parse_scope, retrieve_memoized},
-    shown::{self, AnswerSentence, AnswerSource, AnswerStatus, passage_relevance},
+    markdown,
+    passage_pool::PassagePool,
+    response::{self, AnswerSentence, AnswerSource, AnswerStatus, passage_relevance},
+    retriever::{Retriever, check_query, parse_scope, retrieve_memoized},
 };
-use crate::{RetrievalQuery, RetrievalResult, RetrievedPassage, collect::mode_name};
+use crate::{RetrievalQuery, RetrievalResult, RetrievedPassage, retrieval::query::mode_name};
 
 /// What is asked.
 pub(crate) struct AnswerRequest {
@@ -170,7 +170,7 @@ impl<'a> AnswerBuilder<'a> {
     }
 
     fn sources(&self) -> Vec<AnswerSource> {
-        shown::build_sources(self.question, &self.pool, &self.selected)
+        response::build_sources(self.question, &self.pool, &self.selected)
     }
 
     fn into_nothing_found(self) -> AnswerResponse {
@@ -186,10 +186,10 @@ impl<'a> AnswerBuilder<'a> {
             "Nothing in the collection answers this.\n\n{looked} (question: “{}”, scope: {}, mode: \
              {}). Add papers with search_papers and process_pdf, put it in other words, or lower \
              `min_relevance`.{}",
-            said::sanitize_inline(self.question),
-            said::sanitize_inline(&self.request.scope),
+            markdown::sanitize_inline(self.question),
+            markdown::sanitize_inline(&self.request.scope),
             self.mode,
-            said::render_notes(&self.notes)
+            markdown::render_notes(&self.notes)
         );
         AnswerResponse {
             text: said,
@@ -207,21 +207,22 @@ impl<'a> AnswerBuilder<'a> {
             return self.into_withheld(judged, least);
         }
         let sources = self.sources();
-        let sentences = shown::build_sentences(judged, &self.pool, &sources);
+        let sentences = response::build_sentences(judged, &self.pool, &sources);
         let status = if judged.claim_count() == 0 {
             AnswerStatus::NothingFound
         } else {
             AnswerStatus::Answered
         };
-        let mut text = said::render_answer(&sentences, &sources, self.request.include_citations);
+        let mut text =
+            markdown::render_answer(&sentences, &sources, self.request.include_citations);
         if status == AnswerStatus::NothingFound {
             text = format!(
                 "The passages found do not answer this.\n\n{text}{}",
-                said::render_passages(&sources)
+                markdown::render_passages(&sources)
             );
         }
         AnswerResponse {
-            text: format!("{text}{}", said::render_notes(&self.notes)),
+            text: format!("{text}{}", markdown::render_notes(&self.notes)),
             status,
             sentences,
             support: judged.support(),
@@ -233,7 +234,7 @@ impl<'a> AnswerBuilder<'a> {
 
     fn into_withheld(self, judged: &CheckedAnswer, least: f64) -> AnswerResponse {
         let sources = self.sources();
-        let sentences = shown::build_sentences(judged, &self.pool, &sources);
+        let sentences = response::build_sentences(judged, &self.pool, &sources);
         let said = withheld_text(judged, least, &sources, &self.notes);
         AnswerResponse {
             text: said,
@@ -270,7 +271,7 @@ pub(super) fn withheld_text(
     let reasons: Vec<String> = judged
         .problems()
         .iter()
-        .map(|it| format!("- {}", said::sanitize_inline(it)))
+        .map(|it| format!("- {}", markdown::sanitize_inline(it)))
         .collect();
     let reasons = if reasons.is_empty() {
         String::new()
@@ -279,7 +280,7 @@ pub(super) fn withheld_text(
     };
     format!(
         "{why}{reasons}{}{}",
-        said::render_passages(sources),
-        said::render_notes(notes)
+        markdown::render_passages(sources),
+        markdown::render_notes(notes)
     )
 }

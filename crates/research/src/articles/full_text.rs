@@ -137,7 +137,7 @@ impl FullText {
 
     /// Where each heading begins in [`FullText::join_pages`], in bytes; nothing for one whose page is not
     /// there. One pass over the text, however many headings it has.
-    pub(super) fn heading_starts(&self) -> Vec<Option<usize>> {
+    pub(crate) fn heading_starts(&self) -> Vec<Option<usize>> {
         let starts = self.page_starts();
         let headings = &self.outline.headings;
         let mut order: Vec<(usize, &Heading)> = headings.iter().enumerate().collect();

@@ -4,7 +4,7 @@ use deliberate_core::{Article, ArxivId, Change, Doi, IndexKey, StoredDocument, T
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::sources::reading::fold::fold_text;
+use crate::sources::api::text_folding::fold_text;
 
 /// The kind of item an article is.
 pub const ARTICLE: &str = "article";
@@ -174,7 +174,7 @@ impl ArticleRecord {
     }
 
     /// The file with this hash, to be changed.
-    pub(super) fn file_by_hash(&mut self, sha256: &str) -> Option<&mut ArticleFile> {
+    pub(crate) fn file_by_hash(&mut self, sha256: &str) -> Option<&mut ArticleFile> {
         let mut files = self.file.iter_mut().chain(&mut self.other_files);
         files.find(|it| it.sha256 == sha256)
     }

@@ -7,11 +7,11 @@ use deliberate_core::{Article, ArxivId, Change, Doi, Timestamp, did_you_mean};
 use deliberate_store::{DocumentFilter, KeyMatch, Pagination, Store};
 use deliberate_toolkit::ToolError;
 
-use super::{
-    ARTICLE, FULL_TEXT, FullText, Outline, VersionedArticle, fence::escape_passage_tags,
-    kept::title_key, known::is_same_work,
+use super::{ARTICLE, FULL_TEXT, FullText, Outline, VersionedArticle, record::title_key};
+use crate::{
+    discovery::MATCH, ingest::deduplication::is_same_work, prompt_fence::escape_passage_tags,
+    sources::PaperId,
 };
-use crate::{discover::MATCH, sources::PaperId};
 
 /// The collection, for reading.
 #[derive(Clone, Copy)]
@@ -88,7 +88,7 @@ impl ArticleRepository<'_> {
     }
 
     /// The article that has one of the ids of a work.
-    pub(super) async fn find_by_ids(
+    pub(crate) async fn find_by_ids(
         self,
         article: &Article,
     ) -> Result<Option<VersionedArticle>, ToolError> {
@@ -101,7 +101,7 @@ impl ArticleRepository<'_> {
     }
 
     /// The articles of a title.
-    pub(super) async fn find_by_title(
+    pub(crate) async fn find_by_title(
         self,
         title: &str,
     ) -> Result<Vec<VersionedArticle>, ToolError> {
@@ -367,7 +367,7 @@ fn paper_id_key(id: &PaperId) -> (&'static str, String) {
 }
 
 /// All ids of a work, under the keys they are kept under.
-pub(super) fn article_id_keys(article: &Article) -> impl Iterator<Item = (&'static str, String)> {
+pub(crate) fn article_id_keys(article: &Article) -> impl Iterator<Item = (&'static str, String)> {
     let id = |name, value: Option<&str>| value.map(|it| (name, it.to_lowercase()));
     [
         id("doi", article.doi.as_ref().map(Doi::as_str)),

@@ -7,8 +7,10 @@ use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 
 use crate::{
     ResearchServices, RetrievalQuery, RetrievedPassage,
-    collect::{
-        ARTICLE, ArticleRecord, ArticleRepository, MAX_PASSAGES, VECTOR_ONLY_NOTE, drop_low_scores,
+    articles::{ARTICLE, ArticleRecord, ArticleRepository},
+    retrieval::{
+        retriever::{MAX_PASSAGES, VECTOR_ONLY_NOTE},
+        sorting::drop_low_scores,
     },
 };
 

@@ -1,12 +1,12 @@
 //! Bibliographies: which works are meant, whether they exist and are what is said of them, and what
 //! became of them since.
 
-mod check;
-mod choose;
+mod article_selection;
 mod duplicates;
-mod near;
-mod taken_back;
+mod near_match;
+mod retraction_titles;
+mod verification;
 
-pub use check::{CitationCheck, CitationStatus, check_citation};
-pub(crate) use choose::{SelectedArticles, select_all, select_articles};
+pub(crate) use article_selection::{SelectedArticles, select_all, select_articles};
 pub(crate) use duplicates::{duplicate_keys, find_duplicates};
+pub use verification::{CitationCheck, CitationStatus, check_citation};

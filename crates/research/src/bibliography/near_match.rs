@@ -1,6 +1,6 @@
 //! Works that a citation may mean, though too little of what it says is so.
 
-use deliberate_citations::same::Difference;
+use deliberate_citations::same_work::Difference;
 use deliberate_core::Article;
 
 /// That there is a work of the title, by whom and of which year.

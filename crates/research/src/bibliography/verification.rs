@@ -5,20 +5,20 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use deliberate_citations::{
     MissingField, missing_fields,
-    same::{Difference, SameWorkDecision, SameWorkVerdict, decide_same_work, similarity},
+    same_work::{Difference, SameWorkDecision, SameWorkVerdict, decide_same_work, similarity},
 };
 use deliberate_core::{Article, truncate_chars};
 use futures::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{near::near_match_reason, taken_back::strip_retraction_prefix};
+use super::{near_match::near_match_reason, retraction_titles::strip_retraction_prefix};
 use crate::{
     ResearchServices,
-    collect::enrich::look_up,
-    discover::search::{PaperSearchOptions, SourceReport, search},
+    discovery::search::{PaperSearchOptions, SourceReport, search},
+    http::HttpClientError,
+    ingest::metadata_lookup::look_up,
     sources::{PaperId, PaperNotice, PaperNoticeKind, PaperOrder, PaperQuery, PaperSource},
-    web::HttpClientError,
 };
 
 /// What a check came to.

@@ -8,10 +8,8 @@ use deliberate_toolkit::{ToolContext, ToolError};
 use super::{QuestionMatch, ResearchQuestion, StoredMatch, search::dedup_keys};
 use crate::{
     answer::{Relevance, ScoredBy},
-    collect::{
-        ArticleRecord, ArticleRepository, Provenance, VersionedArticle,
-        ingest::remove_conflicting_ids,
-    },
+    articles::{ArticleRecord, ArticleRepository, Provenance, VersionedArticle},
+    ingest::remove_conflicting_ids,
 };
 
 /// What is being kept of a run.

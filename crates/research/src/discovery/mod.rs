@@ -4,20 +4,20 @@
 //! `run` one run of it, `keeping` what is kept of that, `scheduler` runs those that are due while
 //! the server is up.
 
-mod keeping;
-mod matching;
+mod match_recorder;
 mod question;
-mod run;
+mod question_match;
+mod question_run;
 mod schedule;
 mod scheduler;
 pub mod search;
 
-pub use matching::{MATCH, MatchSummary, QuestionMatch, StoredMatch};
 pub use question::{
     QUESTION, QuestionRepository, QuestionRunRecord, ResearchQuestion, VersionedQuestion,
 };
 pub(crate) use question::{SOURCE_USER, compare_dates};
-pub use run::{QuestionRunOptions, QuestionRunResult, run_question};
-pub(crate) use run::{all_failed_error, default_end_date, select_sources};
+pub use question_match::{MATCH, MatchSummary, QuestionMatch, StoredMatch};
+pub use question_run::{QuestionRunOptions, QuestionRunResult, run_question};
+pub(crate) use question_run::{all_failed_error, default_end_date, select_sources};
 pub use schedule::{Schedule, ScheduleFrequency};
 pub(crate) use scheduler::{NOT_RUN, run_scheduler};

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     QuestionMatch, QuestionRunRecord, ResearchQuestion, VersionedQuestion, compare_dates,
-    keeping::MatchRecorder,
+    match_recorder::MatchRecorder,
     search::{PaperSearchOptions, SourceReport, search_with_queries},
 };
 use crate::{
     ResearchServices,
     answer::{Relevance, RelevanceQuery, ScoredBy, score_relevance},
-    locate::normalize_source_name,
+    pdf_locator::normalize_source_name,
     sources::{PaperOrder, PaperQuery, PaperSource},
 };
 

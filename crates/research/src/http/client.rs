@@ -9,9 +9,10 @@ use url::Url;
 
 use super::{
     DownloadRequest, DownloadResult, FetchRequest, FetchResponse, HostResolver, HttpClientError,
-    HttpClientOptions, SystemHostResolver, cache::ResponseCache, client::ReqwestClients,
-    download::download, exchange::fetch, flight::SingleFlight, guard::SsrfGuard, hex::digest,
-    pace::SourceRateLimiter, persist::FetchRetry, request::host_label,
+    HttpClientOptions, SystemHostResolver, cache::ResponseCache, digest::digest,
+    download::download, fetch::fetch, rate_limit::SourceRateLimiter, request::host_label,
+    reqwest_clients::ReqwestClients, retry::FetchRetry, single_flight::SingleFlight,
+    ssrf_guard::SsrfGuard,
 };
 
 /// The way out to the net. Clones share everything.

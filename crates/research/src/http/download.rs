@@ -11,13 +11,13 @@ use url::Url;
 
 use super::{
     HttpClientError, SourceRateLimit,
-    answer::{ResponseClassifier, response_content_type},
-    door::HttpClientInner,
-    exchange::{next_chunk, too_large_error},
-    follow::{OutboundRequest, send_with_redirects},
-    hex::to_hex,
-    persist::FetchAttemptError,
+    client::HttpClientInner,
+    digest::to_hex,
+    fetch::{next_chunk, too_large_error},
+    redirects::{OutboundRequest, send_with_redirects},
     request::{host_label, looks_like_html},
+    response_status::{ResponseClassifier, response_content_type},
+    retry::FetchAttemptError,
 };
 
 /// A file to be fetched.

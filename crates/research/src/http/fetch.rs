@@ -6,12 +6,12 @@ use url::Url;
 
 use super::{
     FetchRequest, FetchResponse, HttpClientError,
-    answer::{ResponseClassifier, response_content_type},
-    door::HttpClientInner,
-    follow::{OutboundRequest, request_error, send_with_redirects},
-    pace::rate_limit_interval,
-    persist::FetchAttemptError,
+    client::HttpClientInner,
+    rate_limit::rate_limit_interval,
+    redirects::{OutboundRequest, request_error, send_with_redirects},
     request::host_label,
+    response_status::{ResponseClassifier, response_content_type},
+    retry::FetchAttemptError,
 };
 
 impl FetchRequest {

@@ -5,30 +5,30 @@
 //!
 //! Knows nothing of papers.
 
-mod answer;
 mod cache;
 mod client;
-mod door;
+mod digest;
 mod download;
 mod error;
-mod exchange;
-mod flight;
-mod follow;
-mod guard;
-mod hex;
-mod pace;
-mod persist;
+mod fetch;
+mod rate_limit;
+mod redirects;
 mod request;
+mod reqwest_clients;
+mod response_status;
+mod retry;
+mod single_flight;
+mod ssrf_guard;
 
 use std::path::PathBuf;
 
-pub(crate) use answer::strip_markup_chars;
-pub use door::HttpClient;
+pub use client::HttpClient;
 pub(crate) use download::PARTIAL_PREFIX;
 pub use download::{DownloadRequest, DownloadResult, ExpectedContent};
 pub use error::HttpClientError;
-pub use guard::{HostResolver, SystemHostResolver, blocked_reason};
 pub use request::{FetchRequest, FetchResponse, SourceRateLimit};
+pub(crate) use response_status::strip_markup_chars;
+pub use ssrf_guard::{HostResolver, SystemHostResolver, blocked_reason};
 
 /// How the net is used.
 #[derive(Debug, Clone)]

@@ -9,10 +9,10 @@ use url::Url;
 
 use super::{
     HttpClientError,
-    client::ReqwestClients,
-    guard::{BlockedAddress, SsrfGuard, UrlSource, origin},
-    persist::FetchAttemptError,
     request::{host_label, redacted_url},
+    reqwest_clients::ReqwestClients,
+    retry::FetchAttemptError,
+    ssrf_guard::{BlockedAddress, SsrfGuard, UrlSource, origin},
 };
 
 /// How often an answer may send us elsewhere.

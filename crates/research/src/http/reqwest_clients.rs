@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::{
     HttpClientError,
-    guard::{GuardedResolver, HostResolver},
+    ssrf_guard::{GuardedResolver, HostResolver},
 };
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ impl ReqwestClients {
             header::HeaderValue::from_static("identity"),
         );
         let building = move || {
-            deliberate_thinker::install_crypto();
+            deliberate_llm::install_crypto();
             Client::builder()
                 .redirect(Policy::none())
                 .retry(reqwest::retry::never())

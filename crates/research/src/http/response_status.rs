@@ -11,9 +11,9 @@ use url::Url;
 
 use super::{
     HttpClientError,
-    pace::retry_after,
-    persist::FetchAttemptError,
+    rate_limit::retry_after,
     request::{host_label, redacted_url},
+    retry::FetchAttemptError,
 };
 
 /// How much of a refusal is read.

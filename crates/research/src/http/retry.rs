@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     HttpClientError,
-    pace::{RatePermit, SourceRateLimiter},
+    rate_limit::{RatePermit, SourceRateLimiter},
     request::SourceRateLimit,
 };
 

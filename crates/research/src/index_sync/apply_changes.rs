@@ -6,10 +6,8 @@ use deliberate_index::{Index, IndexError, IndexedDocument};
 use deliberate_store::DocumentFilter;
 use deliberate_toolkit::ToolError;
 
-use super::{
-    super::{ARTICLE, ArticleRepository, behind, indexed},
-    IndexSyncError, IndexSyncProgress, IndexSynchronizer,
-};
+use super::{IndexSyncError, IndexSyncProgress, IndexSynchronizer, document, lag};
+use crate::articles::{ARTICLE, ArticleRepository};
 
 impl IndexSynchronizer {
     /// Puts in all that changed, batch by batch.
@@ -54,7 +52,7 @@ impl IndexSynchronizer {
         loop {
             let batch = self.batch_size.load(Ordering::Relaxed);
             let mark = index_mark(index)?;
-            let next = behind::next_changes(self.store.as_ref(), mark, batch).await?;
+            let next = lag::next_changes(self.store.as_ref(), mark, batch).await?;
             let Some((ids, mark)) = next else {
                 return Ok(());
             };
@@ -91,7 +89,7 @@ impl IndexSynchronizer {
         };
         let text = library.text(id).await?;
         let cut = self.chunk_options;
-        let cutting = move || indexed::build_document(&found.record, text.as_ref(), cut);
+        let cutting = move || document::build_document(&found.record, text.as_ref(), cut);
         let document = tokio::task::spawn_blocking(cutting).await;
         Ok(Some(document.map_err(IndexError::from)?))
     }

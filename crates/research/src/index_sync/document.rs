@@ -8,7 +8,9 @@ use deliberate_index::{
     chunk::{ChunkOptions, SectionHeading, chunk},
 };
 
-use super::{ArticleRecord, FullText, author_key, bibliography::bibliographies, title_key};
+use crate::articles::{
+    ArticleRecord, FullText, author_key, references_section::bibliographies, title_key,
+};
 
 /// The most authors an article is found by: more are a crowd, and each takes room.
 const MAX_AUTHORS: usize = 3_000;

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use deliberate_store::{DocumentChange, Store};
 use deliberate_toolkit::ToolError;
 
-use super::{ARTICLE, FULL_TEXT};
+use crate::articles::{ARTICLE, FULL_TEXT};
 
 /// How an index stands to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IndexSyncStatus {
+pub(crate) enum IndexSyncStatus {
     /// It has seen every write.
     InSync,
     /// There are writes that it has not seen.
@@ -21,7 +21,7 @@ pub(super) enum IndexSyncStatus {
 }
 
 /// How an index that has seen the writes up to `mark` stands to the store.
-pub(super) async fn sync_status(
+pub(crate) async fn sync_status(
     store: &dyn Store,
     mark: i64,
 ) -> Result<IndexSyncStatus, ToolError> {
@@ -45,7 +45,7 @@ pub(super) async fn sync_status(
 
 /// The articles that changed next, and the number of the last of those changes; nothing if there
 /// are none.
-pub(super) async fn next_changes(
+pub(crate) async fn next_changes(
     store: &dyn Store,
     mark: i64,
     batch: u32,

@@ -5,7 +5,10 @@
 //! long as they like and no longer. Several processes may share the files: one writes at a time,
 //! the others look again later. Knows nothing of tools.
 
-mod fill;
+mod apply_changes;
+pub(crate) mod document;
+pub(crate) mod lag;
+pub(crate) mod stale_indexes;
 
 use std::{
     path::PathBuf,
@@ -22,12 +25,9 @@ use deliberate_toolkit::ToolError;
 use tokio::sync::{Mutex as AsyncMutex, Notify, RwLock};
 use tokio_util::sync::CancellationToken;
 
-use fill::index_mark;
-
-use super::{
-    behind::{self, IndexSyncStatus},
-    beside::remove_stale_indexes,
-};
+use apply_changes::index_mark;
+use lag::IndexSyncStatus;
+use stale_indexes::remove_stale_indexes;
 
 /// How many changes are read and put in between two commits, unless someone says otherwise.
 const DEFAULT_BATCH_SIZE: u32 = 64;
@@ -232,7 +232,7 @@ impl IndexSynchronizer {
             return Ok(true);
         }
         let mark = index_mark(&self.index().await?)?;
-        let step = behind::sync_status(self.store.as_ref(), mark).await?;
+        let step = lag::sync_status(self.store.as_ref(), mark).await?;
         if step == IndexSyncStatus::Ahead {
             tracing::warn!("the search index is of another database; it is made again");
             self.rebuild.store(true, Ordering::Release);

@@ -8,7 +8,7 @@ use deliberate_index::{Index, IndexError};
 const MAX_SCANNED_ENTRIES: usize = 1_000;
 
 /// Removes the indexes that stand beside this one, unless another process writes them.
-pub(super) fn remove_stale_indexes(own: &Path) -> Result<(), IndexError> {
+pub(crate) fn remove_stale_indexes(own: &Path) -> Result<(), IndexError> {
     let Some(beside) = own.parent() else {
         return Ok(());
     };

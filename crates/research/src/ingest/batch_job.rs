@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::ArticleRecord;
+use crate::articles::ArticleRecord;
 
 /// No note is longer.
 const MAX_NOTE_CHARS: usize = 600;

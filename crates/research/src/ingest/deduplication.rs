@@ -5,7 +5,7 @@ use deliberate_core::{Article, Author};
 use deliberate_store::{DocumentFilter, Pagination};
 use deliberate_toolkit::ToolError;
 
-use super::{
+use crate::articles::{
     ARTICLE, ArticleCategory, ArticleFile, ArticleRecord, ArticleRepository, FullText,
     VersionedArticle, author_key, title_key,
 };
@@ -23,7 +23,7 @@ const AUTHOR_SEARCH_CHARS: usize = 3_000;
 const MAX_ARTICLES_PER_PATH: u32 = 20;
 
 /// Whether two works of the same title are one.
-pub(super) fn is_same_work(one: &Article, other: &Article) -> bool {
+pub(crate) fn is_same_work(one: &Article, other: &Article) -> bool {
     let words = title_key(&one.title).split(' ').count();
     match (first_author_key(one), first_author_key(other)) {
         (Some(first), Some(second)) => {
@@ -37,7 +37,7 @@ pub(super) fn is_same_work(one: &Article, other: &Article) -> bool {
 }
 
 /// Whether two works are two for sure: they have ids of one kind that differ.
-pub(super) fn have_conflicting_ids(one: &Article, other: &Article) -> bool {
+pub(crate) fn have_conflicting_ids(one: &Article, other: &Article) -> bool {
     fn differ<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
         one.zip(other).is_some_and(|(one, other)| one != other)
     }
@@ -46,14 +46,14 @@ pub(super) fn have_conflicting_ids(one: &Article, other: &Article) -> bool {
 }
 
 /// Whether two works are two, as far as ids and titles tell.
-pub(super) fn are_different_works(one: &Article, other: &Article) -> bool {
+pub(crate) fn are_different_works(one: &Article, other: &Article) -> bool {
     have_conflicting_ids(one, other) || title_key(&one.title) != title_key(&other.title)
 }
 
 /// The article that a file is of, if it is kept: the one with its ids, or of its title and the same
 /// path, or of its title and with an author that the file names, or the one whose text was this file
 /// before it was written anew. What is brought in from elsewhere is only ever the same as itself.
-pub(super) async fn find_article_for_file(
+pub(crate) async fn find_article_for_file(
     library: ArticleRepository<'_>,
     article: &Article,
     text: &FullText,

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use deliberate_toolkit::ToolError;
 
-use super::{ArticleRecord, ArticleRepository, VersionedArticle, library::article_id_keys};
+use crate::articles::{
+    ArticleRecord, ArticleRepository, VersionedArticle, repository::article_id_keys,
+};
 
 /// The article, or, if it is not kept yet and somebody has its ids by now, the one that has them
 /// with what is known of it: fetching a file takes its time.
-pub(super) async fn merge_with_existing(
+pub(crate) async fn merge_with_existing(
     library: ArticleRepository<'_>,
     of: VersionedArticle,
 ) -> Result<VersionedArticle, ToolError> {
@@ -33,7 +35,7 @@ pub(crate) async fn remove_conflicting_ids(
 }
 
 /// The same; ids that are its own stay.
-pub(super) async fn remove_conflicting_ids_except(
+pub(crate) async fn remove_conflicting_ids_except(
     library: ArticleRepository<'_>,
     kept: &mut ArticleRecord,
     own: &BTreeSet<(&'static str, String)>,

@@ -8,9 +8,9 @@ use deliberate_core::{
 };
 use deliberate_extract::DocumentMetadata;
 
-use super::{
+use crate::articles::{
     ArticleCategory, FullText,
-    bibliography::bibliographies,
+    references_section::bibliographies,
     sections::{find_sections_by_role, sections},
     title_key,
 };

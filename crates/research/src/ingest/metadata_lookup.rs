@@ -8,8 +8,8 @@ use futures::future::join_all;
 
 use crate::{
     ResearchServices,
+    http::HttpClientError,
     sources::{PaperId, PaperSource},
-    web::HttpClientError,
 };
 
 /// The longest a source is waited for.

@@ -1,26 +1,37 @@
 //! A file becomes an article with a text: read, recognised, joined with what is known of the same
 //! work, and handed back as changes. Writes nothing itself.
 
+pub(crate) mod batch_job;
+pub(crate) mod deduplication;
+pub(crate) mod identifier_conflicts;
+pub(crate) mod metadata;
+pub(crate) mod metadata_lookup;
+pub(crate) mod open_nofollow;
+pub(crate) mod partial_file_cleanup;
+pub(crate) mod path_policy;
+pub(crate) mod pdf_download;
+pub(crate) mod unchanged_file;
+
 use deliberate_core::{Article, Change, truncate_chars};
 use deliberate_extract::{DocumentMetadata, ExtractError, ExtractedDocument};
 use deliberate_toolkit::{ToolContext, ToolError};
 
 use super::{
-    ArticleCategory, ArticleFile, ArticleRecord, ArticleRepository, FullText, Provenance,
-    VersionedArticle,
-    about::{article_from_metadata, extract_abstract, matches_document},
-    enrich::{best_id, look_up},
-    fence::escape_passage_tags,
-    files::{VerifiedFile, file_sha256},
-    job::{ProgressShare, UNCHANGED},
-    known::{find_article_for_file, have_conflicting_ids},
-    library::article_id_keys,
-    taken::{merge_with_existing, remove_conflicting_ids_except},
-    title_key,
+    articles::{
+        ArticleCategory, ArticleFile, ArticleRecord, ArticleRepository, FullText, Provenance,
+        VersionedArticle, repository::article_id_keys, title_key,
+    },
+    prompt_fence::escape_passage_tags,
 };
 use crate::{ResearchServices, blocking::run_blocking, sources::PaperId};
+use batch_job::{ProgressShare, UNCHANGED};
+use deduplication::{find_article_for_file, have_conflicting_ids};
+use identifier_conflicts::{merge_with_existing, remove_conflicting_ids_except};
+use metadata::{article_from_metadata, extract_abstract, matches_document};
+use metadata_lookup::{best_id, look_up};
+use path_policy::{VerifiedFile, file_sha256};
 
-pub(crate) use super::taken::remove_conflicting_ids;
+pub(crate) use identifier_conflicts::remove_conflicting_ids;
 
 /// A file to be taken in.
 pub(crate) struct IngestRequest {

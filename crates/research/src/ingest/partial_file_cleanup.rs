@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use crate::web::PARTIAL_PREFIX;
+use crate::http::PARTIAL_PREFIX;
 
 /// Nothing is fetched or written for so long without a byte being added.
 const ABANDONED_AFTER: Duration = Duration::from_hours(6);

@@ -14,11 +14,11 @@ use deliberate_extract::DocumentFile;
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 use sha2::{Digest as _, Sha256};
 
-use super::{
-    opened::open_nofollow,
-    walk::{DirectoryListing, walk_directory},
+use super::open_nofollow::open_nofollow;
+use crate::{
+    ResearchOptions,
+    watch_folder::directory_walk::{DirectoryListing, walk_directory},
 };
-use crate::ResearchOptions;
 
 /// The longest path.
 const MAX_PATH_BYTES: usize = 4_096;
@@ -70,7 +70,7 @@ impl VerifiedFile {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let file = self.file.try_clone();
         let file = file.map_err(|error| io_error(&self.path, &error))?;
-        DocumentFile::new(file, &name).map_err(|error| super::ingest::extraction_error(&error))
+        DocumentFile::new(file, &name).map_err(|error| super::extraction_error(&error))
     }
 
     /// Its first bytes, so many at the most.

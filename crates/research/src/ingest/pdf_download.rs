@@ -12,19 +12,17 @@ use deliberate_toolkit::{ToolContext, ToolError};
 use url::Url;
 
 use super::{
-    ArticleRepository,
-    fence::escape_passage_tags,
-    files::{VerifiedFile, file_sha256, sha256_hex},
-    job::ProgressShare,
-    known::are_different_works,
-    library::article_id_keys,
-    title_key,
+    batch_job::ProgressShare,
+    deduplication::are_different_works,
+    path_policy::{VerifiedFile, file_sha256, sha256_hex},
 };
 use crate::{
     ResearchServices,
-    locate::{PdfFetchLimits, PdfLocations, file_name_for},
+    articles::{ArticleRepository, repository::article_id_keys, title_key},
+    http::{DownloadRequest, HttpClientError, SourceRateLimit},
+    pdf_locator::{PdfFetchLimits, PdfLocations, file_name_for},
+    prompt_fence::escape_passage_tags,
     sources::PdfLocation,
-    web::{DownloadRequest, HttpClientError, SourceRateLimit},
 };
 
 /// How large a PDF is thought to be if nobody says it, to tell how far fetching it has come.

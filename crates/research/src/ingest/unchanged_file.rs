@@ -3,15 +3,14 @@
 
 use deliberate_toolkit::{ToolContext, ToolError};
 
-use super::{
-    ArticleCategory, ArticleRecord, ArticleRepository, VersionedArticle,
-    ingest::{IngestOutcome, IngestRequest, IngestResult},
-    title_key,
+use super::{IngestOutcome, IngestRequest, IngestResult};
+use crate::articles::{
+    ArticleCategory, ArticleRecord, ArticleRepository, VersionedArticle, title_key,
 };
 
 impl IngestRequest {
     /// Leaves it as it is; all it may be given is a place it was moved to, and a collection.
-    pub(super) async fn keep_unchanged(
+    pub(crate) async fn keep_unchanged(
         self,
         mut before: VersionedArticle,
         sha256: &str,

@@ -10,8 +10,8 @@ use url::Url;
 
 use super::{PdfLocations, PdfLocator};
 use crate::{
+    http::{DownloadRequest, DownloadResult, HttpClientError, SourceRateLimit},
     sources::PdfLocation,
-    web::{DownloadRequest, DownloadResult, HttpClientError, SourceRateLimit},
 };
 
 /// How large a file may be and how long it may take.

@@ -3,7 +3,7 @@
 
 use deliberate_core::{Article, ArxivId, Doi};
 
-use super::fold::fold_to_ascii;
+use super::ascii_fold::fold_to_ascii;
 
 /// The longest name, in characters.
 const MAX_NAME_CHARS: usize = 120;

@@ -5,11 +5,11 @@
 //! Nothing here gets around a paywall: a link that nobody says is open is kept apart from those
 //! that are.
 
-mod ask;
-mod derive;
+mod ascii_fold;
+mod derived_urls;
 mod fetch;
 mod file_name;
-mod fold;
+mod source_lookup;
 mod unpaywall;
 
 use std::{
@@ -23,15 +23,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-pub(crate) use ask::{has_pdf_locations, normalize_source_name};
 pub use fetch::{FetchedPdf, PdfFetchLimits};
 pub use file_name::{file_name_for, safe_file_name};
+pub(crate) use source_lookup::{has_pdf_locations, normalize_source_name};
 pub use unpaywall::UnpaywallSettings;
 
-use crate::{
-    sources::{PaperSource, PdfLocation},
-    web::{HttpClient, HttpClientError},
-};
+use super::http::{HttpClient, HttpClientError};
+use crate::sources::{PaperSource, PdfLocation};
 
 /// Finds and fetches PDFs.
 #[derive(Clone)]
@@ -112,13 +110,13 @@ impl PdfLocator {
     /// What is known without asking anyone.
     pub fn locate_offline(&self, article: &Article) -> PdfLocations {
         let mut located = PdfLocations::default();
-        if let Some(place) = derive::arxiv_pdf(article, self.arxiv_pdf_base.as_ref()) {
+        if let Some(place) = derived_urls::arxiv_pdf(article, self.arxiv_pdf_base.as_ref()) {
             located.add_lookup("arxiv", Ok(vec![place]), &self.http_client);
         }
-        let (open, doubtful) = derive::record_urls(article);
+        let (open, doubtful) = derived_urls::record_urls(article);
         located.places.extend(open);
         located.doubtful.extend(doubtful);
-        located.places.extend(derive::derive_urls(article));
+        located.places.extend(derived_urls::derive_urls(article));
         located
             .places
             .retain(|it| is_permitted(&self.http_client, it));
@@ -131,7 +129,7 @@ impl PdfLocator {
 
     /// Pages where a person may look for a paper of which nobody knows an open PDF, each once.
     pub fn landing_pages(&self, article: &Article) -> Vec<String> {
-        let mut pages = derive::landing_pages(article);
+        let mut pages = derived_urls::landing_pages(article);
         let mut seen = HashSet::new();
         pages.retain(|page| {
             let permitted = Url::parse(page).is_ok_and(|it| self.http_client.permits(&it));
@@ -149,7 +147,7 @@ impl PdfLocator {
         {
             asking.push(unpaywall::look_up(&self.http_client, settings, doi));
         }
-        asking.extend(ask::query_sources(&self.sources, article));
+        asking.extend(source_lookup::query_sources(&self.sources, article));
         for (source, told) in join_all(asking).await {
             located.add_lookup(&source, told, &self.http_client);
         }
@@ -209,7 +207,7 @@ impl PdfLocations {
             };
             let at = *seen.entry(form).or_insert(self.places.len());
             match self.places.get_mut(at) {
-                Some(known) if known.source == derive::RECORD_SOURCE => *known = place,
+                Some(known) if known.source == derived_urls::RECORD_SOURCE => *known = place,
                 Some(_) => {}
                 None => self.places.push(place),
             }

@@ -11,8 +11,8 @@ use url::Url;
 
 use super::{SourceLookupFuture, pdf_location};
 use crate::{
+    http::{FetchRequest, HttpClient, HttpClientError, SourceRateLimit},
     sources::PdfLocation,
-    web::{FetchRequest, HttpClient, HttpClientError, SourceRateLimit},
 };
 
 /// How Unpaywall is asked.

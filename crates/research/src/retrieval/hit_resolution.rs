@@ -6,33 +6,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use deliberate_index::{Passage, PassageHit, PassageHits};
 use deliberate_toolkit::ToolError;
 
-use super::{ArticleRecord, ArticleRepository, FullText, RetrievedPassage, TextSpan};
+use super::query::RetrievedPassage;
+use crate::articles::{ArticleRecord, ArticleRepository, FullText, TextSpan};
 
 /// A passage that is on more pages is looked for in the whole text.
 const MAX_PASSAGE_PAGES: u32 = 50;
 
 /// How much is taken of what is found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct HitLimits {
+pub(crate) struct HitLimits {
     /// How many passages.
-    pub(super) k: usize,
+    pub(crate) k: usize,
     /// The most of one article.
-    pub(super) per_article: Option<usize>,
+    pub(crate) per_article: Option<usize>,
 }
 
 /// What was taken so far.
 #[derive(Default)]
-pub(super) struct ResolvedHits {
+pub(crate) struct ResolvedHits {
     /// The passages, best first.
-    pub(super) passages: Vec<RetrievedPassage>,
+    pub(crate) passages: Vec<RetrievedPassage>,
     /// Whether some are no longer where they were.
-    pub(super) stale: bool,
+    pub(crate) stale: bool,
     articles: BTreeMap<String, HitArticle>,
 }
 
 impl ResolvedHits {
     /// Takes more, all of them behind those that were taken before.
-    pub(super) async fn add_hits(
+    pub(crate) async fn add_hits(
         &mut self,
         hits: PassageHits,
         taking: HitLimits,
@@ -64,7 +65,7 @@ impl ResolvedHits {
     }
 
     /// Articles of which no more is taken.
-    pub(super) fn exhausted_articles(&self, taking: HitLimits) -> BTreeSet<String> {
+    pub(crate) fn exhausted_articles(&self, taking: HitLimits) -> BTreeSet<String> {
         let all = self
             .articles
             .iter()

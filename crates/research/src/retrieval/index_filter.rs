@@ -8,11 +8,13 @@ use deliberate_index::IndexFilter;
 use deliberate_store::{DocumentFilter, Pagination};
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 
-use super::{
-    ARTICLE, ArticleCategory, ArticleFilter, ArticleRepository, author_key,
-    indexed::{brief_name, has_initials_only},
-    kinds::parse_work_kind,
-    title_key,
+use super::query::ArticleFilter;
+use crate::{
+    articles::{
+        ARTICLE, ArticleCategory, ArticleRepository, author_key, title_key,
+        work_kind::parse_work_kind,
+    },
+    index_sync::document::{brief_name, has_initials_only},
 };
 
 /// The most names of journals that one may stand for.

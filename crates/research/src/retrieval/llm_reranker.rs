@@ -1,11 +1,12 @@
 //! The last order of passages, by the model that thinks for the call: one ask for all of them.
 
-use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{RetrievedPassage, fence::fence_passage};
+use super::query::RetrievedPassage;
+use crate::prompt_fence::fence_passage;
 
 /// How much of a passage is shown.
 const PASSAGE_CHARS: usize = 900;

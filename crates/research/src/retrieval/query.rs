@@ -6,7 +6,7 @@ use deliberate_index::{Passage, SearchMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ArticleRecord, TextSpan};
+use crate::articles::{ArticleRecord, TextSpan};
 
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -147,7 +147,7 @@ impl RetrievedPassage {
 }
 
 /// How a way of searching is written.
-pub fn mode_name(mode: SearchMode) -> &'static str {
+pub(crate) fn mode_name(mode: SearchMode) -> &'static str {
     match mode {
         SearchMode::Hybrid => "hybrid",
         SearchMode::Text => "text",
@@ -161,11 +161,11 @@ mod mode {
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-    pub(super) fn serialize<S: Serializer>(mode: &SearchMode, to: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(mode: &SearchMode, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(super::mode_name(*mode))
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SearchMode, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SearchMode, D::Error> {
         let text = String::deserialize(from)?;
         [SearchMode::Hybrid, SearchMode::Text, SearchMode::Vector]
             .into_iter()

@@ -10,16 +10,20 @@ use deliberate_store::DocumentFilter;
 use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 
 use super::{
-    ARTICLE, ArticleCategory, ArticleFilter, ArticleRecord, ArticleRepository, RetrievalQuery,
-    RetrievalResult, RetrievalScope, RetrievedPassage,
-    filter::{category_filter, collection_filter, id_filter},
-    found::{HitLimits, ResolvedHits},
-    groups::{self, CustomIndex, KnowledgeCollection},
-    keeper::IndexSyncError,
-    kinds::parse_work_kind,
-    rerank,
+    hit_resolution::{HitLimits, ResolvedHits},
+    index_filter::{category_filter, collection_filter, id_filter},
+    llm_reranker,
+    query::{ArticleFilter, RetrievalQuery, RetrievalResult, RetrievalScope, RetrievedPassage},
 };
-use crate::{RerankOptions, ResearchServices};
+use crate::{
+    RerankOptions, ResearchServices,
+    articles::{
+        ARTICLE, ArticleCategory, ArticleRecord, ArticleRepository,
+        collections::{self, CustomIndex, KnowledgeCollection},
+        work_kind::parse_work_kind,
+    },
+    index_sync::IndexSyncError,
+};
 
 /// The most passages of one search.
 pub(crate) const MAX_PASSAGES: usize = 200;
@@ -85,7 +89,8 @@ impl ResearchServices {
         let (mut passages, mode) = self.retrieve_passages(query, taking, &mut notes).await?;
         if wanted.rerank && matches!(self.options().retrieval.rerank, RerankOptions::Model) {
             passages =
-                rerank::rerank_with_model(call, &wanted.question, passages, &mut notes).await?;
+                llm_reranker::rerank_with_model(call, &wanted.question, passages, &mut notes)
+                    .await?;
         }
         Ok(RetrievalResult {
             passages,
@@ -219,11 +224,11 @@ impl ResearchServices {
             RetrievalScope::PapersOnly => category_filter(ArticleCategory::ResearchPaper),
             RetrievalScope::External => category_filter(ArticleCategory::External),
             RetrievalScope::Collection(name) => {
-                let found: KnowledgeCollection = groups::find(call.store(), name).await?;
+                let found: KnowledgeCollection = collections::find(call.store(), name).await?;
                 collection_filter(&found.name)
             }
             RetrievalScope::Index(name) => {
-                let custom: CustomIndex = groups::find(call.store(), name).await?;
+                let custom: CustomIndex = collections::find(call.store(), name).await?;
                 let ids = self.custom_index_members(&custom).await?;
                 if ids.is_empty() {
                     notes.push(format!(

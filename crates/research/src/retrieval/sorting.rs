@@ -5,7 +5,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use deliberate_core::PartialDate;
 
-use super::{ArticleRecord, find::MAX_PASSAGES};
+use super::retriever::MAX_PASSAGES;
+use crate::articles::ArticleRecord;
 
 /// What scores less than this share of the best hardly fits.
 const MIN_SCORE_SHARE: f32 = 0.02;

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
-use crate::web::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
-
 use super::{
     PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
     SourceSettings,
-    reading::{
-        ask::{ApiResponse, SourceApiClient, clamp_limit},
-        clean, finish_article,
-        gather::PagedResults,
-        names,
-        words::{QueryTerms, first_day, last_day},
+    api::{
+        author_names,
+        client::{ApiResponse, SourceApiClient, clamp_limit},
+        finish_article,
+        pagination::PagedResults,
+        query_terms::{QueryTerms, first_day, last_day},
+        text_cleanup,
         xml::XmlElement,
     },
 };
+use crate::http::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
 
 /// More words than that are seldom all in one abstract; then any will do, and the best come first.
 const MAX_REQUIRED_WORDS: usize = 4;
@@ -99,7 +99,7 @@ impl Arxiv {
         });
         if let Some(entry) = failed {
             let said = entry.line_at(&["summary"]).unwrap_or_default();
-            let said = strip_markup_chars(clean::truncate(&said, 200));
+            let said = strip_markup_chars(text_cleanup::truncate(&said, 200));
             return Err(self.response_error(&got, &format!("it says: {said}")).await);
         }
         Ok(got)
@@ -226,7 +226,7 @@ fn is_category(text: &str) -> bool {
 }
 
 fn read(entry: &XmlElement) -> Option<Article> {
-    let text = |path: &[&str], most| clean::clean_text(&entry.find_path(path)?.text(), most);
+    let text = |path: &[&str], most| text_cleanup::clean_text(&entry.find_path(path)?.text(), most);
     let id = entry.line_at(&["id"]).and_then(|it| ArxivId::parse(&it));
     let doi = entry.line_at(&["doi"]).and_then(|it| Doi::parse(&it));
     let link = |title: &str| {
@@ -235,20 +235,20 @@ fn read(entry: &XmlElement) -> Option<Article> {
             .find(|it| it.attribute("title") == Some(title));
         found
             .and_then(|it| it.attribute("href"))
-            .and_then(clean::clean_url)
+            .and_then(text_cleanup::clean_url)
     };
     let categories = entry
         .children_named("category")
         .filter_map(|it| it.attribute("term"));
     let article = Article {
-        title: text(&["title"], clean::MAX_TITLE_CHARS)?,
+        title: text(&["title"], text_cleanup::MAX_TITLE_CHARS)?,
         authors: entry
             .children_named("author")
-            .filter_map(|it| names::parse_author(&it.line_at(&["name"])?))
-            .take(clean::MAX_AUTHORS)
+            .filter_map(|it| author_names::parse_author(&it.line_at(&["name"])?))
+            .take(text_cleanup::MAX_AUTHORS)
             .collect(),
         kind: WorkKind::Preprint,
-        summary: text(&["summary"], clean::MAX_ABSTRACT_CHARS),
+        summary: text(&["summary"], text_cleanup::MAX_ABSTRACT_CHARS),
         date: entry
             .line_at(&["published"])
             .and_then(|it| PartialDate::parse(&it)),
@@ -256,8 +256,8 @@ fn read(entry: &XmlElement) -> Option<Article> {
         url: id.as_ref().map(ArxivId::url),
         pdf_url: id.as_ref().map(ArxivId::pdf_url).or_else(|| link("pdf")),
         keywords: categories
-            .filter_map(|it| clean::clean_text(it, clean::MAX_LINE_CHARS))
-            .take(clean::MAX_KEYWORDS)
+            .filter_map(|it| text_cleanup::clean_text(it, text_cleanup::MAX_LINE_CHARS))
+            .take(text_cleanup::MAX_KEYWORDS)
             .collect(),
         open_access: Some(true),
         retracted: is_withdrawn(entry).then_some(true),

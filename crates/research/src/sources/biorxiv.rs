@@ -6,20 +6,20 @@ use std::time::Duration;
 use deliberate_core::{Article, Author, PartialDate, WorkKind};
 use serde_json::Value;
 
-use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
-
 use super::{
     PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
     SourceSettings,
-    reading::{
-        ask::{ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
-        clean, finish_article,
-        fold::fold_text,
-        gather::PagedResults,
-        json, names, sift,
-        words::{QueryTerms, first_day, last_day},
+    api::{
+        author_names,
+        client::{ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
+        client_side_filter, finish_article, json,
+        pagination::PagedResults,
+        query_terms::{QueryTerms, first_day, last_day},
+        text_cleanup,
+        text_folding::fold_text,
     },
 };
+use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
 
 /// How many pages are read for one question.
 const MAX_PAGES: usize = 12;
@@ -299,11 +299,15 @@ fn filter_and_rank(
         let wanted = |class: &String| query.categories.iter().any(|it| fold_text(it) == *class);
         query.categories.is_empty() || classes.into_iter().any(|it| wanted(&it))
     };
-    let fits = |it: Article| Some((sift::match_score(&it, asked), it)).filter(|(fit, _)| *fit > 0);
+    let fits = |it: Article| {
+        Some((client_side_filter::match_score(&it, asked), it)).filter(|(fit, _)| *fit > 0)
+    };
     let mut found: Vec<(usize, Article)> = papers
         .into_iter()
         .filter(|it| {
-            in_class(it) && sift::matches_authors(it, asked) && sift::matches_venue(it, asked)
+            in_class(it)
+                && client_side_filter::matches_authors(it, asked)
+                && client_side_filter::matches_venue(it, asked)
         })
         .filter_map(fits)
         .collect();
@@ -324,8 +328,8 @@ fn filter_and_rank(
 
 /// `Smith, J. A.; Doe, J.`
 fn parse_authors(names: &str) -> Vec<Author> {
-    let names = names.split(';').filter_map(names::parse_author);
-    names.take(clean::MAX_AUTHORS).collect()
+    let names = names.split(';').filter_map(author_names::parse_author);
+    names.take(text_cleanup::MAX_AUTHORS).collect()
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //! and the answer into [`Article`]s; what it can't do it says. Several are asked together in
 //! `discover`.
 
+pub(crate) mod api;
 mod arxiv;
 mod biorxiv;
 mod crossref;
 mod europe_pmc;
 mod openalex;
 mod pubmed;
-pub(crate) mod reading;
 mod semantic_scholar;
 
 use std::{sync::Arc, time::Duration};
@@ -18,7 +18,7 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::{HttpClient, HttpClientError};
+use super::http::{HttpClient, HttpClientError};
 
 pub use arxiv::Arxiv;
 pub use biorxiv::Biorxiv;

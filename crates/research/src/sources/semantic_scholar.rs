@@ -6,19 +6,19 @@ use std::time::Duration;
 use deliberate_core::{Article, WorkKind};
 use serde_json::Value;
 
-use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
-
 use super::{
     CitationDirection, CitationLink, PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture,
     SourceInfo, SourceResult, SourceSettings,
-    reading::{
-        ask::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
-        clean, finish_article,
-        gather::PagedResults,
-        json, names, sift,
-        words::QueryTerms,
+    api::{
+        author_names,
+        client::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
+        client_side_filter, finish_article, json,
+        pagination::PagedResults,
+        query_terms::QueryTerms,
+        text_cleanup,
     },
 };
+use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
 
 const FIELDS: &str = "paperId,externalIds,title,abstract,venue,publicationVenue,year,\
                       publicationDate,publicationTypes,authors,journal,citationCount,\
@@ -48,7 +48,7 @@ impl SemanticScholar {
         let asked = QueryTerms::from_non_empty_query(query)?;
         let limit = clamp_limit(query.limit);
         // Authors can't be asked for, only looked for in what comes.
-        let wanted = sift::overfetch_limit(limit, !asked.authors.is_empty());
+        let wanted = client_side_filter::overfetch_limit(limit, !asked.authors.is_empty());
         let mut gathered = PagedResults::new(wanted, PAGE_SIZE);
         let mut place = PageCursor::Offset(0);
         while let Some(many) = gathered.next_page_size() {
@@ -75,7 +75,7 @@ impl SemanticScholar {
         let mut found = gathered.into_result(wanted, &self.api).await?;
         found
             .articles
-            .retain(|it| sift::matches_authors(it, &asked));
+            .retain(|it| client_side_filter::matches_authors(it, &asked));
         found.articles.truncate(limit);
         Ok(found)
     }
@@ -281,13 +281,13 @@ impl PaperSource for SemanticScholar {
 fn read(paper: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(paper, pointer);
     let authors = json::list(paper, "/authors").iter();
-    let authors = authors.filter_map(|it| names::parse_author(&json::raw(it, "/name")?));
+    let authors = authors.filter_map(|it| author_names::parse_author(&json::raw(it, "/name")?));
     let venue = text("/publicationVenue/name").or_else(|| text("/venue"));
     let kind = work_kind(paper, venue.as_deref());
     let arxiv_id = json::arxiv(paper, "/externalIds/ArXiv");
     let article = Article {
         title: json::title(paper, "/title")?,
-        authors: authors.take(clean::MAX_AUTHORS).collect(),
+        authors: authors.take(text_cleanup::MAX_AUTHORS).collect(),
         kind,
         summary: json::summary(paper, "/abstract"),
         date: json::date(paper, "/publicationDate").or_else(|| json::date(paper, "/year")),

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use deliberate_core::truncate_chars;
 
-use super::shown::escape_markdown;
-use crate::collect::job::{BatchItemResult, BatchJob};
+use super::rendering::escape_markdown;
+use crate::ingest::batch_job::{BatchItemResult, BatchJob};
 
 /// So many are named of those that were done.
 const MAX_NAMED: usize = 20;

@@ -6,25 +6,23 @@
 
 mod analysis;
 pub mod answers;
+mod batch_report;
 mod citations;
 mod collection;
 mod discovery;
-mod front;
-mod job_said;
 mod processing;
 mod reading;
+mod rendering;
+mod research;
 mod retrieval;
-mod shown;
 
 use std::sync::Arc;
 
 use deliberate_toolkit::{Registry, Tool};
 
-use crate::{
-    ResearchServices,
-    locate::{SourceLookup, SourceLookupOutcome as Located},
-};
-use front::{ResearchTool, ToolEntry};
+use super::pdf_locator::{SourceLookup, SourceLookupOutcome as Located};
+use crate::ResearchServices;
+use research::{ResearchTool, ToolEntry};
 
 /// Which of the tools clients are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

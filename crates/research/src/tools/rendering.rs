@@ -7,8 +7,10 @@ use deliberate_toolkit::{ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput}
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::collect::{
-    ArticleCategory, ArticleRecord, Provenance, VECTOR_ONLY_NOTE, escape_passage_tags,
+use crate::{
+    articles::{ArticleCategory, ArticleRecord, Provenance},
+    prompt_fence::escape_passage_tags,
+    retrieval::retriever::VECTOR_ONLY_NOTE,
 };
 
 /// An article in an answer.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::shown::{custom_error, read_only_output, tool_meta};
+use super::rendering::{custom_error, read_only_output, tool_meta};
 
 /// What there is to call: name, what it is for, and what makes the schema of its arguments. That is
 /// made when it is asked for, because making all of them would be felt at the start.

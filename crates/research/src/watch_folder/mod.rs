@@ -2,6 +2,10 @@
 //! other, by a call of `process_pdf` through the one gate. What was read, or could not be, is not
 //! tried again until it changes.
 
+pub(crate) mod directory_walk;
+pub(crate) mod seen_files;
+pub(crate) mod watcher;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{Read as _, Seek as _, SeekFrom},
@@ -18,13 +22,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    eyes::FolderWatcher,
-    files::list_files,
-    walk::{is_document, is_ignored},
-    watched::{FileFingerprint, SeenFiles},
-};
+use super::ingest::path_policy::list_files;
 use crate::{ResearchServices, blocking::run_blocking};
+use directory_walk::{is_document, is_ignored};
+use seen_files::{FileFingerprint, SeenFiles};
+use watcher::FolderWatcher;
 
 /// How long a file must be as it is before it is read.
 const SETTLE_TIME: Duration = Duration::from_secs(1);

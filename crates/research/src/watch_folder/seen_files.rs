@@ -11,22 +11,22 @@ use std::{
 use deliberate_store::{Pagination, Store, StoreError};
 use serde::{Deserialize, Serialize};
 
-use super::ARTICLE;
+use crate::articles::ARTICLE;
 
 /// The most files that are remembered.
 const MAX_SEEN_FILES: usize = 100_000;
 
 /// What a file looked like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileFingerprint {
-    pub(super) bytes: u64,
+pub(crate) struct FileFingerprint {
+    pub(crate) bytes: u64,
     /// When it was last written, in milliseconds since 1970.
     written: u64,
 }
 
 impl FileFingerprint {
     /// How the file of that path looks, if it is a plain one.
-    pub(super) async fn from_path(path: &Path) -> Option<Self> {
+    pub(crate) async fn from_path(path: &Path) -> Option<Self> {
         let about = tokio::fs::symlink_metadata(path).await.ok()?;
         if !about.is_file() {
             return None;
@@ -55,14 +55,14 @@ struct SeenFile {
 
 /// Files that are done with.
 #[derive(Debug)]
-pub(super) struct SeenFiles {
+pub(crate) struct SeenFiles {
     path: Option<PathBuf>,
     files: BTreeMap<PathBuf, SeenFile>,
 }
 
 impl SeenFiles {
     /// What is remembered at that path, if anything is.
-    pub(super) async fn open(path: Option<PathBuf>) -> Self {
+    pub(crate) async fn open(path: Option<PathBuf>) -> Self {
         let json = match &path {
             Some(path) => tokio::fs::read(path).await.unwrap_or_default(),
             None => Vec::new(),
@@ -74,12 +74,12 @@ impl SeenFiles {
     }
 
     /// Whether a file was done with when it looked so.
-    pub(super) fn contains(&self, path: &Path, look: FileFingerprint) -> bool {
+    pub(crate) fn contains(&self, path: &Path, look: FileFingerprint) -> bool {
         self.files.get(path).is_some_and(|it| it.look == look)
     }
 
     /// Notes that a file is done with: the article it was read for, or none if it could not be read.
-    pub(super) fn insert(&mut self, path: PathBuf, look: FileFingerprint, article: Option<String>) {
+    pub(crate) fn insert(&mut self, path: PathBuf, look: FileFingerprint, article: Option<String>) {
         if self.files.len() < MAX_SEEN_FILES {
             let failed = article.is_none();
             self.files.insert(
@@ -95,7 +95,7 @@ impl SeenFiles {
 
     /// Forgets files that were read for articles the store has never had. One that was deleted since
     /// it has had, and its file is not read again.
-    pub(super) async fn remove_unknown(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+    pub(crate) async fn remove_unknown(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         if self.files.values().all(|it| it.failed) {
             return Ok(());
         }
@@ -108,7 +108,7 @@ impl SeenFiles {
     }
 
     /// Keeps it, so that what was read is not looked into again after a start.
-    pub(super) async fn save(&self) {
+    pub(crate) async fn save(&self) {
         let Some(path) = &self.path else {
             return;
         };

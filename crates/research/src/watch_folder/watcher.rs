@@ -8,10 +8,10 @@ use std::{
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc::Sender;
 
-use super::walk::walk_directory;
+use super::directory_walk::walk_directory;
 
 /// The system's watches, for as long as this is held.
-pub(super) struct FolderWatcher {
+pub(crate) struct FolderWatcher {
     watcher: RecommendedWatcher,
     /// Whether folders are watched each for itself, for not all that is in them may be looked into.
     per_folder: bool,
@@ -19,7 +19,7 @@ pub(super) struct FolderWatcher {
 
 impl FolderWatcher {
     /// Has the system tell of changes, as far as it can; the rest is found by looking.
-    pub(super) fn open(folders: &[PathBuf], tell: &Sender<PathBuf>) -> Option<Self> {
+    pub(crate) fn open(folders: &[PathBuf], tell: &Sender<PathBuf>) -> Option<Self> {
         let tell = tell.clone();
         let all = folders.to_vec();
         let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -51,7 +51,7 @@ impl FolderWatcher {
     }
 
     /// A folder came into a watched one. Of one that is watched with all in it the system tells.
-    pub(super) fn add_folder(&mut self, folder: &Path) {
+    pub(crate) fn add_folder(&mut self, folder: &Path) {
         if self.per_folder {
             self.watch(folder);
         }

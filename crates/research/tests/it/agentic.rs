@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::answer_kit::{AnswerHarness, draft_reply, passage, sleep_passages};
+use super::answer_harness::{AnswerHarness, draft_reply, passage, sleep_passages};
 
 pub(crate) const TOOL: &str = "agentic_research_question";
 

@@ -5,10 +5,12 @@ use std::{sync::atomic::Ordering, time::Duration};
 use deliberate_research::AnswerOptions;
 use serde_json::{Value, json};
 
-use crate::{
-    agentic::{TOOL, expanded_queries, question_arguments, scores, supported_draft, traced_nodes},
-    answer_kit::{AnswerHarness, draft_reply, passage, sleep_passages},
-    collect_kit::ResearchHarness,
+use super::{
+    answer_harness::{AnswerHarness, draft_reply, passage, sleep_passages},
+    research_harness::ResearchHarness,
+};
+use crate::agentic::{
+    TOOL, expanded_queries, question_arguments, scores, supported_draft, traced_nodes,
 };
 
 fn set_up(room: &AnswerHarness) {

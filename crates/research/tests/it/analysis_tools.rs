@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{ResearchHarness, make_pdf, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, make_pdf, paper_pdf, said_text};
 
 async fn update_metadata(kit: &ResearchHarness, id: &str, fields: Value) {
     let arguments = json!({ "article_identifier": id, "update_metadata": fields });
@@ -147,8 +147,8 @@ async fn articles_are_compared_on_what_is_named() {
 
 #[tokio::test]
 async fn an_abstract_stands_on_no_page() {
-    let server = crate::discover_kit::mock_crossref(&[{
-        let mut work = crate::discover_kit::crossref_work(
+    let server = super::mock_crossref::mock_crossref(&[{
+        let mut work = super::mock_crossref::crossref_work(
             "10.5555/one",
             "Traps improve the catch of moths",
             2024,
@@ -159,7 +159,7 @@ async fn an_abstract_stands_on_no_page() {
         work
     }])
     .await;
-    let kit = crate::discover_kit::harness_for(&server);
+    let kit = super::mock_crossref::harness_for(&server);
     kit.call_ok("add_article", json!({ "identifiers": ["10.5555/one"] }))
         .await;
     let arguments =

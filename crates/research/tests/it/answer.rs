@@ -3,7 +3,7 @@
 use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
-use crate::answer_kit::{AnswerHarness, NAPS, SLEEP, draft_reply, passage, sleep_passages};
+use super::answer_harness::{AnswerHarness, NAPS, SLEEP, draft_reply, passage, sleep_passages};
 
 const TOOL: &str = "answer_research_question";
 

@@ -7,18 +7,18 @@ use std::{
 
 use deliberate_core::{Article, Author, PartialDate, Timestamp};
 use deliberate_index::{Passage, SearchMode};
+use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_research::{
     AnswerOptions, RetrievalQuery, RetrievalResult, RetrievedPassage,
     answer::Retriever,
-    answers::{AgenticResearchQuestion, AnswerResearchQuestion, EvaluateArticle},
-    collect::{ArticleCategory, ArticleRecord, Provenance, TextSpan},
+    articles::{ArticleCategory, ArticleRecord, Provenance, TextSpan},
+    tools::answers::{AgenticResearchQuestion, AnswerResearchQuestion, EvaluateArticle},
 };
 use deliberate_store::{
     Store,
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_testkit::{CountingIds, FixedClock};
-use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest};
 use deliberate_toolkit::{
     CallLimits, CallOutcome, CallProgress, CallerContext, FixedModel, Registry, RegistryDeps,
     ToolContext, ToolError,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::answer_kit::{AnswerHarness, draft_reply, passage};
+use super::answer_harness::{AnswerHarness, draft_reply, passage};
 
 const TOOL: &str = "answer_research_question";
 

@@ -1,10 +1,10 @@
 //! Search in the collection: each article once, every filter applied, the place of each passage.
 
 use deliberate_core::{Article, PartialDate, Timestamp};
-use deliberate_research::collect::{ArticleRecord, ArticleRepository, VersionedArticle};
 use serde_json::{Value, json};
 
-use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, paper_pdf, said_text};
+use deliberate_research::articles::{ArticleRecord, ArticleRepository, VersionedArticle};
 
 async fn ingest_with_metadata(
     kit: &ResearchHarness,

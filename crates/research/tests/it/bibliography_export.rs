@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{ResearchHarness, files_in, make_pdf, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, files_in, make_pdf, paper_pdf, said_text};
 
 async fn harness_with_bees() -> (ResearchHarness, String) {
     let kit = ResearchHarness::new();

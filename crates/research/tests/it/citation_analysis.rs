@@ -6,9 +6,9 @@ use wiremock::{
     matchers::{method, path_regex},
 };
 
-use crate::{
-    citing_files::citing_pdf,
-    collect_kit::{ResearchHarness, paper_pdf, said_text},
+use super::{
+    bibliography_export::citing_pdf,
+    research_harness::{ResearchHarness, paper_pdf, said_text},
 };
 
 const BEES: &str = "The complete ways of all the honey bees";

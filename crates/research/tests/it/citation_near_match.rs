@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    collect_kit::said_text,
-    discover_kit::{crossref_work, harness_for, mock_crossref},
+use super::{
+    mock_crossref::{crossref_work, harness_for, mock_crossref},
+    research_harness::said_text,
 };
 
 #[tokio::test]

@@ -6,11 +6,11 @@ use wiremock::{
     matchers::{method, path, query_param_contains},
 };
 
-use crate::{
-    collect_kit::{ResearchHarness, make_pdf, said_text},
-    discover_kit::{
+use super::{
+    mock_crossref::{
         crossref_work, harness_for, mock_crossref, mount_response, search_response, work_response,
     },
+    research_harness::{ResearchHarness, make_pdf, said_text},
 };
 
 const TITLE: &str = "Honey bees and their dances in the dark";

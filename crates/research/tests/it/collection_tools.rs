@@ -3,7 +3,7 @@
 use deliberate_toolkit::{CallOutcome, CallerContext, Principal, ToolScope};
 use serde_json::json;
 
-use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, paper_pdf, said_text};
 
 #[tokio::test]
 async fn an_empty_collection_says_so() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{ResearchHarness, said_text};
+use super::research_harness::{ResearchHarness, said_text};
 
 fn crossref_harness() -> ResearchHarness {
     ResearchHarness::with_sources("http://127.0.0.1:9/", &["crossref", "arxiv"])

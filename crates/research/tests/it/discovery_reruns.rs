@@ -3,18 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::Timestamp;
-use deliberate_research::{discover::QuestionRepository, sources::SourceSettings};
 use deliberate_testkit::FixedClock;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use crate::{
-    collect_kit::{ResearchHarness, said_text},
-    discover_kit::{
+use super::{
+    discovery_runs::{bee_works, create_question, run_question},
+    mock_crossref::{
         crossref_work, harness_with_clock, mock_crossref, mount_response, search_response,
     },
-    discover_runs::{bee_works, create_question, run_question},
+    research_harness::{ResearchHarness, said_text},
 };
+use deliberate_research::{discovery::QuestionRepository, sources::SourceSettings};
 
 #[tokio::test]
 async fn a_question_is_not_run_twice_in_a_row_and_later_asks_for_what_is_new() {

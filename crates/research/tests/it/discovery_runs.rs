@@ -1,15 +1,15 @@
 //! Runs of questions against sources on loopback.
 
 use deliberate_core::{Article, Change, Timestamp};
-use deliberate_research::discover::{QuestionMatch, QuestionRepository};
 use deliberate_store::Pagination;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use crate::{
-    collect_kit::{ResearchHarness, paper_pdf, said_text},
-    discover_kit::{crossref_work, harness_for, mock_crossref, mount_response, search_response},
+use super::{
+    mock_crossref::{crossref_work, harness_for, mock_crossref, mount_response, search_response},
+    research_harness::{ResearchHarness, paper_pdf, said_text},
 };
+use deliberate_research::discovery::{QuestionMatch, QuestionRepository};
 
 pub(crate) async fn create_question(kit: &ResearchHarness, more: Value) -> Value {
     let mut arguments = json!({
@@ -216,7 +216,7 @@ async fn open_pdfs_of_what_fits_best_are_read_and_the_sources_are_still_told() {
         mount_response(
             &server,
             at_place,
-            crate::discover_kit::work_response(item),
+            super::mock_crossref::work_response(item),
             99,
         )
         .await;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
 
-use crate::{
-    collect_kit::{ResearchHarness, said_text},
-    discover_kit::{crossref_work, mock_crossref, mount_response, search_response},
+use super::{
+    mock_crossref::{crossref_work, mock_crossref, mount_response, search_response},
+    research_harness::{ResearchHarness, said_text},
 };
 
 const ALL_SOURCES: &[&str] = &[

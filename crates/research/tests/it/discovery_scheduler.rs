@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::discover_kit::{
+use super::mock_crossref::{
     crossref_work, harness_in_folder, harness_with_clock, mock_crossref, mount_response,
     search_response,
 };

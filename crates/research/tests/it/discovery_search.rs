@@ -7,18 +7,18 @@ use std::{
 
 use deliberate_citations::merge_all;
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
+use wiremock::ResponseTemplate;
+
+use super::source_harness::{SourceHarness, word_query};
 use deliberate_research::{
-    discover::search::{
+    discovery::search::{
         PaperSearchOptions, PaperSearchResult, SourceOutcome, SourceReport, search,
     },
+    http::HttpClientError,
     sources::{
         PaperId, PaperOrder, PaperQuery, PaperSource, SourceFuture, SourceInfo, SourceResult,
     },
-    web::HttpClientError,
 };
-use wiremock::ResponseTemplate;
-
-use crate::sources_kit::{SourceHarness, word_query};
 
 /// A source that says what it is told to, or never answers.
 struct ScriptedSource(&'static str, Option<Result<SourceResult, HttpClientError>>);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use deliberate_citations::merge_all;
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
-use deliberate_research::discover::search::{RankedPaper, dedup_keys, fuse};
+use deliberate_research::discovery::search::{RankedPaper, dedup_keys, fuse};
 use proptest::prelude::*;
 
 /// Records with so few names and titles that many are of the same paper.

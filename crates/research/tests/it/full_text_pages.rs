@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use deliberate_research::collect::{ArticleRepository, FullText, TextSpan};
 use serde_json::{Value, json};
 
-use crate::collect_kit::{ResearchHarness, said_text};
+use super::research_harness::{ResearchHarness, said_text};
+use deliberate_research::articles::{ArticleRepository, FullText, TextSpan};
 
 /// A long text of parts, each with a word of its own.
 fn book_text() -> String {

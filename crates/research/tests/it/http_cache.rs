@@ -7,15 +7,15 @@ use std::{
 };
 
 use deliberate_core::Clock;
-use deliberate_research::web::{FetchRequest, HttpClient, HttpClientOptions};
 use deliberate_testkit::FixedClock;
 use futures::future::join_all;
 use secrecy::SecretString;
 
-use super::web_kit::{
+use super::raw_http_server::{
     RawHttpServer, ResponseStep, client_options, http_client, http_client_with_clock,
     http_response, json_response, unlimited_request,
 };
+use deliberate_research::http::{FetchRequest, HttpClient, HttpClientOptions};
 
 const HOUR: Duration = Duration::from_hours(1);
 const KEY: &str = "a-very-secret-key";

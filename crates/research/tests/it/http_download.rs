@@ -9,12 +9,14 @@ use std::{
     time::Duration,
 };
 
-use deliberate_research::web::{DownloadRequest, DownloadResult, ExpectedContent, HttpClientError};
 use sha2::{Digest as _, Sha256};
 
-use super::web_kit::{
+use super::raw_http_server::{
     RawHttpServer, ResponseStep, client_options, http_client, http_response, json_response,
     unlimited_rate, unlimited_request,
+};
+use deliberate_research::http::{
+    DownloadRequest, DownloadResult, ExpectedContent, HttpClientError,
 };
 
 const PDF: &str = "%PDF-1.7\nsome text\n%%EOF\n";

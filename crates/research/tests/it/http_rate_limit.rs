@@ -7,19 +7,19 @@ use std::{
 };
 
 use deliberate_core::Clock;
-use deliberate_research::web::{
-    FetchRequest, HttpClient, HttpClientError, HttpClientOptions, SourceRateLimit,
-};
 use deliberate_testkit::FixedClock;
 use futures::future::join_all;
 
-use super::web_kit::{
+use super::raw_http_server::{
     RawHttpServer, ResponseStep, client_options, http_client, http_client_with_clock,
     http_response, json_response, unlimited_request,
 };
+use deliberate_research::http::{
+    FetchRequest, HttpClient, HttpClientError, HttpClientOptions, SourceRateLimit,
+};
 
 fn rate_limit_wait(
-    result: Result<deliberate_research::web::FetchResponse, HttpClientError>,
+    result: Result<deliberate_research::http::FetchResponse, HttpClientError>,
 ) -> Duration {
     match result {
         Err(HttpClientError::RateLimited { wait, .. }) => wait,

@@ -3,14 +3,14 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use deliberate_core::SystemClock;
-use deliberate_research::web::{HttpClient, HttpClientError};
 use proptest::prelude::*;
 use secrecy::SecretString;
 
-use super::web_kit::{
+use super::raw_http_server::{
     FixedResolver, RawHttpServer, client_options, http_client, http_response, json_response,
     unlimited_request,
 };
+use deliberate_research::http::{HttpClient, HttpClientError};
 
 const KEY: &str = "a-very-secret-key";
 
@@ -86,7 +86,7 @@ async fn trust_in_a_name_is_for_its_port_alone() {
         } else {
             head.split_whitespace().nth(1).unwrap_or_default()[1..].to_owned()
         };
-        vec![super::web_kit::ResponseStep::Send(
+        vec![super::raw_http_server::ResponseStep::Send(
             if head.starts_with("GET /there") {
                 json_response("{}")
             } else {
@@ -126,7 +126,7 @@ async fn trust_in_a_name_is_for_its_port_alone() {
 #[tokio::test]
 async fn redirects_come_to_an_end() {
     let ring = RawHttpServer::start(|nth, _| {
-        vec![super::web_kit::ResponseStep::Send(if nth == 6 {
+        vec![super::raw_http_server::ResponseStep::Send(if nth == 6 {
             json_response("{}")
         } else {
             redirect_response("/again")
@@ -157,7 +157,7 @@ async fn keys_stay_with_the_origin_they_are_for() {
     let second = RawHttpServer::responding_with(json_response("{}")).await;
     let to = second.url(&format!("/x?a=1&api_key={KEY}")).to_string();
     let first = RawHttpServer::start(move |_, head| {
-        vec![super::web_kit::ResponseStep::Send(
+        vec![super::raw_http_server::ResponseStep::Send(
             if head.starts_with("GET /home") {
                 redirect_response("/away")
             } else {
@@ -212,7 +212,7 @@ async fn keys_are_not_sent_in_the_open_nor_told_in_errors() {
     .await;
     let request =
         unlimited_request(blunt.url("/")).secret_header("x-api-key", SecretString::from(KEY));
-    let error = super::web_kit::http_client(client_options(&[&blunt]))
+    let error = super::raw_http_server::http_client(client_options(&[&blunt]))
         .get(request)
         .await;
     let Err(HttpClientError::Status {

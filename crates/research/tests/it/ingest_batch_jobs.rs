@@ -9,7 +9,7 @@ use wiremock::{
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, paper_pdf, said_text};
 
 /// Calls a tool; what was told of how far it is.
 async fn call_with_progress(

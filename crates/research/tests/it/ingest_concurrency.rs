@@ -6,10 +6,6 @@ use std::sync::{
 };
 
 use deliberate_core::{IdSource, SystemClock, SystemIds, Timestamp};
-use deliberate_research::{
-    collect::{ArticleRepository, FULL_TEXT},
-    discover::QuestionMatch,
-};
 use deliberate_store::{DocumentFilter, StoreError};
 use serde_json::{Value, json};
 use wiremock::{
@@ -17,7 +13,11 @@ use wiremock::{
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::{ResearchHarness, make_pdf, paper_pdf, set_sources};
+use super::research_harness::{ResearchHarness, make_pdf, paper_pdf, set_sources};
+use deliberate_research::{
+    articles::{ArticleRepository, FULL_TEXT},
+    discovery::QuestionMatch,
+};
 
 const TITLE: &str = "On bees and their ways";
 

@@ -7,7 +7,7 @@ use wiremock::{
     matchers::{method, path_regex, query_param_contains},
 };
 
-use crate::collect_kit::{ResearchHarness, files_in, make_pdf, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, files_in, make_pdf, paper_pdf, said_text};
 
 async fn upload(kit: &ResearchHarness, path: &str, collection: &str) -> Value {
     let arguments = json!({ "file_path": path, "collection_name": collection });
@@ -249,7 +249,7 @@ async fn one_of_a_thing_is_one() {
 #[tokio::test]
 async fn of_what_is_unchanged_it_is_told_what_is_kept() {
     let kit = ResearchHarness::new();
-    let cites = crate::citing_files::citing_pdf(
+    let cites = super::bibliography_export::citing_pdf(
         "Waggling considered as a language of its own",
         &["Bees are known to dance [1]."],
         &["[1] A. Lovelace, \"The ways of all the honey bees,\" Journal of Bogs, 2019."],

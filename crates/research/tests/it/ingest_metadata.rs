@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    collect_kit::ResearchHarness,
-    discover_kit::{crossref_work, harness_for, mock_crossref},
+use super::{
+    mock_crossref::{crossref_work, harness_for, mock_crossref},
+    research_harness::ResearchHarness,
 };
 
 const NOTE: &str = "---\ntitle: Smouldering in deep peat\nauthors:\n  - Ilse Hartmann\n  - Kovács, Pál\n\

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::collect_kit::{ResearchHarness, paper_pdf};
+use super::research_harness::{ResearchHarness, paper_pdf};
 
 async fn refusal_message(kit: &ResearchHarness, path: &str) -> String {
     kit.call_error("process_pdf", json!({ "pdf_path": path }))

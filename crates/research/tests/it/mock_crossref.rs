@@ -12,7 +12,7 @@ use wiremock::{
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::ResearchHarness;
+use super::research_harness::ResearchHarness;
 
 /// A record of Crossref.
 pub(crate) fn crossref_work(doi: &str, title: &str, year: i32) -> Value {

@@ -1,10 +1,10 @@
 //! `evaluate_article`: by a model, by words, and never nothing for a failure.
 
 use deliberate_core::{Change, StoredDocument, Timestamp};
-use deliberate_research::collect::VersionedArticle;
 use serde_json::json;
 
-use crate::answer_kit::{AnswerHarness, passage};
+use super::answer_harness::{AnswerHarness, passage};
+use deliberate_research::articles::VersionedArticle;
 
 const TOOL: &str = "evaluate_article";
 

@@ -3,17 +3,17 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, ArxivId, Doi};
+use serde_json::{Value, json};
+
+use super::raw_http_server::{
+    RawHttpServer, client_options, http_client, http_response, json_response as answer,
+};
 use deliberate_research::{
-    locate::{PdfLocations, PdfLocator, SourceLookupOutcome, UnpaywallSettings},
+    http::HttpClientError,
+    pdf_locator::{PdfLocations, PdfLocator, SourceLookupOutcome, UnpaywallSettings},
     sources::{
         PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
     },
-    web::HttpClientError,
-};
-use serde_json::{Value, json};
-
-use super::web_kit::{
-    RawHttpServer, client_options, http_client, http_response, json_response as answer,
 };
 
 /// A source that knows of places, or fails.

@@ -3,18 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, ArxivId};
-use deliberate_research::{
-    locate::{PdfFetchLimits, PdfLocator},
-    sources::PdfLocation,
-};
 use serde_json::json;
 
 use super::{
-    locate::{FixedSource, article_with_doi, locator},
-    web_kit::{
+    pdf_locator::{FixedSource, article_with_doi, locator},
+    raw_http_server::{
         RawHttpServer, ResponseStep, client_options, http_client, http_response,
         json_response as answer,
     },
+};
+use deliberate_research::{
+    pdf_locator::{PdfFetchLimits, PdfLocator},
+    sources::PdfLocation,
 };
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use wiremock::{
     matchers::{method, path, path_regex},
 };
 
-use crate::collect_kit::{ResearchHarness, files_in, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, files_in, paper_pdf, said_text};
 
 const DOI: &str = "10.5555/bees";
 
@@ -354,7 +354,7 @@ async fn a_locked_file_is_told_as_such() {
 
 fn pdf_with_doi(title: &str) -> Vec<u8> {
     let doi = format!("https://doi.org/{DOI}");
-    crate::collect_kit::make_pdf(
+    super::research_harness::make_pdf(
         Some(title),
         &[&[
             (20, title),

@@ -13,7 +13,7 @@ use std::{
 };
 
 use deliberate_core::Clock;
-use deliberate_research::web::{
+use deliberate_research::http::{
     FetchRequest, HostResolver, HttpClient, HttpClientOptions, SourceRateLimit,
 };
 use futures::future::BoxFuture;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, paper_pdf, said_text};
 
 const BOOK: &str = "# The book of bees\n\nIntro words.\n\n## 1 Honey\n\nHoney is sweet.\n\n### 1.1 Colour\n\n\
     Honey is golden. It is rarely green.\n\n## 2 Wax\n\nWax is soft.\n";

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::collect_kit::{ResearchHarness, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, paper_pdf, said_text};
 
 #[tokio::test]
 async fn the_index_is_made_again_from_the_store() {

@@ -10,7 +10,7 @@ use deliberate_toolkit::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::collect_kit::{ResearchHarness, files_in, paper_pdf, said_text};
+use super::research_harness::{ResearchHarness, files_in, paper_pdf, said_text};
 
 async fn passage_count(kit: &ResearchHarness) -> u64 {
     let stats = kit.call_ok("collection_stats", json!({})).await;

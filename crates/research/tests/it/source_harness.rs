@@ -3,8 +3,8 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use deliberate_research::{
+    http::{HttpClient, HttpClientOptions},
     sources::{PaperQuery, PaperSource, SourceResult, SourceSettings, all_sources},
-    web::{HttpClient, HttpClientOptions},
 };
 use serde_json::{Value, json};
 use wiremock::{

@@ -2,7 +2,7 @@
 
 use deliberate_research::sources::{CitationDirection, PaperId};
 
-use crate::sources_kit::SourceHarness;
+use super::source_harness::SourceHarness;
 
 fn paper_id(text: &str) -> PaperId {
     PaperId::parse(text).unwrap()

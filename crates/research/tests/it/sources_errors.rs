@@ -7,14 +7,14 @@ use std::{
 };
 
 use deliberate_core::PartialDate;
-use deliberate_research::{
-    sources::{PaperQuery, SourceResult},
-    web::{HttpClient, HttpClientError},
-};
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{SourceHarness, file_response, read_recorded, word_query};
+use super::source_harness::{SourceHarness, file_response, read_recorded, word_query};
+use deliberate_research::{
+    http::{HttpClient, HttpClientError},
+    sources::{PaperQuery, SourceResult},
+};
 
 const ALL_SOURCES: &[&str] = &[
     "arxiv",

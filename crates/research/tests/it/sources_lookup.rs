@@ -3,7 +3,7 @@
 use deliberate_research::sources::{PaperId, PaperNoticeKind};
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{SourceHarness, file_response};
+use super::source_harness::{SourceHarness, file_response};
 
 fn paper_id(text: &str) -> PaperId {
     PaperId::parse(text).unwrap()

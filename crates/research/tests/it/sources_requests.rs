@@ -6,7 +6,7 @@ use deliberate_research::sources::{PaperOrder, PaperQuery};
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{SourceHarness, word_query};
+use super::source_harness::{SourceHarness, word_query};
 
 fn full_query() -> PaperQuery {
     PaperQuery {

@@ -5,7 +5,7 @@ use deliberate_research::sources::PaperQuery;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::sources_kit::{SourceHarness, word_query};
+use super::source_harness::{SourceHarness, word_query};
 
 fn date_query(from: &str, to: &str) -> PaperQuery {
     PaperQuery {
@@ -146,7 +146,7 @@ async fn pages_follow_one_another() {
     let desk = SourceHarness::new().await;
     let page = |mark: &str, file: &str| {
         wiremock::Mock::given(wiremock::matchers::query_param("cursorMark", mark))
-            .respond_with(crate::sources_kit::file_response(200, file))
+            .respond_with(super::source_harness::file_response(200, file))
     };
     page("*", "europe_pmc/full_page.json")
         .mount(&desk.server)

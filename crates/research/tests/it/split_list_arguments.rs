@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::collect_kit::{ResearchHarness, paper_pdf};
+use super::research_harness::{ResearchHarness, paper_pdf};
 
 #[tokio::test]
 async fn authors_and_tags_of_an_article() {

@@ -1,10 +1,10 @@
 //! The verifier on claims one can judge by reading them.
 
 use deliberate_research::{
-    answer::verify::{
+    answer::verifier::{
         Attribution, Claim, ClaimCheck, ClaimProblemKind, ClaimVerdict, EvidencePassage, Verifier,
     },
-    collect::{FullText, TextSpan},
+    articles::{FullText, TextSpan},
 };
 
 pub(crate) fn evidence_passage(id: &str, text: &str) -> EvidencePassage {
@@ -274,7 +274,7 @@ fn what_is_left_open_is_no_fact() {
 
 #[test]
 fn a_whole_sentence_is_supported_with_all_that_it_leaves_open() {
-    for sentence in deliberate_research::answer::verify::split_sentences(BOGS) {
+    for sentence in deliberate_research::answer::verifier::split_sentences(BOGS) {
         let checked = check(&[BOGS], &sentence);
         assert_eq!(
             checked.verdict,

@@ -1,8 +1,7 @@
 //! Claims that differ from their passage in a sign, a unit, or in what a number is said of.
 
-use deliberate_research::answer::verify::{Claim, ClaimCheck, ClaimVerdict, Verifier};
-
-use crate::verify::evidence_passage;
+use super::verifier::evidence_passage;
+use deliberate_research::answer::verifier::{Claim, ClaimCheck, ClaimVerdict, Verifier};
 
 fn check(passage: &str, text: &str, quote: Option<&str>) -> ClaimCheck {
     let claim = Claim {

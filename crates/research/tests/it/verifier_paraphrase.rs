@@ -1,10 +1,9 @@
 //! The verifier on claims that put their passage in words of their own.
 
-use deliberate_research::answer::verify::{
+use super::verifier::evidence_passage;
+use deliberate_research::answer::verifier::{
     Claim, ClaimCheck, ClaimVerdict, EvidencePassage, Verifier,
 };
-
-use crate::verify::evidence_passage;
 
 const TARIFF: &str = "Domestic makers hired 1,800 workers. Each job cost buyers 815,000 dollars a year. \
     Small firms built on patents of large firms. Bank branches nearby did not bring these gains.";

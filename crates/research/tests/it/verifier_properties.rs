@@ -1,12 +1,12 @@
 //! What holds of the verifier whatever it is given.
 
-use deliberate_research::{
-    answer::verify::{Claim, ClaimVerdict, EvidencePassage, Verifier, split_sentences},
-    collect::FullText,
-};
 use proptest::prelude::*;
 
-use crate::verify::evidence_passage;
+use super::verifier::evidence_passage;
+use deliberate_research::{
+    answer::verifier::{Claim, ClaimVerdict, EvidencePassage, Verifier, split_sentences},
+    articles::FullText,
+};
 
 const WORDS: &[&str] = &[
     "dose",
@@ -65,7 +65,7 @@ fn claim(text: &str) -> Claim {
 
 fn assert_evidence_in_text(
     sources: &[EvidencePassage],
-    checked: &deliberate_research::answer::verify::ClaimCheck,
+    checked: &deliberate_research::answer::verifier::ClaimCheck,
 ) {
     for evidence in checked.evidence.iter().chain(&checked.disputed) {
         let source = sources.iter().find(|it| it.id == evidence.passage).unwrap();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use crate::{collect_kit::ResearchHarness, lab::wait_until};
+use super::{research_harness::ResearchHarness, services::wait_until};
 
 fn watch_papers(options: &mut ResearchOptions) {
     options.watched_folders = vec![options.papers_folder.clone()];

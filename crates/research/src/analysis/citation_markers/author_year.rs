@@ -3,11 +3,11 @@
 use deliberate_core::{Article, Author};
 use deliberate_extract::DocumentReference;
 
-use crate::collect::author_key;
+use crate::articles::author_key;
 
 /// Who wrote an entry of a bibliography, and when.
 #[derive(Debug, Clone)]
-pub(super) struct AuthorYearMarker {
+pub(crate) struct AuthorYearMarker {
     /// The last word of the first author's family name, in lower case.
     family: String,
     /// The last word of the second's, in the form that is compared.
@@ -49,7 +49,7 @@ const MAX_NAME_WORDS: usize = 4;
 
 impl AuthorYearMarker {
     /// What an entry is named by. `known` is the work, if more is known of it than the entry says.
-    pub(super) fn from_reference(
+    pub(crate) fn from_reference(
         entry: &DocumentReference,
         known: Option<&Article>,
     ) -> Option<Self> {
@@ -71,18 +71,18 @@ impl AuthorYearMarker {
     }
 
     /// Whether a text that names one of the two may mean the other.
-    pub(super) fn is_ambiguous_with(&self, other: &Self) -> bool {
+    pub(crate) fn is_ambiguous_with(&self, other: &Self) -> bool {
         self.family == other.family && self.year == other.year
     }
 
     /// How a text would name it, for people.
-    pub(super) fn form(&self) -> String {
+    pub(crate) fn form(&self) -> String {
         format!("“{} … {}”", self.family, self.year)
     }
 
     /// Whether a sentence names it: the name, not far behind it the year, and nothing that says that
     /// one of those is meant that are like it.
-    pub(super) fn matches(&self, sentence: &str, like: &[Self]) -> bool {
+    pub(crate) fn matches(&self, sentence: &str, like: &[Self]) -> bool {
         const MAX_YEAR_DISTANCE: usize = 60;
         let sentence = sentence.to_lowercase();
         sentence.match_indices(&self.family).any(|(at, found)| {

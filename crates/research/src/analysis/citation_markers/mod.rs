@@ -1,13 +1,14 @@
 //! How a text points at an entry of its bibliography: by its number, its label, or by who wrote it
 //! and when.
 
+pub(crate) mod author_year;
+pub(crate) mod numeric;
+
 use deliberate_core::Article;
 use deliberate_extract::DocumentReference;
 
-use super::{
-    named::AuthorYearMarker,
-    numbers::{NumericMarker, reference_number},
-};
+use author_year::AuthorYearMarker;
+use numeric::{NumericMarker, reference_number};
 
 /// What a text would write to point at one entry.
 pub(crate) struct CitationMarker {

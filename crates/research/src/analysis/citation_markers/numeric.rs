@@ -8,7 +8,7 @@ use regex::Regex;
 
 /// How a text points at the entries of its bibliography, where that is numbered.
 #[derive(Debug, Clone, Default)]
-pub(super) struct NumericMarker {
+pub(crate) struct NumericMarker {
     reference_numbers: BTreeSet<u32>,
     /// Whether it has square brackets: round ones and raised figures are something else then.
     uses_square_brackets: bool,
@@ -98,14 +98,14 @@ const NON_CITATION_WORDS: &[&str] = &[
 ];
 
 /// The number of an entry, by its label.
-pub(super) fn reference_number(entry: &DocumentReference) -> Option<u32> {
+pub(crate) fn reference_number(entry: &DocumentReference) -> Option<u32> {
     let label = entry.label.as_deref()?.trim();
     label.trim_matches(['[', ']', '(', ')', '.']).parse().ok()
 }
 
 impl NumericMarker {
     /// Those of a bibliography, as the sentences of its text have them.
-    pub(super) fn from_text<'a>(
+    pub(crate) fn from_text<'a>(
         entries: &[DocumentReference],
         body: impl Iterator<Item = &'a str>,
     ) -> Self {
@@ -123,7 +123,7 @@ impl NumericMarker {
     }
 
     /// How an entry would be pointed at, for people.
-    pub(super) fn forms(&self, number: u32) -> Vec<String> {
+    pub(crate) fn forms(&self, number: u32) -> Vec<String> {
         let mut forms = vec![format!("“[{number}]”")];
         if !self.uses_square_brackets {
             forms.push(format!("“({number})”"));
@@ -133,7 +133,7 @@ impl NumericMarker {
     }
 
     /// Whether a sentence points at an entry.
-    pub(super) fn cites(&self, sentence: &str, wanted: u32) -> bool {
+    pub(crate) fn cites(&self, sentence: &str, wanted: u32) -> bool {
         let has = |all: &[RangeInclusive<u32>]| all.iter().any(|it| it.contains(&wanted));
         // `[1]–[3]` is `[1–3]`.
         let sentence = ["–", "—", "-"]

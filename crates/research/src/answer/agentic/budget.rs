@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deliberate_core::{ModelUsage, approximate_tokens};
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use tokio::time::Instant;
 
 use crate::AnswerOptions;

@@ -4,32 +4,21 @@
 //! A spent budget or a model that fails ends it with the best there is, marked as partial; the only
 //! thing that leaves it without a result is a client that has to think first.
 
-mod assess;
 mod budget;
-mod check;
-mod classify;
-mod decompose;
-mod expand;
-mod filters;
-mod generate;
-mod grade;
 mod graph;
-mod refine;
-mod report;
-mod rerank;
-mod retrieve;
-mod rewrite;
+pub(crate) mod nodes;
+mod response;
 mod state;
 
 use deliberate_toolkit::{ToolContext, ToolError};
 use tokio::time::Instant;
 
-use super::shelf::{Retriever, check_query, parse_scope};
+use super::retriever::{Retriever, check_query, parse_scope};
 use budget::AgenticBudget;
 use graph::{AgenticNode, next_node};
 use state::{AgenticContext, AgenticState, NodeError};
 
-pub(crate) use report::AgenticResponse;
+pub(crate) use response::AgenticResponse;
 pub use state::{Assessment, QuestionKind};
 
 /// What is asked.
@@ -78,7 +67,7 @@ pub(crate) async fn run_agentic_graph<R: Retriever>(
                 }
                 // What is left may still do for a search and an answer.
                 if node == AgenticNode::Grade {
-                    grade::grade_by_words(&mut state);
+                    nodes::grade::grade_by_words(&mut state);
                 }
                 node = next_node(node, &state, options.min_support);
             }
@@ -93,7 +82,7 @@ pub(crate) async fn run_agentic_graph<R: Retriever>(
 fn is_fatal(error: &ToolError, state: &AgenticState) -> bool {
     let waits = matches!(
         error,
-        ToolError::Model(deliberate_thinker::ModelError::Pending) | ToolError::Cancelled
+        ToolError::Model(deliberate_llm::ModelError::Pending) | ToolError::Cancelled
     );
     waits || state.pool.len() == 0
 }
@@ -112,7 +101,7 @@ async fn run_node<R: Retriever>(
         let what = "what is left of the budget is for the answer";
         state.note_skipped(format!("{}: {what}", node.name()));
         if node == AgenticNode::Grade {
-            grade::grade_by_words(state);
+            nodes::grade::grade_by_words(state);
         }
         Ok(format!("left out: {what}"))
     } else {
@@ -133,18 +122,18 @@ async fn dispatch_node<R: Retriever>(
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     match node {
-        AgenticNode::Classify => Ok(classify::run(state)),
-        AgenticNode::Expand => expand::run(state, desk).await,
-        AgenticNode::Decompose => decompose::run(state, desk).await,
-        AgenticNode::Filters => Ok(filters::run(state)),
-        AgenticNode::Retrieve => retrieve::run(state, desk).await,
-        AgenticNode::Grade => grade::run(state, desk).await,
-        AgenticNode::Assess => Ok(assess::run(state)),
-        AgenticNode::Refine => refine::run(state, desk).await,
-        AgenticNode::Rewrite => rewrite::run(state, desk).await,
-        AgenticNode::Rerank => rerank::run(state, desk).await,
-        AgenticNode::Generate => generate::run(state, desk).await,
-        AgenticNode::Verify => check::run(state, desk).await,
+        AgenticNode::Classify => Ok(nodes::classify::run(state)),
+        AgenticNode::Expand => nodes::expand::run(state, desk).await,
+        AgenticNode::Decompose => nodes::decompose::run(state, desk).await,
+        AgenticNode::Filters => Ok(nodes::filters::run(state)),
+        AgenticNode::Retrieve => nodes::retrieve::run(state, desk).await,
+        AgenticNode::Grade => nodes::grade::run(state, desk).await,
+        AgenticNode::Assess => Ok(nodes::assess::run(state)),
+        AgenticNode::Refine => nodes::refine::run(state, desk).await,
+        AgenticNode::Rewrite => nodes::rewrite::run(state, desk).await,
+        AgenticNode::Rerank => nodes::rerank::run(state, desk).await,
+        AgenticNode::Generate => nodes::generate::run(state, desk).await,
+        AgenticNode::Verify => nodes::verify::run(state, desk).await,
         AgenticNode::Done => Ok(String::new()),
     }
 }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::state::{AgenticState, Assessment, QuestionKind};
 use crate::answer::{
-    judged::CheckedAnswer,
-    plain::withheld_text,
-    said,
-    shown::{self, AnswerSentence, AnswerSource, AnswerStatus, NodeTrace},
+    checked_answer::CheckedAnswer,
+    markdown,
+    response::{self, AnswerSentence, AnswerSource, AnswerStatus, NodeTrace},
+    single_pass::withheld_text,
 };
 
 /// What came of a question.
@@ -42,8 +42,8 @@ impl AgenticResponse {
             );
         }
         let used = used_passages(&state, &judged);
-        let sources = shown::build_sources(&state.question, &state.pool, &used);
-        let sentences = shown::build_sentences(&judged, &state.pool, &sources);
+        let sources = response::build_sources(&state.question, &state.pool, &used);
+        let sentences = response::build_sentences(&judged, &state.pool, &sources);
         let text = render_text(&state, status, &judged, least, &sentences, &sources);
         Self {
             text,
@@ -128,22 +128,25 @@ fn render_text(
         let lines: Vec<String> = state
             .skipped
             .iter()
-            .map(|it| format!("- {}", said::sanitize_inline(it)))
+            .map(|it| format!("- {}", markdown::sanitize_inline(it)))
             .collect();
         format!("\n\n## Left out\n\n{}", lines.join("\n"))
     };
-    let notes = said::render_notes(&state.notes);
+    let notes = markdown::render_notes(&state.notes);
     match status {
         AnswerStatus::Answered => {
-            format!("{}{notes}", said::render_answer(sentences, sources, true))
+            format!(
+                "{}{notes}",
+                markdown::render_answer(sentences, sources, true)
+            )
         }
         AnswerStatus::Partial if judged.claim_count() > 0 => format!(
             "This answer is partial.\n\n{}{left_out}{notes}",
-            said::render_answer(sentences, sources, true)
+            markdown::render_answer(sentences, sources, true)
         ),
         AnswerStatus::Partial => format!(
             "There is no answer yet; this is what was found.{}{left_out}{notes}",
-            said::render_passages(sources)
+            markdown::render_passages(sources)
         ),
         AnswerStatus::Withheld => format!(
             "{}{left_out}",
@@ -153,16 +156,16 @@ fn render_text(
             let asked: Vec<String> = state
                 .past_queries
                 .iter()
-                .map(|it| format!("- {}", said::sanitize_inline(it)))
+                .map(|it| format!("- {}", markdown::sanitize_inline(it)))
                 .collect();
             // What the model says of it is no query.
-            let mut told = said::render_answer(sentences, sources, false);
+            let mut told = markdown::render_answer(sentences, sources, false);
             if !told.is_empty() {
                 told.push_str("\n\n");
             }
             format!(
                 "Nothing in the collection answers this.\n\n{told}Searched (scope: {}, mode: {}):\n{}{left_out}{notes}",
-                said::sanitize_inline(&state.scope_text),
+                markdown::sanitize_inline(&state.scope_text),
                 state.mode,
                 asked.join("\n"),
             )

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_thinker::{ModelError, ModelRequest};
+use deliberate_llm::{ModelError, ModelRequest};
 use deliberate_toolkit::{ModelAnswer, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
@@ -13,15 +13,18 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::{
     AgenticRequest,
     budget::{AgenticBudget, BudgetReservation},
-    filters::QuestionFilters,
+    nodes::filters::QuestionFilters,
 };
 use crate::{
     ArticleFilter, RetrievalScope,
-    answer::{draft::AnswerDraft, judged::CheckedAnswer, pool::PassagePool, shown::NodeTrace},
+    answer::{
+        checked_answer::CheckedAnswer, draft::AnswerDraft, passage_pool::PassagePool,
+        response::NodeTrace,
+    },
 };
 
 /// What nodes work with.
-pub(super) struct AgenticContext<'a, R> {
+pub(crate) struct AgenticContext<'a, R> {
     pub(super) retriever: &'a R,
     pub(super) call: &'a ToolContext,
 }
@@ -52,7 +55,7 @@ pub enum Assessment {
 
 /// Why the graph can't go on.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NodeError {
+pub(crate) enum NodeError {
     /// A budget is spent.
     #[error("{0}")]
     BudgetExhausted(String),
@@ -62,7 +65,7 @@ pub(super) enum NodeError {
 }
 
 /// What is known so far.
-pub(super) struct AgenticState {
+pub(crate) struct AgenticState {
     pub(super) question: String,
     pub(super) scope: RetrievalScope,
     pub(super) scope_text: String,

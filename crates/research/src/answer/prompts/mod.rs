@@ -2,11 +2,11 @@
 //! not ours stands in tags that it can't close.
 
 use deliberate_core::truncate_chars;
-use deliberate_thinker::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::answer_schema;
 use schemars::JsonSchema;
 
-use crate::{RetrievedPassage, collect::fence::fence_passage};
+use crate::{RetrievedPassage, prompt_fence::fence_passage};
 
 /// An ask of one kind.
 pub(super) struct PromptTemplate {
@@ -108,7 +108,7 @@ pub(super) fn render_passage(id: &str, found: &RetrievedPassage, text: &str) -> 
     let title = truncate_chars(&found.kept.article.title, 200);
     let year = found.kept.article.year();
     let year = year.map(|it| it.to_string()).unwrap_or_default();
-    let authors = super::said::author_label(&found.kept.article);
+    let authors = super::markdown::author_label(&found.kept.article);
     let text = truncate_chars(&escape_tags(text), MAX_PASSAGE_CHARS);
     fence_passage(
         &[

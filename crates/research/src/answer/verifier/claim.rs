@@ -6,12 +6,12 @@ use regex::Regex;
 
 use super::{
     Claim,
-    lines::is_table_header,
-    quote::{Quote, extract_quotes},
+    quotes::fuzzy_match::{Quote, extract_quotes},
+    text::markdown_lines::is_table_header,
 };
 
 /// A claim made ready.
-pub(super) struct PreparedClaim {
+pub(crate) struct PreparedClaim {
     /// Its text without marks of citation.
     pub(super) text: String,
     /// What it quotes at length.

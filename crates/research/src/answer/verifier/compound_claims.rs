@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Claim, ClaimCheck, ClaimVerdict, Verifier, claim::PreparedClaim, judge::bare_check};
+use super::{Claim, ClaimCheck, ClaimVerdict, Verifier, claim::PreparedClaim, verdict::bare_check};
 
 /// Below this it is looked whether each part of the claim is supported by itself.
 const CERTAIN_OVERLAP: f64 = 0.62;

@@ -8,15 +8,16 @@ use std::{
 
 use super::{
     EvidencePassage,
-    analysis::{SentenceFeatures, WordUsage},
-    lexicon,
-    nearness::{WordVectors, embed_words},
-    number::Decimal,
-    numbered::is_about_other_entity,
-    quote::NormalizedText,
-    sentences::sentence_spans,
-    tokens::{LetterCase, TextToken, TextTokenKind, tokenize},
-    window::SentenceWindow,
+    numbers::{number::Decimal, numbered_entities::is_about_other_entity},
+    quotes::fuzzy_match::NormalizedText,
+    sentence_features::{SentenceFeatures, WordUsage},
+    sentence_window::SentenceWindow,
+    similarity::word_vectors::{WordVectors, embed_words},
+    text::{
+        lexicon,
+        sentence_splitter::sentence_spans,
+        tokenizer::{LetterCase, TextToken, TextTokenKind, tokenize},
+    },
 };
 
 /// The passages made ready.

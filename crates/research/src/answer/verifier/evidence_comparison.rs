@@ -5,20 +5,22 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     ClaimProblem, ClaimProblemKind,
-    analysis::{SentenceFeatures, strip_possessive},
-    arithmetic, contrasted,
     corpus::{Corpus, CorpusPassage},
-    equal::{NumberMatch, compare_numbers},
-    framed, lexicon,
-    nearness::TextVector,
-    number::{Decimal, Number, NumberBound, RangeEnd},
-    numbered::is_about_other_entity,
-    sense, swapped,
-    tokens::LetterCase,
+    entities::substitution,
+    numbers::{
+        consistency,
+        equality::{NumberMatch, compare_numbers},
+        number::{Decimal, Number, NumberBound, RangeEnd},
+        numbered_entities::is_about_other_entity,
+    },
+    polarity::{contrast, modality_check, polarity_check},
+    sentence_features::{SentenceFeatures, strip_possessive},
+    similarity::word_vectors::TextVector,
+    text::{lexicon, tokenizer::LetterCase},
 };
 
 /// Two sides of a comparison, and what their words weigh.
-pub(super) struct ClaimEvidencePair<'a> {
+pub(crate) struct ClaimEvidencePair<'a> {
     pub(super) corpus: &'a Corpus,
     pub(super) passage: &'a CorpusPassage,
     /// The claim's text, and it taken apart.
@@ -31,7 +33,7 @@ pub(super) struct ClaimEvidencePair<'a> {
 
 /// What speaks against a claim in some sentences.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Discrepancies {
+pub(crate) struct Discrepancies {
     /// They say otherwise.
     pub(super) conflicts: Vec<ClaimProblem>,
     /// They do not say it.
@@ -74,10 +76,10 @@ impl ClaimEvidencePair<'_> {
         for &name in &self.claim.possible_names {
             self.compare_name(name, false, &mut findings);
         }
-        sense::compare(self, &mut findings);
-        framed::compare(self, &mut findings);
-        swapped::compare(self, &mut findings);
-        contrasted::compare(self, &mut findings);
+        polarity_check::compare(self, &mut findings);
+        modality_check::compare(self, &mut findings);
+        substitution::compare(self, &mut findings);
+        contrast::compare(self, &mut findings);
         // What numbers another thing has does not gainsay it.
         if is_about_other_entity(self.claim, self.window) {
             let number = |it: &mut ClaimProblem| it.kind == ClaimProblemKind::Number;
@@ -177,8 +179,8 @@ impl ClaimEvidencePair<'_> {
                     continue;
                 }
                 // `from 3 to 5` is the same wherever it stands.
-                if arithmetic::are_adjacent(self.claim, one, other)
-                    && arithmetic::are_adjacent(self.window, one_said, other_said)
+                if consistency::are_adjacent(self.claim, one, other)
+                    && consistency::are_adjacent(self.window, one_said, other_said)
                 {
                     continue;
                 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{EvidencePassage, EvidenceSpan};
-use crate::collect::TextSpan;
+use crate::articles::TextSpan;
 
 /// The evidence that a stretch of a passage's bytes is. If the passage's place can't be that of its
 /// text, the whole passage is the evidence.

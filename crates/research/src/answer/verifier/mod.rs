@@ -8,52 +8,28 @@
 //! near in meaning to what is cited, if nothing that can be told exactly is amiss. What a passage
 //! tells its reader to do is of no account here; it is text that does or does not hold a claim.
 
-mod analysis;
-mod arithmetic;
-mod cited;
+mod citation_check;
 mod claim;
-mod compare;
-mod contrasted;
+mod compound_claims;
 mod corpus;
-mod denied;
-mod equal;
-mod exact;
-mod foreign;
-mod framed;
-mod frames;
-mod joined;
-mod judge;
-mod letters;
-mod lexicon;
-mod lines;
-mod marks;
-mod nearness;
-mod number;
-mod numbered;
-mod numerals;
-mod paraphrased;
-mod pointed;
-mod quote;
-mod quoted;
-mod ranges;
-mod roles;
-mod sense;
-mod sentences;
-mod spelled;
-mod stem;
-mod swapped;
-mod terms;
-mod tokens;
-mod units;
-mod window;
-mod within;
+pub(crate) mod entities;
+mod evidence_comparison;
+mod evidence_span;
+pub(crate) mod numbers;
+pub(crate) mod polarity;
+pub(crate) mod quotes;
+mod sentence_features;
+mod sentence_window;
+pub(crate) mod similarity;
+pub(crate) mod text;
+mod verdict;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::collect::TextSpan;
+use crate::articles::TextSpan;
 
-pub use judge::Verifier;
+pub use verdict::Verifier;
 
 /// A passage that claims are checked against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,7 +165,7 @@ impl ClaimProblem {
 
 /// The sentences of a text, each by itself.
 pub fn split_sentences(text: &str) -> Vec<String> {
-    let spans = sentences::sentence_spans(text).into_iter();
+    let spans = text::sentence_splitter::sentence_spans(text).into_iter();
     let texts = spans.filter_map(|it| text.get(it));
     texts.map(str::to_owned).collect()
 }
@@ -197,7 +173,7 @@ pub fn split_sentences(text: &str) -> Vec<String> {
 /// The claims of a text that a model wrote: its sentences, and the items of its lists and rows of its
 /// tables each by itself, without marks that look like ours.
 pub fn split_claims(text: &str) -> Vec<String> {
-    lines::split_blocks(text)
+    text::markdown_lines::split_blocks(text)
         .into_iter()
         .flat_map(split_sentences)
         .map(|it| claim::strip_citation_marks(&it))
@@ -207,7 +183,9 @@ pub fn split_claims(text: &str) -> Vec<String> {
 
 /// What a text speaks of: its words as they are matched, without those that say nothing.
 pub(super) fn content_words(text: &str) -> std::collections::HashSet<String> {
-    let analysis = analysis::SentenceFeatures::extract(text, &|_| analysis::WordUsage::Unknown);
+    let analysis = sentence_features::SentenceFeatures::extract(text, &|_| {
+        sentence_features::WordUsage::Unknown
+    });
     analysis.keys.into_iter().flatten().collect()
 }
 

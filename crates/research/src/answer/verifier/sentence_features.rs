@@ -7,20 +7,23 @@ use std::{
 };
 
 use super::{
-    denied::strip_negative_prefix,
-    frames::{Modality, token_modalities},
-    lexicon::{self, AxisDirection},
-    marks::{clause_ids, find_directions, find_negations},
-    number::Number,
-    numerals::parse_numbers,
-    stem::stem,
-    terms::is_domain_term,
-    tokens::{LetterCase, TextToken, TextTokenKind, tokenize},
+    entities::domain_terms::is_domain_term,
+    numbers::{number::Number, parser::parse_numbers},
+    polarity::{
+        modality::{Modality, token_modalities},
+        negation_scope::{clause_ids, find_directions, find_negations},
+        negative_prefixes::strip_negative_prefix,
+    },
+    text::{
+        lexicon::{self, AxisDirection},
+        stemmer::stem,
+        tokenizer::{LetterCase, TextToken, TextTokenKind, tokenize},
+    },
 };
 
 /// A text taken apart.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SentenceFeatures {
+pub(crate) struct SentenceFeatures {
     pub(super) tokens: Vec<TextToken>,
     pub(super) numbers: Vec<Number>,
     /// What each token is matched by; nothing for those that say nothing of the matter.

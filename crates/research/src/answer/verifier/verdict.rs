@@ -4,16 +4,16 @@ use std::ops::Range;
 
 use super::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidencePassage, EvidenceSpan,
-    analysis::SentenceFeatures,
     claim::PreparedClaim,
-    compare::{ClaimEvidencePair, Discrepancies},
     corpus::Corpus,
-    exact::same_numbers,
-    foreign::is_unsupported_language,
-    quote::NormalizedText,
-    quoted::is_quote_introduction,
-    window::SentenceWindow,
-    within::evidence_span,
+    evidence_comparison::{ClaimEvidencePair, Discrepancies},
+    evidence_span::evidence_span,
+    quotes::{
+        exact_match::same_numbers, fuzzy_match::NormalizedText, quote_check::is_quote_introduction,
+    },
+    sentence_features::SentenceFeatures,
+    sentence_window::SentenceWindow,
+    text::language_guess::is_unsupported_language,
 };
 
 /// Checks claims against a set of passages.

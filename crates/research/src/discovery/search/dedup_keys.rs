@@ -3,7 +3,7 @@
 
 use deliberate_core::Article;
 
-use crate::sources::reading::fold::fold_text;
+use crate::sources::api::text_folding::fold_text;
 
 /// A title of fewer words is had by many papers (`Editorial`); then the year must be the same too.
 const MIN_TITLE_WORDS: usize = 4;

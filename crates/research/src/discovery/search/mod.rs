@@ -2,9 +2,9 @@
 //! paper from several made one, and a word from each source on how it went. A source that failed
 //! is never taken for one that found nothing.
 
-mod fuse;
-mod keys;
-mod report;
+mod dedup_keys;
+pub mod rank_fusion;
+mod source_report;
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -20,13 +20,13 @@ use serde::Serialize;
 
 use super::compare_dates;
 use crate::{
+    http::HttpClientError,
     sources::{PaperOrder, PaperQuery, PaperSource, SourceResult},
-    web::HttpClientError,
 };
 
-pub use fuse::fuse;
-pub use keys::dedup_keys;
-pub use report::{SourceOutcome, SourceReport};
+pub use dedup_keys::dedup_keys;
+pub use rank_fusion::fuse;
+pub use source_report::{SourceOutcome, SourceReport};
 
 /// Hears of each source as soon as it is done.
 pub type OnSourceReport = Arc<dyn Fn(&SourceReport) + Send + Sync>;

@@ -10,7 +10,7 @@ use std::{
 use deliberate_citations::merge_all;
 use deliberate_core::Article;
 
-use super::{RankedPaper, keys::dedup_keys};
+use super::{RankedPaper, dedup_keys::dedup_keys};
 
 /// Records that are of one paper.
 struct PaperGroup {

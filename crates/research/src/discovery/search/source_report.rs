@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::web::HttpClientError;
+use crate::http::HttpClientError;
 
 /// How it went with a source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

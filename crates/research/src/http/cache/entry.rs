@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::web::{FetchResponse, hex::digest};
+use crate::http::{FetchResponse, digest::digest};
 
 /// The form of the files; others are not read.
 const FORMAT_VERSION: u32 = 1;

@@ -79,7 +79,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::web::FetchResponse;
+    use crate::http::FetchResponse;
 
     #[test]
     fn the_oldest_goes_first_and_the_bound_holds() {

@@ -11,7 +11,7 @@ pub(super) const MAX_WAIT: Duration = Duration::from_hours(1);
 const MAX_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The wait that `Retry-After` asks for: seconds or a date.
-pub(in crate::web) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+pub(in crate::http) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = header_text(headers, "retry-after")?;
     let wait = if let Ok(seconds) = text.parse::<f64>() {
         Duration::try_from_secs_f64(seconds).ok()?
@@ -25,7 +25,7 @@ pub(in crate::web) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option
 
 /// How far apart requests are to be by `X-Rate-Limit-Limit` and `X-Rate-Limit-Interval`, as
 /// Crossref sends them: `50` and `1s`.
-pub(in crate::web) fn rate_limit_interval(headers: &HeaderMap) -> Option<Duration> {
+pub(in crate::http) fn rate_limit_interval(headers: &HeaderMap) -> Option<Duration> {
     let limit: u32 = header_text(headers, "x-rate-limit-limit")?.parse().ok()?;
     let interval = header_text(headers, "x-rate-limit-interval")?;
     let seconds: u32 = interval

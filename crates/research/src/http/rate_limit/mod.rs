@@ -3,8 +3,8 @@
 //! are shared by all processes on this machine.
 
 mod headers;
-mod keep;
 mod state;
+mod state_store;
 
 use std::{
     collections::HashMap,
@@ -20,7 +20,7 @@ use tokio::{
 };
 
 pub(super) use headers::{rate_limit_interval, retry_after};
-use keep::RateStateStore;
+use state_store::RateStateStore;
 
 use super::request::SourceRateLimit;
 

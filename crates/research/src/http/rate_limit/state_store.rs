@@ -13,7 +13,7 @@ use std::{
 use tokio::time::sleep;
 
 use super::state::RateState;
-use crate::web::hex::digest;
+use crate::http::digest::digest;
 
 /// More is no pace of ours.
 const MAX_FILE_BYTES: u64 = 4096;

@@ -1,16 +1,16 @@
 //! Which addresses may be asked. Here they are judged by what they say; what their names lead to
 //! is judged when they are connected to (`names`).
 
-mod address;
-mod names;
+mod ip_ranges;
+mod resolver;
 
 use std::collections::HashSet;
 
 use url::{Host, Url};
 
-pub use address::blocked_reason;
-pub(super) use names::{BlockedAddress, GuardedResolver};
-pub use names::{HostResolver, SystemHostResolver};
+pub use ip_ranges::blocked_reason;
+pub(super) use resolver::{BlockedAddress, GuardedResolver};
+pub use resolver::{HostResolver, SystemHostResolver};
 
 use super::{HttpClientError, request::redacted_url};
 

@@ -2,7 +2,7 @@
 
 use deliberate_core::Author;
 
-use super::clean;
+use super::text_cleanup;
 
 /// How the names of groups end.
 const GROUP_NAME_ENDINGS: &[&str] = &[
@@ -22,7 +22,7 @@ const GROUP_NAME_ENDINGS: &[&str] = &[
 
 /// Someone by one text, `Given Family` or `Family, Given`; `None` if there is no name in it.
 pub(crate) fn parse_author(name: &str) -> Option<Author> {
-    let name = clean::clean_markup(name, clean::MAX_LINE_CHARS)?;
+    let name = text_cleanup::clean_markup(name, text_cleanup::MAX_LINE_CHARS)?;
     let last = name.rsplit(' ').next().unwrap_or_default().to_lowercase();
     if GROUP_NAME_ENDINGS.contains(&last.as_str()) && !name.contains(',') {
         return Some(organization(name));
@@ -63,7 +63,8 @@ pub(crate) fn orcid(text: &str) -> Option<String> {
 
 /// `Smith JA, van der Berg C`, as medical indexes write lists of names.
 pub(crate) fn parse_author_list(names: &str) -> Vec<Author> {
-    let names = clean::clean_markup(names, clean::MAX_ABSTRACT_CHARS).unwrap_or_default();
+    let names =
+        text_cleanup::clean_markup(names, text_cleanup::MAX_ABSTRACT_CHARS).unwrap_or_default();
     let one = |name: &str| {
         let name = name.trim().trim_end_matches('.');
         let (family, initials) = name.rsplit_once(' ').unwrap_or((name, ""));
@@ -77,7 +78,7 @@ pub(crate) fn parse_author_list(names: &str) -> Vec<Author> {
     names
         .split(", ")
         .filter_map(one)
-        .take(clean::MAX_AUTHORS)
+        .take(text_cleanup::MAX_AUTHORS)
         .collect()
 }
 

@@ -7,17 +7,16 @@ use secrecy::SecretString;
 use serde_json::Value;
 use url::Url;
 
+use super::{
+    json, text_cleanup,
+    xml::{self, XmlElement},
+};
 use crate::{
-    sources::SourceSettings,
-    web::{
+    http::{
         FetchRequest, FetchResponse, HttpClient, HttpClientError, SourceRateLimit,
         strip_markup_chars,
     },
-};
-
-use super::{
-    clean, json,
-    xml::{self, XmlElement},
+    sources::SourceSettings,
 };
 
 /// How long to wait if an answer says "slower" without saying until when.
@@ -274,5 +273,5 @@ fn parse_xml(reply: &FetchResponse) -> Result<XmlElement, HttpClientError> {
     }
     let text = String::from_utf8_lossy(&reply.body);
     let read = xml::read(text.trim_start_matches('\u{feff}'));
-    read.map_err(|it| reply.unreadable_error(strip_markup_chars(clean::truncate(&it, 300))))
+    read.map_err(|it| reply.unreadable_error(strip_markup_chars(text_cleanup::truncate(&it, 300))))
 }

@@ -2,7 +2,7 @@
 
 use deliberate_core::Article;
 
-use super::{ask::clamp_limit, fold::fold_text, words::QueryTerms};
+use super::{client::clamp_limit, query_terms::QueryTerms, text_folding::fold_text};
 
 /// How many more are asked for when some will be sifted out.
 const OVERFETCH_FACTOR: usize = 4;

@@ -4,26 +4,26 @@
 use deliberate_core::{ArxivId, Doi, PartialDate};
 use serde_json::Value;
 
-use super::clean;
+use super::text_cleanup;
 
 /// Text at a pointer, made plain.
 pub(crate) fn text(value: &Value, pointer: &str) -> Option<String> {
-    clean::clean_markup(&raw(value, pointer)?, clean::MAX_LINE_CHARS)
+    text_cleanup::clean_markup(&raw(value, pointer)?, text_cleanup::MAX_LINE_CHARS)
 }
 
 /// A title at a pointer.
 pub(crate) fn title(value: &Value, pointer: &str) -> Option<String> {
-    clean::clean_markup(&raw(value, pointer)?, clean::MAX_TITLE_CHARS)
+    text_cleanup::clean_markup(&raw(value, pointer)?, text_cleanup::MAX_TITLE_CHARS)
 }
 
 /// An abstract at a pointer.
 pub(crate) fn summary(value: &Value, pointer: &str) -> Option<String> {
-    clean::clean_abstract(&raw(value, pointer)?)
+    text_cleanup::clean_abstract(&raw(value, pointer)?)
 }
 
 /// An address at a pointer.
 pub(crate) fn url(value: &Value, pointer: &str) -> Option<String> {
-    clean::clean_url(&raw(value, pointer)?)
+    text_cleanup::clean_url(&raw(value, pointer)?)
 }
 
 /// A DOI at a pointer.
@@ -72,7 +72,7 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 pub(crate) fn texts(value: &Value, pointer: &str, inner: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for it in list(value, pointer).iter().filter_map(|it| text(it, inner)) {
-        if all.len() < clean::MAX_KEYWORDS && !all.contains(&it) {
+        if all.len() < text_cleanup::MAX_KEYWORDS && !all.contains(&it) {
             all.push(it);
         }
     }
@@ -101,7 +101,7 @@ pub(crate) fn error_message(value: &Value) -> Option<String> {
         "/detail",
     ]
     .iter()
-    .find_map(|it| clean::clean_text(&raw(value, it)?, 200));
+    .find_map(|it| text_cleanup::clean_text(&raw(value, it)?, 200));
     said.filter(|it| !it.is_empty())
 }
 

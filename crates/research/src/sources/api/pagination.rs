@@ -3,12 +3,11 @@
 use deliberate_core::Article;
 use serde_json::Value;
 
+use super::client::{ApiResponse, SourceApiClient};
 use crate::{
+    http::{FetchRequest, HttpClientError},
     sources::SourceResult,
-    web::{FetchRequest, HttpClientError},
 };
-
-use super::ask::{ApiResponse, SourceApiClient};
 
 /// The most pages of one question, whatever is on them.
 const MAX_PAGES: usize = 10;

@@ -3,12 +3,11 @@
 
 use deliberate_core::{Author, PartialDate};
 
+use super::text_cleanup;
 use crate::{
+    http::HttpClientError,
     sources::{PaperOrder, PaperQuery},
-    web::HttpClientError,
 };
-
-use super::clean;
 
 /// The most words of a question that are sent.
 const MAX_WORDS: usize = 40;
@@ -147,7 +146,7 @@ pub(crate) fn last_day(date: PartialDate) -> String {
 
 /// Only letters, numbers and what joins them: `self-supervised`, `C++`, `p53's`.
 fn strip_operators(text: &str) -> String {
-    let text = clean::clean_text(text, clean::MAX_TITLE_CHARS).unwrap_or_default();
+    let text = text_cleanup::clean_text(text, text_cleanup::MAX_TITLE_CHARS).unwrap_or_default();
     let kept = |it: char| it.is_alphanumeric() || matches!(it, '-' | '\'' | '.' | '+' | '/' | '#');
     let spaced: String = text
         .chars()
@@ -167,7 +166,10 @@ fn strip_operators(text: &str) -> String {
 
 fn parse_author_name(name: &str) -> Option<Author> {
     let bare = |it: &str| Some(strip_operators(it)).filter(|it| !it.is_empty());
-    let author = Author::parse(&clean::clean_text(name, clean::MAX_LINE_CHARS)?);
+    let author = Author::parse(&text_cleanup::clean_text(
+        name,
+        text_cleanup::MAX_LINE_CHARS,
+    )?);
     Some(Author::person(
         bare(&author.family)?,
         author.given.as_deref().and_then(bare).unwrap_or_default(),

@@ -6,7 +6,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use super::clean;
+use super::text_cleanup;
 
 /// Deeper than any answer in use.
 const MAX_DEPTH: usize = 64;
@@ -73,7 +73,7 @@ impl XmlElement {
 
     /// The text at the end of a path, plain and bounded.
     pub(crate) fn line_at(&self, path: &[&str]) -> Option<String> {
-        clean::clean_text(&self.find_path(path)?.text(), clean::MAX_LINE_CHARS)
+        text_cleanup::clean_text(&self.find_path(path)?.text(), text_cleanup::MAX_LINE_CHARS)
     }
 
     fn collect_text(&self, text: &mut String) {
@@ -186,7 +186,7 @@ pub(crate) fn read(document: &str) -> Result<XmlElement, String> {
             Event::End(_) => tree.end_element()?,
             Event::Text(text) => tree.add_text(&text.xml10_content())?,
             Event::CData(text) => tree.add_text(&text.xml10_content())?,
-            Event::GeneralRef(name) => match clean::decode_entity(&name) {
+            Event::GeneralRef(name) => match text_cleanup::decode_entity(&name) {
                 Some(letter) => tree.add_text(letter.encode_utf8(&mut [0; 4]))?,
                 None => return Err("XML with an entity that nobody knows".to_owned()),
             },

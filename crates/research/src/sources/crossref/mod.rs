@@ -1,26 +1,25 @@
 //! Crossref: what publishers say of their own works, and what became of them since. Who gives an
 //! address to write to is served faster.
 
-mod read;
+mod response;
 
 use std::time::Duration;
 
 use deliberate_core::{Article, Doi};
 use serde_json::Value;
 
-use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
-
 use super::{
     PaperId, PaperNotice, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo,
     SourceResult, SourceSettings,
-    reading::{
-        ask::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
-        gather::PagedResults,
-        json, sift,
-        words::QueryTerms,
+    api::{
+        client::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
+        client_side_filter, json,
+        pagination::PagedResults,
+        query_terms::QueryTerms,
     },
 };
-use read::read;
+use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
+use response::read;
 
 /// Records are long: their references come with them.
 const PAGE_SIZE: usize = 100;
@@ -50,8 +49,10 @@ impl Crossref {
         let asked = QueryTerms::from_non_empty_query(query)?;
         let limit = clamp_limit(query.limit);
         // It takes names of authors and journals for words, any of which will do.
-        let wanted =
-            sift::overfetch_limit(limit, !asked.authors.is_empty() || asked.venue.is_some());
+        let wanted = client_side_filter::overfetch_limit(
+            limit,
+            !asked.authors.is_empty() || asked.venue.is_some(),
+        );
         let mut gathered = PagedResults::new(wanted, PAGE_SIZE);
         while let Some(rows) = gathered.next_page_size() {
             let mut question = build_query(query, &asked);
@@ -71,8 +72,10 @@ impl Crossref {
             gathered.result.ignored.push("categories");
         }
         let mut found = gathered.into_result(wanted, &self.api).await?;
-        let meant =
-            |it: &Article| sift::matches_authors(it, &asked) && sift::matches_venue(it, &asked);
+        let meant = |it: &Article| {
+            client_side_filter::matches_authors(it, &asked)
+                && client_side_filter::matches_venue(it, &asked)
+        };
         found.articles.retain(meant);
         found.articles.truncate(limit);
         Ok(found)
@@ -101,7 +104,7 @@ impl Crossref {
         let Some(work) = self.fetch_by_doi(doi).await? else {
             return Ok(None);
         };
-        let mut notices = read::notices(&work);
+        let mut notices = response::notices(&work);
         // A comma begins another filter, and there is no way to say that it does not.
         if doi.as_str().contains(',') {
             return Ok(Some(notices));
@@ -112,7 +115,7 @@ impl Crossref {
         ];
         let got = self.api.get_json(&["works"], &query).await?;
         for item in self.api.list_at(&got, "/message/items").await? {
-            for notice in read::update_notices(item, doi) {
+            for notice in response::update_notices(item, doi) {
                 let known = |it: &PaperNotice| it.kind == notice.kind && it.doi == notice.doi;
                 if !notices.iter().any(known) {
                     notices.push(notice);
@@ -201,7 +204,7 @@ impl PaperSource for Crossref {
                 .fetch_by_doi(doi)
                 .await?
                 .as_ref()
-                .map(read::pdf_locations)
+                .map(response::pdf_locations)
                 .unwrap_or_default())
         })
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::sources::{
     PaperNotice, PaperNoticeKind, PdfLocation,
-    reading::{clean, finish_article, json, names},
+    api::{author_names, finish_article, json, text_cleanup},
 };
 
 /// A work.
@@ -110,24 +110,27 @@ fn parse_notice(update: &Value, doi: Option<Doi>) -> Option<PaperNotice> {
 fn title(work: &Value) -> Option<String> {
     let title = json::title(work, "/title/0").or_else(|| json::title(work, "/title"))?;
     match json::title(work, "/subtitle/0") {
-        Some(more) if !title.to_lowercase().contains(&more.to_lowercase()) => clean::clean_text(
-            &format!("{}: {more}", title.trim_end_matches(':')),
-            clean::MAX_TITLE_CHARS,
-        ),
+        Some(more) if !title.to_lowercase().contains(&more.to_lowercase()) => {
+            text_cleanup::clean_text(
+                &format!("{}: {more}", title.trim_end_matches(':')),
+                text_cleanup::MAX_TITLE_CHARS,
+            )
+        }
         _ => Some(title),
     }
 }
 
 fn authors(work: &Value) -> Vec<Author> {
     let author = |it: &Value| {
-        let person = names::author_from_parts(json::text(it, "/family"), json::text(it, "/given"));
-        let group = || json::text(it, "/name").map(names::organization);
+        let person =
+            author_names::author_from_parts(json::text(it, "/family"), json::text(it, "/given"));
+        let group = || json::text(it, "/name").map(author_names::organization);
         let mut author = person.or_else(group)?;
-        author.orcid = json::raw(it, "/ORCID").and_then(|it| names::orcid(&it));
+        author.orcid = json::raw(it, "/ORCID").and_then(|it| author_names::orcid(&it));
         Some(author)
     };
     let all = json::list(work, "/author").iter().filter_map(author);
-    all.take(clean::MAX_AUTHORS).collect()
+    all.take(text_cleanup::MAX_AUTHORS).collect()
 }
 
 /// The date of the issue, else the first day it could be read.

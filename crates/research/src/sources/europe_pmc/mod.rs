@@ -1,26 +1,25 @@
 //! Europe PMC: the life sciences, `PubMed` and preprints included, with full texts, citations and
 //! references.
 
-mod read;
+mod response;
 
 use std::time::Duration;
 
 use deliberate_core::Article;
 use serde_json::Value;
 
-use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
-
 use super::{
     CitationDirection, CitationLink, PaperId, PaperNotice, PaperQuery, PaperSource, PdfLocation,
     SourceFuture, SourceInfo, SourceResult, SourceSettings,
-    reading::{
-        ask::{ApiResponse, SourceApiClient, clamp_limit},
-        gather::PagedResults,
+    api::{
+        client::{ApiResponse, SourceApiClient, clamp_limit},
         json,
-        words::{QueryTerms, first_day, last_day},
+        pagination::PagedResults,
+        query_terms::{QueryTerms, first_day, last_day},
     },
 };
-use read::read;
+use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
+use response::read;
 
 /// The most of one page that is asked for.
 const PAGE_SIZE: usize = 100;
@@ -117,7 +116,7 @@ impl EuropePmc {
             _ => self
                 .fetch_by_id(id)
                 .await?
-                .and_then(|it| read::record_key(&it)),
+                .and_then(|it| response::record_key(&it)),
         };
         let Some((source, id)) = record else {
             return Ok(None);
@@ -141,7 +140,7 @@ impl EuropePmc {
         };
         let links = records
             .iter()
-            .filter_map(read::read_brief)
+            .filter_map(response::read_brief)
             .map(|article| CitationLink {
                 article,
                 contexts: Vec::new(),
@@ -236,13 +235,16 @@ impl PaperSource for EuropePmc {
     }
 
     fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
-        Box::pin(async move { Ok(self.fetch_by_id(id).await?.as_ref().map(read::notices)) })
+        Box::pin(async move { Ok(self.fetch_by_id(id).await?.as_ref().map(response::notices)) })
     }
 
     fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async move {
             let record = self.fetch_by_id(id).await?;
-            Ok(record.as_ref().map(read::pdf_locations).unwrap_or_default())
+            Ok(record
+                .as_ref()
+                .map(response::pdf_locations)
+                .unwrap_or_default())
         })
     }
 }

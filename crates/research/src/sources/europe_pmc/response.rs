@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::sources::{
     PaperNotice, PaperNoticeKind, PdfLocation,
-    reading::{clean, finish_article, json, names},
+    api::{author_names, finish_article, json, text_cleanup},
 };
 
 /// A whole record.
@@ -26,7 +26,7 @@ pub(super) fn read(record: &Value) -> Option<Article> {
     }
     let preprint = is("Preprint") || text("/source").as_deref() == Some("PPR");
     let article = Article {
-        title: clean::strip_title_marks(&json::title(record, "/title")?),
+        title: text_cleanup::strip_title_marks(&json::title(record, "/title")?),
         authors: authors(record),
         kind: match preprint {
             true => WorkKind::Preprint,
@@ -64,8 +64,8 @@ pub(super) fn read_brief(record: &Value) -> Option<Article> {
     let medical = text("/source").as_deref() == Some("MED");
     let authors = json::raw(record, "/authorString").unwrap_or_default();
     let article = Article {
-        title: clean::strip_title_marks(&json::title(record, "/title")?),
-        authors: names::parse_author_list(&authors),
+        title: text_cleanup::strip_title_marks(&json::title(record, "/title")?),
+        authors: author_names::parse_author_list(&authors),
         kind: match text("/source").as_deref() {
             Some("PPR") => WorkKind::Preprint,
             Some("MED" | "PMC") => WorkKind::JournalArticle,
@@ -141,21 +141,21 @@ pub(super) fn pdf_locations(record: &Value) -> Vec<PdfLocation> {
 fn authors(record: &Value) -> Vec<Author> {
     let author = |it: &Value| {
         let given = json::text(it, "/firstName").or_else(|| json::text(it, "/initials"));
-        let person = names::author_from_parts(json::text(it, "/lastName"), given);
-        let group = || json::text(it, "/collectiveName").map(names::organization);
-        let whole = || names::parse_author(&json::raw(it, "/fullName")?);
+        let person = author_names::author_from_parts(json::text(it, "/lastName"), given);
+        let group = || json::text(it, "/collectiveName").map(author_names::organization);
+        let whole = || author_names::parse_author(&json::raw(it, "/fullName")?);
         let mut author = person.or_else(group).or_else(whole)?;
         let is_orcid = json::text(it, "/authorId/type").as_deref() == Some("ORCID");
         let orcid = json::raw(it, "/authorId/value").filter(|_| is_orcid);
-        author.orcid = orcid.and_then(|it| names::orcid(&it));
+        author.orcid = orcid.and_then(|it| author_names::orcid(&it));
         Some(author)
     };
     let all = json::list(record, "/authorList/author")
         .iter()
         .filter_map(author);
-    let all: Vec<Author> = all.take(clean::MAX_AUTHORS).collect();
+    let all: Vec<Author> = all.take(text_cleanup::MAX_AUTHORS).collect();
     match json::raw(record, "/authorString") {
-        Some(line) if all.is_empty() => names::parse_author_list(&line),
+        Some(line) if all.is_empty() => author_names::parse_author_list(&line),
         _ => all,
     }
 }

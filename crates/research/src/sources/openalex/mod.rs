@@ -1,26 +1,25 @@
 //! `OpenAlex`: works of all fields with their citations, free and open. Since 2026 a free key gives
 //! most of its allowance; without one pages are counted, as cursors want a key.
 
-mod read;
+mod response;
 
 use std::time::Duration;
 
 use deliberate_core::Article;
 use serde_json::Value;
 
-use crate::web::{HttpClient, HttpClientError, SourceRateLimit};
-
 use super::{
     CitationDirection, CitationLink, PaperId, PaperNotice, PaperNoticeKind, PaperQuery,
     PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult, SourceSettings,
-    reading::{
-        ask::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
-        gather::PagedResults,
-        json, sift,
-        words::{QueryTerms, first_day, last_day},
+    api::{
+        client::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
+        client_side_filter, json,
+        pagination::PagedResults,
+        query_terms::{QueryTerms, first_day, last_day},
     },
 };
-use read::read;
+use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
+use response::read;
 
 const FIELDS: &str = "id,doi,display_name,publication_year,publication_date,ids,language,type,\
                       primary_location,best_oa_location,open_access,authorships,cited_by_count,\
@@ -46,7 +45,7 @@ impl OpenAlex {
     async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
         let asked = QueryTerms::from_non_empty_query(query)?;
         let limit = clamp_limit(query.limit);
-        let wanted = sift::overfetch_limit(limit, asked.venue.is_some());
+        let wanted = client_side_filter::overfetch_limit(limit, asked.venue.is_some());
         let mut gathered = self
             .fetch_pages(&build_query(query, &asked), wanted)
             .await?;
@@ -54,7 +53,9 @@ impl OpenAlex {
             gathered.result.ignored.push("categories");
         }
         let mut found = gathered.into_result(wanted, &self.api).await?;
-        found.articles.retain(|it| sift::matches_venue(it, &asked));
+        found
+            .articles
+            .retain(|it| client_side_filter::matches_venue(it, &asked));
         found.articles.truncate(limit);
         Ok(found)
     }
@@ -134,7 +135,7 @@ impl OpenAlex {
         let mut articles = Vec::new();
         match direction {
             CitationDirection::Citing => {
-                let Some(own) = read::parse_openalex_id(&work, "/id") else {
+                let Some(own) = response::parse_openalex_id(&work, "/id") else {
                     return Ok(None);
                 };
                 let filter = format!("cites:{own}");
@@ -146,7 +147,7 @@ impl OpenAlex {
             CitationDirection::Cited => {
                 let cited = json::list(&work, "/referenced_works").iter();
                 let cited: Vec<String> = cited
-                    .filter_map(|it| read::parse_openalex_id(it, ""))
+                    .filter_map(|it| response::parse_openalex_id(it, ""))
                     .collect();
                 let cited = cited.get(..limit.min(cited.len())).unwrap_or_default();
                 for some in cited.chunks(PAGE_SIZE) {
@@ -262,7 +263,10 @@ impl PaperSource for OpenAlex {
             let work = self
                 .fetch_by_id(id, "id,best_oa_location,locations")
                 .await?;
-            Ok(work.as_ref().map(read::pdf_locations).unwrap_or_default())
+            Ok(work
+                .as_ref()
+                .map(response::pdf_locations)
+                .unwrap_or_default())
         })
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::sources::{
     PdfLocation,
-    reading::{clean, finish_article, json, names},
+    api::{author_names, finish_article, json, text_cleanup},
 };
 
 /// More words than any abstract has.
@@ -90,12 +90,13 @@ pub(super) fn pdf_locations(work: &Value) -> Vec<PdfLocation> {
 fn authors(work: &Value) -> Vec<deliberate_core::Author> {
     let author = |it: &Value| {
         let name = json::raw(it, "/author/display_name");
-        let mut author = names::parse_author(&name.or_else(|| json::raw(it, "/raw_author_name"))?)?;
-        author.orcid = json::raw(it, "/author/orcid").and_then(|it| names::orcid(&it));
+        let mut author =
+            author_names::parse_author(&name.or_else(|| json::raw(it, "/raw_author_name"))?)?;
+        author.orcid = json::raw(it, "/author/orcid").and_then(|it| author_names::orcid(&it));
         Some(author)
     };
     let all = json::list(work, "/authorships").iter().filter_map(author);
-    all.take(clean::MAX_AUTHORS).collect()
+    all.take(text_cleanup::MAX_AUTHORS).collect()
 }
 
 /// The abstract, which comes as words with the places they stand at.
@@ -115,7 +116,7 @@ fn summary(work: &Value) -> Option<String> {
         }
     }
     let text = words.into_values().collect::<Vec<_>>().join(" ");
-    clean::clean_abstract(&text)
+    text_cleanup::clean_abstract(&text)
 }
 
 fn pages(work: &Value) -> Option<String> {

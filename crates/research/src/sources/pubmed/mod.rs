@@ -1,25 +1,24 @@
 //! `PubMed`: medicine and the life sciences. Two steps: ids by a search, then records by ids. Three
 //! requests a second, ten with a key.
 
-mod read;
+mod response;
 
 use std::time::Duration;
 
 use deliberate_core::{Article, Author};
 
-use crate::web::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
-
 use super::{
     PaperId, PaperNotice, PaperQuery, PaperSource, SourceFuture, SourceInfo, SourceResult,
     SourceSettings,
-    reading::{
-        ask::{ApiKeyLocation, ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
-        gather::PagedResults,
+    api::{
+        client::{ApiKeyLocation, ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
         json,
-        words::{QueryTerms, first_day, last_day},
+        pagination::PagedResults,
+        query_terms::{QueryTerms, first_day, last_day},
         xml::XmlElement,
     },
 };
+use crate::http::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
 
 /// Records of one request.
 const PAGE_SIZE: usize = 200;
@@ -61,7 +60,7 @@ impl Pubmed {
         let mut gathered = PagedResults::new(limit, PAGE_SIZE);
         for some in ids.chunks(PAGE_SIZE) {
             let got = self.fetch_records(some).await?;
-            let mut records = read::records(&got.body);
+            let mut records = response::records(&got.body);
             // Records come in an order of their own; the search had the better one.
             let place = |id: Option<&String>| some.iter().position(|it| Some(it) == id);
             records.sort_by_key(|it| place(it.as_ref().and_then(|it| it.pmid.as_ref())));
@@ -250,7 +249,7 @@ impl PaperSource for Pubmed {
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
         Box::pin(async move {
             let set = self.fetch_by_id(id).await?.unwrap_or_default();
-            let mut found = read::records(&set).into_iter().flatten();
+            let mut found = response::records(&set).into_iter().flatten();
             Ok(found.find(|it| has_id(it, id)))
         })
     }
@@ -258,7 +257,7 @@ impl PaperSource for Pubmed {
     fn notices<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
         Box::pin(async move {
             let set = self.fetch_by_id(id).await?.unwrap_or_default();
-            Ok(read::notices(&set, |it| has_id(it, id)))
+            Ok(response::notices(&set, |it| has_id(it, id)))
         })
     }
 }

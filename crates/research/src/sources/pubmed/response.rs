@@ -4,7 +4,7 @@ use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 
 use crate::sources::{
     PaperNotice, PaperNoticeKind,
-    reading::{clean, finish_article, names, xml::XmlElement},
+    api::{author_names, finish_article, text_cleanup, xml::XmlElement},
 };
 
 /// The records of a set; `None` for one that can't be read.
@@ -71,15 +71,15 @@ fn parse_article(record: &XmlElement) -> Option<Article> {
     let citation = record.find_path(&["MedlineCitation"])?;
     let inner = citation.find_path(&["Article"])?;
     let line = |path: &[&str]| inner.line_at(path);
-    let title = clean::clean_text(
+    let title = text_cleanup::clean_text(
         &inner.find_path(&["ArticleTitle"])?.text(),
-        clean::MAX_TITLE_CHARS,
+        text_cleanup::MAX_TITLE_CHARS,
     )?;
     let pmid = citation.line_at(&["PMID"]);
     let retracted = has_publication_type(citation, "Retracted Publication")
         || has_correction_type(citation, "RetractionIn");
     let article = Article {
-        title: clean::strip_title_marks(&title),
+        title: text_cleanup::strip_title_marks(&title),
         authors: authors(inner),
         kind: if has_publication_type(citation, "Preprint") {
             WorkKind::Preprint
@@ -111,11 +111,11 @@ fn parse_book(record: &XmlElement) -> Option<Article> {
     let document = record.find_path(&["BookDocument"])?;
     let own = document.find_path(&["ArticleTitle"]);
     let title = own.or_else(|| document.find_path(&["Book", "BookTitle"]))?;
-    let title = clean::clean_text(&title.text(), clean::MAX_TITLE_CHARS)?;
+    let title = text_cleanup::clean_text(&title.text(), text_cleanup::MAX_TITLE_CHARS)?;
     let pmid = document.line_at(&["PMID"]);
     let year = document.line_at(&["Book", "PubDate", "Year"]);
     let article = Article {
-        title: clean::strip_title_marks(&title),
+        title: text_cleanup::strip_title_marks(&title),
         authors: authors(document),
         kind: if own.is_some() {
             WorkKind::Chapter
@@ -141,13 +141,16 @@ fn authors(inner: &XmlElement) -> Vec<Author> {
         let given = it
             .line_at(&["ForeName"])
             .or_else(|| it.line_at(&["Initials"]));
-        let person = names::author_from_parts(it.line_at(&["LastName"]), given);
-        let group = || it.line_at(&["CollectiveName"]).map(names::organization);
+        let person = author_names::author_from_parts(it.line_at(&["LastName"]), given);
+        let group = || {
+            it.line_at(&["CollectiveName"])
+                .map(author_names::organization)
+        };
         let mut author = person.or_else(group)?;
         let orcid = it
             .children_named("Identifier")
             .find(|it| it.attribute("Source") == Some("ORCID"));
-        author.orcid = orcid.and_then(|it| names::orcid(&it.text()));
+        author.orcid = orcid.and_then(|it| author_names::orcid(&it.text()));
         Some(author)
     };
     let lists = inner
@@ -156,7 +159,7 @@ fn authors(inner: &XmlElement) -> Vec<Author> {
     let all = lists
         .flat_map(|it| it.children_named("Author"))
         .filter_map(author);
-    all.take(clean::MAX_AUTHORS).collect()
+    all.take(text_cleanup::MAX_AUTHORS).collect()
 }
 
 /// All sections with their labels, not the first alone.
@@ -166,17 +169,18 @@ fn summary(inner: &XmlElement) -> Option<String> {
         .children_named("AbstractText")
         .take(50);
     let sections = sections.filter_map(|it| {
-        let text = clean::clean_text(&it.text(), clean::MAX_ABSTRACT_CHARS)?;
+        let text = text_cleanup::clean_text(&it.text(), text_cleanup::MAX_ABSTRACT_CHARS)?;
         let label = it
             .attribute("Label")
-            .and_then(|it| clean::clean_text(it, 100));
+            .and_then(|it| text_cleanup::clean_text(it, 100));
         Some(match label.filter(|it| it != "UNLABELLED") {
             Some(label) => format!("{label}: {text}"),
             None => text,
         })
     });
     let whole = sections.collect::<Vec<_>>().join("\n");
-    (!whole.is_empty()).then(|| clean::truncate(&whole, clean::MAX_ABSTRACT_CHARS).to_owned())
+    (!whole.is_empty())
+        .then(|| text_cleanup::truncate(&whole, text_cleanup::MAX_ABSTRACT_CHARS).to_owned())
 }
 
 fn date(inner: &XmlElement) -> Option<PartialDate> {
@@ -203,7 +207,7 @@ fn parse_month(text: &str) -> Option<u8> {
     const MONTHS: [&str; 12] = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ];
-    let lower = clean::truncate(text, 3).to_lowercase();
+    let lower = text_cleanup::truncate(text, 3).to_lowercase();
     let named = MONTHS.iter().position(|it| *it == lower);
     let named = named.and_then(|it| u8::try_from(it + 1).ok());
     named.or_else(|| text.parse().ok())
@@ -234,7 +238,7 @@ fn article_id(record: &XmlElement, inner: &XmlElement, kind: &str) -> Option<Str
             it.attribute("EIdType") == Some(kind) && it.attribute("ValidYN") != Some("N")
         })
     };
-    clean::clean_text(&found.or_else(place)?.text(), clean::MAX_LINE_CHARS)
+    text_cleanup::clean_text(&found.or_else(place)?.text(), text_cleanup::MAX_LINE_CHARS)
 }
 
 fn keywords(citation: &XmlElement) -> Vec<String> {
@@ -247,9 +251,9 @@ fn keywords(citation: &XmlElement) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for it in own
         .chain(headings)
-        .filter_map(|it| clean::clean_text(&it.text(), clean::MAX_LINE_CHARS))
+        .filter_map(|it| text_cleanup::clean_text(&it.text(), text_cleanup::MAX_LINE_CHARS))
     {
-        if all.len() < clean::MAX_KEYWORDS && !all.contains(&it) {
+        if all.len() < text_cleanup::MAX_KEYWORDS && !all.contains(&it) {
             all.push(it);
         }
     }
@@ -295,7 +299,7 @@ mod tests {
                 "<A><Journal><JournalIssue><PubDate><MedlineDate>{text}</MedlineDate></PubDate>\
                  </JournalIssue></Journal></A>"
             );
-            let element = crate::sources::reading::xml::read(&xml).expect("it is well-formed");
+            let element = crate::sources::api::xml::read(&xml).expect("it is well-formed");
             date(&element).map(|it| it.to_string()).unwrap_or_default()
         };
         assert_eq!(of("2000 Nov-Dec"), "2000-11");

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::topic::year_range;
 use crate::{
-    collect::{ARTICLE, ArticleRepository, VersionedArticle, author_key},
+    articles::{ARTICLE, ArticleRepository, VersionedArticle, author_key},
     tools::{
         discovery::paper_line,
-        shown::{pluralize, read_only_meta, read_only_output},
+        rendering::{pluralize, read_only_meta, read_only_output},
     },
 };
 

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
-    analyse::{CitationContext, analyze_blocking, find_citation_contexts, lookup_id},
-    collect::{ArticleRepository, UNTRUSTED_DATA_NOTICE, fence_passage},
+    analysis::{CitationContext, analyze_blocking, find_citation_contexts, lookup_id},
+    articles::ArticleRepository,
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
     sources::{CitationDirection, CitationLink, PaperId},
     tools::{
         citations::parse_citation as read_citation,
-        shown::{custom_error, escape_markdown, read_only_output, tool_meta},
+        rendering::{custom_error, escape_markdown, read_only_output, tool_meta},
     },
 };
 

@@ -11,12 +11,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analyse::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
-    collect::{
-        ArticleRecord, ArticleRepository, FullText, UNTRUSTED_DATA_NOTICE, abstract_text,
-        fence_passage, title_key,
-    },
-    tools::shown::{escape_markdown, pluralize, read_only_meta, read_only_output},
+    analysis::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
+    articles::{ArticleRecord, ArticleRepository, FullText, abstract_text, title_key},
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
 /// `compare_articles`.

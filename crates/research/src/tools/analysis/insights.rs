@@ -7,9 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analyse::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
-    collect::{ArticleRepository, UNTRUSTED_DATA_NOTICE, abstract_text, fence_passage},
-    tools::shown::{escape_markdown, read_only_meta, read_only_output, with_notes},
+    analysis::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
+    articles::{ArticleRepository, abstract_text},
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{escape_markdown, read_only_meta, read_only_output, with_notes},
 };
 
 /// `extract_article_insights`.

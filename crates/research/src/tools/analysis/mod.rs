@@ -1,8 +1,8 @@
 //! Looking at articles side by side.
 
-mod by_authors;
+mod articles_by_authors;
+mod citation_context;
 mod compare;
-mod context;
 mod insights;
 mod network;
 mod reading_list;
@@ -18,10 +18,10 @@ pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
         .add_common(related::FindRelatedPapers(lab.clone()))
         .add_common(compare::CompareArticles)
         .add_common(network::ExploreCitationNetwork(lab.clone()))
-        .add_common(context::GetCitationContext(lab.clone()))
+        .add_common(citation_context::GetCitationContext(lab.clone()))
         .add_rare(topic::AnalyzeTopic(lab.clone()))
         .add_rare(topic::SearchByTopic(lab.clone()))
-        .add_rare(by_authors::FindArticlesByAuthors)
+        .add_rare(articles_by_authors::FindArticlesByAuthors)
         .add_rare(insights::ExtractArticleInsights)
         .add_rare(reading_list::GenerateReadingList(lab))
 }

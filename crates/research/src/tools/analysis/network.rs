@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
-    analyse::{CitationNetwork, build_citation_network},
-    collect::{ArticleRecord, ArticleRepository, enrich::look_up},
+    analysis::{CitationNetwork, build_citation_network},
+    articles::{ArticleRecord, ArticleRepository},
+    ingest::metadata_lookup::look_up,
     sources::{CitationDirection, PaperId},
     tools::{
         citations::CollectionCitations,
         discovery::paper_line,
-        shown::{custom_error, escape_markdown, read_only_output, tool_meta},
+        rendering::{custom_error, escape_markdown, read_only_output, tool_meta},
     },
 };
 

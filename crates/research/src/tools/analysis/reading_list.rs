@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ArticleFilter, ResearchServices,
-    analyse::{TopicArticle, find_topic_articles},
-    collect::{ArticleRecord, OrderBy, UNTRUSTED_DATA_NOTICE, fence_passage},
+    analysis::{TopicArticle, find_topic_articles},
+    articles::ArticleRecord,
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    retrieval::sorting::OrderBy,
     tools::{
         discovery::paper_line,
-        shown::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
+        rendering::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
     },
 };
 

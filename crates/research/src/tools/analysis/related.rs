@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ArticleFilter, ResearchServices,
-    collect::{ArticleRecord, ArticleRepository, author_key, title_key},
+    articles::{ArticleRecord, ArticleRepository, author_key, title_key},
     tools::{
         discovery::paper_line,
-        shown::{escape_markdown, read_only_meta, read_only_output, with_notes},
+        rendering::{escape_markdown, read_only_meta, read_only_output, with_notes},
     },
 };
 

@@ -16,8 +16,8 @@ use crate::{
         RelevanceQuery, Retriever, ScoredBy, check_query, retrieve_memoized, score_label,
         score_relevance,
     },
-    collect::{ArticleRecord, ArticleRepository},
-    tools::shown::{escape_markdown, pluralize, read_only_output, with_notes},
+    articles::{ArticleRecord, ArticleRepository},
+    tools::rendering::{escape_markdown, pluralize, read_only_output, with_notes},
 };
 
 /// `evaluate_article`.

@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use super::verify::{is_retraction_unknown, parse_citation, render_check};
 use crate::{
     ResearchServices,
-    cite::{
+    articles::ArticleRepository,
+    bibliography::{
         CitationCheck, CitationStatus, SelectedArticles, check_citation, duplicate_keys,
         find_duplicates, select_all, select_articles,
     },
-    collect::ArticleRepository,
-    tools::shown::{custom_error as told_error, escape_markdown, read_only_output, tool_meta},
+    tools::rendering::{custom_error as told_error, escape_markdown, read_only_output, tool_meta},
 };
 
 /// `audit_bibliography`.

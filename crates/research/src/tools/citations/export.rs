@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use super::format::retracted_key;
 use crate::{
     ResearchServices,
-    cite::{SelectedArticles, select_articles},
-    collect::{UNTRUSTED_DATA_NOTICE, fence_passage},
-    locate::safe_file_name,
-    tools::shown::{custom_error, read_only_output, tool_meta, with_notes},
+    bibliography::{SelectedArticles, select_articles},
+    pdf_locator::safe_file_name,
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{custom_error, read_only_output, tool_meta, with_notes},
 };
 
 /// `export_bibliography`.

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::verify::parse_citation;
 use crate::{
-    analyse::CitedWorkMatcher,
-    collect::{ARTICLE, ArticleRecord, ArticleRepository, UNTRUSTED_DATA_NOTICE, fence_passage},
-    tools::shown::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
+    analysis::CitedWorkMatcher,
+    articles::{ARTICLE, ArticleRecord, ArticleRepository},
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
 };
 
 /// `extract_citations`.

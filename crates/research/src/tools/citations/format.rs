@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
-    cite::{SelectedArticles, select_articles},
-    collect::ArticleRecord,
-    tools::shown::{read_only_meta, read_only_output, with_notes},
+    articles::ArticleRecord,
+    bibliography::{SelectedArticles, select_articles},
+    tools::rendering::{read_only_meta, read_only_output, with_notes},
 };
 
 /// `format_citations`.

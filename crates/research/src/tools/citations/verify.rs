@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
-    cite::{CitationCheck, CitationStatus, check_citation},
-    collect::ArticleRepository,
+    articles::ArticleRepository,
+    bibliography::{CitationCheck, CitationStatus, check_citation},
     sources::{PaperId, PaperNoticeKind},
     tools::{
         discovery::paper_line,
-        shown::{escape_markdown, read_only_output, tool_meta},
+        rendering::{escape_markdown, read_only_output, tool_meta},
     },
 };
 

@@ -11,21 +11,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::{
-    job_said::{render_batch, render_partial_batch},
-    shown::{custom_error, tool_meta},
-};
 use crate::{
     ResearchServices,
-    collect::{
-        ArticleCategory, ArticleRepository, Provenance, VersionedArticle,
-        enrich::look_up,
-        files::{VerifiedFile, create_papers_subfolder},
-        ingest::{IngestRequest, IngestResult, new_article, remove_conflicting_ids},
-        job::{BatchItemResult, BatchJob, ProgressShare},
-        obtain::{DownloadTarget, PdfDownload, download_path},
+    articles::{ArticleCategory, ArticleRepository, Provenance, VersionedArticle},
+    ingest::{
+        IngestRequest, IngestResult,
+        batch_job::{BatchItemResult, BatchJob, ProgressShare},
+        metadata_lookup::look_up,
+        new_article,
+        path_policy::{VerifiedFile, create_papers_subfolder},
+        pdf_download::{DownloadTarget, PdfDownload, download_path},
+        remove_conflicting_ids,
     },
     sources::PaperId,
+    tools::{
+        batch_report::{render_batch, render_partial_batch},
+        rendering::{custom_error, tool_meta},
+    },
 };
 
 const NAME: &str = "add_article";

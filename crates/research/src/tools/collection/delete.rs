@@ -4,8 +4,10 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, Tool
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ArticleView, article_line, escape_markdown, tool_meta};
-use crate::collect::ArticleRepository;
+use crate::{
+    articles::ArticleRepository,
+    tools::rendering::{ArticleView, article_line, escape_markdown, tool_meta},
+};
 
 /// `delete_article`.
 pub(crate) struct DeleteArticle;

@@ -7,12 +7,12 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{
-    ArticleView, article_line, escape_markdown, pluralize, read_only_meta, read_only_output,
-};
-use crate::collect::{
-    ArticleFile, ArticleRepository, Outline, VersionedArticle,
-    fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+use crate::{
+    articles::{ArticleFile, ArticleRepository, Outline, VersionedArticle},
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{
+        ArticleView, article_line, escape_markdown, pluralize, read_only_meta, read_only_output,
+    },
 };
 
 /// How much of the text is shown.

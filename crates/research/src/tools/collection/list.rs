@@ -7,8 +7,10 @@ use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ArticleView, article_line, pluralize, read_only_meta, read_only_output};
-use crate::collect::{ARTICLE, ArticleRepository, parse_work_kind, title_key};
+use crate::{
+    articles::{ARTICLE, ArticleRepository, parse_work_kind, title_key},
+    tools::rendering::{ArticleView, article_line, pluralize, read_only_meta, read_only_output},
+};
 
 /// `list_articles`.
 pub(crate) struct ListArticles;

@@ -7,15 +7,17 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{
-    ArticleView, article_line, pluralize, read_only_meta, read_only_output, with_notes,
-};
 use crate::{
     ArticleFilter, RerankOptions, ResearchServices, RetrievalQuery, RetrievedPassage,
-    collect::{
-        OrderBy, TextSpan,
-        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
-        mode_name, parse_date_argument, parse_work_kind, tag_key,
+    articles::{TextSpan, parse_work_kind},
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    retrieval::{
+        index_filter::{parse_date_argument, tag_key},
+        query::mode_name,
+        sorting::OrderBy,
+    },
+    tools::rendering::{
+        ArticleView, article_line, pluralize, read_only_meta, read_only_output, with_notes,
     },
 };
 

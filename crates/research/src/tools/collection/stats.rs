@@ -7,10 +7,11 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{pluralize, read_only_meta, read_only_output};
 use crate::{
     ResearchServices,
-    collect::{ARTICLE, index_told},
+    articles::ARTICLE,
+    retrieval::retriever::index_error,
+    tools::rendering::{pluralize, read_only_meta, read_only_output},
 };
 
 /// `collection_stats`.
@@ -113,7 +114,7 @@ async fn count_by_year(store: &dyn Store) -> Result<BTreeMap<String, u64>, ToolE
 impl CollectionStats {
     async fn load_index_state(&self) -> Result<IndexState, ToolError> {
         let keeper = self.0.index_sync();
-        let stats = keeper.stats().await.map_err(index_told)?;
+        let stats = keeper.stats().await.map_err(index_error)?;
         let progress = keeper.progress();
         Ok(IndexState {
             articles: stats.documents,

@@ -7,9 +7,10 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ArticleView, article_line, custom_error, tool_meta};
-use crate::collect::{
-    ArticleRecord, ArticleRepository, VersionedArticle, parse_work_kind, tag_key,
+use crate::{
+    articles::{ArticleRecord, ArticleRepository, VersionedArticle, parse_work_kind},
+    retrieval::index_filter::tag_key,
+    tools::rendering::{ArticleView, article_line, custom_error, tool_meta},
 };
 
 const MAX_TAG_CHARS: usize = 60;

@@ -9,14 +9,14 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{default_user, look_at_questions::QuestionView};
+use super::{default_user, get_research_question::QuestionView};
 use crate::{
     ResearchServices,
-    discover::{
+    discovery::{
         QuestionRepository, ResearchQuestion, Schedule, ScheduleFrequency, VersionedQuestion,
         compare_dates, select_sources,
     },
-    tools::shown::tool_meta,
+    tools::rendering::tool_meta,
 };
 
 /// `create_research_question`.

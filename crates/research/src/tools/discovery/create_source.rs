@@ -11,16 +11,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    create_question::{check_name_is_free, dedup_non_blank, name_issue},
-    saved::{SavedSource, SavedSourcesOutput},
+    create_research_question::{check_name_is_free, dedup_non_blank, name_issue},
+    saved_sources::{SavedSource, SavedSourcesOutput},
 };
 use crate::{
     ResearchServices,
-    discover::{
+    discovery::{
         ResearchQuestion, SOURCE_USER, Schedule, ScheduleFrequency, VersionedQuestion,
         compare_dates, select_sources,
     },
-    tools::shown::tool_meta,
+    tools::rendering::tool_meta,
 };
 
 /// `create_arxiv_source` and its kind.

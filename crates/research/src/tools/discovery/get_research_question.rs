@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::default_user;
 use crate::{
-    discover::{
+    discovery::{
         MatchSummary, QuestionMatch, QuestionRepository, QuestionRunRecord, ResearchQuestion,
     },
-    tools::shown::{escape_markdown, pluralize, read_only_meta, read_only_output},
+    tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
 /// `list_research_questions`.

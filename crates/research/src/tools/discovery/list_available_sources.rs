@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ResearchServices,
     sources::SourceInfo,
-    tools::shown::{read_only_meta, read_only_output},
+    tools::rendering::{read_only_meta, read_only_output},
 };
 
 /// `list_available_sources`.

@@ -1,16 +1,16 @@
 //! Finding papers, and questions that are asked again and again.
 
-mod available;
-mod change_question;
-mod create_question;
+mod create_research_question;
 mod create_source;
-mod look_at_questions;
-mod papers;
+mod get_research_question;
+mod list_available_sources;
 mod run_question;
 mod run_sources;
-mod saved;
+mod saved_sources;
+mod search_papers;
+mod update_research_question;
 
-pub(crate) use papers::paper_line;
+pub(crate) use search_papers::paper_line;
 
 use super::ToolRegistrar;
 
@@ -18,14 +18,18 @@ use super::ToolRegistrar;
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding
-        .add_common(papers::SearchPapers(lab.clone()))
-        .add_rare(create_question::CreateResearchQuestion(lab.clone()))
-        .add_rare(look_at_questions::ListResearchQuestions)
-        .add_rare(look_at_questions::GetResearchQuestion)
+        .add_common(search_papers::SearchPapers(lab.clone()))
+        .add_rare(create_research_question::CreateResearchQuestion(
+            lab.clone(),
+        ))
+        .add_rare(get_research_question::ListResearchQuestions)
+        .add_rare(get_research_question::GetResearchQuestion)
         .add_rare(run_question::RunDiscoveryForQuestion(lab.clone()))
-        .add_rare(available::ListAvailableSources(lab.clone()))
-        .add_rare(change_question::UpdateResearchQuestion(lab.clone()))
-        .add_rare(change_question::DeleteResearchQuestion)
+        .add_rare(list_available_sources::ListAvailableSources(lab.clone()))
+        .add_rare(update_research_question::UpdateResearchQuestion(
+            lab.clone(),
+        ))
+        .add_rare(update_research_question::DeleteResearchQuestion)
         .add_rare(create_source::CreateSource::arxiv(lab.clone()))
         .add_rare(create_source::CreateSource::pubmed(lab.clone()))
         .add_rare(create_source::CreateSource::crossref(lab.clone()))
@@ -33,10 +37,10 @@ pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
         .add_rare(create_source::CreateSource::biorxiv(lab.clone()))
         .add_rare(create_source::CreateSource::semantic_scholar(lab.clone()))
         .add_rare(create_source::CreateSource::europe_pmc(lab.clone()))
-        .add_rare(saved::ListDiscoverySources)
-        .add_rare(saved::GetDiscoverySource)
+        .add_rare(saved_sources::ListDiscoverySources)
+        .add_rare(saved_sources::GetDiscoverySource)
         .add_rare(run_sources::RunDiscovery(lab))
-        .add_rare(saved::DeleteDiscoverySource)
+        .add_rare(saved_sources::DeleteDiscoverySource)
 }
 
 /// Whose questions are meant where nobody says.

@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{default_user, look_at_questions::render_matches};
+use super::{default_user, get_research_question::render_matches};
 use crate::{
     ResearchServices,
-    discover::{
+    discovery::{
         NOT_RUN, QuestionMatch, QuestionRepository, QuestionRunOptions, QuestionRunRecord,
         ResearchQuestion, run_question, search::SourceReport,
     },
-    tools::shown::{escape_markdown, tool_meta},
+    tools::rendering::{escape_markdown, tool_meta},
 };
 
 /// `run_discovery_for_question`.

@@ -10,14 +10,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::saved::match_line;
+use super::saved_sources::match_line;
 use crate::{
     ResearchServices,
-    discover::{
+    discovery::{
         QuestionMatch, QuestionRepository, QuestionRunOptions, QuestionRunRecord, SOURCE_USER,
         run_question,
     },
-    tools::shown::tool_meta,
+    tools::rendering::tool_meta,
 };
 
 /// `run_discovery`.

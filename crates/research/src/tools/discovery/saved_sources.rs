@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    change_question::deletion_changes,
-    look_at_questions::{
+    get_research_question::{
         last_run_line, more_matches_note, or_empty, render_fields, twenty, yes_or_no,
     },
+    update_research_question::deletion_changes,
 };
 use crate::{
-    discover::{
+    discovery::{
         QuestionMatch, QuestionRepository, QuestionRunRecord, ResearchQuestion, SOURCE_USER,
     },
-    tools::shown::{escape_markdown, read_only_meta, read_only_output, tool_meta},
+    tools::rendering::{escape_markdown, read_only_meta, read_only_output, tool_meta},
 };
 
 /// A saved source, as it is shown.

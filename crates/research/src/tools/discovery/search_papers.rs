@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
-    collect::{ArticleRepository, UNTRUSTED_DATA_NOTICE, fence_passage},
-    discover::{
+    articles::ArticleRepository,
+    discovery::{
         all_failed_error, compare_dates, default_end_date,
         search::{PaperSearchOptions, RankedPaper, SourceReport, search},
         select_sources,
     },
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
     sources::{PaperOrder, PaperQuery},
-    tools::shown::{escape_markdown, read_only_output, tool_meta},
+    tools::rendering::{escape_markdown, read_only_output, tool_meta},
 };
 
 /// `search_papers`.

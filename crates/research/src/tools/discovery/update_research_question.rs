@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    create_question::{
+    create_research_question::{
         DateRange, check_name_is_free, dedup_non_blank, default_min_relevance, unused_days_issue,
         unused_score_issue, validate_question,
     },
     default_user,
-    look_at_questions::QuestionView,
+    get_research_question::QuestionView,
 };
 use crate::{
     ResearchServices,
-    discover::{
+    discovery::{
         MATCH, QUESTION, QuestionMatch, QuestionRepository, ResearchQuestion, ScheduleFrequency,
         VersionedQuestion,
     },
-    tools::shown::tool_meta,
+    tools::rendering::tool_meta,
 };
 
 /// `update_research_question`.

@@ -9,19 +9,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::{
-    job_said::{render_batch, render_partial_batch},
-    shown::{escape_markdown, pluralize, tool_meta},
-};
 use crate::{
     ResearchServices,
-    collect::{
-        ArticleRepository,
-        files::{list_files, open_readable_file, resolve_readable_folder},
-        ingest::IngestRequest,
-        job::{BatchItemResult, BatchJob, ProgressShare},
-        walk::DirectoryListing,
+    articles::ArticleRepository,
+    ingest::{
+        IngestRequest,
+        batch_job::{BatchItemResult, BatchJob, ProgressShare},
+        path_policy::{list_files, open_readable_file, resolve_readable_folder},
     },
+    tools::{
+        batch_report::{render_batch, render_partial_batch},
+        rendering::{escape_markdown, pluralize, tool_meta},
+    },
+    watch_folder::directory_walk::DirectoryListing,
 };
 
 const NAME: &str = "batch_process_pdfs";

@@ -9,20 +9,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use super::{
-    super::shown::{escape_markdown, read_only_output, tool_meta, with_notes},
-    resolve_paper,
-};
+use super::resolve_paper;
 use crate::{
     ResearchServices,
-    collect::{
-        ArticleRepository,
-        files::{create_papers_subfolder, sha256_hex},
-        job::ProgressShare,
-        obtain::{DownloadTarget, LocalPdf, PdfDownload, download_path},
+    articles::ArticleRepository,
+    ingest::{
+        batch_job::ProgressShare,
+        path_policy::{create_papers_subfolder, sha256_hex},
+        pdf_download::{DownloadTarget, LocalPdf, PdfDownload, download_path},
     },
-    locate::safe_file_name,
+    pdf_locator::safe_file_name,
     sources::PaperId,
+    tools::rendering::{escape_markdown, read_only_output, tool_meta, with_notes},
 };
 
 /// A name that comes from an address is cut to so many characters.

@@ -7,23 +7,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::{
-        lookup_line,
-        shown::{escape_markdown, read_only_output, tool_meta, with_notes},
-    },
+    super::lookup_line,
     download::{PdfFileView, to_pdf_file_view},
     resolve_paper,
 };
 use crate::{
     ResearchServices,
-    collect::{
-        ArticleRepository,
-        files::create_papers_subfolder,
-        job::ProgressShare,
-        obtain::{DownloadTarget, PdfDownload, download_path},
+    articles::ArticleRepository,
+    ingest::{
+        batch_job::ProgressShare,
+        path_policy::create_papers_subfolder,
+        pdf_download::{DownloadTarget, PdfDownload, download_path},
     },
-    locate::SourceLookup,
+    pdf_locator::SourceLookup,
     sources::PdfLocation,
+    tools::rendering::{escape_markdown, read_only_output, tool_meta, with_notes},
 };
 
 /// `locate_pdf`.

@@ -8,16 +8,13 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{escape_markdown, pluralize, read_only_meta, read_only_output};
 use crate::{
     ResearchServices,
+    articles::{FullText, sections::sections},
     blocking::run_blocking,
-    collect::{
-        FullText,
-        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
-        files::{file_sha256, open_readable_file},
-        sections::sections,
-    },
+    ingest::path_policy::{file_sha256, open_readable_file},
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
 const PREVIEW_CHARS: usize = 1_000;

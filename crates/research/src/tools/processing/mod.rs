@@ -10,10 +10,11 @@ mod validate;
 use deliberate_core::Article;
 use deliberate_toolkit::{ToolContext, ToolError};
 
-use super::{ToolRegistrar, shown::custom_error};
+use super::{ToolRegistrar, rendering::custom_error};
 use crate::{
     ResearchServices,
-    collect::{ArticleRepository, VersionedArticle, enrich::look_up},
+    articles::{ArticleRepository, VersionedArticle},
+    ingest::metadata_lookup::look_up,
     sources::PaperId,
 };
 

@@ -7,15 +7,15 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, Tool
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ArticleView, article_line, pluralize, tool_meta, with_notes};
 use crate::{
     ResearchServices,
-    collect::{
-        ArticleRepository, VersionedArticle,
-        files::{VerifiedFile, create_papers_subfolder, open_readable_file},
-        ingest::{IngestOutcome, IngestRequest, IngestResult},
-        obtain::download_path,
+    articles::{ArticleRepository, VersionedArticle},
+    ingest::{
+        IngestOutcome, IngestRequest, IngestResult,
+        path_policy::{VerifiedFile, create_papers_subfolder, open_readable_file},
+        pdf_download::download_path,
     },
+    tools::rendering::{ArticleView, article_line, pluralize, tool_meta, with_notes},
 };
 
 /// `process_pdf`.

@@ -9,13 +9,11 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::{
-    lookup_line,
-    shown::{read_only_output, tool_meta},
-};
+use super::super::lookup_line;
 use crate::{
     ResearchServices,
-    locate::{SourceLookup, has_pdf_locations, normalize_source_name},
+    pdf_locator::{SourceLookup, has_pdf_locations, normalize_source_name},
+    tools::rendering::{read_only_output, tool_meta},
 };
 
 /// A paper that everyone may read, and that all sources know.

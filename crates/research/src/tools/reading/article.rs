@@ -8,19 +8,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{article_line, escape_markdown, pluralize, read_only_meta, read_only_output},
+    excerpt::{TextExcerpt, cut_excerpt, require_text},
     outline::{
         OutlineSection, outline_section, render_heading, same_heading_note, section_not_found,
     },
-    stretch::{TextExcerpt, cut_excerpt, require_text},
 };
 use crate::{
-    blocking::run_blocking,
-    collect::{
+    articles::{
         ArticleRecord, ArticleRepository, FullText, TextSpan,
-        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
-        inside::search_in_document,
+        in_document_search::search_in_document,
         sections::{find_section, sections},
+    },
+    blocking::run_blocking,
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{
+        article_line, escape_markdown, pluralize, read_only_meta, read_only_output,
     },
 };
 

@@ -7,17 +7,15 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::shown::{article_line, read_only_meta, read_only_output, with_notes},
-    stretch::{cut_excerpt, require_text},
-};
+use super::excerpt::{cut_excerpt, require_text};
 use crate::{
-    blocking::run_blocking,
-    collect::{
+    articles::{
         ArticleRecord, ArticleRepository, FullText,
-        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
         sections::{find_sections_by_role, sections},
     },
+    blocking::run_blocking,
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{article_line, read_only_meta, read_only_output, with_notes},
 };
 
 /// The most characters of an answer.

@@ -3,8 +3,11 @@
 
 use deliberate_toolkit::ToolError;
 
-use super::super::shown::custom_error;
-use crate::collect::{ArticleRecord, FullText, TextSpan, fence::fence_passage};
+use crate::{
+    articles::{ArticleRecord, FullText, TextSpan},
+    prompt_fence::fence_passage,
+    tools::rendering::custom_error,
+};
 
 /// A stretch that is shown.
 pub(super) struct TextExcerpt {

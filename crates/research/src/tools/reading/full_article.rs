@@ -5,11 +5,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    super::shown::{article_line, custom_error, tool_meta},
-    slots::{MAX_ARTICLES, WorkingSet, WorkingSetSlot},
-    stretch::{cut_excerpt, require_text},
+    excerpt::{cut_excerpt, require_text},
+    working_set::{MAX_ARTICLES, WorkingSet, WorkingSetSlot},
 };
-use crate::collect::{ArticleRepository, fence::UNTRUSTED_DATA_NOTICE};
+use crate::{
+    articles::ArticleRepository,
+    prompt_fence::UNTRUSTED_DATA_NOTICE,
+    tools::rendering::{article_line, custom_error, tool_meta},
+};
 
 /// `read_full_article`.
 pub(crate) struct ReadFullArticle;

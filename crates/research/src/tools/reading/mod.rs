@@ -3,18 +3,18 @@
 
 mod article;
 mod content;
-mod full;
+mod excerpt;
+mod full_article;
 mod outline;
-mod slots;
-mod stretch;
 mod unload;
+mod working_set;
 
 use super::ToolRegistrar;
 
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     adding
         .add_common(article::ReadArticle)
-        .add_rare(full::ReadFullArticle)
+        .add_rare(full_article::ReadFullArticle)
         .add_rare(unload::UnloadArticle)
         .add_rare(content::GetArticleFullContent)
 }

@@ -5,8 +5,11 @@ use deliberate_toolkit::ToolError;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::shown::{custom_error, escape_markdown};
-use crate::collect::{fence::escape_passage_tags, sections::SectionSpan, title_key};
+use crate::{
+    articles::{sections::SectionSpan, title_key},
+    prompt_fence::escape_passage_tags,
+    tools::rendering::{custom_error, escape_markdown},
+};
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OutlineSection {

@@ -5,11 +5,11 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, Tool
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::shown::{custom_error, escape_markdown, tool_meta},
-    slots::{WorkingSet, WorkingSetSlot},
+use super::working_set::{WorkingSet, WorkingSetSlot};
+use crate::{
+    articles::{ArticleRepository, title_key},
+    tools::rendering::{custom_error, escape_markdown, tool_meta},
 };
-use crate::collect::{ArticleRepository, title_key};
 
 /// `unload_article`.
 pub(crate) struct UnloadArticle;

@@ -72,7 +72,7 @@ impl WorkingSet {
         let titles = self
             .articles
             .iter()
-            .map(|it| super::super::shown::escape_markdown(&it.title));
+            .map(|it| crate::tools::rendering::escape_markdown(&it.title));
         let titles: Vec<String> = titles.collect();
         format!(
             "{} of {MAX_ARTICLES} slots in use: {}",

@@ -1,17 +1,9 @@
 //! The index and what articles are put together by: custom indexes and knowledge collections.
 
-mod custom_create;
-mod custom_delete;
-mod custom_list;
-mod custom_search;
-mod knowledge_create;
-mod knowledge_delete;
-mod knowledge_list;
-mod knowledge_move;
-mod knowledge_search;
-mod knowledge_upload;
+pub(crate) mod custom_index;
+pub(crate) mod knowledge_collection;
 mod optimize;
-mod passages;
+mod passage_view;
 mod reindex;
 
 use super::ToolRegistrar;
@@ -23,13 +15,13 @@ pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
         optimize::OptimizeSearch(lab()),
     );
     let (create, search) = (
-        custom_create::CreateCustomIndex(lab()),
-        custom_search::SearchCustomIndex(lab()),
+        custom_index::create::CreateCustomIndex(lab()),
+        custom_index::search::SearchCustomIndex(lab()),
     );
-    let list = custom_list::ListCustomIndexes(lab());
+    let list = custom_index::list::ListCustomIndexes(lab());
     let (upload, find) = (
-        knowledge_upload::UploadExternalKnowledge(lab()),
-        knowledge_search::SearchExternalKnowledge(lab()),
+        knowledge_collection::upload::UploadExternalKnowledge(lab()),
+        knowledge_collection::search::SearchExternalKnowledge(lab()),
     );
     adding
         .add_rare(reindex)
@@ -37,11 +29,11 @@ pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
         .add_rare(create)
         .add_rare(search)
         .add_rare(list)
-        .add_rare(custom_delete::DeleteCustomIndex)
-        .add_rare(knowledge_create::CreateKnowledgeCollection)
-        .add_rare(knowledge_list::ListKnowledgeCollections)
-        .add_rare(knowledge_delete::DeleteKnowledgeCollection)
+        .add_rare(custom_index::delete::DeleteCustomIndex)
+        .add_rare(knowledge_collection::create::CreateKnowledgeCollection)
+        .add_rare(knowledge_collection::list::ListKnowledgeCollections)
+        .add_rare(knowledge_collection::delete::DeleteKnowledgeCollection)
         .add_rare(upload)
         .add_rare(find)
-        .add_rare(knowledge_move::MovePaperToProject)
+        .add_rare(knowledge_collection::move_paper::MovePaperToProject)
 }

@@ -9,10 +9,11 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{escape_markdown, read_only_meta, read_only_output};
 use crate::{
     RerankOptions, ResearchServices,
-    collect::{ARTICLE, ArticleRepository, index_told, mode_name},
+    articles::{ARTICLE, ArticleRepository},
+    retrieval::{query::mode_name, retriever::index_error},
+    tools::rendering::{escape_markdown, read_only_meta, read_only_output},
 };
 
 const MAX_QUERIES: usize = 5;
@@ -130,7 +131,7 @@ impl Tool for OptimizeSearch {
 impl OptimizeSearch {
     async fn load_settings(&self) -> Result<SearchIndexSettings, ToolError> {
         let retrieval = &self.0.options().retrieval;
-        let stats = self.0.index_sync().stats().await.map_err(index_told)?;
+        let stats = self.0.index_sync().stats().await.map_err(index_error)?;
         Ok(SearchIndexSettings {
             passage_tokens: retrieval.passage_tokens,
             overlap_tokens: retrieval.overlap_tokens,
@@ -170,7 +171,7 @@ impl OptimizeSearch {
         let found = ArticleRepository(call.store())
             .list(&DocumentFilter::of_kind(ARTICLE), newest)
             .await?;
-        let of = |kept: crate::collect::ArticleRecord| (kept.article.title.clone(), Some(kept.id));
+        let of = |kept: crate::articles::ArticleRecord| (kept.article.title.clone(), Some(kept.id));
         let titles = found.into_iter().map(|it| of(it.record));
         Ok(titles
             .filter(|(title, _)| !title.trim().is_empty())

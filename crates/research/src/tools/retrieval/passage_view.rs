@@ -6,13 +6,11 @@ use deliberate_core::truncate_chars;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::shown::{ArticleView, article_line, pluralize};
 use crate::{
     RetrievedPassage,
-    collect::{
-        TextSpan,
-        fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
-    },
+    articles::TextSpan,
+    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    tools::rendering::{ArticleView, article_line, pluralize},
 };
 
 /// A passage in an answer.

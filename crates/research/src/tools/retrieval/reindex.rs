@@ -8,8 +8,11 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{pluralize, read_only_output, tool_meta};
-use crate::{ResearchServices, collect::index_told};
+use crate::{
+    ResearchServices,
+    retrieval::retriever::index_error,
+    tools::rendering::{pluralize, read_only_output, tool_meta},
+};
 
 /// How long the call waits for the end; the work goes on behind it.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -84,7 +87,7 @@ impl Tool for ReindexCollection {
             }
         }
         let keeper = self.0.index_sync();
-        let before = keeper.stats().await.map_err(index_told)?;
+        let before = keeper.stats().await.map_err(index_error)?;
         keeper.set_batch_size(input.batch_size);
         if input.clear_existing {
             keeper.rebuild();
@@ -92,7 +95,7 @@ impl Tool for ReindexCollection {
             keeper.notify_change();
         }
         let finished = self.wait_for_sync(call).await;
-        let now = keeper.stats().await.map_err(index_told)?;
+        let now = keeper.stats().await.map_err(index_error)?;
         let progress = keeper.progress();
         let mut said = if finished {
             format!(

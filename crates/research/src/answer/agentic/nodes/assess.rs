@@ -1,11 +1,11 @@
 //! What the grades say of the collection as a whole.
 
-use super::state::{AgenticState, Assessment};
+use crate::answer::agentic::state::{AgenticState, Assessment};
 
 const CORRECT_THRESHOLD: f64 = 0.7;
 const AMBIGUOUS_THRESHOLD: f64 = 0.4;
 
-pub(super) fn run(state: &mut AgenticState) -> String {
+pub(crate) fn run(state: &mut AgenticState) -> String {
     let assessment = match state.confidence {
         it if it >= CORRECT_THRESHOLD => Assessment::Correct,
         it if it >= AMBIGUOUS_THRESHOLD => Assessment::Ambiguous,

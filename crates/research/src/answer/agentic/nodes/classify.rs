@@ -1,6 +1,6 @@
 //! What kind of question it is, by its words.
 
-use super::state::{AgenticState, QuestionKind};
+use crate::answer::agentic::state::{AgenticState, QuestionKind};
 
 const DIRECT_PHRASES: &[&str] = &["what is", "what are", "who is", "define", "meaning of"];
 const PAPER_PHRASES: &[&str] = &[
@@ -34,7 +34,7 @@ const MULTI_HOP_PHRASES: &[&str] = &[
 /// Beyond so many words it asks for more than what something is.
 const MAX_DIRECT_WORDS: usize = 10;
 
-pub(super) fn run(state: &mut AgenticState) -> String {
+pub(crate) fn run(state: &mut AgenticState) -> String {
     state.kind = classify_question(&state.question);
     match state.kind {
         QuestionKind::Direct => "direct: looked up at once".to_owned(),

@@ -1,17 +1,15 @@
 //! A question of several parts, taken apart.
 
-use super::{
-    expand::QueriesReply,
-    state::{AgenticContext, AgenticState, NodeError},
-};
+use super::expand::QueriesReply;
 use crate::answer::{
-    asks::{PromptTemplate, wrap_in_tag},
-    shelf::Retriever,
+    agentic::state::{AgenticContext, AgenticState, NodeError},
+    prompts::{PromptTemplate, wrap_in_tag},
+    retriever::Retriever,
 };
 
 const DECOMPOSE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "decompose",
-    text: include_str!("../asks/decompose.md"),
+    text: include_str!("../../prompts/decompose.md"),
     max_tokens: 500,
     temperature: 0.3,
 };
@@ -19,7 +17,7 @@ const DECOMPOSE_PROMPT: PromptTemplate = PromptTemplate {
 /// Parts of a question.
 const MAX_SUBQUESTIONS: usize = 4;
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {

@@ -5,24 +5,22 @@ use futures::future::join;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    filters::{self, QuestionFilters},
-    state::{AgenticContext, AgenticState, NodeError},
-};
+use super::filters::{self, QuestionFilters};
 use crate::answer::{
-    asks::{PromptTemplate, wrap_in_tag},
-    shelf::Retriever,
+    agentic::state::{AgenticContext, AgenticState, NodeError},
+    prompts::{PromptTemplate, wrap_in_tag},
+    retriever::Retriever,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct QueriesReply {
+pub(crate) struct QueriesReply {
     #[schemars(length(max = 4), inner(length(max = 300)))]
     queries: Vec<String>,
 }
 
 const EXPAND_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "expand",
-    text: include_str!("../asks/expand.md"),
+    text: include_str!("../../prompts/expand.md"),
     max_tokens: 400,
     temperature: 0.5,
 };
@@ -30,7 +28,7 @@ const EXPAND_PROMPT: PromptTemplate = PromptTemplate {
 /// The question and so many rephrasings.
 const MAX_REPHRASINGS: usize = 2;
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
@@ -64,7 +62,7 @@ pub(super) async fn run<R: Retriever>(
 
 impl QueriesReply {
     /// Queries as models write them, without numbering, and without those that say the same.
-    pub(super) fn clean(self, question: &str, most: usize) -> Vec<String> {
+    pub(crate) fn clean(self, question: &str, most: usize) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for query in self.queries {
             let line = query.lines().next().unwrap_or_default();

@@ -2,17 +2,18 @@
 //! reads them; what does not stand in the question is not believed.
 
 use deliberate_core::PartialDate;
-use deliberate_thinker::ModelRequest;
+use deliberate_llm::ModelRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::AgenticState;
-use crate::answer::{asks::PromptTemplate, words::contains_phrase};
+use crate::answer::{
+    agentic::state::AgenticState, phrase_match::contains_phrase, prompts::PromptTemplate,
+};
 
 /// What a model reads from a question.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct QuestionFilters {
+pub(crate) struct QuestionFilters {
     #[schemars(range(min = 1000, max = 2999))]
     year_from: Option<i32>,
     #[schemars(range(min = 1000, max = 2999))]
@@ -27,12 +28,12 @@ pub(super) struct QuestionFilters {
 
 const FILTERS_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "filters",
-    text: include_str!("../asks/filters.md"),
+    text: include_str!("../../prompts/filters.md"),
     max_tokens: 300,
     temperature: 0.0,
 };
 
-pub(super) fn filters_request(question: &str) -> ModelRequest {
+pub(crate) fn filters_request(question: &str) -> ModelRequest {
     FILTERS_PROMPT.build_request::<QuestionFilters>("filters".to_owned(), &[("question", question)])
 }
 
@@ -47,7 +48,7 @@ const DOCUMENT_TYPES: &[&str] = &[
     "dataset",
 ];
 
-pub(super) fn run(state: &mut AgenticState) -> String {
+pub(crate) fn run(state: &mut AgenticState) -> String {
     let Some(read) = state.question_filters.take() else {
         return "none".to_owned();
     };

@@ -1,13 +1,13 @@
 //! A draft from the best passages. What was wrong with the one before is told, so that this one
 //! keeps closer to them.
 
-use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
+    agentic::state::{AgenticContext, AgenticState, NodeError},
     draft::{self, AnswerDraft},
-    shelf::Retriever,
+    retriever::Retriever,
 };
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {

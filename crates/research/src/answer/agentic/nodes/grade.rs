@@ -1,10 +1,10 @@
 //! Which passages help: all that are new in one ask.
 
-use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    rerank::{self, PassageScores},
-    shelf::Retriever,
-    shown::passage_relevance,
+    agentic::state::{AgenticContext, AgenticState, NodeError},
+    llm_reranker::{self, PassageScores},
+    response::passage_relevance,
+    retriever::Retriever,
 };
 
 /// From this score on a passage is kept.
@@ -13,7 +13,7 @@ const RELEVANT_SCORE: f64 = 0.5;
 /// From this share of the question's words on, where no model could be asked.
 const RELEVANT_WORD_SHARE: f64 = 0.4;
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
@@ -22,7 +22,8 @@ pub(super) async fn run<R: Retriever>(
         return Ok("nothing new to grade".to_owned());
     }
     let key = format!("grade/{}", state.rounds);
-    let (ask, shown) = rerank::score_request(key, &state.question, &state.pool, &state.ungraded);
+    let (ask, shown) =
+        llm_reranker::score_request(key, &state.question, &state.pool, &state.ungraded);
     let scores: Option<PassageScores> = state.ask(desk.call, ask).await?;
     let fresh = std::mem::take(&mut state.ungraded);
     let mut by_words = 0;
@@ -62,7 +63,7 @@ pub(super) async fn run<R: Retriever>(
 }
 
 /// The same without a model.
-pub(super) fn grade_by_words(state: &mut AgenticState) {
+pub(crate) fn grade_by_words(state: &mut AgenticState) {
     for at in std::mem::take(&mut state.ungraded) {
         if word_relevance(state, at) >= RELEVANT_WORD_SHARE {
             state.relevant.insert(at);

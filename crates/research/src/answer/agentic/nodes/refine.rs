@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    asks::{PromptTemplate, wrap_in_tag},
-    pool::PassagePool,
-    shelf::Retriever,
-    verify,
+    agentic::state::{AgenticContext, AgenticState, NodeError},
+    passage_pool::PassagePool,
+    prompts::{PromptTemplate, wrap_in_tag},
+    retriever::Retriever,
+    verifier,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,7 +30,7 @@ struct PassagePicks {
 
 const REFINE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "refine",
-    text: include_str!("../asks/refine.md"),
+    text: include_str!("../../prompts/refine.md"),
     max_tokens: 1_500,
     temperature: 0.0,
 };
@@ -42,7 +42,7 @@ const MIN_REFINE_CHARS: usize = 6_000;
 const MAX_SENTENCES: usize = 20;
 const MAX_PICKS: usize = 200;
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
@@ -101,7 +101,7 @@ pub(super) async fn run<R: Retriever>(
 }
 
 fn number_sentences(text: &str) -> String {
-    let lines = verify::split_sentences(text)
+    let lines = verifier::split_sentences(text)
         .into_iter()
         .take(MAX_SENTENCES)
         .enumerate();
@@ -113,7 +113,7 @@ fn number_sentences(text: &str) -> String {
 /// there are. Only what was numbered can be picked.
 fn select_sentences(text: &str, numbers: &[usize]) -> (String, usize) {
     let numbers: BTreeSet<usize> = numbers.iter().copied().take(MAX_PICKS).collect();
-    let all = verify::split_sentences(text)
+    let all = verifier::split_sentences(text)
         .into_iter()
         .take(MAX_SENTENCES);
     let mut out = String::new();

@@ -1,14 +1,14 @@
 //! The order passages are read in: by the grades they have, by a second look where the settings
 //! want one, else as they were found.
 
-use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    rerank::{self, PassageScores},
-    shelf::Retriever,
-    shown::passage_relevance,
+    agentic::state::{AgenticContext, AgenticState, NodeError},
+    llm_reranker::{self, PassageScores},
+    response::passage_relevance,
+    retriever::Retriever,
 };
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
@@ -22,7 +22,7 @@ pub(super) async fn run<R: Retriever>(
     let by_model = desk.retriever.uses_llm_reranker() && desk.call.has_model().await;
     if by_model && ungraded && chosen.len() > 1 && !state.budget.is_nearly_exhausted() {
         let key = format!("rerank/{}", state.rounds);
-        let (ask, shown) = rerank::score_request(key, &state.question, &state.pool, &chosen);
+        let (ask, shown) = llm_reranker::score_request(key, &state.question, &state.pool, &chosen);
         if let Some(scores) = state.ask::<PassageScores>(desk.call, ask).await? {
             let given = shown
                 .into_iter()
@@ -32,7 +32,7 @@ pub(super) async fn run<R: Retriever>(
     }
     let graded = !state.scores.is_empty();
     state.order = if graded {
-        rerank::sort_by_score(chosen, |at| state.scores.get(&at).copied())
+        llm_reranker::sort_by_score(chosen, |at| state.scores.get(&at).copied())
     } else {
         let question = state.question.clone();
         let fits = |at: usize| {
@@ -41,7 +41,7 @@ pub(super) async fn run<R: Retriever>(
                 .get(at)
                 .map(|it| passage_relevance(&question, it))
         };
-        rerank::sort_by_score(chosen, fits)
+        llm_reranker::sort_by_score(chosen, fits)
     };
     let by = if graded { "their grades" } else { "relevance" };
     Ok(format!("{} passages, by {by}", state.order.len()))

@@ -2,18 +2,20 @@
 
 use futures::future::join_all;
 
-use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::{
     ArticleFilter, RetrievalQuery, RetrievalResult, RetrievedPassage,
-    answer::shelf::{Retriever, retrieve_memoized},
-    collect::{VECTOR_ONLY_NOTE, mode_name},
+    answer::{
+        agentic::state::{AgenticContext, AgenticState, NodeError},
+        retriever::{Retriever, retrieve_memoized},
+    },
+    retrieval::{query::mode_name, retriever::VECTOR_ONLY_NOTE},
 };
 
 /// The most passages of one query, and of one paper in it.
 const MAX_PASSAGES: usize = 30;
 const MAX_PER_ARTICLE: usize = 4;
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
@@ -124,7 +126,7 @@ mod tests {
     use deliberate_index::Passage;
 
     use super::*;
-    use crate::collect::{ArticleRecord, TextSpan};
+    use crate::articles::{ArticleRecord, TextSpan};
 
     /// What a query found, and whether by a word of it.
     fn retrieval_result(by_word: bool) -> RetrievalResult {

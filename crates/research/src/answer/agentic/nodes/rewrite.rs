@@ -4,10 +4,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    asks::{PromptTemplate, wrap_in_tag},
-    shelf::Retriever,
+    agentic::state::{AgenticContext, AgenticState, NodeError},
+    prompts::{PromptTemplate, wrap_in_tag},
+    retriever::Retriever,
 };
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -18,7 +18,7 @@ struct RewriteReply {
 
 const REWRITE_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "rewrite",
-    text: include_str!("../asks/rewrite.md"),
+    text: include_str!("../../prompts/rewrite.md"),
     max_tokens: 300,
     temperature: 0.5,
 };
@@ -27,7 +27,7 @@ const REWRITE_PROMPT: PromptTemplate = PromptTemplate {
 const MAX_PASSAGES: usize = 3;
 const PASSAGE_CHARS: usize = 300;
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {

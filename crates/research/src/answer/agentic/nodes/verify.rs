@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::state::{AgenticContext, AgenticState, NodeError};
 use crate::answer::{
-    asks::{PromptTemplate, wrap_in_tag},
-    judged::{CheckedAnswer, check_blocking},
-    shelf::Retriever,
-    verify::{Claim, ClaimVerdict, Verifier},
+    agentic::state::{AgenticContext, AgenticState, NodeError},
+    checked_answer::{CheckedAnswer, check_blocking},
+    prompts::{PromptTemplate, wrap_in_tag},
+    retriever::Retriever,
+    verifier::{Claim, ClaimVerdict, Verifier},
 };
 
 /// More opinions than there are claims are not read.
@@ -38,12 +38,12 @@ struct ModelOpinion {
 
 const CHECK_PROMPT: PromptTemplate = PromptTemplate {
     purpose: "check",
-    text: include_str!("../asks/check.md"),
+    text: include_str!("../../prompts/check.md"),
     max_tokens: 1_500,
     temperature: 0.0,
 };
 
-pub(super) async fn run<R: Retriever>(
+pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     desk: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {

@@ -1,6 +1,6 @@
 //! Words in lower case that name something all the same: substances, genes, species, illnesses.
 
-use super::lexicon;
+use crate::answer::verifier::text::lexicon;
 
 /// How such words end.
 const TERM_SUFFIXES: &[&str] = &[
@@ -144,7 +144,7 @@ const COMMON_WORDS: &[&str] = &[
 ];
 
 /// Whether a word in lower case names something.
-pub(super) fn is_domain_term(word: &str) -> bool {
+pub(crate) fn is_domain_term(word: &str) -> bool {
     if lexicon::is_substance(word) {
         return true;
     }

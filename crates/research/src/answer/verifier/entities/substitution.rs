@@ -1,12 +1,11 @@
 //! A thing put in the place of another in a sentence that is else the same: no list of names has
 //! all of them.
 
-use super::{
+use crate::answer::verifier::{
     ClaimProblem, ClaimProblemKind,
-    analysis::SentenceFeatures,
-    compare::{ClaimEvidencePair, Discrepancies},
-    lexicon,
-    tokens::TextTokenKind,
+    evidence_comparison::{ClaimEvidencePair, Discrepancies},
+    sentence_features::SentenceFeatures,
+    text::{lexicon, tokenizer::TextTokenKind},
 };
 
 /// Words before things.
@@ -18,7 +17,7 @@ const PRECEDING_WORDS: &[&str] = &[
 /// How much of the rest of the claim must stand there.
 const MIN_REST_OVERLAP: f64 = 0.9;
 
-pub(super) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
+pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
     let (claim, window) = (sides.claim, sides.window);
     let there = window.key_set();
     for at in 0..claim.tokens.len() {

@@ -1,15 +1,14 @@
 //! Whether the numbers of a claim bear out what it says of them: more is more, and a rise ends
 //! higher than it begins.
 
-use super::{
-    ClaimProblem, ClaimProblemKind,
-    analysis::SentenceFeatures,
-    compare::ClaimEvidencePair,
-    number::{Number, NumberBound},
+use super::number::{Number, NumberBound};
+use crate::answer::verifier::{
+    ClaimProblem, ClaimProblemKind, evidence_comparison::ClaimEvidencePair,
+    sentence_features::SentenceFeatures,
 };
 
 /// Whether two numbers stand side by side, the first first: `3 to 5`, `3% versus 5%`.
-pub(super) fn are_adjacent(text: &SentenceFeatures, one: &Number, other: &Number) -> bool {
+pub(crate) fn are_adjacent(text: &SentenceFeatures, one: &Number, other: &Number) -> bool {
     let between = text.tokens.get(one.to..other.from);
     between.is_some_and(|it| {
         (1..=2).contains(&it.len())
@@ -23,7 +22,7 @@ pub(super) fn are_adjacent(text: &SentenceFeatures, one: &Number, other: &Number
 }
 
 /// A comparison of the claim that its own numbers speak against.
-pub(super) fn find_self_contradiction(sides: &ClaimEvidencePair<'_>) -> Option<ClaimProblem> {
+pub(crate) fn find_self_contradiction(sides: &ClaimEvidencePair<'_>) -> Option<ClaimProblem> {
     let claim = sides.claim;
     claim.directions.iter().find_map(|(at, direction)| {
         if direction.axis != "amount" || claim.is_negated(*at) {

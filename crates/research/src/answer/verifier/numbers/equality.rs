@@ -7,7 +7,7 @@ use super::{
 
 /// What a number of a passage is to one of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberMatch {
+pub(crate) enum NumberMatch {
     /// It says the same, or what the claim follows from.
     Same,
     /// It says something else of the same kind.
@@ -17,7 +17,7 @@ pub(super) enum NumberMatch {
 }
 
 /// Compares a number of a claim with one of a passage.
-pub(super) fn compare_numbers(claim: &Number, said: &Number) -> NumberMatch {
+pub(crate) fn compare_numbers(claim: &Number, said: &Number) -> NumberMatch {
     let (one, other) = match as_percentages(claim, said) {
         Some(pair) => pair,
         None => (claim.value.clone(), said.value.clone()),
@@ -124,10 +124,8 @@ fn same_kind(claim: &Number, said: &Number) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{numerals::parse_numbers, tokens::tokenize},
-        *,
-    };
+    use super::*;
+    use crate::answer::verifier::{numbers::parser::parse_numbers, text::tokenizer::tokenize};
 
     fn parse_single(text: &str) -> Number {
         let found = parse_numbers(text, &tokenize(text));

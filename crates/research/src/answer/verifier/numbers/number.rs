@@ -5,29 +5,29 @@ use super::units::MeasurementUnit;
 
 /// A number of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Number {
-    pub(super) value: Decimal,
-    pub(super) unit: Option<MeasurementUnit>,
+pub(crate) struct Number {
+    pub(crate) value: Decimal,
+    pub(crate) unit: Option<MeasurementUnit>,
     /// How many tens the unit is worth; they are in the value already.
-    pub(super) unit_exponent: i32,
-    pub(super) bound: NumberBound,
-    pub(super) range_end: RangeEnd,
+    pub(crate) unit_exponent: i32,
+    pub(crate) bound: NumberBound,
+    pub(crate) range_end: RangeEnd,
     /// Marked as a share of one: `a proportion of 0.45`.
-    pub(super) is_share: bool,
-    pub(super) role: NumberRole,
+    pub(crate) is_share: bool,
+    pub(crate) role: NumberRole,
     /// Whether it is said of all of them: `all 20 rats`.
-    pub(super) is_of_all: bool,
+    pub(crate) is_of_all: bool,
     /// Whether it has no unit, but a word behind it that says what is counted.
-    pub(super) is_count: bool,
+    pub(crate) is_count: bool,
     /// Its first token.
-    pub(super) from: usize,
+    pub(crate) from: usize,
     /// After its last token.
-    pub(super) to: usize,
+    pub(crate) to: usize,
 }
 
 /// How a number bounds what it is said of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberBound {
+pub(crate) enum NumberBound {
     Exact,
     Approximate,
     Below,
@@ -38,7 +38,7 @@ pub(super) enum NumberBound {
 
 /// What the words before a number make of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberRole {
+pub(crate) enum NumberRole {
     /// Nothing.
     Unspecified,
     /// How far something went: `rose by 5`.
@@ -53,7 +53,7 @@ pub(super) enum NumberRole {
 
 /// What a number is to the one beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RangeEnd {
+pub(crate) enum RangeEnd {
     /// Nothing.
     Single,
     /// Both belong together: `fell from 5 to 3`, `3 and 5`.
@@ -66,15 +66,15 @@ pub(super) enum RangeEnd {
 
 /// An exact decimal: digits without leading and trailing zeros, times a power of ten.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Decimal {
-    pub(super) negative: bool,
+pub(crate) struct Decimal {
+    pub(crate) negative: bool,
     digits: String,
     exponent: i32,
 }
 
 impl Decimal {
     /// `-12.5e3` and the like.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -105,12 +105,12 @@ impl Decimal {
     }
 
     /// The same below zero.
-    pub(super) fn negated(mut self) -> Self {
+    pub(crate) fn negated(mut self) -> Self {
         self.negative = self.digits != "0";
         self
     }
 
-    pub(super) fn from_integer(number: u64) -> Self {
+    pub(crate) fn from_integer(number: u64) -> Self {
         Self::parse(&number.to_string()).unwrap_or(Self {
             negative: false,
             digits: "0".to_owned(),
@@ -118,7 +118,7 @@ impl Decimal {
         })
     }
 
-    pub(super) fn scale_by_power_of_ten(mut self, tens: i32) -> Self {
+    pub(crate) fn scale_by_power_of_ten(mut self, tens: i32) -> Self {
         if self.digits != "0" {
             self.exponent = self.exponent.saturating_add(tens);
         }
@@ -126,7 +126,7 @@ impl Decimal {
     }
 
     /// About what it is.
-    pub(super) fn to_f64(&self) -> f64 {
+    pub(crate) fn to_f64(&self) -> f64 {
         let sign = if self.negative { "-" } else { "" };
         format!("{sign}{}e{}", self.digits, self.exponent)
             .parse()
@@ -134,12 +134,12 @@ impl Decimal {
     }
 
     /// Whether it has a part behind the point.
-    pub(super) fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         self.exponent >= 0
     }
 
     /// Without its sign.
-    pub(super) fn abs(&self) -> Self {
+    pub(crate) fn abs(&self) -> Self {
         Self {
             negative: false,
             ..self.clone()

@@ -2,13 +2,13 @@
 
 use super::{
     number::{Decimal, Number, NumberBound, NumberRole, RangeEnd},
-    numerals::{finish_number, parse_bound},
-    tokens::{TextToken, TextTokenKind},
+    parser::{finish_number, parse_bound},
     units::{self, FOLD, PERCENT},
 };
+use crate::answer::verifier::text::tokenizer::{TextToken, TextTokenKind};
 
 /// `twelve`, `twenty-five`, `two hundred and six`, `half`, `two-thirds`, `twofold`.
-pub(super) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) -> Option<Number> {
+pub(crate) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) -> Option<Number> {
     let word = |at: usize| {
         let token = tokens.get(at).filter(|it| it.kind == TextTokenKind::Word);
         token.map(|it| it.text.as_str())
@@ -135,7 +135,7 @@ pub(super) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) ->
 }
 
 /// `two and a half`, from behind the two.
-pub(super) fn is_and_a_half(tokens: &[TextToken], at: usize) -> bool {
+pub(crate) fn is_and_a_half(tokens: &[TextToken], at: usize) -> bool {
     let words = tokens.iter().skip(at).map(|it| it.text.as_str());
     words.take(3).eq(["and", "a", "half"])
 }

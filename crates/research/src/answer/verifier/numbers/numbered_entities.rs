@@ -1,6 +1,7 @@
 //! Things that are told apart by a number: what is said of station 6 says nothing of station 1.
 
-use super::{analysis::SentenceFeatures, number::Decimal};
+use super::number::Decimal;
+use crate::answer::verifier::sentence_features::SentenceFeatures;
 
 /// Things that are numbered, not counted.
 const NUMBERED_NOUNS: &[&str] = &[
@@ -45,7 +46,7 @@ const NUMBERED_NOUNS: &[&str] = &[
 ];
 
 /// Whether sentences speak only of another one of the numbered things that a claim speaks of.
-pub(super) fn is_about_other_entity(claim: &SentenceFeatures, window: &SentenceFeatures) -> bool {
+pub(crate) fn is_about_other_entity(claim: &SentenceFeatures, window: &SentenceFeatures) -> bool {
     let theirs = numbered_entities(window);
     numbered_entities(claim).iter().any(|(thing, number)| {
         let mut of_it = theirs.iter().filter(|it| it.0 == *thing).peekable();

@@ -1,17 +1,19 @@
 //! Where the numbers of a text are, with their units and what bounds them.
 
 use super::{
-    lexicon,
     number::{Decimal, Number, NumberBound, NumberRole, RangeEnd},
+    number_words::{is_and_a_half, parse_number_words},
     ranges::{mark_bounds, mark_ranges},
     roles::mark_roles,
-    spelled::{is_and_a_half, parse_number_words},
-    tokens::{TextToken, TextTokenKind},
     units::{self, FOLD, MeasurementUnit, PERCENT},
+};
+use crate::answer::verifier::text::{
+    lexicon,
+    tokenizer::{TextToken, TextTokenKind},
 };
 
 /// The numbers among the tokens of a text.
-pub(super) fn parse_numbers(text: &str, tokens: &[TextToken]) -> Vec<Number> {
+pub(crate) fn parse_numbers(text: &str, tokens: &[TextToken]) -> Vec<Number> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
@@ -58,7 +60,7 @@ fn token_source<'a>(text: &'a str, token: &TextToken) -> Option<&'a str> {
 }
 
 /// A number whose digits end before `next`: its unit and bound.
-pub(super) fn finish_number(
+pub(crate) fn finish_number(
     text: &str,
     tokens: &[TextToken],
     from: usize,
@@ -175,7 +177,7 @@ fn unit_at(text: &str, tokens: &[TextToken], at: usize) -> (Option<MeasurementUn
 }
 
 /// What stands before a number and bounds it.
-pub(super) fn parse_bound(tokens: &[TextToken], from: usize) -> NumberBound {
+pub(crate) fn parse_bound(tokens: &[TextToken], from: usize) -> NumberBound {
     let back = |by: usize| {
         let at = from.checked_sub(by)?;
         tokens.get(at).map(|it| it.text.as_str())

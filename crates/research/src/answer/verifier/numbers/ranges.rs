@@ -1,17 +1,17 @@
 //! Numbers that are two ends: of a range, or of a change. An end of a range is no value by itself;
 //! what something rose or fell to is one.
 
-use super::{
+use super::number::{Number, NumberBound, RangeEnd};
+use crate::answer::verifier::text::{
     lexicon,
-    number::{Number, NumberBound, RangeEnd},
-    tokens::{TextToken, TextTokenKind},
+    tokenizer::{TextToken, TextTokenKind},
 };
 
 /// How far before `from 3 to 5` stands what says whether it is a range.
 const MAX_LOOKBACK: usize = 12;
 
 /// Marks the ends of ranges among the numbers of a text.
-pub(super) fn mark_ranges(tokens: &[TextToken], numbers: &mut [Number]) {
+pub(crate) fn mark_ranges(tokens: &[TextToken], numbers: &mut [Number]) {
     for at in 1..numbers.len() {
         let (Some(one), Some(other)) = (numbers.get(at - 1), numbers.get(at)) else {
             continue;
@@ -28,7 +28,7 @@ pub(super) fn mark_ranges(tokens: &[TextToken], numbers: &mut [Number]) {
 }
 
 /// Marks what bounds a number from behind: `5 or more`, `65 and older`.
-pub(super) fn mark_bounds(tokens: &[TextToken], numbers: &mut [Number]) {
+pub(crate) fn mark_bounds(tokens: &[TextToken], numbers: &mut [Number]) {
     for number in numbers
         .iter_mut()
         .filter(|it| it.bound == NumberBound::Exact)
@@ -125,10 +125,8 @@ fn is_year(number: &Number) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        super::{numerals::parse_numbers, tokens::tokenize},
-        *,
-    };
+    use super::*;
+    use crate::answer::verifier::{numbers::parser::parse_numbers, text::tokenizer::tokenize};
 
     fn parse_range_ends(text: &str) -> Vec<RangeEnd> {
         let found = parse_numbers(text, &tokenize(text));

@@ -1,17 +1,14 @@
 //! What the words before a number make of it: how far something went or where it got to, how far
 //! values are spread, what others are a part of.
 
-use super::{
-    lexicon,
-    number::{Number, NumberRole},
-    tokens::TextToken,
-};
+use super::number::{Number, NumberRole};
+use crate::answer::verifier::text::{lexicon, tokenizer::TextToken};
 
 /// How far before `by 5` stands what rose or fell.
 const MAX_LOOKBACK: usize = 5;
 
 /// Marks the numbers of a text.
-pub(super) fn mark_roles(tokens: &[TextToken], numbers: &mut [Number]) {
+pub(crate) fn mark_roles(tokens: &[TextToken], numbers: &mut [Number]) {
     let ends: Vec<usize> = numbers.iter().map(|it| it.to).collect();
     for number in numbers {
         let before = tokens.get(..number.from).unwrap_or_default();

@@ -2,19 +2,19 @@
 
 /// A unit: what it measures, and how many tens it is away from the first of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct MeasurementUnit {
-    pub(super) dimension: &'static str,
-    pub(super) exponent: i32,
+pub(crate) struct MeasurementUnit {
+    pub(crate) dimension: &'static str,
+    pub(crate) exponent: i32,
 }
 
 /// Per cent.
-pub(super) const PERCENT: MeasurementUnit = MeasurementUnit {
+pub(crate) const PERCENT: MeasurementUnit = MeasurementUnit {
     dimension: "percent",
     exponent: 0,
 };
 
 /// Times as much.
-pub(super) const FOLD: MeasurementUnit = MeasurementUnit {
+pub(crate) const FOLD: MeasurementUnit = MeasurementUnit {
     dimension: "fold",
     exponent: 0,
 };
@@ -151,7 +151,7 @@ fn unit_by_word(text: &str) -> Option<MeasurementUnit> {
 }
 
 /// The money that a sign stands for.
-pub(super) fn currency(sign: &str) -> Option<MeasurementUnit> {
+pub(crate) fn currency(sign: &str) -> Option<MeasurementUnit> {
     Some(match sign {
         "$" => unit("dollar", 0),
         "€" => unit("euro", 0),
@@ -161,12 +161,12 @@ pub(super) fn currency(sign: &str) -> Option<MeasurementUnit> {
 }
 
 /// The unit that a word is, as it is written.
-pub(super) fn parse_unit(written: &str) -> Option<MeasurementUnit> {
+pub(crate) fn parse_unit(written: &str) -> Option<MeasurementUnit> {
     unit_by_symbol(written).or_else(|| unit_by_word(&written.to_lowercase()))
 }
 
 /// How many tens a word or letter multiplies by.
-pub(super) fn magnitude(written: &str, glued: bool) -> Option<i32> {
+pub(crate) fn magnitude(written: &str, glued: bool) -> Option<i32> {
     if glued {
         let tens = match written {
             "k" | "K" => 3,
@@ -202,18 +202,18 @@ fn duration(unit: MeasurementUnit) -> Option<(bool, f64)> {
 }
 
 /// Whether it measures time.
-pub(super) fn is_time(unit: MeasurementUnit) -> bool {
+pub(crate) fn is_time(unit: MeasurementUnit) -> bool {
     duration(unit).is_some()
 }
 
 /// By what a number of `unit` is multiplied to be one of `other`, if both measure time.
-pub(super) fn conversion_factor(unit: MeasurementUnit, other: MeasurementUnit) -> Option<f64> {
+pub(crate) fn conversion_factor(unit: MeasurementUnit, other: MeasurementUnit) -> Option<f64> {
     let (exact, one) = duration(unit)?;
     let (also, another) = duration(other)?;
     (exact == also && unit.dimension != other.dimension).then(|| one / another)
 }
 
 /// Whether letters right behind digits are a unit or a magnitude, rather than part of a code.
-pub(super) fn is_unit_suffix(letters: &str) -> bool {
+pub(crate) fn is_unit_suffix(letters: &str) -> bool {
     unit_by_symbol(letters).is_some() && letters != "s" || magnitude(letters, true).is_some()
 }

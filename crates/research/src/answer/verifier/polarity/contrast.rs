@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{
+use crate::answer::verifier::{
     ClaimProblem, ClaimProblemKind,
-    compare::{ClaimEvidencePair, Discrepancies},
+    evidence_comparison::{ClaimEvidencePair, Discrepancies},
 };
 
 #[expect(clippy::expect_used, reason = "it is written here and tested")]
@@ -18,7 +18,7 @@ static CONTRAST_PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is right")
 });
 
-pub(super) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
+pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
     if CONTRAST_PATTERN.is_match(sides.claim_text) || !sides.claim.negation_targets.is_empty() {
         return;
     }

@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use super::tokens::{LetterCase, TextToken, TextTokenKind};
+use crate::answer::verifier::text::tokenizer::{LetterCase, TextToken, TextTokenKind};
 
 /// How a text holds what it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Modality {
+pub(crate) enum Modality {
     /// It says that it is wrong: `Jones wrongly claimed that`.
     Refuted,
     /// It says what might be, would be, or was once thought.
@@ -149,7 +149,7 @@ const HEDGES: &str = "possible possibly potential potentially perhaps probably e
 const CONTEXTUAL_HEDGES: &str = "likely unlikely able can capable when whenever once condition";
 
 /// How each token of a text is held.
-pub(super) fn token_modalities(tokens: &[TextToken]) -> Vec<Option<Modality>> {
+pub(crate) fn token_modalities(tokens: &[TextToken]) -> Vec<Option<Modality>> {
     let mut all = vec![None; tokens.len()];
     let mut from = 0;
     for at in 0..=tokens.len() {
@@ -185,7 +185,7 @@ pub(super) fn token_modalities(tokens: &[TextToken]) -> Vec<Option<Modality>> {
 }
 
 /// Whether a claim leaves open what a passage leaves open.
-pub(super) fn is_hedged_alike(claim: &[TextToken], passage: &[TextToken]) -> bool {
+pub(crate) fn is_hedged_alike(claim: &[TextToken], passage: &[TextToken]) -> bool {
     let mut words = claim.iter().filter(|it| it.kind == TextTokenKind::Word);
     let is = |list: &str, word: &str| list.split_whitespace().any(|it| it == word);
     words.any(|it| {
@@ -334,7 +334,8 @@ impl ModalityScanner<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tokens::tokenize, *};
+    use super::*;
+    use crate::answer::verifier::text::tokenizer::tokenize;
 
     fn tokens_in_modality(text: &str, frame: Modality) -> String {
         let all = tokenize(text);

@@ -1,12 +1,12 @@
 //! Whether a claim states as a fact what the sentences call wrong, or leave open. To repeat it as
 //! they put it, with the condition or with the judgement, is no fault.
 
-use super::{
+use super::modality::{Modality, is_hedged_alike};
+use crate::answer::verifier::{
     ClaimProblem, ClaimProblemKind,
-    analysis::SentenceFeatures,
-    compare::{ClaimEvidencePair, Discrepancies},
-    equal::{NumberMatch, compare_numbers as same},
-    frames::{Modality, is_hedged_alike},
+    evidence_comparison::{ClaimEvidencePair, Discrepancies},
+    numbers::equality::{NumberMatch, compare_numbers as same},
+    sentence_features::SentenceFeatures,
 };
 
 /// How much of a claim must stand in such a place alone for it to rest on it.
@@ -15,7 +15,7 @@ const MIN_MODAL_SHARE: f64 = 0.2;
 /// How much of a claim must be called wrong by it for that to be what it says.
 const MIN_REFUTED_SHARE: f64 = 0.5;
 
-pub(super) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
+pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
     let problem =
         |kind| ClaimProblem::new(kind, sides.claim_text, Some(sides.window_text.to_owned()));
     let refuted = sides.claim.has_modality(Modality::Refuted);

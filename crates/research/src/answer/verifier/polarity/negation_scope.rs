@@ -1,10 +1,10 @@
 //! What turns a text: where another thing is spoken of, which words point one way or the other,
 //! and what is denied.
 
-use super::{
-    denied::strip_negative_prefix,
+use super::negative_prefixes::strip_negative_prefix;
+use crate::answer::verifier::text::{
     lexicon::{self, AxisDirection},
-    tokens::{LetterCase, TextToken, TextTokenKind},
+    tokenizer::{LetterCase, TextToken, TextTokenKind},
 };
 
 /// How far a negation reaches, in tokens.
@@ -23,7 +23,7 @@ fn is_contrast_word(word: &str) -> bool {
 }
 
 /// Which part of a text each token is in.
-pub(super) fn clause_ids(tokens: &[TextToken]) -> Vec<u32> {
+pub(crate) fn clause_ids(tokens: &[TextToken]) -> Vec<u32> {
     let mut part = 0;
     let mut all = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -39,7 +39,7 @@ pub(super) fn clause_ids(tokens: &[TextToken]) -> Vec<u32> {
 
 /// Words that point one way or the other. `less strongly` is one, and points the other way than
 /// `strongly`.
-pub(super) fn find_directions(tokens: &[TextToken]) -> Vec<(usize, AxisDirection)> {
+pub(crate) fn find_directions(tokens: &[TextToken]) -> Vec<(usize, AxisDirection)> {
     let of = |at: usize| {
         let token = tokens.get(at).filter(|it| it.kind == TextTokenKind::Word)?;
         lexicon::direction(&token.text)
@@ -156,7 +156,7 @@ fn is_negation(tokens: &[TextToken], at: usize, called_wrong: &dyn Fn(usize) -> 
 
 /// What is negated, and what each negation is most about. `called_wrong` says of what a token is in
 /// whether the text calls it wrong: then `refuted` says so too, and is no negation beside it.
-pub(super) fn find_negations(
+pub(crate) fn find_negations(
     tokens: &[TextToken],
     keys: &[Option<String>],
     called_wrong: &dyn Fn(usize) -> bool,

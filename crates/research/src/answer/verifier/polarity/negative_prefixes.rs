@@ -1,6 +1,6 @@
 //! Words that deny what the rest of them says: `unaffected`, `irrelevant`.
 
-use super::lexicon;
+use crate::answer::verifier::text::lexicon;
 
 /// Words that begin with `un` and deny nothing by it.
 const NON_NEGATED_WORDS: &[&str] = &[
@@ -27,7 +27,7 @@ const NEGATED_WORDS: &[&str] = &[
 ];
 
 /// What a word denies.
-pub(super) fn strip_negative_prefix(word: &str) -> Option<&str> {
+pub(crate) fn strip_negative_prefix(word: &str) -> Option<&str> {
     if lexicon::direction(word).is_some() {
         return None;
     }

@@ -3,13 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{
+use crate::answer::verifier::{
     ClaimProblem, ClaimProblemKind,
-    analysis::SentenceFeatures,
-    arithmetic,
-    compare::{ClaimEvidencePair, Discrepancies},
     corpus::Corpus,
-    lexicon::{self, AxisDirection},
+    evidence_comparison::{ClaimEvidencePair, Discrepancies},
+    numbers::consistency,
+    sentence_features::SentenceFeatures,
+    text::lexicon::{self, AxisDirection},
 };
 
 /// How much better the surroundings of the opposite must fit than those of the same.
@@ -21,11 +21,11 @@ const MIN_NEGATION_FIT: f64 = 0.3;
 /// How well surroundings must fit for `more` to be compared with `better`.
 const MIN_RELATED_AXIS_FIT: f64 = 0.45;
 
-pub(super) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
+pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
     compare_negation(sides, findings);
     findings
         .conflicts
-        .extend(arithmetic::find_self_contradiction(sides));
+        .extend(consistency::find_self_contradiction(sides));
     for (at, direction) in &sides.claim.directions {
         if let Some(problem) = find_reversed_direction(sides, *at, *direction) {
             findings.conflicts.push(problem);

@@ -1,13 +1,13 @@
 //! What a text that is the same letter by letter may still differ in: signs that are passed over
 //! where words are compared, but tell numbers and units apart.
 
-use super::{
-    letters::{is_group_separator, superscript_digit},
-    units::{self, MeasurementUnit},
+use crate::answer::verifier::{
+    numbers::units::{self, MeasurementUnit},
+    text::char_folding::{is_group_separator, superscript_digit},
 };
 
 /// Whether two texts that have the same words have the same numbers and units.
-pub(super) fn same_numbers(one: &str, other: &str) -> bool {
+pub(crate) fn same_numbers(one: &str, other: &str) -> bool {
     extract_numbers(one) == extract_numbers(other)
 }
 

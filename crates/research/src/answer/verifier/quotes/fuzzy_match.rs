@@ -3,11 +3,13 @@
 
 use std::ops::Range;
 
-use super::letters::{fold_to_string, is_apostrophe, is_hyphen, superscript_digit};
+use crate::answer::verifier::text::char_folding::{
+    fold_to_string, is_apostrophe, is_hyphen, superscript_digit,
+};
 
 /// A text reduced to what a quote must share with it, and where each letter came from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct NormalizedText {
+pub(crate) struct NormalizedText {
     text: String,
     /// Where each letter begins in `letters`, and the bytes that it came from.
     origins: Vec<(usize, Range<usize>)>,
@@ -20,7 +22,7 @@ const MAX_PIECE_GAP: usize = 1_500;
 const MAX_SEARCHES: usize = 500;
 
 impl NormalizedText {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let mut stream = Self::default();
         let chars: Vec<(usize, char)> = text.char_indices().collect();
         let char = |at: usize| chars.get(at).map(|&(_, it)| it);
@@ -96,12 +98,12 @@ impl NormalizedText {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
 
     /// How many words it has.
-    pub(super) fn word_count(&self) -> usize {
+    pub(crate) fn word_count(&self) -> usize {
         let filled = usize::from(!self.text.is_empty());
         self.text.matches(' ').count() + filled
     }
@@ -132,7 +134,7 @@ impl NormalizedText {
     }
 
     /// Where a quote stands in it, as bytes of the text it was made of.
-    pub(super) fn find_quote(&self, quote: &Quote) -> Option<Range<usize>> {
+    pub(crate) fn find_quote(&self, quote: &Quote) -> Option<Range<usize>> {
         let mut from = 0;
         let mut whole: Option<Range<usize>> = None;
         for piece in &quote.pieces {
@@ -170,7 +172,7 @@ impl NormalizedText {
 
     /// Where the words of a text that is whole sentences stand in it, if they begin and end where
     /// sentences do.
-    pub(super) fn find_sentences(
+    pub(crate) fn find_sentences(
         &self,
         wanted: &Self,
         sentences: &[Range<usize>],
@@ -200,15 +202,15 @@ impl NormalizedText {
 
 /// A quote, in the pieces that dots leave of it.
 #[derive(Debug, Clone)]
-pub(super) struct Quote {
+pub(crate) struct Quote {
     /// As it is written.
-    pub(super) text: String,
+    pub(crate) text: String,
     pieces: Vec<NormalizedText>,
 }
 
 impl Quote {
     /// A quote, if there is something to it.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let plain = text
             .replace("[...]", "…")
@@ -231,18 +233,18 @@ impl Quote {
     }
 
     /// Whether dots leave something out of it.
-    pub(super) fn has_ellipsis(&self) -> bool {
+    pub(crate) fn has_ellipsis(&self) -> bool {
         self.pieces.len() > 1
     }
 
     /// How many words it has.
-    pub(super) fn word_count(&self) -> usize {
+    pub(crate) fn word_count(&self) -> usize {
         self.pieces.iter().map(NormalizedText::word_count).sum()
     }
 }
 
 /// The quotes of a claim, and the bytes they take up with their marks.
-pub(super) fn extract_quotes(text: &str) -> Vec<(Quote, Range<usize>)> {
+pub(crate) fn extract_quotes(text: &str) -> Vec<(Quote, Range<usize>)> {
     const QUOTATION_MARKS: [(char, char); 4] = [('“', '”'), ('"', '"'), ('«', '»'), ('„', '“')];
     let mut found = Vec::new();
     let mut open: Option<(char, usize, usize)> = None;

@@ -4,10 +4,15 @@
 
 use std::collections::HashSet;
 
-use super::{
-    Claim, EvidenceSpan, Verifier, analysis::SentenceFeatures, compare::ClaimEvidencePair,
-    judge::required_overlap, lexicon, nearness::TextVector, quote::Quote, tokens::TextTokenKind,
-    within::evidence_span,
+use super::fuzzy_match::Quote;
+use crate::answer::verifier::{
+    Claim, EvidenceSpan, Verifier,
+    evidence_comparison::ClaimEvidencePair,
+    evidence_span::evidence_span,
+    sentence_features::SentenceFeatures,
+    similarity::word_vectors::TextVector,
+    text::{lexicon, tokenizer::TextTokenKind},
+    verdict::required_overlap,
 };
 
 /// Fewer words prove nothing.

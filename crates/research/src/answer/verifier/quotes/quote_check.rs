@@ -3,14 +3,13 @@
 use std::ops::Range;
 
 use super::{
+    exact_match::same_numbers,
+    fuzzy_match::{Quote, extract_quotes},
+};
+use crate::answer::verifier::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidenceSpan, Verifier,
-    analysis::SentenceFeatures,
-    claim::PreparedClaim,
-    compare::ClaimEvidencePair,
-    exact::same_numbers,
-    quote::{Quote, extract_quotes},
-    tokens::TextToken,
-    within::evidence_span,
+    claim::PreparedClaim, evidence_comparison::ClaimEvidencePair, evidence_span::evidence_span,
+    sentence_features::SentenceFeatures, text::tokenizer::TextToken,
 };
 
 /// Words with which a quote is introduced.
@@ -21,7 +20,7 @@ const REPORTING_WORDS: &str = "author authors study studies paper papers article
     words according quote quoted";
 
 /// Whether a claim quotes, and says beside that no more than who does: `the authors write that`.
-pub(super) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) -> bool {
+pub(crate) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) -> bool {
     let says = |token: &TextToken| {
         REPORTING_WORDS
             .split_whitespace()
@@ -35,7 +34,7 @@ pub(super) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) ->
 }
 
 impl Verifier {
-    pub(super) fn check_quotes(
+    pub(crate) fn check_quotes(
         &self,
         ready: &PreparedClaim,
         claim: &Claim,

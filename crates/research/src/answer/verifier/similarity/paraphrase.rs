@@ -5,19 +5,19 @@
 
 use std::collections::HashMap;
 
-use super::{
+use super::word_vectors::{TextVector, WordVectors};
+use crate::answer::verifier::{
     Claim, ClaimCheck, ClaimVerdict, Verifier,
-    analysis::SentenceFeatures,
-    compare::ClaimEvidencePair,
-    equal::{NumberMatch, compare_numbers},
-    foreign::is_unsupported_language,
-    judge::{bare_check, required_overlap},
-    lexicon,
-    nearness::{TextVector, WordVectors},
-    number::Number,
-    tokens::TextTokenKind,
-    window::SentenceWindow,
-    within::evidence_span,
+    evidence_comparison::ClaimEvidencePair,
+    evidence_span::evidence_span,
+    numbers::{
+        equality::{NumberMatch, compare_numbers},
+        number::Number,
+    },
+    sentence_features::SentenceFeatures,
+    sentence_window::SentenceWindow,
+    text::{language_guess::is_unsupported_language, lexicon, tokenizer::TextTokenKind},
+    verdict::{bare_check, required_overlap},
 };
 
 /// How much of what a claim speaks of a sentence must speak of, each word as much as it is near.
@@ -56,7 +56,7 @@ struct WeightedWord<'a> {
 impl Verifier {
     /// What became of a claim of which no sentence has enough words: supported, if one that it
     /// cites says it in other words.
-    pub(super) fn check_paraphrase(&self, text: &str, claim: &Claim) -> Option<ClaimCheck> {
+    pub(crate) fn check_paraphrase(&self, text: &str, claim: &Claim) -> Option<ClaimCheck> {
         let analysis = self.corpus.analyze(text);
         if is_unsupported_language(&analysis.tokens) {
             return None;

@@ -5,10 +5,12 @@ use std::collections::HashMap;
 
 use deliberate_index::StaticEmbedder;
 
-use super::{
-    analysis::SentenceFeatures,
-    lexicon,
-    tokens::{LetterCase, TextTokenKind},
+use crate::answer::verifier::{
+    sentence_features::SentenceFeatures,
+    text::{
+        lexicon,
+        tokenizer::{LetterCase, TextTokenKind},
+    },
 };
 
 /// Words whose vectors are less alike than this have nothing to do with each other.
@@ -21,19 +23,19 @@ const LANES: usize = 8;
 const MAX_WORDS: usize = 1000;
 
 /// What words of a text mean, by what they are matched by.
-pub(super) type WordVectors = HashMap<String, TextVector>;
+pub(crate) type WordVectors = HashMap<String, TextVector>;
 
 /// What a word or a text means, as a direction.
 #[derive(Debug, Clone)]
-pub(super) struct TextVector(Vec<f32>);
+pub(crate) struct TextVector(Vec<f32>);
 
 impl TextVector {
-    pub(super) fn embed(text: &str) -> Self {
+    pub(crate) fn embed(text: &str) -> Self {
         Self(StaticEmbedder::new().vector(text))
     }
 
     /// How alike two directions are, 1 at the most.
-    pub(super) fn cosine_similarity(&self, other: &Self) -> f64 {
+    pub(crate) fn cosine_similarity(&self, other: &Self) -> f64 {
         let (one, _) = self.0.as_chunks::<LANES>();
         let (two, _) = other.0.as_chunks::<LANES>();
         let mut sums = [0.0_f32; LANES];
@@ -46,7 +48,7 @@ impl TextVector {
     }
 
     /// How much one word can stand for another, 0 to 1.
-    pub(super) fn word_similarity(&self, other: &Self) -> f64 {
+    pub(crate) fn word_similarity(&self, other: &Self) -> f64 {
         let alike = self.cosine_similarity(other);
         if alike < MIN_SIMILARITY {
             0.0
@@ -58,7 +60,7 @@ impl TextVector {
 
 /// What the common words of a text mean. One name is no other however near, and nor is one end of
 /// a scale the other.
-pub(super) fn embed_words(text: &SentenceFeatures) -> WordVectors {
+pub(crate) fn embed_words(text: &SentenceFeatures) -> WordVectors {
     let mut all = WordVectors::new();
     for (token, key) in text.tokens.iter().zip(&text.keys) {
         if let Some(key) = key
@@ -76,7 +78,8 @@ pub(super) fn embed_words(text: &SentenceFeatures) -> WordVectors {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::analysis::WordUsage, *};
+    use super::*;
+    use crate::answer::verifier::sentence_features::WordUsage;
 
     #[test]
     fn words_of_one_meaning_are_near() {

@@ -1,7 +1,7 @@
 //! Letters and signs: which are the same, and which mean something.
 
 /// Puts a letter as it is compared; whether it is a digit.
-pub(super) fn fold_char(letter: char, into: &mut String) -> bool {
+pub(crate) fn fold_char(letter: char, into: &mut String) -> bool {
     match letter {
         'ﬁ' => into.push_str("fi"),
         'ﬂ' => into.push_str("fl"),
@@ -24,18 +24,18 @@ pub(super) fn fold_char(letter: char, into: &mut String) -> bool {
 }
 
 /// A letter as it is compared, for whoever compares letters.
-pub(super) fn fold_to_string(letter: char) -> String {
+pub(crate) fn fold_to_string(letter: char) -> String {
     let mut text = String::new();
     fold_char(letter, &mut text);
     text
 }
 
-pub(super) fn is_word_char(letter: char) -> bool {
+pub(crate) fn is_word_char(letter: char) -> bool {
     letter == '_' || superscript_digit(letter).is_some_and(|it| it.is_ascii_digit())
 }
 
 /// What a raised or lowered digit stands for.
-pub(super) fn superscript_digit(letter: char) -> Option<char> {
+pub(crate) fn superscript_digit(letter: char) -> Option<char> {
     let digit = match letter {
         '²' => 2,
         '³' => 3,
@@ -48,30 +48,30 @@ pub(super) fn superscript_digit(letter: char) -> Option<char> {
     char::from_digit(digit, 10)
 }
 
-pub(super) fn is_minus(letter: char) -> bool {
+pub(crate) fn is_minus(letter: char) -> bool {
     matches!(letter, '-' | '−' | '‐' | '‑')
 }
 
-pub(super) fn is_hyphen(letter: char) -> bool {
+pub(crate) fn is_hyphen(letter: char) -> bool {
     matches!(letter, '-' | '‐' | '‑' | '–' | '−')
 }
 
-pub(super) fn is_apostrophe(letter: char) -> bool {
+pub(crate) fn is_apostrophe(letter: char) -> bool {
     matches!(letter, '\'' | '’' | '‘' | 'ʼ')
 }
 
-pub(super) fn is_group_separator(letter: char) -> bool {
+pub(crate) fn is_group_separator(letter: char) -> bool {
     matches!(letter, ',' | '\u{a0}' | '\u{2009}' | '\u{202f}')
 }
 
-pub(super) fn is_break(letter: char) -> bool {
+pub(crate) fn is_break(letter: char) -> bool {
     matches!(
         letter,
         ',' | ';' | ':' | '(' | ')' | '.' | '—' | '!' | '?' | '[' | ']' | '/' | '–' | '-' | '…'
     )
 }
 
-pub(super) fn normalize_sign(letter: char) -> Option<&'static str> {
+pub(crate) fn normalize_sign(letter: char) -> Option<&'static str> {
     Some(match letter {
         '%' | '％' => "%",
         '‰' => "‰",

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::{
     lexicon,
-    tokens::{TextToken, TextTokenKind},
+    tokenizer::{TextToken, TextTokenKind},
 };
 
 /// Words of grammar of some languages, without those that are English words too.
@@ -18,7 +18,7 @@ const FUNCTION_WORDS: &str = "der das und ist war wurde wurden ein eine einen ei
 const MIN_FUNCTION_WORDS: usize = 2;
 
 /// Whether a text is in a language of which no words are known.
-pub(super) fn is_unsupported_language(tokens: &[TextToken]) -> bool {
+pub(crate) fn is_unsupported_language(tokens: &[TextToken]) -> bool {
     let words: Vec<&str> = tokens
         .iter()
         .filter(|it| it.kind == TextTokenKind::Word)
@@ -44,7 +44,8 @@ fn is_other_script(letter: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::tokens::tokenize, *};
+    use super::*;
+    use crate::answer::verifier::text::tokenizer::tokenize;
 
     #[test]
     fn languages_are_told_by_their_words_of_grammar() {

@@ -6,10 +6,10 @@ use std::{
     sync::LazyLock,
 };
 
-use super::stem;
+use super::stemmer;
 
 /// Words that say the same in scientific prose, a group a line; the first stands for all.
-const SYNONYMS: &str = include_str!("same.txt");
+const SYNONYMS: &str = include_str!("synonyms.txt");
 
 /// Pairs of opposites: what each axis is called, one way and the other.
 const ANTONYMS: &[(&str, &str, &str)] = &[
@@ -298,9 +298,9 @@ const SUBSTANCES: &str = "silicon diamond carbon iron zinc copper cobalt nickel 
 
 /// One way or the other along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct AxisDirection {
-    pub(super) axis: &'static str,
-    pub(super) up: bool,
+pub(crate) struct AxisDirection {
+    pub(crate) axis: &'static str,
+    pub(crate) up: bool,
 }
 
 struct Lexicon {
@@ -325,7 +325,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     for group in SYNONYMS.lines() {
         let first = group.split_whitespace().next().unwrap_or_default();
         for word in group.split_whitespace().filter(|it| it.len() > 4) {
-            same.entry(stem::strip_suffixes(word)).or_insert(first);
+            same.entry(stemmer::strip_suffixes(word)).or_insert(first);
         }
     }
     let mut directions = HashMap::new();
@@ -336,7 +336,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
                 directions.entry(word.to_owned()).or_insert(direction);
                 // The endings that the list leaves out: `increases`, `increasing`.
                 directions
-                    .entry(stem::strip_suffixes(word))
+                    .entry(stemmer::strip_suffixes(word))
                     .or_insert(direction);
             }
         }
@@ -354,52 +354,52 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
 });
 
 /// What stands for a word, if others say the same.
-pub(super) fn canonical_synonym(word: &str) -> Option<&'static str> {
+pub(crate) fn canonical_synonym(word: &str) -> Option<&'static str> {
     LEXICON.synonyms.get(word).copied()
 }
 
 /// Which way a word points.
-pub(super) fn direction(word: &str) -> Option<AxisDirection> {
+pub(crate) fn direction(word: &str) -> Option<AxisDirection> {
     if NOT_DIRECTIONAL.contains(&word) {
         return None;
     }
     let found = LEXICON.directions.get(word);
     found
-        .or_else(|| LEXICON.directions.get(&stem::strip_suffixes(word)))
+        .or_else(|| LEXICON.directions.get(&stemmer::strip_suffixes(word)))
         .copied()
 }
 
 /// Whether a word turns round what follows.
-pub(super) fn is_negator(word: &str) -> bool {
+pub(crate) fn is_negator(word: &str) -> bool {
     LEXICON.negators.contains(word)
 }
 
 /// Whether what a word is said of can be told with a denial.
-pub(super) fn is_implicit_negative(word: &str) -> bool {
+pub(crate) fn is_implicit_negative(word: &str) -> bool {
     LEXICON.implicit_negatives.contains(word)
 }
 
 /// Whether a word says nothing of the matter.
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub(crate) fn is_stop_word(word: &str) -> bool {
     LEXICON.stop_words.contains(word)
 }
 
 /// Whether less of it is better.
-pub(super) fn is_undesirable(word: &str) -> bool {
+pub(crate) fn is_undesirable(word: &str) -> bool {
     LEXICON.undesirable.contains(word)
 }
 
 /// Whether a word in lower case names a thing that no other can stand for.
-pub(super) fn is_substance(word: &str) -> bool {
+pub(crate) fn is_substance(word: &str) -> bool {
     LEXICON.substances.contains(word)
 }
 
 /// Whether an axis is one of things rather than of change.
-pub(super) fn is_category_axis(axis: &str) -> bool {
+pub(crate) fn is_category_axis(axis: &str) -> bool {
     CATEGORY_AXES.contains(&axis)
 }
 
 /// Whether an axis has a more and a less.
-pub(super) fn is_scale_axis(axis: &str) -> bool {
+pub(crate) fn is_scale_axis(axis: &str) -> bool {
     SCALE_AXES.contains(&axis)
 }

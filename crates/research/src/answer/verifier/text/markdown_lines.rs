@@ -2,7 +2,7 @@
 //! begins with to be one is no part of what it says.
 
 /// The lines of a text that stand by themselves, without their marks, and what is between them.
-pub(super) fn split_blocks(text: &str) -> Vec<&str> {
+pub(crate) fn split_blocks(text: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let mut from = 0;
     let mut at = 0;
@@ -32,7 +32,7 @@ pub(super) fn split_blocks(text: &str) -> Vec<&str> {
 const MAX_COLUMN_WORDS: usize = 4;
 
 /// Whether this is the head of a table, with the line under it, that names its columns and no more.
-pub(super) fn is_table_header(text: &str) -> bool {
+pub(crate) fn is_table_header(text: &str) -> bool {
     let Some((names, rule)) = text.trim().split_once('\n') else {
         return false;
     };

@@ -22,7 +22,7 @@ const FINAL_ABBREVIATIONS: &[&str] = &["al", "etc", "inc", "u.s", "u.k"];
 
 /// The sentences of a text, as stretches of bytes without blanks at their ends. Together they hold
 /// all that is not blank.
-pub(super) fn sentence_spans(text: &str) -> Vec<Range<usize>> {
+pub(crate) fn sentence_spans(text: &str) -> Vec<Range<usize>> {
     let chars: Vec<(usize, char)> = text.char_indices().collect();
     let mut found = Vec::new();
     let mut from = 0;

@@ -4,7 +4,7 @@
 use super::lexicon;
 
 /// What a word in lower case is matched by.
-pub(super) fn stem(word: &str) -> String {
+pub(crate) fn stem(word: &str) -> String {
     if let Some(known) = lexicon::canonical_synonym(word) {
         return known.to_owned();
     }
@@ -83,7 +83,7 @@ const SUFFIXES: &[(&str, usize)] = &[
 ];
 
 /// A word without its endings.
-pub(super) fn strip_suffixes(word: &str) -> String {
+pub(crate) fn strip_suffixes(word: &str) -> String {
     let british = word
         .replace("our", "or")
         .replace("aem", "em")

@@ -2,16 +2,17 @@
 //! means is said elsewhere.
 
 use super::{
-    letters::{
+    char_folding::{
         fold_char, is_apostrophe, is_break, is_group_separator, is_hyphen, is_minus, is_word_char,
         normalize_sign, superscript_digit,
     },
-    stem, units,
+    stemmer,
 };
+use crate::answer::verifier::numbers::units;
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TextTokenKind {
+pub(crate) enum TextTokenKind {
     /// A word.
     Word,
     /// A number, written in digits.
@@ -26,7 +27,7 @@ pub(super) enum TextTokenKind {
 
 /// How a word is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LetterCase {
+pub(crate) enum LetterCase {
     Lower,
     Capital,
     /// More than one capital: `DNA`, `SQuAD`.
@@ -35,36 +36,36 @@ pub(super) enum LetterCase {
 
 /// A piece of a text.
 #[derive(Debug, Clone)]
-pub(super) struct TextToken {
+pub(crate) struct TextToken {
     /// Where it starts, in bytes.
-    pub(super) start: usize,
+    pub(crate) start: usize,
     /// Where it ends, in bytes.
-    pub(super) end: usize,
+    pub(crate) end: usize,
     /// As it is compared: lower case, ligatures undone; a number without its commas.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// What it is matched by in rewordings.
-    pub(super) stem: String,
-    pub(super) kind: TextTokenKind,
-    pub(super) case: LetterCase,
+    pub(crate) stem: String,
+    pub(crate) kind: TextTokenKind,
+    pub(crate) case: LetterCase,
 }
 
 impl TextToken {
-    pub(super) fn is_sign(&self, sign: &str) -> bool {
+    pub(crate) fn is_sign(&self, sign: &str) -> bool {
         self.kind == TextTokenKind::Sign && self.text == sign
     }
 
-    pub(super) fn is_break(&self, text: &str) -> bool {
+    pub(crate) fn is_break(&self, text: &str) -> bool {
         self.kind == TextTokenKind::Break && self.text == text
     }
 
     /// Whether it is a word, of whatever kind.
-    pub(super) fn is_word_like(&self) -> bool {
+    pub(crate) fn is_word_like(&self) -> bool {
         matches!(self.kind, TextTokenKind::Word | TextTokenKind::Code)
     }
 }
 
 /// The tokens of a text.
-pub(super) fn tokenize(text: &str) -> Vec<TextToken> {
+pub(crate) fn tokenize(text: &str) -> Vec<TextToken> {
     let mut reader = TextTokenizer {
         text,
         chars: text.char_indices().collect(),
@@ -154,7 +155,7 @@ impl TextTokenizer<'_> {
             _ => LetterCase::MultipleCapitals,
         };
         let stem = match kind {
-            TextTokenKind::Word => stem::stem(&text),
+            TextTokenKind::Word => stemmer::stem(&text),
             _ => text.clone(),
         };
         self.tokens.push(TextToken {

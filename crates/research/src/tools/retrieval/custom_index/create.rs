@@ -8,13 +8,13 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{custom_error, escape_markdown, pluralize, tool_meta};
 use crate::{
     ResearchServices,
-    collect::{
-        groups::{self, CustomIndex, NamedDocument as _, validate_name},
+    articles::{
+        collections::{self, CustomIndex, NamedDocument as _, validate_name},
         parse_work_kind, title_key,
     },
+    tools::rendering::{custom_error, escape_markdown, pluralize, tool_meta},
 };
 
 /// `create_custom_index`.
@@ -63,7 +63,7 @@ impl Tool for CreateCustomIndex {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let name = validate_name("index_name", &input.index_name)?;
-        if groups::look_up::<CustomIndex>(call.store(), &name)
+        if collections::look_up::<CustomIndex>(call.store(), &name)
             .await?
             .is_some()
         {

@@ -4,8 +4,10 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, Tool
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{escape_markdown, tool_meta};
-use crate::collect::groups::{self, CustomIndex, NamedDocument as _};
+use crate::{
+    articles::collections::{self, CustomIndex, NamedDocument as _},
+    tools::rendering::{escape_markdown, tool_meta},
+};
 
 /// `delete_custom_index`.
 pub(crate) struct DeleteCustomIndex;
@@ -40,7 +42,7 @@ impl Tool for DeleteCustomIndex {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let custom: CustomIndex = groups::find(call.store(), &input.index_name).await?;
+        let custom: CustomIndex = collections::find(call.store(), &input.index_name).await?;
         Ok(ToolOutput {
             changes: vec![custom.delete_change(call.now())],
             output: Output {

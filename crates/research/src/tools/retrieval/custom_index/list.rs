@@ -7,10 +7,10 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{escape_markdown, pluralize, read_only_meta, read_only_output};
 use crate::{
     ResearchServices,
-    collect::groups::{self, CustomIndex},
+    articles::collections::{self, CustomIndex},
+    tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
 /// Counting the articles of more would take its time.
@@ -54,7 +54,7 @@ impl Tool for ListCustomIndexes {
     }
 
     async fn run(&self, _: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let all: Vec<CustomIndex> = groups::all(call.store()).await?;
+        let all: Vec<CustomIndex> = collections::all(call.store()).await?;
         let mut indexes = Vec::new();
         for (at, custom) in all.into_iter().enumerate() {
             let articles = if at < MAX_COUNTED {

@@ -6,11 +6,14 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    super::shown::{read_only_meta, read_only_output, with_notes},
-    passages::{PassageView, render_passages, to_passage_view},
+use crate::{
+    ResearchServices, RetrievalQuery, RetrievalScope,
+    retrieval::query::mode_name,
+    tools::{
+        rendering::{read_only_meta, read_only_output, with_notes},
+        retrieval::passage_view::{PassageView, render_passages, to_passage_view},
+    },
 };
-use crate::{ResearchServices, RetrievalQuery, RetrievalScope, collect::mode_name};
 
 const PREVIEW_CHARS: usize = 300;
 const FULL_CHARS: usize = 5_000;

@@ -4,8 +4,10 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, Tool
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{custom_error, escape_markdown, tool_meta};
-use crate::collect::groups::{self, KnowledgeCollection, NamedDocument as _, validate_name};
+use crate::{
+    articles::collections::{self, KnowledgeCollection, NamedDocument as _, validate_name},
+    tools::rendering::{custom_error, escape_markdown, tool_meta},
+};
 
 /// `create_knowledge_collection`.
 pub(crate) struct CreateKnowledgeCollection;
@@ -41,7 +43,7 @@ impl Tool for CreateKnowledgeCollection {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let name = validate_name("name", &input.name)?;
-        if groups::look_up::<KnowledgeCollection>(call.store(), &name)
+        if collections::look_up::<KnowledgeCollection>(call.store(), &name)
             .await?
             .is_some()
         {

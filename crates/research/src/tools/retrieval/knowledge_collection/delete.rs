@@ -11,10 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::super::shown::{article_line, escape_markdown, pluralize, read_only_output, tool_meta};
-use crate::collect::{
-    ARTICLE, ArticleCategory, ArticleRecord, ArticleRepository,
-    groups::{self, KnowledgeCollection, NamedDocument as _},
+use crate::{
+    articles::{
+        ARTICLE, ArticleCategory, ArticleRecord, ArticleRepository,
+        collections::{self, KnowledgeCollection, NamedDocument as _},
+    },
+    tools::rendering::{article_line, escape_markdown, pluralize, read_only_output, tool_meta},
 };
 
 /// How many articles are let go before what was done is kept.
@@ -79,7 +81,7 @@ impl Tool for DeleteKnowledgeCollection {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let collection: KnowledgeCollection =
-            groups::find(call.store(), &input.collection_name).await?;
+            collections::find(call.store(), &input.collection_name).await?;
         if input.delete_documents && !input.confirm_deletion {
             return Ok(read_only_output(preview_deletion(call, collection).await?));
         }

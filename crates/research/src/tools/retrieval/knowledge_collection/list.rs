@@ -7,10 +7,12 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{escape_markdown, pluralize, read_only_meta, read_only_output};
-use crate::collect::{
-    ARTICLE,
-    groups::{self, KnowledgeCollection},
+use crate::{
+    articles::{
+        ARTICLE,
+        collections::{self, KnowledgeCollection},
+    },
+    tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
 /// `list_knowledge_collections`.
@@ -48,7 +50,7 @@ impl Tool for ListKnowledgeCollections {
     }
 
     async fn run(&self, _: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let all: Vec<KnowledgeCollection> = groups::all(call.store()).await?;
+        let all: Vec<KnowledgeCollection> = collections::all(call.store()).await?;
         let mut collections = Vec::new();
         for it in all {
             let filter = DocumentFilter::with_key(ARTICLE, "collection", &it.name);

@@ -7,10 +7,12 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, Tool
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{ArticleView, article_line, escape_markdown, tool_meta};
-use crate::collect::{
-    ArticleRecord, ArticleRepository,
-    groups::{self, KnowledgeCollection, NamedDocument as _, validate_name},
+use crate::{
+    articles::{
+        ArticleRecord, ArticleRepository,
+        collections::{self, KnowledgeCollection, NamedDocument as _, validate_name},
+    },
+    tools::rendering::{ArticleView, article_line, escape_markdown, tool_meta},
 };
 
 /// `move_paper_to_project`.
@@ -57,7 +59,7 @@ impl Tool for MovePaperToProject {
         let mut version = ArticleRepository(call.store())
             .find(&input.paper_id)
             .await?;
-        let known = groups::look_up::<KnowledgeCollection>(call.store(), &name).await?;
+        let known = collections::look_up::<KnowledgeCollection>(call.store(), &name).await?;
         let mut changes = Vec::new();
         if known.is_none() {
             let made = KnowledgeCollection {

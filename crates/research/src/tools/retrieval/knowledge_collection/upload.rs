@@ -6,16 +6,14 @@ use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, Tool
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::shown::{article_line, escape_markdown, tool_meta, with_notes};
 use crate::{
     ResearchServices,
-    collect::{
+    articles::{
         ArticleCategory,
-        files::open_readable_file,
-        groups::{self, KnowledgeCollection, NamedDocument as _, validate_name},
-        ingest::IngestRequest,
-        job::ProgressShare,
+        collections::{self, KnowledgeCollection, NamedDocument as _, validate_name},
     },
+    ingest::{IngestRequest, batch_job::ProgressShare, path_policy::open_readable_file},
+    tools::rendering::{article_line, escape_markdown, tool_meta, with_notes},
 };
 
 /// `upload_external_knowledge`.
@@ -65,7 +63,7 @@ impl Tool for UploadExternalKnowledge {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let name = validate_name("collection_name", &input.collection_name)?;
-        let known = groups::look_up::<KnowledgeCollection>(call.store(), &name).await?;
+        let known = collections::look_up::<KnowledgeCollection>(call.store(), &name).await?;
         let made = known.is_none().then(|| KnowledgeCollection {
             name: name.clone(),
             description: None,

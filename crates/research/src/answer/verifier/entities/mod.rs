@@ -1,0 +1,4 @@
+//! Checks of names: entities and domain terms that a claim replaces by others.
+
+pub(crate) mod domain_terms;
+pub(crate) mod substitution;

@@ -1,0 +1,6 @@
+//! Checks of quotes: exact, fuzzy, and those that a model points at.
+
+pub(crate) mod exact_match;
+pub(crate) mod fuzzy_match;
+pub(crate) mod model_quote;
+pub(crate) mod quote_check;
