@@ -3,11 +3,8 @@
 
 mod commands;
 mod config;
-mod gateway;
 mod logging;
-mod minds;
-mod prompts;
-mod research;
+mod providers;
 mod servers;
 mod telemetry;
 mod wiring;

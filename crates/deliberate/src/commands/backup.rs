@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use deliberate_research::{collect::ARTICLE, discover::QUESTION};
+use deliberate_research::{articles::ARTICLE, discovery::QUESTION};
 use deliberate_store::{DocumentFilter, Store as _, StoreError};
 use deliberate_toolkit::ToolError;
 use serde_json::json;
@@ -15,8 +15,7 @@ use serde_json::json;
 use super::{CommandContext, think::explain_error};
 use crate::{
     config::{AppSettings, LoadedConfig},
-    research,
-    wiring::{build_sqlite_store, build_store},
+    wiring::{build_sqlite_store, build_store, research},
 };
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 //! allowed, `deliberate config`, the reference page and the sample file are all read from it, so a
 //! new setting is one entry here and one field in [`super::AppSettings`].
 
-pub(crate) use super::setting::{SettingDefault, SettingDefinition, SettingKind};
+pub(crate) use super::definition::{SettingDefault, SettingDefinition, SettingKind};
 
 /// Every provider that can be named. `auto` takes the first one that is configured or found.
 pub(crate) static PROVIDERS: &[&str] = &[

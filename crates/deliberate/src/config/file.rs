@@ -6,12 +6,14 @@ use std::path::Path;
 
 use toml::de::{DeTable, DeValue};
 
-use super::environment::Environment;
-use super::error::SettingError;
-use super::nearest;
-use super::origin::SettingOrigin;
-use super::servers::{self, ServerTable, SettingsFileServer};
-use super::table::{self, SettingDefinition};
+use super::{
+    definitions::{self, SettingDefinition},
+    environment::Environment,
+    error::SettingError,
+    origin::SettingOrigin,
+    servers::{self, ServerTable, SettingsFileServer},
+    suggest,
+};
 
 /// A line that sets something. Holds secrets as text, hence no `Debug`.
 pub(super) struct FileValue {
@@ -89,7 +91,7 @@ impl ConfigFileContents {
         for (name, value) in table {
             let key = format!("{prefix}{}", name.get_ref());
             let origin = source.origin(&name.span());
-            match (table::find_setting(&key), value.get_ref()) {
+            match (definitions::find_setting(&key), value.get_ref()) {
                 (Some(setting), value) => self.read_value(setting, value, origin),
                 (None, DeValue::Table(inner)) if key == "servers" => {
                     let (servers, errors) =
@@ -103,7 +105,7 @@ impl ConfigFileContents {
                     self.read_table(source, &format!("{key}."), inner);
                 }
                 (None, _) => self.push_error(SettingError::UnknownKey {
-                    nearest: nearest::nearest_key(&key),
+                    nearest: suggest::nearest_key(&key),
                     key,
                     place: origin,
                 }),
@@ -171,7 +173,7 @@ fn origin_line(origin: &SettingOrigin) -> usize {
 }
 
 fn is_section(key: &str) -> bool {
-    table::SETTINGS.iter().any(|setting| {
+    definitions::SETTINGS.iter().any(|setting| {
         setting
             .key
             .split_once('.')

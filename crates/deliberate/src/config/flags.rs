@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::table::PROVIDERS;
+use super::definitions::PROVIDERS;
 
 /// The options every command takes.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -6,17 +6,19 @@ use std::path::PathBuf;
 
 use secrecy::ExposeSecret;
 
-use super::environment::Environment;
-use super::error::{SettingError, SettingErrors};
-use super::file::{ConfigFileContents, FileValue};
-use super::flags::Flags;
-use super::nearest;
-use super::origin::SettingOrigin;
-use super::servers::SettingsFileServer;
-use super::settings::AppSettings;
-use super::table::{self, SETTINGS, SettingDefault, SettingDefinition, VARIABLE_PREFIX};
-use super::value::{self, SettingValue};
-use super::values::ResolvedSettings;
+use super::{
+    definitions::{self, SETTINGS, SettingDefault, SettingDefinition, VARIABLE_PREFIX},
+    environment::Environment,
+    error::{SettingError, SettingErrors},
+    file::{ConfigFileContents, FileValue},
+    flags::Flags,
+    origin::SettingOrigin,
+    parse::{self, SettingValue},
+    resolved::ResolvedSettings,
+    servers::SettingsFileServer,
+    settings::AppSettings,
+    suggest,
+};
 
 /// The settings of this run.
 #[derive(Debug, Clone)]
@@ -162,10 +164,10 @@ impl ConfigLoader<'_> {
                 Some(SettingOrigin::Flag("--config".to_owned())),
             ));
         }
-        if let Some(text) = self.environment.get(table::CONFIG_VARIABLE) {
-            let origin = SettingOrigin::Variable(table::CONFIG_VARIABLE.to_owned());
+        if let Some(text) = self.environment.get(definitions::CONFIG_VARIABLE) {
+            let origin = SettingOrigin::Variable(definitions::CONFIG_VARIABLE.to_owned());
             return Some((
-                value::expand_path(text, &origin, self.environment),
+                parse::expand_path(text, &origin, self.environment),
                 Some(origin),
             ));
         }
@@ -176,23 +178,23 @@ impl ConfigLoader<'_> {
     /// Complains about keys in `--set` and variables that are not in the table.
     fn check_names(&mut self) {
         for given in &self.flags.values {
-            if table::find_setting(&given.key).is_none() {
+            if definitions::find_setting(&given.key).is_none() {
                 self.errors.push(SettingError::UnknownKey {
                     key: given.key.clone(),
                     place: SettingOrigin::Flag("--set".to_owned()),
-                    nearest: nearest::nearest_key(&given.key),
+                    nearest: suggest::nearest_key(&given.key),
                 });
             }
         }
         for name in self.environment.names_starting_with(VARIABLE_PREFIX) {
             let known = SETTINGS.iter().flat_map(|setting| setting.env);
             if !known
-                .chain(table::OTHER_VARIABLES)
+                .chain(definitions::OTHER_VARIABLES)
                 .any(|known| *known == name)
             {
                 self.errors.push(SettingError::UnknownVariable {
                     name: name.to_owned(),
-                    nearest: nearest::nearest_variable(name),
+                    nearest: suggest::nearest_variable(name),
                 });
             }
         }
@@ -266,7 +268,7 @@ impl ConfigLoader<'_> {
     ) -> Result<Option<SettingValue>, SettingError> {
         match setting.default {
             SettingDefault::Value(text) => {
-                value::parse_value(setting, text, &SettingOrigin::Default, self.environment)
+                parse::parse_value(setting, text, &SettingOrigin::Default, self.environment)
                     .map(Some)
             }
             SettingDefault::Computed { .. } if setting.key == "database.path" => {
@@ -295,7 +297,7 @@ impl ConfigLoader<'_> {
         text: &str,
         origin: SettingOrigin,
     ) -> CandidateValue {
-        let value = value::parse_value(setting, text, &origin, self.environment).map(Some);
+        let value = parse::parse_value(setting, text, &origin, self.environment).map(Some);
         (value, origin)
     }
 }

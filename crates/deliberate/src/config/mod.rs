@@ -3,39 +3,39 @@
 //! where it is and what would be right. `.env` files are not read: they would be taken from the
 //! client's working directory, which is none of ours.
 
+mod definition;
+mod definitions;
 mod environment;
 mod error;
 mod file;
 mod flags;
 mod load;
-mod nearest;
 mod origin;
-mod prompts;
+mod parse;
 mod reference;
-mod research;
-mod servers;
-mod setting;
+mod resolved;
+pub(crate) mod servers;
 mod settings;
-mod table;
+mod suggest;
 #[cfg(test)]
 mod tests;
-mod value;
-mod values;
 
+#[cfg(test)]
+pub(crate) use definitions::PROVIDERS;
 pub(crate) use environment::Environment;
 pub(crate) use flags::CommonOptions;
 #[cfg(test)]
 pub(crate) use flags::Flags;
 pub(crate) use load::LoadedConfig;
 pub(crate) use origin::SettingOrigin;
-pub(crate) use prompts::{JudgeSetting, PromptSettings};
+pub(crate) use parse::parse_address;
 pub(crate) use reference::{reference_markdown, sample_toml};
-pub(crate) use research::{ResearchSettings, RetrievalModelSettings};
-pub(crate) use servers::{FieldError, find_invalid_fields, ourselves};
+pub(crate) use servers::{FieldError, find_invalid_fields};
 pub(crate) use settings::{
     AppSettings, DatabaseDurability, HttpServerSettings, LogFormat, LogLevelSetting, StdioMode,
     TelemetrySettings,
 };
-#[cfg(test)]
-pub(crate) use table::PROVIDERS;
-pub(crate) use value::parse_address;
+pub(crate) use settings::{
+    prompts::{JudgeSetting, PromptSettings},
+    research::{ResearchSettings, RetrievalModelSettings},
+};

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use secrecy::SecretString;
 
-use super::environment::Environment;
-use super::error::SettingError;
-use super::origin::SettingOrigin;
-use super::table::{SettingDefinition, SettingKind};
+use super::{
+    definitions::{SettingDefinition, SettingKind},
+    environment::Environment,
+    error::SettingError,
+    origin::SettingOrigin,
+};
 
 /// Long enough to recognise a value, short enough for one line of a terminal.
 const MAX_DISPLAY_CHARS: usize = 60;

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::servers::FIELDS;
-use super::table::{SETTINGS, SettingDefault, SettingDefinition, SettingKind};
+use super::{
+    definitions::{SETTINGS, SettingDefault, SettingDefinition, SettingKind},
+    servers::FIELDS,
+};
 
 /// The reference page, in Markdown.
 pub(crate) fn reference_markdown() -> String {

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::value::SettingValue;
+use super::parse::SettingValue;
 
 /// The values in force. That every setting with a default is present, and of the kind asked for
 /// here, follows from the table; the tests over all keys hold the two together.
 #[derive(Default)]
-pub(super) struct ResolvedSettings(pub(super) BTreeMap<&'static str, SettingValue>);
+pub(crate) struct ResolvedSettings(pub(super) BTreeMap<&'static str, SettingValue>);
 
 impl ResolvedSettings {
     pub(super) fn get(&self, key: &str) -> Option<&SettingValue> {

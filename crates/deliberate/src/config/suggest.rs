@@ -2,7 +2,7 @@
 
 use deliberate_core::did_you_mean;
 
-use super::table::{OTHER_VARIABLES, SETTINGS, SettingDefinition, VARIABLE_PREFIX};
+use super::definitions::{OTHER_VARIABLES, SETTINGS, SettingDefinition, VARIABLE_PREFIX};
 
 /// The known key most like `key`. A variable's name written as a key, a key without its section and
 /// a section taken for a key are understood too: that is what people copy from elsewhere.

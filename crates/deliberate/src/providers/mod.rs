@@ -2,14 +2,14 @@
 //! address; else a model server found on this machine; else the client's own model; else the
 //! client, between calls.
 
-mod tuned;
+mod overrides;
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use deliberate_thinker::{
+use deliberate_llm::{
     Anthropic, AnthropicSettings, ChatModel, HttpSettings, Langbase, LangbaseSettings, LocalServer,
     ModelError, OpenAi, OpenAiSettings, ProbeTarget, TokenPrices, Vendor, find_local, find_vendor,
     is_local_url, vendors,
@@ -20,7 +20,7 @@ use secrecy::SecretString;
 use tokio::sync::Mutex;
 
 use crate::config::{AppSettings, LoadedConfig};
-use tuned::ModelWithOverrides;
+use overrides::ModelWithOverrides;
 
 /// Ports on this machine answer at once or not at all.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(400);
@@ -374,7 +374,7 @@ fn temperature(settings: &AppSettings) -> Option<f32> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use deliberate_thinker::vendors;
+    use deliberate_llm::vendors;
 
     use crate::config::PROVIDERS;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest, OnStreamEvent};
+use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest, OnStreamEvent};
 use futures::future::BoxFuture;
 
 /// A thinker whose asks are tuned by the settings.

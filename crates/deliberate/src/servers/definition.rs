@@ -10,7 +10,9 @@ use deliberate_gateway::GatewayServer;
 use serde_json::{Map, Value};
 
 use super::{DefinitionSource, ServerDefinition};
-use crate::config::{Environment, FieldError, LoadedConfig, find_invalid_fields, ourselves};
+use crate::config::{
+    Environment, FieldError, LoadedConfig, find_invalid_fields, servers::self_reference,
+};
 
 /// Fields that other clients give a meaning of their own, and that would grant something here.
 const DROPPED_FIELDS: &[&str] = &["trust", "sampling"];
@@ -28,13 +30,13 @@ pub(super) fn load_definition(
     let environment = &loaded.environment;
     let fields = value.as_object().ok_or("it is no object")?;
     let imported = matches!(place, DefinitionSource::Imported(_));
-    let ours = ourselves::starts_this_program(fields, environment)
-        || ourselves::connects_to_this_program(fields, loaded.settings.http.listen);
+    let ours = self_reference::starts_this_program(fields, environment)
+        || self_reference::connects_to_this_program(fields, loaded.settings.http.listen);
     if imported && ours {
         return Ok(None);
     }
-    if ours && !ourselves::has_own_settings(fields) {
-        return Err(ourselves::SELF_REFERENCE_ERROR.to_owned());
+    if ours && !self_reference::has_own_settings(fields) {
+        return Err(self_reference::SELF_REFERENCE_ERROR.to_owned());
     }
     let fields = if imported {
         convert_fields(fields, place.file(), environment)

@@ -1,14 +1,14 @@
 //! Other MCP servers, brought together from wherever they are written: the settings file, the file
 //! that `deliberate servers` writes, and the files of other clients. Connects to none of them.
 
-mod entry;
-mod foreign;
+mod client_configs;
+mod definition;
+mod display;
 mod jsonc;
-mod logins;
-mod shown;
+mod oauth_clients;
 #[cfg(test)]
 mod tests;
-mod tokens;
+mod token_file;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,11 +17,11 @@ use std::path::{Path, PathBuf};
 use deliberate_adapter::config::ConfiguredServer;
 use serde_json::{Map, Value};
 
-pub(crate) use entry::{check_with_variables, convert_fields};
-pub(crate) use foreign::read_file;
+pub(crate) use client_configs::read_file;
+pub(crate) use definition::{check_with_variables, convert_fields};
+pub(crate) use display::{describe_endpoint, describe_exposed_tools};
 pub(crate) use jsonc::to_json;
-pub(crate) use logins::{OAuthLogins, oauth_http_config};
-pub(crate) use shown::{describe_endpoint, describe_exposed_tools};
+pub(crate) use oauth_clients::{OAuthLogins, oauth_http_config};
 
 use crate::config::{LoadedConfig, SettingOrigin};
 
@@ -121,7 +121,7 @@ impl ServerCatalog {
                 tracing::debug!(server = name, file = %file.display(), "the same name is known from elsewhere; left out");
                 continue;
             }
-            match entry::load_definition(&name, &value, place, loaded) {
+            match definition::load_definition(&name, &value, place, loaded) {
                 Ok(Some(known)) => self.servers.push(known),
                 Ok(None) => {
                     tracing::debug!(server = name, file = %file.display(), "it is this program; left out");

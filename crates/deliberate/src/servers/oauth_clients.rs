@@ -12,7 +12,7 @@ use deliberate_adapter::{
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
-use super::tokens::LoginTokenFile;
+use super::token_file::LoginTokenFile;
 use crate::config::Environment;
 
 /// Where logins are kept.

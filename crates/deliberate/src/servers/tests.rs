@@ -6,9 +6,10 @@ use deliberate_adapter::config::ConfiguredServer;
 use serde_json::{Map, Value, json};
 
 use super::{
-    DefinitionSource, ServerDefinition, convert_fields, describe_endpoint, entry, foreign, to_json,
+    DefinitionSource, ServerDefinition, client_configs, convert_fields, definition,
+    describe_endpoint, to_json,
 };
-use crate::config::{Environment, ourselves};
+use crate::config::{Environment, servers::self_reference};
 
 fn fields(value: Value) -> Map<String, Value> {
     serde_json::from_value(value).unwrap()
@@ -27,7 +28,7 @@ fn read_server(written: Value) -> Result<ConfiguredServer, String> {
     let environment = environment(&[("KEY", "put-in-1234")]);
     let variables = |name: &str| environment.get(name).map(str::to_owned);
     let file = Path::new("/project/.vscode/mcp.json");
-    entry::check_with_variables("one", &fields(written), file, &environment, &variables)
+    definition::check_with_variables("one", &fields(written), file, &environment, &variables)
 }
 
 #[test]
@@ -67,10 +68,10 @@ fn servers_are_found_under_each_of_their_names() {
         r#"{"mcp": {"servers": {"a": {}}}, "editor.fontSize": 12}"#,
         "\u{feff}{\"mcpServers\": {\"a\": {},},}",
     ] {
-        let found = foreign::parse_servers(text).unwrap();
+        let found = client_configs::parse_servers(text).unwrap();
         assert_eq!(found.keys().collect::<Vec<_>>(), ["a"], "{text}");
     }
-    assert!(foreign::parse_servers("").unwrap().is_empty());
+    assert!(client_configs::parse_servers("").unwrap().is_empty());
     for (text, wrong) in [
         ("[]", "no JSON object"),
         ("{}", "neither"),
@@ -80,7 +81,7 @@ fn servers_are_found_under_each_of_their_names() {
         ),
         (r#"{"mcpServers": []}"#, "no object"),
     ] {
-        let told = foreign::parse_servers(text).unwrap_err();
+        let told = client_configs::parse_servers(text).unwrap_err();
         assert!(
             told.contains(wrong) && !told.contains("sk-secret"),
             "{told}"
@@ -105,7 +106,7 @@ fn this_program_is_recognised_however_it_is_started() {
     ] {
         let written = fields(written);
         assert!(
-            ourselves::starts_this_program(&written, &environment),
+            self_reference::starts_this_program(&written, &environment),
             "{written:?}"
         );
     }
@@ -118,18 +119,18 @@ fn this_program_is_recognised_however_it_is_started() {
     ] {
         let written = fields(written);
         assert!(
-            !ourselves::starts_this_program(&written, &environment),
+            !self_reference::starts_this_program(&written, &environment),
             "{written:?}"
         );
     }
     let at = |url: &str| {
         let listen = "127.0.0.1:9000".parse().unwrap();
-        ourselves::connects_to_this_program(&fields(json!({ "url": url })), Some(listen))
+        self_reference::connects_to_this_program(&fields(json!({ "url": url })), Some(listen))
     };
     assert!(at("http://localhost:9000/mcp") && at("http://127.0.0.1:9000/sse"));
     assert!(!at("http://localhost:9001/mcp") && !at("https://example.org:9000/mcp"));
     let usual = fields(json!({ "url": "http://127.0.0.1:8484/mcp" }));
-    assert!(ourselves::connects_to_this_program(&usual, None));
+    assert!(self_reference::connects_to_this_program(&usual, None));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use deliberate_thinker::{install_crypto, is_local_url};
+use deliberate_llm::{install_crypto, is_local_url};
 use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};

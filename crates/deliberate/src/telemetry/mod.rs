@@ -5,7 +5,7 @@
 //! queue, are sent by a thread of their own, and are dropped if nobody takes them. Without an
 //! address nothing here runs.
 
-mod send;
+mod http_client;
 mod spans;
 
 use std::time::Duration;
@@ -21,7 +21,7 @@ use url::Url;
 
 use crate::config;
 
-use send::OtlpHttpClient;
+use http_client::OtlpHttpClient;
 pub(crate) use spans::{SpanLayer, trace_context_of};
 
 /// Spans that wait to be sent; more than this are dropped.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use deliberate_core::{SystemClock, SystemIds};
+use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest, TokenUsage};
 use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
-use deliberate_thinker::{ChatModel, ModelError, ModelReply, ModelRequest, TokenUsage};
 use deliberate_toolkit::{
     CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, Tool, ToolContext,
     ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, TraceContext,

@@ -1,5 +1,9 @@
 //! Settings to a working registry.
 
+pub(crate) mod gateway;
+pub(crate) mod prompts;
+pub(crate) mod research;
+
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -20,12 +24,11 @@ use deliberate_toolkit::{CallLimits, Registry, RegistryDeps};
 
 use crate::{
     config::{AppSettings, DatabaseDurability, LoadedConfig},
-    gateway,
-    minds::ProviderSelector,
-    prompts, research,
     servers::{ServerCatalog, ServerProblem},
     telemetry,
 };
+
+use super::providers::ProviderSelector;
 
 /// The registry, who thinks in it, and who hears what happens.
 pub(crate) struct App {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_testkit::{MockFault, MockProvider, StdioClient, standin::MockSettings};
+use deliberate_testkit::{MockFault, MockProvider, StdioClient, mock_provider::MockSettings};
 use serde_json::json;
 
 use crate::support::{ProviderFormat, TestHome, output, serve, think};

@@ -10,13 +10,13 @@
 )]
 
 mod command;
+mod concurrent_processes;
 mod crash;
 mod crash_modes;
+mod external_tools;
 mod logs;
-mod others;
-mod processes;
 mod protocol;
+mod provider;
 mod sessions;
 mod stress;
 mod support;
-mod upstream;

@@ -1,13 +1,13 @@
 //! `deliberate demo`: a client inside the program plays a short tree and a short graph on the real
 //! server, over the real protocol, with replies that are shipped in place of a model.
 
-mod ending;
-mod folder;
-mod picture;
-mod play;
 mod replies;
 mod screen;
+mod script;
 mod server;
+mod summary;
+mod temp_folder;
+mod text_drawing;
 
 use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 
@@ -21,11 +21,11 @@ use super::{
 };
 use crate::config::LoadedConfig;
 
-use ending::{RestartCommand, absolute_database_path};
-use folder::TempFolder;
-use play::{DemoResult, run_script};
 use screen::DemoScreen;
+use script::{DemoResult, run_script};
 use server::DemoServer;
+use summary::{RestartCommand, absolute_database_path};
+use temp_folder::TempFolder;
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
@@ -81,10 +81,10 @@ pub(crate) async fn run(
         let all = as_json(&played, kept_in);
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
-        ending::print_drawings(&played, &mut screen)?;
+        summary::print_drawings(&played, &mut screen)?;
         let again = RestartCommand::new(loaded, program);
-        ending::print_ids(&played, taken, kept_in, &again, &mut screen)?;
-        ending::print_setup_hint(&again, &mut screen)?;
+        summary::print_ids(&played, taken, kept_in, &again, &mut screen)?;
+        summary::print_setup_hint(&again, &mut screen)?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,10 +7,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::{
-    picture::{self, DemoGraph, DemoTree, percent},
     replies::DemoReplies,
     screen::DemoScreen,
     server::DemoServer,
+    text_drawing::{self, DemoGraph, DemoTree, percent},
 };
 use crate::commands::table::one_line;
 
@@ -132,7 +132,7 @@ impl DemoScriptRunner<'_, '_> {
 
         let shown: DemoTree = self.read_stored(&session_id).await?;
         let drawn = DemoDrawing {
-            text: picture::draw_tree(&shown),
+            text: text_drawing::draw_tree(&shown),
             mermaid: self.read_mermaid(&session_id).await?,
             id: session_id.clone(),
             session_id,
@@ -196,7 +196,7 @@ impl DemoScriptRunner<'_, '_> {
         let shown: DemoGraph = self.read_stored(&graph_id).await?;
         Ok(DemoDrawing {
             session_id: text_at(&begun, "/session_id")?,
-            text: picture::draw_graph(&shown),
+            text: text_drawing::draw_graph(&shown),
             mermaid: self.read_mermaid(&graph_id).await?,
             id: graph_id,
             result,

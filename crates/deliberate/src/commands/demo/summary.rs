@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{play::DemoResult, screen::DemoScreen};
+use super::{screen::DemoScreen, script::DemoResult};
 use crate::{
     commands::setup::{Dirs, detect_clients},
     config::LoadedConfig,

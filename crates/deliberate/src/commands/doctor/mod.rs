@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     config::LoadedConfig,
-    minds::{ProviderSelector, SelectedProvider},
+    providers::{ProviderSelector, SelectedProvider},
     servers::ServerCatalog,
     wiring::build_store,
 };
@@ -145,7 +145,7 @@ fn check_research(loaded: &LoadedConfig) -> DoctorFinding {
             text: "off; `tools.sets` leaves it out".to_owned(),
         };
     }
-    let (verdict, text) = match crate::research::options(loaded) {
+    let (verdict, text) = match crate::wiring::research::options(loaded) {
         Err(error) => (DoctorVerdict::Fail, error.to_string()),
         Ok(options) => {
             let keys = settings
@@ -162,7 +162,7 @@ fn check_research(loaded: &LoadedConfig) -> DoctorFinding {
                 settings.sources.len(),
                 options.papers_folder.display()
             );
-            let missing = crate::research::missing_folders(settings);
+            let missing = crate::wiring::research::missing_folders(settings);
             let verdict = if missing.is_empty() {
                 DoctorVerdict::Pass
             } else {
@@ -224,7 +224,7 @@ fn check_prompts(loaded: &LoadedConfig) -> DoctorFinding {
             text: "off; `tools.sets` leaves them out".to_owned(),
         };
     }
-    let (verdict, text) = match crate::prompts::options(&loaded.settings.prompts) {
+    let (verdict, text) = match crate::wiring::prompts::options(&loaded.settings.prompts) {
         Err(error) => (DoctorVerdict::Fail, error.to_string()),
         Ok(options) => match prompt::workspace_health(&options) {
             (text, true) => (DoctorVerdict::Pass, text),

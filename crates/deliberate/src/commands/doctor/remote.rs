@@ -5,7 +5,7 @@
 
 use std::{fmt, io::Write, process::ExitCode, time::Duration};
 
-use deliberate_thinker::{install_crypto, is_local_url};
+use deliberate_llm::{install_crypto, is_local_url};
 use reqwest::{Client, StatusCode, redirect::Policy};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};

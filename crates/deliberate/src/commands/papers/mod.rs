@@ -1,8 +1,8 @@
 //! `deliberate papers`: the collection of papers from a shell. Each command is a call of a tool, and
 //! shows what a client would be told.
 
-mod checked;
-mod wanted;
+mod args;
+mod check_report;
 
 use std::{
     io::{self, Write},
@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use super::{CommandContext, table::escape_control, terminal::at_terminal, think::explain_error};
 use crate::wiring::{App, build_app};
-use checked::PapersCheckReport;
-use wanted::PapersCall;
+use args::PapersCall;
+use check_report::PapersCheckReport;
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersArgs {
@@ -34,34 +34,34 @@ pub(crate) struct PapersArgs {
 #[derive(Debug, Subcommand)]
 enum PapersCommand {
     /// Look for papers in all sources at once
-    Search(wanted::PapersSearchArgs),
+    Search(args::PapersSearchArgs),
     /// Add papers: PDF files, folders of them, DOIs, arXiv ids
-    Add(wanted::PapersAddArgs),
+    Add(args::PapersAddArgs),
     /// The papers there are
-    List(wanted::PapersListArgs),
+    List(args::PapersListArgs),
     /// One paper: what is known of it and what is in it
-    Show(wanted::PapersShowArgs),
+    Show(args::PapersShowArgs),
     /// Find passages by words and by meaning
-    Find(wanted::PapersFindArgs),
+    Find(args::PapersFindArgs),
     /// Ask the papers a question; every sentence of the answer is checked against them
-    Ask(wanted::PapersAskArgs),
+    Ask(args::PapersAskArgs),
     /// Print citations in a style
-    Cite(wanted::PapersCiteArgs),
+    Cite(args::PapersCiteArgs),
     /// Write a bibliography to a file
-    Export(wanted::PapersExportArgs),
+    Export(args::PapersExportArgs),
     /// Check a bibliography: do its works exist, are they right, were they retracted
-    Check(wanted::PapersCheckArgs),
+    Check(args::PapersCheckArgs),
     /// How much there is, and how the index is
     Stats,
     /// Call any tool of research by its name
-    Call(wanted::PapersCallArgs),
+    Call(args::PapersCallArgs),
 }
 
 pub(crate) async fn run(
     args: &PapersArgs,
     shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
-    let calls = wanted::plan_calls(&args.command)?;
+    let calls = args::plan_calls(&args.command)?;
     let mut loaded = shell.loaded.clone();
     // What is asked for here is there, whatever clients are shown.
     loaded
@@ -73,7 +73,7 @@ pub(crate) async fn run(
     let research = &mut loaded.settings.research;
     let usual = loaded.environment.readable.clone();
     let readable = research.readable.get_or_insert(usual);
-    readable.extend(wanted::named_paths(&args.command));
+    readable.extend(args::named_paths(&args.command));
     let wired = build_app(&loaded)?;
     let ended = call_all(args, calls, &wired, shell.output).await;
     wired.close().await;
@@ -97,8 +97,8 @@ async fn call_all(
                         Some(report) => report.add(&output)?,
                         None => print_output(&output, args, to)?,
                     }
-                    failed |= wanted::has_failed(&args.command, &output);
-                    match wanted::plan_next_calls(&args.command, &arguments, &output) {
+                    failed |= args::has_failed(&args.command, &output);
+                    match args::plan_next_calls(&args.command, &arguments, &output) {
                         Some(rest) => arguments = rest,
                         None => break,
                     }
@@ -243,11 +243,7 @@ mod tests {
             (true, json!({ "status": "withheld", "support": 0.2 })),
             (true, json!({ "status": "nothing_found", "support": null })),
         ] {
-            assert_eq!(
-                wanted::has_failed(&args.command, &output),
-                failed,
-                "{output}"
-            );
+            assert_eq!(args::has_failed(&args.command, &output), failed, "{output}");
         }
     }
 

@@ -4,7 +4,7 @@
 use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
-use deliberate_language::quote;
+use deliberate_command_language::quote;
 use deliberate_prompts::library::is_id;
 use serde_json::{Map, Value};
 

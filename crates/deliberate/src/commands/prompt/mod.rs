@@ -1,13 +1,13 @@
 //! `deliberate prompt`: the library of prompts from a shell.
 
-mod answered;
 mod check;
+mod command_line;
 mod list;
 mod new;
+mod output;
 mod progress;
 mod run;
 mod show;
-mod written;
 
 use std::{io::Write, process::ExitCode};
 
@@ -20,7 +20,7 @@ use deliberate_prompts::{
 };
 
 use super::CommandContext;
-use crate::prompts;
+use crate::wiring::prompts;
 
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {

@@ -15,14 +15,14 @@ use deliberate_toolkit::{CallOutcome, CallerContext, ToolError};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{answered::PromptOutput, progress::ProgressDisplay, written};
+use super::{command_line, output::PromptOutput, progress::ProgressDisplay};
 use crate::{
     commands::{
         CommandContext,
         terminal::{at_terminal, stop_signal},
         think::print_model_help,
     },
-    minds::SelectedProvider,
+    providers::SelectedProvider,
     wiring::{App, build_app},
 };
 
@@ -123,10 +123,13 @@ fn build_request(args: &PromptRunArgs) -> anyhow::Result<Map<String, Value>> {
     if let Some(run) = &args.resume {
         give("chain_id", json!(run));
     } else {
-        give("command", json!(written::build_command(&args.command)?));
+        give(
+            "command",
+            json!(command_line::build_command(&args.command)?),
+        );
     }
     if let Some(answer) = &args.answer {
-        give("user_response", json!(written::read_text(answer)?));
+        give("user_response", json!(command_line::read_text(answer)?));
     }
     if let Some(verdict) = &args.verdict {
         give("gate_verdict", json!(verdict));
@@ -134,7 +137,7 @@ fn build_request(args: &PromptRunArgs) -> anyhow::Result<Map<String, Value>> {
     if let Some(action) = &args.action {
         give("gate_action", json!(action));
     }
-    let options = written::parse_arguments(&args.arguments)?;
+    let options = command_line::parse_arguments(&args.arguments)?;
     if !options.is_empty() {
         give("options", Value::Object(options));
     }

@@ -16,7 +16,7 @@ use deliberate_server::http::{
 use super::DeliberateServer;
 use crate::{
     config::{self, AppSettings},
-    minds::ProviderSelector,
+    providers::ProviderSelector,
 };
 
 /// Begins to listen.

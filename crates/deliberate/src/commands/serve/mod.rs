@@ -1,8 +1,8 @@
 //! `deliberate serve`: the transports, what they share, and how it all ends.
 
-mod choice;
-mod state;
-mod web;
+mod http;
+mod transport_state;
+mod transports;
 
 use std::{
     io::{self, IsTerminal},
@@ -22,15 +22,15 @@ use deliberate_toolkit::Registry;
 use tokio::{runtime::Builder, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use choice::ServeArgs;
+pub(crate) use transports::ServeArgs;
 
 use crate::{
     config::{AppSettings, LoadedConfig},
     telemetry::Telemetry,
     wiring::{self, App},
 };
-use choice::Transports;
-use state::{TransportName, TransportStates};
+use transport_state::{TransportName, TransportStates};
+use transports::Transports;
 
 /// How long calls that are cut off may take to say so.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
@@ -86,7 +86,7 @@ async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCo
     }
     if let Some(lab) = &house.app.research {
         lab.start(&house.registry, house.shutdown.clone());
-        for missing in crate::research::missing_folders(&settings.research) {
+        for missing in crate::wiring::research::missing_folders(&settings.research) {
             tracing::warn!("{missing}");
         }
     }
@@ -206,7 +206,7 @@ impl DeliberateServer {
         address: std::net::SocketAddr,
         settings: &AppSettings,
     ) -> Option<JoinHandle<()>> {
-        match web::start(self, address, settings).await {
+        match http::start(self, address, settings).await {
             Ok(http) => {
                 let bound = http.local_addr();
                 self.transport_states

@@ -7,10 +7,10 @@ use clap::Args;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 
-use super::{copy, file::ServersFile};
+use super::{file::ServersFile, import};
 use crate::{
     commands::{CommandContext, setup::parse_variable},
-    config::{Environment, ourselves},
+    config::{Environment, servers::self_reference},
     servers::{DefinitionSource, ServerCatalog, check_with_variables},
 };
 
@@ -72,15 +72,16 @@ pub(super) fn run(
     shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
     if let Some(from) = &args.from {
-        return copy::run(from, &args.words, args.force, shell);
+        return import::run(from, &args.words, args.force, shell);
     }
     let (name, fields) = args.parse_server()?;
     let mut file = ServersFile::open(&shell.loaded.settings)?;
     reject_taken_name(name, args.force, &file, &ServerCatalog::read(shell.loaded))?;
     let environment = &shell.loaded.environment;
-    if ourselves::starts_this_program(&fields, environment) && !ourselves::has_own_settings(&fields)
+    if self_reference::starts_this_program(&fields, environment)
+        && !self_reference::has_own_settings(&fields)
     {
-        bail!("{name:?} {}", ourselves::SELF_REFERENCE_ERROR);
+        bail!("{name:?} {}", self_reference::SELF_REFERENCE_ERROR);
     }
     let missing = match missing_variables(name, &fields, &file, environment) {
         Ok(missing) => missing,

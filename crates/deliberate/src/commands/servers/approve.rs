@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use deliberate_gateway::{ToolReport, ToolStatus, scan::ScanFinding};
+use deliberate_gateway::{ToolReport, ToolStatus, injection_scan::ScanFinding};
 
 use super::{CommandGateway, explain_error, find_server, tools::needs_approval};
 use crate::{

@@ -10,9 +10,9 @@ use std::{
 use anyhow::bail;
 use clap::Args;
 use deliberate_adapter::{
-    adapter::qualified_tool_name,
     client::{CallOptions, McpProgress},
     content::McpToolResult,
+    tool_name::qualified_tool_name,
 };
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;

@@ -8,7 +8,9 @@ use std::{
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
-use crate::{commands::setup::write::ClientConfigFile, config::AppSettings, servers::to_json};
+use crate::{
+    commands::setup::client_config_file::ClientConfigFile, config::AppSettings, servers::to_json,
+};
 
 /// The file as it was read, to be changed and written again.
 pub(super) struct ServersFile {

@@ -14,7 +14,7 @@ use crate::{
         CommandContext,
         setup::{Dirs, json_config_path},
     },
-    config::{LoadedConfig, ourselves},
+    config::{LoadedConfig, servers::self_reference},
     servers::convert_fields,
 };
 
@@ -155,8 +155,8 @@ fn import_server(
         return ServerImportOutcome::Invalid("it is no object".to_owned());
     };
     let environment = &loaded.environment;
-    if ourselves::starts_this_program(fields, environment)
-        || ourselves::connects_to_this_program(fields, loaded.settings.http.listen)
+    if self_reference::starts_this_program(fields, environment)
+        || self_reference::connects_to_this_program(fields, loaded.settings.http.listen)
     {
         return ServerImportOutcome::SelfReference;
     }

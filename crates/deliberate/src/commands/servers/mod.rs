@@ -4,8 +4,8 @@ mod add;
 mod approve;
 mod arguments;
 mod call;
-mod copy;
 mod file;
+mod import;
 mod list;
 mod login;
 mod logout;
@@ -26,9 +26,8 @@ use super::{
 };
 use crate::{
     config::LoadedConfig,
-    gateway,
     servers::{ServerCatalog, ServerDefinition},
-    wiring,
+    wiring::{self, gateway},
 };
 
 #[derive(Debug, Args)]

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::entry::ServerEntry;
-use super::{json, toml};
+use super::{json_edit, server_entry::ServerEntry, toml_edit};
 use crate::config::Environment;
 
 /// A program that starts MCP servers.
@@ -201,8 +200,8 @@ impl ClientApp {
     /// The block to paste.
     pub(super) fn render_block(&self, entry: &ServerEntry) -> anyhow::Result<String> {
         match self.format {
-            ClientConfigFormat::Json { key, typed } => json::render_block(key, typed, entry),
-            ClientConfigFormat::Toml { table } => Ok(toml::render_block(table, entry)),
+            ClientConfigFormat::Json { key, typed } => json_edit::render_block(key, typed, entry),
+            ClientConfigFormat::Toml { table } => Ok(toml_edit::render_block(table, entry)),
         }
     }
 }
@@ -242,8 +241,8 @@ fn is_configured(client: &ClientApp, path: &Path) -> bool {
         return false;
     };
     let commands = match client.format {
-        ClientConfigFormat::Json { key, .. } => json::server_commands(&text, key),
-        ClientConfigFormat::Toml { table } => toml::server_commands(&text, table),
+        ClientConfigFormat::Json { key, .. } => json_edit::server_commands(&text, key),
+        ClientConfigFormat::Toml { table } => toml_edit::server_commands(&text, table),
     };
     match commands {
         Some(commands) => commands.iter().any(|command| {

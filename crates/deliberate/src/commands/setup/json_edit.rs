@@ -10,7 +10,7 @@ use serde::ser::Serialize as _;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::entry::{ClientConfigEdit, ServerEntry};
+use super::server_entry::{ClientConfigEdit, ServerEntry};
 
 const DEFAULT_INDENT: &str = "  ";
 

@@ -2,14 +2,14 @@
 //! first, a person says yes, and a backup stays beside the file. Whatever cannot be changed safely
 //! is explained instead, with the block to paste.
 
+pub(crate) mod client_config_file;
 mod clients;
 mod diff;
-mod entry;
-mod json;
+mod json_edit;
+mod server_entry;
 #[cfg(test)]
 mod tests;
-mod toml;
-pub(crate) mod write;
+mod toml_edit;
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -21,9 +21,9 @@ use secrecy::SecretString;
 
 pub(crate) use clients::{Dirs, detect_clients, json_config_path};
 
+use client_config_file::ClientConfigFile;
 use clients::{CLIENTS, ClientApp, ClientConfigFormat};
-use entry::{ClientConfigEdit, ServerEntry};
-use write::ClientConfigFile;
+use server_entry::{ClientConfigEdit, ServerEntry};
 
 /// Someone was asked and said no.
 const EXIT_DECLINED: u8 = 1;
@@ -152,8 +152,8 @@ fn edit(
         ));
     };
     match client.format {
-        ClientConfigFormat::Json { key, typed } => json::edit(text, key, typed, entry),
-        ClientConfigFormat::Toml { table } => Ok(toml::edit(text, table, entry)),
+        ClientConfigFormat::Json { key, typed } => json_edit::edit(text, key, typed, entry),
+        ClientConfigFormat::Toml { table } => Ok(toml_edit::edit(text, table, entry)),
     }
 }
 

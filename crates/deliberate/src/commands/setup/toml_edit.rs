@@ -3,7 +3,7 @@
 use secrecy::ExposeSecret as _;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-use super::entry::{ClientConfigEdit, ServerEntry};
+use super::server_entry::{ClientConfigEdit, ServerEntry};
 
 /// Puts `entry` into `[section.NAME]` of `text`. An entry of the same name keeps what it has
 /// besides the command, such as variables that were added by hand.

@@ -2,7 +2,7 @@
 //! that say where further ones are written. What is in those other files is not read here.
 
 mod fields;
-pub(crate) mod ourselves;
+pub(crate) mod self_reference;
 mod table;
 
 use std::fmt;
@@ -15,8 +15,7 @@ pub(super) use fields::FIELDS;
 pub(crate) use fields::{FieldError, find_invalid_fields};
 pub(super) use table::{ServerTable, load_servers, read_tables};
 
-use super::origin::SettingOrigin;
-use super::values::ResolvedSettings;
+use super::{origin::SettingOrigin, resolved::ResolvedSettings};
 
 /// Where servers are written besides the settings file.
 #[derive(Debug, Clone)]

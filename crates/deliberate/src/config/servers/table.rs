@@ -9,12 +9,12 @@ use deliberate_gateway::GatewayServer;
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
-use super::fields::{FieldError, find_invalid_fields};
-use super::{SettingsFileServer, ourselves};
-use crate::config::environment::Environment;
-use crate::config::error::SettingError;
-use crate::config::origin::SettingOrigin;
-use crate::config::value;
+use super::{
+    SettingsFileServer,
+    fields::{FieldError, find_invalid_fields},
+    self_reference,
+};
+use crate::config::{environment::Environment, error::SettingError, origin::SettingOrigin, parse};
 
 /// A table as it stands in the file. Holds keys as text, hence no `Debug`.
 pub(in crate::config) struct ServerTable {
@@ -95,11 +95,11 @@ impl ServerTable {
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        if ourselves::starts_this_program(&self.fields, environment)
-            && !ourselves::has_own_settings(&self.fields)
+        if self_reference::starts_this_program(&self.fields, environment)
+            && !self_reference::has_own_settings(&self.fields)
         {
             return Err(vec![
-                self.setting_error("", ourselves::SELF_REFERENCE_ERROR),
+                self.setting_error("", self_reference::SELF_REFERENCE_ERROR),
             ]);
         }
         let variables = |name: &str| environment.get(name).map(str::to_owned);
@@ -110,7 +110,7 @@ impl ServerTable {
             if !mistakes.is_empty() {
                 return Err(self.to_setting_errors(mistakes));
             }
-            let full = value::expand_path(&text, &self.origin, environment);
+            let full = parse::expand_path(&text, &self.origin, environment);
             *folder = full.to_string_lossy().into_owned();
         }
         let one = Map::from_iter([(self.name.clone(), Value::Object(self.fields.clone()))]);

@@ -1,5 +1,8 @@
 //! The settings as the program uses them: typed, checked and complete.
 
+pub(crate) mod prompts;
+pub(crate) mod research;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,10 +10,12 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::prompts::{PromptSettings, ToolSets};
-use super::research::ResearchSettings;
-use super::servers::GatewaySettings;
-use super::values::{ResolvedSettings, narrow};
+use super::{
+    resolved::{ResolvedSettings, narrow},
+    servers::GatewaySettings,
+};
+use prompts::{PromptSettings, ToolSets};
+use research::ResearchSettings;
 
 /// Everything that can be set.
 #[derive(Debug, Clone)]

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use deliberate_research::ToolListingMode;
 
-use super::value::IN_MEMORY;
-use super::values::ResolvedSettings;
+use crate::config::{parse::IN_MEMORY, resolved::ResolvedSettings};
 
 /// Which tools clients get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +69,7 @@ pub(crate) enum JudgeSetting {
 }
 
 impl ToolSets {
-    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
+    pub(crate) fn from_values(values: &ResolvedSettings) -> Self {
         let chosen = values.choices("tools.sets");
         Self {
             reasoning: chosen.contains(&"reasoning"),
@@ -88,7 +87,7 @@ impl ToolSets {
 }
 
 impl PromptSettings {
-    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
+    pub(crate) fn from_values(values: &ResolvedSettings) -> Self {
         let workspace = values.optional_path("prompts.workspace");
         Self {
             workspace: workspace.or_else(|| sibling_path(&values.path("database.path"), "prompts")),
@@ -109,7 +108,7 @@ impl PromptSettings {
 }
 
 /// A user without directories of their own has at least named the database.
-pub(super) fn sibling_path(database: &Path, name: &str) -> Option<PathBuf> {
+pub(crate) fn sibling_path(database: &Path, name: &str) -> Option<PathBuf> {
     let named = database != Path::new(IN_MEMORY);
     let folder = database.parent().filter(|_| named)?;
     Some(folder.join(name))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 use super::prompts::sibling_path;
-use super::values::ResolvedSettings;
+use crate::config::resolved::ResolvedSettings;
 
 /// Research.
 #[derive(Debug, Clone)]
@@ -84,7 +84,7 @@ pub(crate) struct RetrievalModelSettings {
 }
 
 impl ResearchSettings {
-    pub(super) fn from_values(values: &ResolvedSettings) -> Self {
+    pub(crate) fn from_values(values: &ResolvedSettings) -> Self {
         let number = |key: &str| values.number(key).unwrap_or_default();
         let readable = values.get("research.readable");
         let hours = values.count::<u64>("research.cache_hours");

@@ -9,9 +9,9 @@ use super::load::SettingEntry;
 use super::origin::SettingOrigin;
 use super::{AppSettings, Environment, LoadedConfig, error::SettingErrors, flags::Flags};
 
-mod documents;
-mod mistakes;
+mod errors;
 mod precedence;
+mod reference_page;
 mod servers;
 
 const KEY: &str = "sk-very-secret-0123";

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::*;
-use crate::config::table::{CONFIG_VARIABLE, SETTINGS};
-use crate::config::{DatabaseDurability, LogFormat, LogLevelSetting};
+use crate::config::{
+    DatabaseDurability, LogFormat, LogLevelSetting,
+    definitions::{CONFIG_VARIABLE, SETTINGS},
+};
 
 #[test]
 fn flag_over_environment_over_file_over_default() {
@@ -222,7 +224,7 @@ fn every_key_reaches_its_field() {
         .iter()
         .enumerate()
         .fold(TestUser::new(), |user, (index, setting)| {
-            use crate::config::table::SettingKind;
+            use crate::config::definitions::SettingKind;
             let value = match setting.kind {
                 SettingKind::Text => format!("text-{index}"),
                 SettingKind::Secret => format!("key-{index}"),

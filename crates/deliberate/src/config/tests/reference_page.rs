@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::config::table::SETTINGS;
-use crate::config::{reference_markdown, sample_toml};
+use crate::config::{definitions::SETTINGS, reference_markdown, sample_toml};
 
 #[test]
 fn keys_and_variables_are_unique() {

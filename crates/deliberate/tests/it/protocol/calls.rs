@@ -1,6 +1,6 @@
 //! Many calls at once, progress, and calls that are taken back.
 
-use deliberate_testkit::{MockFault, MockProvider, StdioClient, standin::RequestOutcome};
+use deliberate_testkit::{MockFault, MockProvider, StdioClient, mock_provider::RequestOutcome};
 use serde_json::{Value, json};
 
 use crate::support::{TestHome, error_code, output, serve, shut_down, text, think, wait_until};

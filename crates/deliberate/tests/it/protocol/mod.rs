@@ -1,10 +1,10 @@
 //! MCP over standard input and output, as bytes.
 
 mod calls;
-mod ending;
 mod handshake;
 mod ids;
-mod lines;
+mod invalid_messages;
 mod long_lines;
 mod requests;
 mod sampling;
+mod shutdown;

@@ -1,6 +1,6 @@
 //! Langbase's own ways: envelopes, pipes and threads.
 
-use deliberate_testkit::{MockFault, MockProvider, standin::MockSettings};
+use deliberate_testkit::{MockFault, MockProvider, mock_provider::MockSettings};
 use serde_json::json;
 
 use crate::support::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deliberate_testkit::{MockFault, MockProvider, standin::MockSettings};
+use deliberate_testkit::{MockFault, MockProvider, mock_provider::MockSettings};
 
 use crate::support::{ProviderFormat, TestHome, output, run_command, serve, think};
 

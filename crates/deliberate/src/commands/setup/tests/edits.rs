@@ -1,10 +1,10 @@
 //! Changes to texts: everything that is not ours stays byte for byte.
 
 use super::*;
-use crate::commands::setup::{diff, json, toml};
+use crate::commands::setup::{diff, json_edit, toml_edit};
 
 fn json_edit(text: &str, entry: &ServerEntry) -> ClientConfigEdit {
-    json::edit(text, "mcpServers", false, entry).unwrap()
+    json_edit::edit(text, "mcpServers", false, entry).unwrap()
 }
 
 fn changed_text(edit: ClientConfigEdit) -> String {
@@ -115,7 +115,11 @@ fn json_keeps_what_was_added_to_our_entry_by_hand() {
 #[test]
 fn toml_keeps_comments_and_order() {
     let old = "# mine\nmodel = \"o3\"   # best\n\n[mcp_servers.files]\ncommand = \"npx\"\n\n[tui]\nnotifications = true # yes\n";
-    let new = changed_text(toml::edit(old, "mcp_servers", &server_entry(&[("A", "1")])));
+    let new = changed_text(toml_edit::edit(
+        old,
+        "mcp_servers",
+        &server_entry(&[("A", "1")]),
+    ));
     assert_snapshot!(new, @r#"
     # mine
     model = "o3"   # best
@@ -131,13 +135,13 @@ fn toml_keeps_comments_and_order() {
     [tui]
     notifications = true # yes
     "#);
-    let again = toml::edit(&new, "mcp_servers", &server_entry(&[("A", "1")]));
+    let again = toml_edit::edit(&new, "mcp_servers", &server_entry(&[("A", "1")]));
     assert_eq!(again, ClientConfigEdit::Unchanged);
 }
 
 #[test]
 fn toml_without_servers_gets_a_table_at_its_end() {
-    let new = changed_text(toml::edit(
+    let new = changed_text(toml_edit::edit(
         "model = \"o3\"\n",
         "mcp_servers",
         &server_entry(&[]),
@@ -154,7 +158,11 @@ fn toml_without_servers_gets_a_table_at_its_end() {
 #[test]
 fn toml_keeps_what_was_added_to_our_entry_by_hand() {
     let old = "[mcp_servers.deliberate]\ncommand = \"/old\" # here\nargs = [ \"serve\" ] # so\nstartup_timeout_sec = 5\n\n[mcp_servers.deliberate.env]\nLANGBASE_API_KEY = \"sk-1\"\n\n[tui]\n";
-    let new = changed_text(toml::edit(old, "mcp_servers", &server_entry(&[("B", "2")])));
+    let new = changed_text(toml_edit::edit(
+        old,
+        "mcp_servers",
+        &server_entry(&[("B", "2")]),
+    ));
     assert_snapshot!(new, @r#"
     [mcp_servers.deliberate]
     command = "/opt/bin/deliberate"
@@ -177,7 +185,7 @@ fn toml_that_is_not_understood_is_left_alone() {
         "[mcp_servers]\ndeliberate = 5\n",
         "mcp_servers = {}\n",
     ] {
-        let edit = toml::edit(old, "mcp_servers", &server_entry(&[]));
+        let edit = toml_edit::edit(old, "mcp_servers", &server_entry(&[]));
         assert!(
             matches!(edit, ClientConfigEdit::ManualEditNeeded(_)),
             "{edit:?}"

@@ -2,7 +2,7 @@
 
 use std::{process::Stdio, time::Duration};
 
-use deliberate_testkit::http::{RawHttp, RawResponse};
+use deliberate_testkit::raw_http::{RawHttp, RawResponse};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
@@ -12,7 +12,7 @@ use url::Url;
 
 use super::{
     assert_success,
-    guarded::{LoginTestServer, SECRET_MARKER},
+    login_server::{LoginTestServer, SECRET_MARKER},
     write_settings,
 };
 use crate::support::{CliOutput, TestHome, serve, shut_down, terminate};

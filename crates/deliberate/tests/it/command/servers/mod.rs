@@ -2,9 +2,9 @@
 
 mod add;
 mod approve;
-mod connecting;
-mod guarded;
+mod connect;
 mod login;
+mod login_server;
 
 use std::path::Path;
 

@@ -2,13 +2,13 @@
 //! call ends in an answer or in a clear error, and the store holds whole steps only; after an error
 //! it holds what it held before.
 
-mod kit;
+mod test_server;
 
 use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::{Value, json};
 
 use crate::support::{ProviderFormat, serve, shut_down};
-use kit::{
+use test_server::{
     FaultDuration, ModeCallEnd, ModeTestServer, model_reply, provider_command, replace_numbers,
     replace_types, replace_with_null,
 };

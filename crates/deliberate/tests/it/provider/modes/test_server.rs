@@ -1,12 +1,14 @@
 //! A server with its provider for every tool that asks, what its store holds, and answers that are
 //! made wrong.
 
-use deliberate_testkit::{MockFault, MockProvider, StdioClient, standin::ScriptedAnswer};
+use deliberate_testkit::{MockFault, MockProvider, StdioClient, mock_provider::ScriptedAnswer};
 use serde_json::{Map, Value, json};
 use tokio::process::Command;
 
-use super::super::asking::{MODEL_TOOL_CASES, ModelToolCase};
-use crate::support::{ProviderFormat, TestHome, output, serve, tool_failure};
+use crate::{
+    provider::model_tool_cases::{MODEL_TOOL_CASES, ModelToolCase},
+    support::{ProviderFormat, TestHome, output, serve, tool_failure},
+};
 
 /// A server, its provider, and the tools that are there.
 pub(super) struct ModeTestServer {
