@@ -27,8 +27,8 @@ use rmcp::{
 };
 use serde_json::json;
 
+use super::list_changed::ListChangedSubscribers;
 use crate::{
-    changes::ListChangedSubscribers,
     prompts, resources,
     tools::{self, FixtureCall},
 };

@@ -4,17 +4,17 @@
 //! What the suite asks for is answered by [`fixture::FixtureHandler`], everything else by the face, the
 //! registry and the store of the product, so that these are what is tested.
 
-mod asking;
-mod changes;
+mod client_requests;
 mod content;
 mod fixture;
-mod job;
+mod list_changed;
+mod multi_round;
+mod notifications;
 mod prompts;
 mod resources;
-mod rounds;
 mod schemas;
 mod serve;
-mod telling;
+mod tasks;
 mod tools;
 
 use std::{net::SocketAddr, sync::Arc};

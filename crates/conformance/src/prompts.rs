@@ -10,7 +10,8 @@ use rmcp::{
 };
 use serde_json::json;
 
-use crate::{content::PNG_BASE64, rounds};
+use super::multi_round;
+use crate::content::PNG_BASE64;
 
 /// What the first argument of a prompt may be completed to.
 const COMPLETION_VALUES: [&str; 4] = ["paris", "park", "party", "test"];
@@ -74,16 +75,16 @@ pub(crate) fn get(
 
 fn ask_first(request: &GetPromptRequestParams) -> Result<GetPromptResponse, ErrorData> {
     let given = request.input_responses.clone().unwrap_or_default();
-    if let Some(context) = rounds::accepted_text(&given, "user_context", "context") {
+    if let Some(context) = multi_round::accepted_text(&given, "user_context", "context") {
         let text = format!("Use this context: {context}");
         return Ok(GetPromptResult::new(vec![user_message(&text)]).into());
     }
-    let question = rounds::elicitation_request(
+    let question = multi_round::elicitation_request(
         "What context should the prompt use?",
         &json!({ "context": { "type": "string" } }),
         "context",
     )?;
-    Ok(rounds::input_required([("user_context", question)]).into())
+    Ok(multi_round::input_required([("user_context", question)]).into())
 }
 
 /// Completes an argument of a prompt or a template of the fixtures, if it is one.

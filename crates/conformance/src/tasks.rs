@@ -12,10 +12,8 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    rounds,
-    tools::{FixtureCall, FixtureResult, build_tool, text_result},
-};
+use super::multi_round;
+use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
 const POLL_MS: u64 = 100;
 
@@ -87,9 +85,9 @@ async fn compute_now(call: &FixtureCall<'_>) -> FixtureResult {
 
 fn ask_then_start(call: &FixtureCall<'_>) -> FixtureResult {
     let given = call.request.input_responses.clone().unwrap_or_default();
-    let Some(name) = rounds::accepted_text(&given, rounds::NAME_KEY, "name") else {
-        let question = rounds::name_request("Whom is it for?")?;
-        return Ok(rounds::input_required([(rounds::NAME_KEY, question)]).into());
+    let Some(name) = multi_round::accepted_text(&given, multi_round::NAME_KEY, "name") else {
+        let question = multi_round::name_request("Whom is it for?")?;
+        return Ok(multi_round::input_required([(multi_round::NAME_KEY, question)]).into());
     };
     let text = format!("Done for {name}.");
     start_task(
@@ -156,7 +154,7 @@ fn start_task(call: &FixtureCall<'_>, job: TaskBody) -> FixtureResult {
 }
 
 fn confirmation_request(question: &str) -> Result<InputRequest, ErrorData> {
-    rounds::elicitation_request(
+    multi_round::elicitation_request(
         question,
         &json!({ "confirm": { "type": "boolean" } }),
         "confirm",

@@ -12,7 +12,8 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-use crate::{asking, changes, content, fixture::FixtureState, job, rounds, schemas, telling};
+use super::{client_requests, list_changed, multi_round, notifications, tasks};
+use crate::{content, fixture::FixtureState, schemas};
 
 /// What a tool of the fixtures answers.
 pub(crate) type FixtureResult = Result<CallToolResponse, ErrorData>;
@@ -42,12 +43,12 @@ impl FixtureCall<'_> {
 pub(crate) fn all() -> Vec<Tool> {
     let topics = [
         content::tools(),
-        telling::tools(),
-        asking::tools(),
-        rounds::tools(),
-        job::tools(),
+        notifications::tools(),
+        client_requests::tools(),
+        multi_round::tools(),
+        tasks::tools(),
         schemas::tools(),
-        changes::tools(),
+        list_changed::tools(),
     ];
     topics.into_iter().flatten().collect()
 }
@@ -57,17 +58,17 @@ pub(crate) async fn call_tool(call: FixtureCall<'_>) -> FixtureResult {
     let name = call.request.name.clone();
     match name.as_ref() {
         name if content::has_tool(name) => content::call_tool(name),
-        "test_tool_with_logging" => telling::log_three_times(&call).await,
-        "test_logging_tool" => telling::log_if_requested(&call).await,
-        "test_tool_with_progress" => telling::report_progress(&call).await,
-        "test_reconnection" => telling::wait_briefly().await,
-        "test_sampling" => asking::sample(&call).await,
-        "test_missing_capability" => asking::require_sampling(&call),
-        name if asking::has_tool(name) => asking::elicit(&call, name).await,
-        name if rounds::has_tool(name) => rounds::call_tool(&call, name),
-        name if job::has_tool(name) => job::call_tool(&call, name).await,
+        "test_tool_with_logging" => notifications::log_three_times(&call).await,
+        "test_logging_tool" => notifications::log_if_requested(&call).await,
+        "test_tool_with_progress" => notifications::report_progress(&call).await,
+        "test_reconnection" => notifications::wait_briefly().await,
+        "test_sampling" => client_requests::sample(&call).await,
+        "test_missing_capability" => client_requests::require_sampling(&call),
+        name if client_requests::has_tool(name) => client_requests::elicit(&call, name).await,
+        name if multi_round::has_tool(name) => multi_round::call_tool(&call, name),
+        name if tasks::has_tool(name) => tasks::call_tool(&call, name).await,
         name if schemas::has_tool(name) => schemas::call_tool(&call),
-        name => changes::call_tool(&call, name).await,
+        name => list_changed::call_tool(&call, name).await,
     }
 }
 

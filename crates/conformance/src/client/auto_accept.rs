@@ -2,7 +2,7 @@
 
 use deliberate_adapter::{
     client::{ClientCapabilities, ClientHandler},
-    wire::RpcError,
+    jsonrpc::RpcError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};

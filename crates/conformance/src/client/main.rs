@@ -4,9 +4,9 @@
 //! Everything that is checked is done by the adapter; what a person, a model or a browser would do
 //! is done here.
 
-mod person;
+mod auto_accept;
+mod headless_browser;
 mod scenario;
-mod surfing;
 
 use anyhow::Context as _;
 use clap::Parser;

@@ -12,7 +12,7 @@ use deliberate_adapter::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{person::AutoAccept, surfing::HeadlessBrowser};
+use super::{auto_accept::AutoAccept, headless_browser::HeadlessBrowser};
 
 /// Where the suite expects the document about us to be.
 const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
