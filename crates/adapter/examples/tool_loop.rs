@@ -21,8 +21,10 @@ use std::{
     sync::Arc,
 };
 
-use deliberate_adapter::{Adapter, AdapterConfig, ServerConfig, ToolLoop, chain::ToolLoopEvent};
-use deliberate_thinker::{OpenAi, OpenAiSettings};
+use deliberate_adapter::{
+    Adapter, AdapterConfig, ServerConfig, ToolLoop, tool_loop::ToolLoopEvent,
+};
+use deliberate_llm::{OpenAi, OpenAiSettings};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

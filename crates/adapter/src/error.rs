@@ -6,10 +6,10 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::jsonrpc::{RpcError, code};
 use crate::{
     schema::SchemaViolation,
     transport::{DeliveryStatus, TransportError},
-    wire::{RpcError, code},
 };
 
 /// How much of what a server said is shown.

@@ -7,19 +7,20 @@
 //! The crate can be used alone. It knows nothing of sessions, storage or the server it is part of.
 
 pub mod adapter;
-pub mod chain;
 pub mod client;
 pub mod config;
 pub mod content;
 pub mod error;
+pub mod jsonrpc;
 #[cfg(feature = "oauth")]
 pub mod oauth;
 pub mod schema;
+pub mod tool_loop;
+pub mod tool_name;
 pub mod transport;
-pub mod wire;
 
 pub use adapter::{Adapter, AdapterConfig};
-pub use chain::{ToolLoop, ToolLoopLimits};
 pub use client::{CallOptions, McpClient};
 pub use config::ServerConfig;
 pub use error::{ClientError, ClientErrorKind, ErrorClass};
+pub use tool_loop::{ToolLoop, ToolLoopLimits};

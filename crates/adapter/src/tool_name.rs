@@ -7,7 +7,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::NamePrefix;
+use super::adapter::NamePrefix;
 
 /// The longest name of a function.
 pub const MAX_NAME: usize = 64;
@@ -41,7 +41,7 @@ fn sanitize_name(name: &str) -> String {
 
 /// The name of each `(server, tool)`, in their order; none for a tool that is left out because
 /// another has its name.
-pub(super) fn assign_names(tools: &[(&str, &str)], prefix: NamePrefix) -> Vec<Option<String>> {
+pub(crate) fn assign_names(tools: &[(&str, &str)], prefix: NamePrefix) -> Vec<Option<String>> {
     let mut servers_of: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for (server, tool) in tools {
         servers_of

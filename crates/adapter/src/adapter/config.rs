@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{ToolInvocation, intercept::Interceptor};
+use super::{ToolInvocation, interceptor::Interceptor};
 use crate::{
     ClientError, ServerConfig,
     client::{ClientHandler, NoClientHandler, ToolDef},

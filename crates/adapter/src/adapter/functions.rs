@@ -5,12 +5,13 @@ use std::{fmt, sync::Arc};
 use futures::future::join_all;
 use serde_json::Value;
 
-use super::{Adapter, ListingFailure, names::assign_names};
+use super::{Adapter, ListingFailure};
 use crate::{
     CallOptions, ClientError, ClientErrorKind, McpClient,
     client::{CachePolicy, ToolDef, ToolList},
     content::McpToolResult,
     schema::Parameters,
+    tool_name::assign_names,
 };
 
 /// A tool that can be called like a function.

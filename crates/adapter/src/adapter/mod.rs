@@ -6,8 +6,7 @@
 mod config;
 mod execute;
 mod functions;
-mod intercept;
-mod names;
+mod interceptor;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -20,8 +19,7 @@ pub use config::{
 };
 pub use execute::ToolCallResult;
 pub use functions::{Function, Functions};
-pub use intercept::{Interceptor, Next, ToolInvocation};
-pub use names::{MAX_NAME, qualified_tool_name};
+pub use interceptor::{Interceptor, Next, ToolInvocation};
 
 use crate::{
     ClientError, McpClient,

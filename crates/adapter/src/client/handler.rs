@@ -3,7 +3,7 @@
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use crate::wire::{RpcError, code};
+use crate::jsonrpc::{RpcError, code};
 
 /// Answers a server and hears what it tells. Everything has a default: what a server asks is
 /// refused, what it tells is ignored.

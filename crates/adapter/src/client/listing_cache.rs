@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::{CallOptions, McpClient, ServerEvent, ToolDef, headers};
+use super::{CallOptions, McpClient, ServerEvent, ToolDef, param_headers};
 use crate::{ClientError, ClientErrorKind, config::TransportConfig, transport::McpEra};
 
 /// Pages that are read of one list.
@@ -365,7 +365,7 @@ impl ToolList {
                 continue;
             }
             if let Some(fault) =
-                headers::annotation_problem(tool.input_schema()).filter(|_| checks_headers)
+                param_headers::annotation_problem(tool.input_schema()).filter(|_| checks_headers)
             {
                 warnings.push(format!("the tool {shown:?} is left out: {fault}"));
                 continue;

@@ -5,38 +5,34 @@
 //! what waits, `lists` what the server has, `call` the requests. What bytes look like on the way is
 //! the transport's business.
 
-mod call;
-mod connect;
+mod call_options;
 mod connection;
 mod handler;
-mod handshake;
-mod headers;
-mod hearing;
-mod lists;
-mod options;
-mod pending;
+mod listing_cache;
+mod param_headers;
+mod request;
 mod status;
-mod tool;
+mod tool_def;
 
 use std::{
     fmt,
     sync::{Arc, PoisonError, RwLock, atomic::AtomicBool},
 };
 
-use connect::Reconnector;
 use connection::McpConnection;
+use connection::reconnect::Reconnector;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-use lists::ListingCache;
+use listing_cache::ListingCache;
 use serde_json::Value;
 use status::ClientMetrics;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+pub use call_options::{CallOptions, InputMode, McpProgress, ProgressListener, ResumedInput};
 pub use handler::{ClientCapabilities, ClientHandler, NoClientHandler, ServerEvent};
-pub use lists::{CachePolicy, ToolList};
-pub use options::{CallOptions, InputMode, McpProgress, ProgressListener, ResumedInput};
+pub use listing_cache::{CachePolicy, ToolList};
 pub use status::{ClientState, ClientStatus};
-pub use tool::ToolDef;
+pub use tool_def::ToolDef;
 
 use crate::{
     ClientError, ClientErrorKind, ServerConfig,

@@ -8,10 +8,11 @@ use tokio::{sync::SemaphorePermit, time::Instant};
 
 use super::{
     CallOptions, InputMode, McpClient,
-    connection::{McpConnection, McpRequest, RequestFailure},
-    handshake, headers,
-    options::ResumedInput,
-    pending::LostResponse,
+    call_options::ResumedInput,
+    connection::{
+        McpConnection, McpRequest, RequestFailure, handshake, pending_requests::LostResponse,
+    },
+    param_headers,
 };
 use crate::{
     ClientError, ClientErrorKind,
@@ -332,7 +333,7 @@ impl McpClient {
         };
         match (tools.get(name), params.get("arguments")) {
             (Some(tool), Some(arguments)) => {
-                headers::collect_headers(tool.input_schema(), arguments)
+                param_headers::collect_headers(tool.input_schema(), arguments)
             }
             _ => Vec::new(),
         }

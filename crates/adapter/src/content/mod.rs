@@ -4,13 +4,13 @@
 //! a block nobody knows is an opaque part and harms no other. Data in base64 is not decoded
 //! unless asked. It knows nothing of servers and connections.
 
-mod data;
-mod model;
+mod base64_data;
+mod model_message;
 mod part;
-mod prompt;
-mod result;
+mod prompt_message;
+mod tool_result;
 
-pub use data::{DataError, MAX_DECODED_BYTES};
+pub use base64_data::{DataError, MAX_DECODED_BYTES};
 pub use part::{ContentPart, EmbeddedContents, EmbeddedResource, Media, PartKind, ResourceLink};
-pub use prompt::McpPromptMessage;
-pub use result::McpToolResult;
+pub use prompt_message::McpPromptMessage;
+pub use tool_result::McpToolResult;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     part::{ContentPart, EmbeddedContents, EmbeddedResource, Media, PartKind},
-    result::McpToolResult,
+    tool_result::McpToolResult,
 };
 
 const PDF: &str = "application/pdf";

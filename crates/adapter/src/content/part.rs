@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::data::{self, DataError};
+use super::base64_data::{self, DataError};
 
 /// A piece of what a tool, a prompt or a resource gave.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ pub struct ResourceLink {
 impl Media {
     /// The bytes, up to [`MAX_DECODED_BYTES`](super::MOST_BYTES).
     pub fn decode(&self) -> Result<Vec<u8>, DataError> {
-        data::decode_base64(&self.data)
+        base64_data::decode_base64(&self.data)
     }
 }
 
@@ -94,7 +94,7 @@ impl EmbeddedResource {
     pub fn decode(&self) -> Result<Vec<u8>, DataError> {
         match &self.contents {
             EmbeddedContents::Text(text) => Ok(text.as_bytes().to_vec()),
-            EmbeddedContents::Blob(blob) => data::decode_base64(blob),
+            EmbeddedContents::Blob(blob) => base64_data::decode_base64(blob),
         }
     }
 }

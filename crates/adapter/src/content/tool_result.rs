@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    data,
+    base64_data,
     part::{ContentPart, EmbeddedContents, PartKind, merge_in_order},
 };
 
@@ -127,7 +127,7 @@ impl ContentPart {
                 EmbeddedContents::Text(text) => text.clone(),
                 EmbeddedContents::Blob(blob) => {
                     let mime = it.mime.as_deref().unwrap_or("data");
-                    let size = data::format_size(data::decoded_size(blob));
+                    let size = base64_data::format_size(base64_data::decoded_size(blob));
                     format!(
                         "[resource {} {}, {size}]",
                         truncate_line(&it.uri),
@@ -146,7 +146,7 @@ impl ContentPart {
                 }
                 if let Some(size) = it.size {
                     let size = usize::try_from(size).unwrap_or(usize::MAX);
-                    line = format!("{line}, {}", data::format_size(size));
+                    line = format!("{line}, {}", base64_data::format_size(size));
                 }
                 line + "]"
             }
@@ -169,7 +169,7 @@ fn media_summary(kind: &str, mime: &str, base64: &str) -> String {
     format!(
         "[{kind} {}, {}]",
         truncate_line(mime),
-        data::format_size(data::decoded_size(base64))
+        base64_data::format_size(base64_data::decoded_size(base64))
     )
 }
 

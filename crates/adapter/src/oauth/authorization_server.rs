@@ -8,7 +8,7 @@ use rmcp::transport::auth::{
 use secrecy::{ExposeSecret as _, SecretString};
 use url::{Host, Url};
 
-use super::{OAuthClientOptions, browser::Browser, fault, keep::RegisteredClient};
+use super::{OAuthClientOptions, browser_login::Browser, error, token_store::RegisteredClient};
 use crate::transport::TransportError;
 
 /// What we are called where clients are registered.
@@ -29,7 +29,7 @@ impl AuthorizationServer {
     pub(super) async fn discover(server: &Url, said: Option<&str>) -> Result<Self, TransportError> {
         // An error means that a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let failed = |error: AuthError| fault::from_auth_error(&error, &[]);
+        let failed = |error: AuthError| error::from_auth_error(&error, &[]);
         let manager = AuthorizationManager::new(server.as_str()).await;
         let mut manager = manager.map_err(failed)?;
         let found = manager.resolve_metadata_from_challenge(said).await;
@@ -119,7 +119,7 @@ impl AuthorizationServer {
         scopes: &[String],
     ) -> Result<StoredCredentials, TransportError> {
         let secrets = client_secrets(client);
-        let failed = |error: AuthError| fault::from_auth_error(&error, &secrets);
+        let failed = |error: AuthError| error::from_auth_error(&error, &secrets);
         self.configure_client(client, "").map_err(failed)?;
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
         let address = self.manager.get_authorization_url(&scopes).await;
@@ -127,7 +127,7 @@ impl AuthorizationServer {
         let address = Url::parse(&address).map_err(|error| failed(error.into()))?;
         let back = browser.authorize(&address).await;
         let back =
-            back.map_err(|error| fault::login_refused(format!("logging in failed: {error}")))?;
+            back.map_err(|error| error::login_refused(format!("logging in failed: {error}")))?;
         if let Some((_, error)) = back.query_pairs().find(|(name, _)| name == "error") {
             return Err(failed(AuthError::AuthorizationFailed(error.into_owned())));
         }
@@ -147,7 +147,7 @@ impl AuthorizationServer {
         client: &RegisteredClient,
         scopes: &[String],
     ) -> Result<StoredCredentials, TransportError> {
-        let failed = |error: AuthError| fault::from_auth_error(&error, &client_secrets(client));
+        let failed = |error: AuthError| error::from_auth_error(&error, &client_secrets(client));
         let mut resource = server.clone();
         resource.set_fragment(None);
         // Our secret outlives every token; none has to be renewed.
@@ -198,7 +198,7 @@ impl AuthorizationServer {
 
     async fn received_credentials(&self) -> Result<StoredCredentials, TransportError> {
         let given = self.credential_store.load().await.ok().flatten();
-        given.ok_or_else(|| fault::login_refused("logging in gave no token"))
+        given.ok_or_else(|| error::login_refused("logging in gave no token"))
     }
 }
 
@@ -223,7 +223,7 @@ fn check(server: &Url, metadata: &AuthorizationMetadata) -> Result<(), Transport
         });
         if !is_safe {
             let origin = url.map(|url| url.origin().ascii_serialization());
-            return Err(fault::login_refused(format!(
+            return Err(error::login_refused(format!(
                 "it sends us to {} to log in, which is not safe: only https is",
                 origin.unwrap_or_else(|| "no address".to_owned())
             )));

@@ -10,7 +10,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::fault::LoginError;
+use super::error::LoginError;
 
 /// The largest request a browser may send back.
 const MAX_REQUEST: usize = 16 * 1024;

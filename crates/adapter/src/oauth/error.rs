@@ -3,7 +3,7 @@
 use rmcp::transport::auth::AuthError;
 use secrecy::SecretString;
 
-use crate::transport::{TransportError, http::fault::redact};
+use crate::transport::{TransportError, http::error::redact};
 
 /// What a browser could not do, or a place for tokens.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,11 +5,11 @@
 //! The rooms: `session` gets tokens, `authority` is who gives them, `keep` is where they are kept,
 //! `browser` how a person is asked, `fault` what went wrong in words without secrets.
 
-mod authority;
-mod browser;
-mod fault;
-mod keep;
+mod authorization_server;
+mod browser_login;
+mod error;
 mod session;
+mod token_store;
 
 use std::{
     fmt,
@@ -31,12 +31,12 @@ use crate::{
     transport::{TransportError, http::Authorizer},
 };
 
-pub use browser::{Browser, LoopbackRedirect, UrlOpener};
-pub use fault::LoginError;
-pub use keep::{MemoryTokenStore, TokenStore};
+pub use browser_login::{Browser, LoopbackRedirect, UrlOpener};
+pub use error::LoginError;
+pub use token_store::{MemoryTokenStore, TokenStore};
 
-use keep::AccessToken;
 use session::{OAuthChallenge, OAuthSession};
+use token_store::AccessToken;
 
 /// How long it may take to get a token when nobody is asked.
 const UNATTENDED_TIMEOUT: Duration = Duration::from_mins(1);
@@ -124,7 +124,7 @@ impl OAuthClient {
         *session = OAuthSession::default();
         self.0.set_token(None);
         let cleared = self.0.options.store.clear().await;
-        cleared.map_err(|error| fault::login_refused(error.to_string()))
+        cleared.map_err(|error| error::login_refused(error.to_string()))
     }
 
     /// Whether there is a token. It may have ended.
@@ -147,8 +147,8 @@ impl OAuthClient {
         let task = tokio::spawn(tokio::time::timeout(limit, work));
         match task.await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(fault::login_refused("logging in took too long")),
-            Err(_) => Err(fault::login_refused("logging in failed")),
+            Ok(Err(_)) => Err(error::login_refused("logging in took too long")),
+            Err(_) => Err(error::login_refused("logging in failed")),
         }
     }
 }

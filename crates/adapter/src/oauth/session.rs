@@ -5,9 +5,9 @@ use url::Url;
 
 use super::{
     OAuthClientOptions,
-    authority::AuthorizationServer,
-    fault,
-    keep::{AccessToken, RegisteredClient, StoredLogin},
+    authorization_server::AuthorizationServer,
+    error,
+    token_store::{AccessToken, RegisteredClient, StoredLogin},
 };
 use crate::transport::TransportError;
 
@@ -132,7 +132,7 @@ impl OAuthSession {
             }
         }
         if scopes.len() == before {
-            return Err(fault::login_refused(
+            return Err(error::login_refused(
                 "it wants more rights than we were given, though we asked for them",
             ));
         }
@@ -173,7 +173,7 @@ impl OAuthSession {
         let expected = options.auth.issuer.as_deref().or(before);
         if let Some(expected) = expected.filter(|it| Some(*it) != authority.issuer()) {
             let found = authority.issuer().unwrap_or("nobody we know");
-            return Err(fault::login_refused(format!(
+            return Err(error::login_refused(format!(
                 "it sends us to {found} to log in, not to {expected}; correct `issuer` in its \
                  `auth` if that is right"
             )));
@@ -204,7 +204,7 @@ impl OAuthSession {
         let renewed = authority
             .refresh_token_grant(server, &kept.client, old)
             .await;
-        let renewed = renewed.map_err(|error| fault::from_auth_error(&error, &kept.secrets()))?;
+        let renewed = renewed.map_err(|error| error::from_auth_error(&error, &kept.secrets()))?;
         let Some(credentials) = renewed else {
             return Ok(None);
         };
@@ -221,7 +221,7 @@ impl OAuthSession {
         scopes: Vec<String>,
     ) -> Result<AccessToken, TransportError> {
         let Some(authority) = &mut self.authorization_server else {
-            return Err(fault::no_login_possible());
+            return Err(error::no_login_possible());
         };
         let before = self.login.as_ref().map(|kept| &kept.client);
         let (client, credentials) = if let Some(browser) = &options.browser {
@@ -230,7 +230,7 @@ impl OAuthSession {
             let client = authority
                 .resolve_client(options, before, &redirect, &scopes)
                 .await;
-            let client = client.map_err(|error| fault::from_auth_error(&error, &[]))?;
+            let client = client.map_err(|error| error::from_auth_error(&error, &[]))?;
             let given = authority.authorization_code_grant(browser.as_ref(), &client, &scopes);
             let given = given.await?;
             (client, given)
@@ -240,7 +240,7 @@ impl OAuthSession {
                 .await?;
             (client, given)
         } else {
-            return Err(fault::no_login_possible());
+            return Err(error::no_login_possible());
         };
         self.is_new = true;
         self.store_login(server, options, client, scopes, credentials)
@@ -271,7 +271,7 @@ impl OAuthSession {
         }
         let token = kept.token();
         self.login = Some(kept);
-        token.ok_or_else(|| fault::login_refused("logging in gave no token"))
+        token.ok_or_else(|| error::login_refused("logging in gave no token"))
     }
 }
 
@@ -280,7 +280,7 @@ async fn load_login(
     options: &OAuthClientOptions,
 ) -> Result<Option<StoredLogin>, TransportError> {
     let text = options.store.load().await;
-    let text = text.map_err(|error| fault::login_refused(error.to_string()))?;
+    let text = text.map_err(|error| error::login_refused(error.to_string()))?;
     Ok(text.and_then(|text| StoredLogin::read(&text, server)))
 }
 

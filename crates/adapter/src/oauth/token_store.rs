@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 use url::Url;
 
-use super::fault::LoginError;
+use super::error::LoginError;
 
 /// A token is no longer used when it ends sooner than this.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(30);

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{MAX_JSON_DEPTH, refs};
+use super::{MAX_JSON_DEPTH, references};
 
 /// The most characters of JSON that are shown in a sentence.
 const MAX_JSON_CHARS: usize = 300;
@@ -12,7 +12,7 @@ const MAX_LISTED: usize = 20;
 
 /// What a schema asks for beyond its type, a short phrase each.
 pub fn describe_constraints(schema: &Value) -> Vec<String> {
-    if refs::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
+    if references::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
         return vec!["more rules than can be told".to_owned()];
     }
     schema

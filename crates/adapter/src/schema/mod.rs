@@ -23,27 +23,27 @@
 //! assert_eq!(exported.arguments_back(&written), json!({"query": "tides"}));
 //! ```
 
-mod check;
+mod constraint_text;
 mod draft;
 pub mod formats;
 mod keywords;
-mod looks;
 mod merge;
-mod node;
-mod read;
-mod refs;
+mod read_shape;
+mod reader;
+mod references;
 mod shape;
-mod words;
+mod validation_cost;
+mod validator;
 mod write;
 
 use serde_json::{Map, Value, json};
 
 use draft::SchemaDraft;
-use read::SchemaReader;
+use reader::SchemaReader;
 
-pub use check::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
+pub use constraint_text::describe_constraints;
 pub use shape::{AdditionalProperties, Param, SchemaDefinition, SchemaShape, ShapeKind};
-pub use words::describe_constraints;
+pub use validator::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
 
 /// How deep the JSON of a schema may be nested. A parser stops at 128; more is no honest tool.
 pub const MAX_JSON_DEPTH: usize = 200;
@@ -83,7 +83,7 @@ impl Parameters {
                 message: what.to_owned(),
             });
         };
-        if refs::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
+        if references::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
             warn("the schema is nested too deep to be read; any arguments are taken");
             return Self {
                 original: Value::Bool(true),
@@ -163,7 +163,7 @@ impl Parameters {
         }
         out.extend(fields);
         if !self.definitions.is_empty() {
-            out.insert(refs::DEFS.to_owned(), self.definitions_schema(draft));
+            out.insert(references::DEFS.to_owned(), self.definitions_schema(draft));
         }
         Value::Object(out)
     }

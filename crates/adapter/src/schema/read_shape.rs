@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     keywords::{is_validation_keyword, json_type, keyword_type},
-    read::SchemaReader,
+    reader::SchemaReader,
     shape::{AdditionalProperties, Param, SchemaShape, ShapeKind},
 };
 

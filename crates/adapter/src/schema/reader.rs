@@ -9,8 +9,8 @@ use super::{
     SchemaWarning,
     draft::SchemaDraft,
     merge::merge_all,
-    node::{self, SchemaKeywords},
-    refs::SchemaRefs,
+    read_shape::{self, SchemaKeywords},
+    references::SchemaRefs,
     shape::{SchemaDefinition, SchemaShape, ShapeKind},
 };
 
@@ -159,7 +159,7 @@ impl<'a> SchemaReader<'a> {
     }
 
     fn read_node(&mut self, fields: &Map<String, Value>) -> SchemaShape {
-        match node::read(self, fields) {
+        match read_shape::read(self, fields) {
             Ok(shape) => shape,
             Err(why) => {
                 self.warn(why);

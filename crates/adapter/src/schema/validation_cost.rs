@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::refs::SchemaRefs;
+use super::references::SchemaRefs;
 
 /// How many schemas may stand in each other at one place, through references too.
 const MAX_CHAIN: usize = 300;

@@ -5,10 +5,10 @@ use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationEr
 use serde_json::Value;
 
 use super::{
-    MAX_JSON_DEPTH,
+    MAX_JSON_DEPTH, constraint_text,
     draft::SchemaDraft,
-    looks::{CountedSchemas, count_evaluations},
-    refs, words,
+    references,
+    validation_cost::{CountedSchemas, count_evaluations},
 };
 
 /// The most faults that are told at once.
@@ -85,11 +85,11 @@ pub struct JsonSchemaValidator {
 impl JsonSchemaValidator {
     /// Reads the schema once, for many checks.
     pub fn new(schema: &Value) -> Result<Self, JsonSchemaError> {
-        if refs::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
+        if references::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
             return Err(JsonSchemaError::TooDeep);
         }
         let draft = SchemaDraft::detect(schema);
-        let known = refs::SchemaRefs::new(schema, draft.has_legacy_id);
+        let known = references::SchemaRefs::new(schema, draft.has_legacy_id);
         if count_evaluations(&known, CountedSchemas::Any, MAX_EVALUATIONS) > MAX_EVALUATIONS {
             return Err(JsonSchemaError::TooExpensive);
         }
@@ -106,7 +106,7 @@ impl JsonSchemaValidator {
             .with_pattern_options(patterns)
             .build(schema)
             .map_err(|error| {
-                JsonSchemaError::Invalid(words::truncate_at_word(&error.to_string(), 300))
+                JsonSchemaError::Invalid(constraint_text::truncate_at_word(&error.to_string(), 300))
             })?;
         Ok(Self {
             validator,
@@ -116,7 +116,7 @@ impl JsonSchemaValidator {
 
     /// Every rule the value breaks, up to [`MAX_VIOLATIONS`]; none if it passes.
     pub fn check(&self, value: &Value) -> Vec<SchemaViolation> {
-        if refs::depth(value, MAX_ARGUMENT_DEPTH) > MAX_ARGUMENT_DEPTH {
+        if references::depth(value, MAX_ARGUMENT_DEPTH) > MAX_ARGUMENT_DEPTH {
             return vec![SchemaViolation {
                 path: String::new(),
                 keyword: "depth".to_owned(),
@@ -134,7 +134,7 @@ impl JsonSchemaValidator {
                 keyword: "schema".to_owned(),
                 rule: "must match the schema, which has too many forms to say where it doesn't"
                     .to_owned(),
-                value: words::truncate_at_word(&value.to_string(), MAX_SHOWN_CHARS),
+                value: constraint_text::truncate_at_word(&value.to_string(), MAX_SHOWN_CHARS),
             }];
         }
         let errors = self.validator.iter_errors(value);
@@ -147,14 +147,14 @@ impl JsonSchemaValidator {
     /// Whether telling the faults of this value could take too long: unlike the answer itself,
     /// faults are gathered anew for every form at every level.
     fn is_too_expensive(&self, value: &Value) -> bool {
-        let levels = refs::depth(value, MAX_ARGUMENT_DEPTH);
+        let levels = references::depth(value, MAX_ARGUMENT_DEPTH);
         let levels = u32::try_from(levels).unwrap_or(u32::MAX);
         self.fanout.max(1).saturating_pow(levels) > MAX_ERROR_PATHS
     }
 
     /// Whether the value passes.
     pub fn accepts(&self, value: &Value) -> bool {
-        refs::depth(value, MAX_ARGUMENT_DEPTH) <= MAX_ARGUMENT_DEPTH
+        references::depth(value, MAX_ARGUMENT_DEPTH) <= MAX_ARGUMENT_DEPTH
             && self.validator.is_valid(value)
     }
 }
@@ -175,7 +175,7 @@ fn to_violation(error: &ValidationError<'_>) -> SchemaViolation {
         path: error.instance_path().as_str().to_owned(),
         keyword: error.kind().keyword().to_owned(),
         rule: rule_text(error),
-        value: words::truncate_at_word(&error.instance().to_string(), MAX_SHOWN_CHARS),
+        value: constraint_text::truncate_at_word(&error.instance().to_string(), MAX_SHOWN_CHARS),
     }
 }
 
@@ -197,5 +197,5 @@ fn rule_text(error: &ValidationError<'_>) -> String {
         // The library's text begins with the value, which is shown apart.
         _ => error.masked_with("it").to_string(),
     };
-    words::truncate_at_word(&said, MAX_SHOWN_CHARS * 2)
+    constraint_text::truncate_at_word(&said, MAX_SHOWN_CHARS * 2)
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{
     draft::SchemaDraft,
     keywords::keyword_type,
-    refs::definition_ref,
+    references::definition_ref,
     shape::{AdditionalProperties, SchemaShape, ShapeKind},
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use deliberate_thinker::ToolDefinition as Described;
+use deliberate_llm::ToolDefinition as Described;
 use futures::future::BoxFuture;
 use serde_json::Value;
 

@@ -16,19 +16,17 @@
 //! # }
 //! ```
 
+mod callable_tool;
 mod run;
-mod tool;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use deliberate_thinker::{
-    ChatMessage, ChatModel, ModelError, TokenUsage, ToolCall, ToolCallOutput,
-};
+use deliberate_llm::{ChatMessage, ChatModel, ModelError, TokenUsage, ToolCall, ToolCallOutput};
 use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
 
-pub use tool::CallableTool;
-use tool::OfferedTool;
+pub use callable_tool::CallableTool;
+use callable_tool::OfferedTool;
 
 /// A model and the functions it may call. Cheap to clone.
 #[derive(Clone)]

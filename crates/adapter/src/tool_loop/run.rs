@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, ModelReply, ModelRequest, ModelTurn, Purpose, StreamEvent, TokenUsage, ToolCall,
     ToolCallOutput, ask_turn_streaming,
 };
@@ -93,7 +93,7 @@ impl ToolLoopRun<'_> {
         }
     }
 
-    async fn run_turn(&mut self, last: bool) -> Result<ModelTurn, deliberate_thinker::ModelError> {
+    async fn run_turn(&mut self, last: bool) -> Result<ModelTurn, deliberate_llm::ModelError> {
         self.turns += 1;
         let limits = &self.tool_loop.limits;
         let ask = ModelRequest {

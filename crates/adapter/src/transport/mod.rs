@@ -8,14 +8,13 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use tokio::time::Instant;
 
-use crate::{
-    config::TransportConfig,
-    wire::{RequestId, RpcMessage},
-};
+use super::jsonrpc::{RequestId, RpcMessage};
+use crate::config::TransportConfig;
 
 mod error;
 pub mod http;
 pub mod sse;
+pub(crate) mod sse_parser;
 pub mod stdio;
 pub mod websocket;
 
@@ -202,7 +201,7 @@ impl IncomingSink {
 
     /// Puts the messages in that these bytes hold, or says that they hold none.
     pub fn push_bytes(&self, bytes: &[u8], during: Option<RequestId>) {
-        match crate::wire::parse_messages(bytes) {
+        match super::jsonrpc::parse_messages(bytes) {
             Ok(messages) => {
                 for message in messages {
                     self.push(IncomingEvent::Message {

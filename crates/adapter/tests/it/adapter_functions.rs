@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_adapter::{
     Adapter, AdapterConfig, ClientError, ClientErrorKind, ServerConfig,
-    adapter::{ListingFailure, MAX_NAME, NamePrefix, ToolFilter},
+    adapter::{ListingFailure, NamePrefix, ToolFilter},
+    tool_name::MAX_NAME,
 };
 use serde_json::json;
 

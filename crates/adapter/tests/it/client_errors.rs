@@ -5,9 +5,9 @@ use std::time::Duration;
 use deliberate_adapter::{
     ClientError, ClientErrorKind,
     config::ServerConfigError,
+    jsonrpc::RpcError,
     schema::SchemaViolation,
     transport::{DeliveryStatus, TransportError},
-    wire::RpcError,
 };
 use serde_json::json;
 

@@ -10,8 +10,8 @@ use deliberate_adapter::{
     client::{
         CallOptions, ClientCapabilities, ClientHandler, InputMode, ResumedInput, ServerEvent,
     },
+    jsonrpc::RpcError,
     transport::DeliveryStatus,
-    wire::RpcError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

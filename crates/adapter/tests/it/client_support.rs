@@ -15,11 +15,11 @@ use deliberate_adapter::{
     ClientError, McpClient, ServerConfig,
     client::{CallOptions, NoClientHandler},
     config::{HttpConfig, TransportConfig},
+    jsonrpc::{self, RequestId},
     transport::{
         Connector, DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, NegotiatedProtocol,
         OutgoingMessage, TransportError,
     },
-    wire::{self, RequestId},
 };
 use deliberate_testkit::mock_mcp_server_program;
 use futures::future::BoxFuture;
@@ -299,7 +299,7 @@ impl McpTransport for ScriptedTransport {
 impl ServerConnection {
     pub(crate) fn push(&self, message: &Value) {
         let bytes = message.to_string();
-        for message in wire::parse_messages(bytes.as_bytes()).unwrap() {
+        for message in jsonrpc::parse_messages(bytes.as_bytes()).unwrap() {
             self.inbox.push(IncomingEvent::Message {
                 message,
                 request_id: None,

@@ -15,7 +15,7 @@ use deliberate_adapter::{
 };
 use serde_json::{Value, json};
 
-use crate::transport_http_kit::{HttpTestServer, RecordedRequest, ResponseWriter};
+use super::transport_http_support::{HttpTestServer, RecordedRequest, ResponseWriter};
 
 fn client(server: &HttpTestServer) -> McpClient {
     let config = ServerConfig::http("odd", server.url.as_str()).unwrap();

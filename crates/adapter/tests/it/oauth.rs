@@ -15,7 +15,9 @@ use deliberate_adapter::{
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
 
-use crate::oauth_kit::{AuthServerState, AuthTestServer, AutoAgreeBrowser, SECRET, query_field};
+use super::oauth_support::{
+    AuthServerState, AuthTestServer, AutoAgreeBrowser, SECRET, query_field,
+};
 
 fn browser_options(browser: &Arc<AutoAgreeBrowser>) -> OAuthClientOptions {
     OAuthClientOptions {

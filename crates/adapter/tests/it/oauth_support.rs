@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::transport_http_kit::{
+use super::transport_http_support::{
     HttpTestServer, LONG, RecordedRequest, ResponseWriter, config, incoming_channel, request,
 };
 

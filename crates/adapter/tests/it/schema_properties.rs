@@ -4,7 +4,7 @@ use deliberate_adapter::schema::{JsonSchemaValidator, Parameters, ShapeKind};
 use proptest::{prelude::*, strategy::ValueTree as _, test_runner::TestRunner};
 use serde_json::{Value, json};
 
-use crate::schema_gen::{Dice, document, tool_schema, value, value_for_schema};
+use super::schema_generators::{Dice, document, tool_schema, value, value_for_schema};
 
 fn compile(schema: &Value) -> Option<jsonschema::Validator> {
     jsonschema::options().offline().build(schema).ok()

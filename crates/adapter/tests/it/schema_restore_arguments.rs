@@ -7,7 +7,7 @@ use deliberate_adapter::schema::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::schema_gen::{Dice, document, tool_schema, value_for_schema};
+use super::schema_generators::{Dice, document, tool_schema, value_for_schema};
 
 fn parameters(made: &ExportedTool) -> Value {
     let tool = &made.tool;

@@ -5,15 +5,15 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{ToolLoop, ToolLoopLimits, chain::ToolLoopStopReason};
-use deliberate_thinker::ModelError;
+use deliberate_llm::ModelError;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::chain_support::{ScriptedTurn, behavior_tool, call_turn, scripted_chat_model};
+use super::tool_loop_support::{ScriptedTurn, behavior_tool, call_turn, scripted_chat_model};
+use deliberate_adapter::{ToolLoop, ToolLoopLimits, tool_loop::ToolLoopStopReason};
 
 /// A model that never stops calling by itself.
-fn endless_caller() -> crate::chain_support::ScriptedChatModel {
+fn endless_caller() -> super::tool_loop_support::ScriptedChatModel {
     scripted_chat_model([], call_turn(&["one"]))
 }
 

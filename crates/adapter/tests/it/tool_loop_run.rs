@@ -2,21 +2,19 @@
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
-use deliberate_adapter::{
-    Adapter, AdapterConfig, ToolLoop, ToolLoopLimits,
-    chain::{ToolLoopEvent, ToolLoopStopReason},
-};
-use deliberate_testkit::{MockProvider, standin::ScriptedAnswer};
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatMessage, ChatModel, ChatRole, ModelError, ModelReply, ModelRequest, OpenAi, OpenAiSettings,
 };
+use deliberate_testkit::{MockProvider, mock_provider::ScriptedAnswer};
 use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::{
-    chain_support::{ScriptedTurn, behavior_tool, call_turn, scripted_chat_model},
-    client_support::{stdio, wait_until, with_deadline},
+use super::tool_loop_support::{ScriptedTurn, behavior_tool, call_turn, scripted_chat_model};
+use crate::client_support::{stdio, wait_until, with_deadline};
+use deliberate_adapter::{
+    Adapter, AdapterConfig, ToolLoop, ToolLoopLimits,
+    tool_loop::{ToolLoopEvent, ToolLoopStopReason},
 };
 
 #[tokio::test]

@@ -10,10 +10,10 @@ use std::{
 };
 
 use deliberate_adapter::{
-    chain::{CallableTool, ToolArguments, ToolText},
     schema::Parameters,
+    tool_loop::{CallableTool, ToolArguments, ToolText},
 };
-use deliberate_thinker::{
+use deliberate_llm::{
     ChatModel, ModelError, ModelReply, ModelRequest, OnStreamEvent, StreamEvent, TokenUsage,
     ToolCall,
 };

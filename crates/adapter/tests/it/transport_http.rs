@@ -10,7 +10,7 @@ use deliberate_adapter::{
 use serde_json::json;
 use tokio::{sync::Barrier, time::Instant};
 
-use crate::transport_http_kit::{
+use super::transport_http_support::{
     HttpTestServer, LONG, handshake, incoming_channel, notification, outgoing, request, stateless,
 };
 

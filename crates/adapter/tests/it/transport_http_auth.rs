@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use tokio::time::Instant;
 
-use crate::transport_http_kit::{
+use super::transport_http_support::{
     HttpTestServer, IncomingReceiver, LONG, incoming_channel, request,
 };
 

@@ -13,7 +13,7 @@ use deliberate_adapter::{
 use tokio::net::TcpSocket;
 use url::Url;
 
-use crate::transport_http_kit::{
+use super::transport_http_support::{
     HttpTestServer, RecordedRequest, ResponseWriter, config, handshake, notification, open,
     request, stateless,
 };

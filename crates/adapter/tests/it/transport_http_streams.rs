@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deliberate_adapter::transport::{DeliveryStatus, IncomingEvent, TransportError};
 use serde_json::json;
 
-use crate::transport_http_kit::{
+use super::transport_http_support::{
     HttpTestServer, handshake, notification, request, stateless, wait_until,
 };
 

@@ -14,11 +14,11 @@ use std::{
 use bytes::Bytes;
 use deliberate_adapter::{
     config::{HttpConfig, ServerLimits},
+    jsonrpc::{self, RpcMessage},
     transport::{
         Connector, IncomingEvent, IncomingSink, McpEra, McpTransport, MessageKind,
         NegotiatedProtocol, OutgoingMessage, TransportError, http::HttpConnector,
     },
-    wire::{self, RpcMessage},
 };
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -348,12 +348,12 @@ pub(crate) fn request(id: u64, method: &str) -> OutgoingMessage {
     outgoing(
         MessageKind::Request(id),
         Some(method),
-        wire::encode_request(id, method, &json!({})),
+        jsonrpc::encode_request(id, method, &json!({})),
     )
 }
 
 pub(crate) fn notification(method: &str) -> OutgoingMessage {
-    let body = wire::encode_notification(method, &Value::Null);
+    let body = jsonrpc::encode_notification(method, &Value::Null);
     outgoing(MessageKind::Notification, Some(method), body)
 }
 

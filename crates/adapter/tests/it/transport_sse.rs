@@ -12,7 +12,7 @@ use deliberate_adapter::{
 use serde_json::json;
 use tokio::{sync::broadcast, time::Instant};
 
-use crate::transport_http_kit::{
+use super::transport_http_support::{
     HttpTestServer, LONG, RecordedRequest, ResponseWriter, handshake, incoming_channel,
     notification, request,
 };

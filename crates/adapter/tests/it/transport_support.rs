@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_adapter::{
     config::{ServerConfig, ServerLimits, StdioConfig, TransportConfig},
+    jsonrpc::{self, RpcMessage},
     transport::{
         Connector, IncomingEvent, IncomingSink, McpTransport, MessageKind, OutgoingMessage,
         TransportError, stdio::StdioConnector,
     },
-    wire::{self, RpcMessage},
 };
 use deliberate_testkit::mock_mcp_server_program;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ pub(crate) fn limits() -> ServerLimits {
 
 pub(crate) fn request(id: u64, method: &str, params: &Value) -> OutgoingMessage {
     OutgoingMessage {
-        body: wire::encode_request(id, method, params).into(),
+        body: jsonrpc::encode_request(id, method, params).into(),
         kind: MessageKind::Request(id),
         method: Some(method.to_owned()),
         name: None,

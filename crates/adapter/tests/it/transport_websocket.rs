@@ -131,7 +131,7 @@ mod by_hand {
         http::{HeaderMap, StatusCode},
         response::{IntoResponse as _, Response},
     };
-    use deliberate_adapter::{transport::IncomingEvent, wire};
+    use deliberate_adapter::{jsonrpc, transport::IncomingEvent};
 
     use super::*;
 
@@ -197,7 +197,7 @@ mod by_hand {
         assert!(matches!(
             line.next().await,
             IncomingEvent::Message {
-                message: wire::RpcMessage::Notification { .. },
+                message: jsonrpc::RpcMessage::Notification { .. },
                 ..
             }
         ));

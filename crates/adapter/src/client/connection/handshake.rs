@@ -12,22 +12,21 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::{
-    McpClient, McpClientInner, ServerInfo,
-    connect::new_connection_state,
-    connection::{McpConnection, McpRequest, RequestFailure},
-    pending::LostResponse,
+    McpConnection, McpRequest, RequestFailure, pending_requests::LostResponse,
+    reconnect::new_connection_state,
 };
 use crate::{
     ClientError, ClientErrorKind,
+    client::{McpClient, McpClientInner, ServerInfo},
     config::{ProtocolPreference, TransportConfig},
+    jsonrpc::{RpcError, code},
     transport::{Connector, McpEra, NegotiatedProtocol, TransportError, http::looks_like_sse_only},
-    wire::{RpcError, code},
 };
 
 /// The revision of the stateless era that we speak.
-pub(super) const STATELESS_VERSION: &str = "2026-07-28";
+pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 /// The newest handshake revision.
-pub(super) const HANDSHAKE_VERSION: &str = "2025-11-25";
+pub(crate) const HANDSHAKE_VERSION: &str = "2025-11-25";
 /// All handshake revisions.
 const HANDSHAKE_VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// How long a server may take to say that it does not know `server/discover`. Some say nothing.
@@ -44,7 +43,7 @@ enum DiscoverOutcome {
 
 /// A connection that is ready for requests. A server that refuses streamable HTTP may still speak
 /// the transport that was before it, at the same address.
-pub(super) async fn establish(
+pub(crate) async fn establish(
     client: &McpClient,
     before: Option<McpEra>,
 ) -> Result<McpConnection, ClientError> {
@@ -278,7 +277,7 @@ fn handshake_request(method: &str, params: Map<String, Value>, limit: Duration) 
 }
 
 /// `params` with what every request of the stateless era carries.
-pub(super) fn with_meta(inner: &McpClientInner, side: &ServerInfo, mut params: Value) -> Value {
+pub(crate) fn with_meta(inner: &McpClientInner, side: &ServerInfo, mut params: Value) -> Value {
     if let Some(fields) = params.as_object_mut() {
         insert_meta(inner, side, fields);
     }
@@ -286,7 +285,7 @@ pub(super) fn with_meta(inner: &McpClientInner, side: &ServerInfo, mut params: V
 }
 
 /// The same, for the fields of the parameters.
-pub(super) fn insert_meta(
+pub(crate) fn insert_meta(
     inner: &McpClientInner,
     side: &ServerInfo,
     params: &mut Map<String, Value>,

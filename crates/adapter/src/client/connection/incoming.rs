@@ -13,13 +13,13 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ClientHandler, McpProgress, ServerEvent,
-    connection::outgoing_message,
-    pending::{LostResponse, PendingRequests, RequestOwner},
+    outgoing_message,
+    pending_requests::{LostResponse, PendingRequests, RequestOwner},
 };
 use crate::{
+    client::{ClientHandler, McpProgress, ServerEvent},
+    jsonrpc::{self, RequestId, RpcError, RpcMessage, code},
     transport::{IncomingEvent, IncomingSink, McpTransport, MessageKind, TransportError},
-    wire::{self, RequestId, RpcError, RpcMessage, code},
 };
 
 /// Questions of a server that are answered at once; more are refused.
@@ -29,10 +29,10 @@ const MAX_CONCURRENT_REQUESTS: usize = 32;
 const MAX_OPEN_REQUESTS: usize = 1_000;
 
 /// What the link's reader works on.
-pub(super) struct ConnectionState {
+pub(crate) struct ConnectionState {
     server: String,
-    pub(super) pending: PendingRequests,
-    pub(super) transport: OnceLock<Weak<dyn McpTransport>>,
+    pub(crate) pending: PendingRequests,
+    pub(crate) transport: OnceLock<Weak<dyn McpTransport>>,
     handler: Arc<dyn ClientHandler>,
     /// Told of what concerns the client as a whole.
     on_event: Box<dyn Fn(ConnectionEvent) + Send + Sync>,
@@ -40,16 +40,16 @@ pub(super) struct ConnectionState {
     request_slots: Arc<Semaphore>,
     server_requests: Mutex<HashMap<String, CancellationToken>>,
     /// Cancelled when nothing more will come, or nothing more should be sent.
-    pub(super) ended: CancellationToken,
-    pub(super) end_reason: OnceLock<String>,
-    pub(super) garbage: AtomicU64,
+    pub(crate) ended: CancellationToken,
+    pub(crate) end_reason: OnceLock<String>,
+    pub(crate) garbage: AtomicU64,
     /// Whether it speaks the era in which servers ask nothing.
-    pub(super) is_stateless: AtomicBool,
+    pub(crate) is_stateless: AtomicBool,
 }
 
 /// What concerns the client as a whole.
 #[derive(Debug)]
-pub(super) enum ConnectionEvent {
+pub(crate) enum ConnectionEvent {
     Server(ServerEvent),
     Closed,
     /// The server has forgotten the session.
@@ -59,7 +59,7 @@ pub(super) enum ConnectionEvent {
 }
 
 impl ConnectionState {
-    pub(super) fn new(
+    pub(crate) fn new(
         server: String,
         handler: Arc<dyn ClientHandler>,
         hears: impl Fn(ConnectionEvent) + Send + Sync + 'static,
@@ -81,7 +81,7 @@ impl ConnectionState {
     }
 
     /// Where the link puts what comes.
-    pub(super) fn incoming_sink(self: &Arc<Self>) -> IncomingSink {
+    pub(crate) fn incoming_sink(self: &Arc<Self>) -> IncomingSink {
         let shared = self.clone();
         IncomingSink::new(move |incoming| shared.handle_incoming(incoming))
     }
@@ -119,7 +119,7 @@ impl ConnectionState {
 
     /// Nothing more is sent on this connection. What waits may still be answered, unless nothing
     /// more comes either.
-    pub(super) fn end(&self, reason: &str, for_good: bool) {
+    pub(crate) fn end(&self, reason: &str, for_good: bool) {
         if self.end_reason.set(reason.to_owned()).is_ok() {
             self.ended.cancel();
             let news = if for_good {
@@ -238,7 +238,7 @@ impl ConnectionState {
         self.with_server_requests(|asked| asked.remove(&key));
         let link = self.transport.get().and_then(Weak::upgrade);
         if let (Some(outcome), Some(link)) = (outcome, link) {
-            let body = wire::encode_response(&id, &outcome);
+            let body = jsonrpc::encode_response(&id, &outcome);
             let answer = outgoing_message(body, MessageKind::Response, None);
             if let Err(error) = link.send(answer).await {
                 tracing::debug!(target: "deliberate::upstream", server = self.server, %error, "an answer could not be sent");
@@ -271,7 +271,7 @@ impl ConnectionState {
     }
 
     /// Asks a handler what the server asks.
-    pub(super) async fn call_handler(
+    pub(crate) async fn call_handler(
         &self,
         handler: &dyn ClientHandler,
         method: &str,

@@ -1,5 +1,10 @@
 //! One live connection: what is sent on it, and waited for. What comes is heard elsewhere.
 
+pub(crate) mod handshake;
+pub(crate) mod incoming;
+pub(crate) mod pending_requests;
+pub(crate) mod reconnect;
+
 use std::{
     sync::{
         Arc, OnceLock,
@@ -12,25 +17,22 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::{sync::oneshot, time::Instant};
 
-use super::{
-    ClientHandler, ServerInfo,
-    hearing::ConnectionState,
-    options::ProgressListener,
-    pending::{DeadlineExtension, LostResponse, PendingOutcome, PendingRequest},
-};
+use super::{ClientHandler, ServerInfo, call_options::ProgressListener};
 use crate::{
+    jsonrpc::{self, RequestId},
     transport::{
         DeliveryStatus, McpEra, McpTransport, MessageKind, NegotiatedProtocol, OutgoingMessage,
         TransportError,
     },
-    wire::{self, RequestId},
 };
+use incoming::ConnectionState;
+use pending_requests::{DeadlineExtension, LostResponse, PendingOutcome, PendingRequest};
 
 /// How long is waited to hear whether a message was sent, once its connection has ended.
 const SEND_RESULT_GRACE: Duration = Duration::from_secs(1);
 
 /// A live connection and what was agreed on it.
-pub(super) struct McpConnection {
+pub(crate) struct McpConnection {
     pub(super) transport: Arc<dyn McpTransport>,
     pub(super) state: Arc<ConnectionState>,
     server_info: OnceLock<Arc<ServerInfo>>,
@@ -101,7 +103,7 @@ impl McpConnection {
     }
 
     pub(super) async fn notify(&self, method: &str, params: &Value) -> Result<(), TransportError> {
-        let body = wire::encode_notification(method, params);
+        let body = jsonrpc::encode_notification(method, params);
         let message = outgoing_message(body, MessageKind::Notification, Some(method));
         self.transport.send(message).await
     }
@@ -131,7 +133,7 @@ impl McpConnection {
                 is_subscription: asking.response_timeout.is_none(),
             },
         );
-        let body = wire::encode_request(id, &asking.method, &Value::Object(asking.params));
+        let body = jsonrpc::encode_request(id, &asking.method, &Value::Object(asking.params));
         let mut message = outgoing_message(body, MessageKind::Request(id), Some(&asking.method));
         message.name = asking.name;
         message.param_headers = asking.headers;
@@ -254,7 +256,7 @@ impl Drop for CancelOnDrop<'_> {
         }
         let link = self.connection.transport.clone();
         let params = json!({ "requestId": self.id, "reason": self.reason });
-        let body = wire::encode_notification("notifications/cancelled", &params);
+        let body = jsonrpc::encode_notification("notifications/cancelled", &params);
         let message = outgoing_message(
             body,
             MessageKind::Notification,

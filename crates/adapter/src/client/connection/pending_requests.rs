@@ -11,18 +11,18 @@ use std::{
 use serde_json::value::RawValue;
 use tokio::sync::{Notify, oneshot};
 
-use super::{ClientHandler, McpProgress, options::ProgressListener};
 use crate::{
+    client::{ClientHandler, McpProgress, call_options::ProgressListener},
+    jsonrpc::{RequestId, RpcError},
     transport::{DeliveryStatus, TransportError},
-    wire::{RequestId, RpcError},
 };
 
 /// How a request ended.
-pub(super) type PendingOutcome = Result<Box<RawValue>, LostResponse>;
+pub(crate) type PendingOutcome = Result<Box<RawValue>, LostResponse>;
 
 /// Why there is no result.
 #[derive(Debug, Clone)]
-pub(super) enum LostResponse {
+pub(crate) enum LostResponse {
     /// The server answered with an error.
     Rpc(RpcError),
     /// The answer did not get through.
@@ -32,35 +32,35 @@ pub(super) enum LostResponse {
 }
 
 /// A request that waits.
-pub(super) struct PendingRequest {
-    pub(super) response: oneshot::Sender<PendingOutcome>,
+pub(crate) struct PendingRequest {
+    pub(crate) response: oneshot::Sender<PendingOutcome>,
     /// What begins the time limit anew.
-    pub(super) deadline_extension: Arc<DeadlineExtension>,
-    pub(super) progress: Option<ProgressListener>,
+    pub(crate) deadline_extension: Arc<DeadlineExtension>,
+    pub(crate) progress: Option<ProgressListener>,
     /// Who answers what the server asks meanwhile.
-    pub(super) handler: Option<Arc<dyn ClientHandler>>,
+    pub(crate) handler: Option<Arc<dyn ClientHandler>>,
     /// Whether a server may ask something because of it.
-    pub(super) may_cause_requests: bool,
+    pub(crate) may_cause_requests: bool,
     /// Whether it only listens, for as long as the connection lasts.
-    pub(super) is_subscription: bool,
+    pub(crate) is_subscription: bool,
 }
 
 /// What begins the time limit of a request anew.
 #[derive(Default)]
-pub(super) struct DeadlineExtension {
-    pub(super) activity: Notify,
+pub(crate) struct DeadlineExtension {
+    pub(crate) activity: Notify,
     /// Questions of the server that are not answered yet: it is we who are waited for.
     open_requests: AtomicUsize,
 }
 
 impl DeadlineExtension {
-    pub(super) fn waits_for_client(&self) -> bool {
+    pub(crate) fn waits_for_client(&self) -> bool {
         self.open_requests.load(Ordering::Acquire) > 0
     }
 }
 
 /// A question that is being answered.
-pub(super) struct ServerRequestGuard(Vec<Arc<DeadlineExtension>>);
+pub(crate) struct ServerRequestGuard(Vec<Arc<DeadlineExtension>>);
 
 impl Drop for ServerRequestGuard {
     fn drop(&mut self) {
@@ -73,28 +73,28 @@ impl Drop for ServerRequestGuard {
 
 /// All that wait.
 #[derive(Default)]
-pub(super) struct PendingRequests {
+pub(crate) struct PendingRequests {
     next_id: AtomicU64,
     requests: Mutex<HashMap<RequestId, PendingRequest>>,
 }
 
 impl PendingRequests {
     /// An id that no request of this connection had.
-    pub(super) fn new_id(&self) -> RequestId {
+    pub(crate) fn new_id(&self) -> RequestId {
         self.next_id.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    pub(super) fn add(&self, id: RequestId, waiting: PendingRequest) {
+    pub(crate) fn add(&self, id: RequestId, waiting: PendingRequest) {
         self.with_requests(|all| all.insert(id, waiting));
     }
 
     /// Takes a request out. It is gone already if it was answered.
-    pub(super) fn remove(&self, id: RequestId) -> Option<PendingRequest> {
+    pub(crate) fn remove(&self, id: RequestId) -> Option<PendingRequest> {
         self.with_requests(|all| all.remove(&id))
     }
 
     /// Ends a request. Whether there was one.
-    pub(super) fn complete(&self, id: RequestId, outcome: PendingOutcome) -> bool {
+    pub(crate) fn complete(&self, id: RequestId, outcome: PendingOutcome) -> bool {
         let waiting = self.remove(id);
         let known = waiting.is_some();
         if let Some(waiting) = waiting {
@@ -105,7 +105,7 @@ impl PendingRequests {
     }
 
     /// Ends all of them: the connection is gone, and what was sent may have arrived.
-    pub(super) fn fail_all(&self, reason: &str) {
+    pub(crate) fn fail_all(&self, reason: &str) {
         let all: Vec<_> = self.with_requests(|all| all.drain().collect());
         for (_, waiting) in all {
             let error = TransportError::Closed {
@@ -117,7 +117,7 @@ impl PendingRequests {
     }
 
     /// Ends the only request that waits, if there is but one: then it is the one to blame.
-    pub(super) fn fail_only(&self, error: &TransportError) {
+    pub(crate) fn fail_only(&self, error: &TransportError) {
         let only = self.with_requests(|all| {
             let mut ids = all
                 .iter()
@@ -130,7 +130,7 @@ impl PendingRequests {
         }
     }
 
-    pub(super) fn on_progress(&self, id: RequestId, progress: McpProgress) {
+    pub(crate) fn on_progress(&self, id: RequestId, progress: McpProgress) {
         let listener = self.with_requests(|all| {
             let waiting = all.get(&id)?;
             waiting.deadline_extension.activity.notify_one();
@@ -144,7 +144,7 @@ impl PendingRequests {
     /// Who answers a question that came on the stream of `during`; without that, who does for all
     /// the requests that wait. If that is not one and the same, it can't be told whose question it
     /// is, and nobody may be asked what was meant for another.
-    pub(super) fn handler_for(&self, during: Option<RequestId>) -> RequestOwner {
+    pub(crate) fn handler_for(&self, during: Option<RequestId>) -> RequestOwner {
         self.with_requests(|all| {
             if let Some(waiting) = during.and_then(|id| all.get(&id)) {
                 return waiting
@@ -171,7 +171,7 @@ impl PendingRequests {
     }
 
     /// The time of who may have led to a question stands still while it is answered.
-    pub(super) fn hold_deadlines(&self, during: Option<RequestId>) -> ServerRequestGuard {
+    pub(crate) fn hold_deadlines(&self, during: Option<RequestId>) -> ServerRequestGuard {
         let held: Vec<_> = self.with_requests(|all| match during.and_then(|id| all.get(&id)) {
             Some(waiting) => vec![waiting.deadline_extension.clone()],
             None => (all.values())
@@ -186,7 +186,7 @@ impl PendingRequests {
     }
 
     /// How many wait for an answer.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.with_requests(|all| {
             all.values()
                 .filter(|waiting| !waiting.is_subscription)
@@ -203,7 +203,7 @@ impl PendingRequests {
 }
 
 /// Whose question it is.
-pub(super) enum RequestOwner {
+pub(crate) enum RequestOwner {
     /// That of a call that brought a handler of its own.
     Call(Arc<dyn ClientHandler>),
     /// That of the client.

@@ -14,13 +14,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{
-    McpClient, McpClientInner, ServerEvent,
-    connection::{McpConnection, McpRequest},
-    handshake,
-    hearing::{ConnectionEvent, ConnectionState},
+    McpConnection, McpRequest, handshake,
+    incoming::{ConnectionEvent, ConnectionState},
 };
 use crate::{
     ClientError, ClientErrorKind,
+    client::{McpClient, McpClientInner, ServerEvent},
     transport::{McpEra, TransportError},
 };
 
@@ -42,7 +41,7 @@ enum ConnectionOrAttempt {
 
 /// How it stands with connecting.
 #[derive(Default)]
-pub(super) struct Reconnector {
+pub(crate) struct Reconnector {
     state: Mutex<ReconnectState>,
 }
 
@@ -59,7 +58,7 @@ struct ReconnectState {
 
 impl McpClient {
     /// The live connection, or a new one.
-    pub(super) async fn connection(&self) -> Result<Arc<McpConnection>, ClientError> {
+    pub(crate) async fn connection(&self) -> Result<Arc<McpConnection>, ClientError> {
         if let Some(live) = self.current_connection() {
             return Ok(live);
         }
@@ -73,7 +72,7 @@ impl McpClient {
     }
 
     /// The connection, if there is one now.
-    pub(super) fn current_connection(&self) -> Option<Arc<McpConnection>> {
+    pub(crate) fn current_connection(&self) -> Option<Arc<McpConnection>> {
         let live = self
             .0
             .connection
@@ -82,7 +81,7 @@ impl McpClient {
         live.as_ref().filter(|live| live.is_live()).cloned()
     }
 
-    pub(super) fn take_connection(&self) -> Option<Arc<McpConnection>> {
+    pub(crate) fn take_connection(&self) -> Option<Arc<McpConnection>> {
         let mut live = self
             .0
             .connection
@@ -141,7 +140,7 @@ impl McpClient {
         (!wait.is_zero()).then_some(wait)
     }
 
-    pub(super) fn is_connecting(&self) -> bool {
+    pub(crate) fn is_connecting(&self) -> bool {
         self.0.reconnect_state().attempt.is_some()
     }
 }
@@ -286,7 +285,7 @@ async fn connect(
 }
 
 /// What a new connection is read by.
-pub(super) fn new_connection_state(client: &McpClient) -> Arc<ConnectionState> {
+pub(crate) fn new_connection_state(client: &McpClient) -> Arc<ConnectionState> {
     let inner: Weak<McpClientInner> = Arc::downgrade(&client.0);
     ConnectionState::new(
         client.name().to_owned(),

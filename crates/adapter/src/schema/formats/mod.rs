@@ -1,17 +1,17 @@
 //! A tool in the form an API of a model takes, and the model's arguments back in the form the
 //! tool expects. What a form can't hold is told in the description, and noted.
 
-mod back;
-mod loose;
-mod modern;
-mod name;
+mod non_strict;
+mod restore_arguments;
 mod strict;
+mod tool_name;
+mod upgrade_draft;
 
 use serde_json::{Map, Value, json};
 
-use super::{Parameters, words};
+use super::{Parameters, constraint_text};
 
-pub use name::{MAX_TOOL_NAME_CHARS, safe_name};
+pub use tool_name::{MAX_TOOL_NAME_CHARS, safe_name};
 
 /// The longest description `OpenAI` takes.
 pub const MAX_DESCRIPTION_CHARS: usize = 1024;
@@ -110,7 +110,7 @@ pub fn openai_responses(
 
 /// For the tools of Anthropic's messages.
 pub fn anthropic(name: &str, description: &str, parameters: &Parameters) -> ExportedTool {
-    let form = loose::with_safe_fields(loose::build(parameters));
+    let form = non_strict::with_safe_fields(non_strict::build(parameters));
     build_export(
         name,
         description,
@@ -123,7 +123,7 @@ pub fn anthropic(name: &str, description: &str, parameters: &Parameters) -> Expo
 
 /// For the tools of Langbase's pipes.
 pub fn langbase(name: &str, description: &str, parameters: &Parameters) -> ExportedTool {
-    let form = loose::build(parameters);
+    let form = non_strict::build(parameters);
     build_export(
         name,
         description,
@@ -140,12 +140,12 @@ pub fn langbase(name: &str, description: &str, parameters: &Parameters) -> Expor
 
 fn openai_form(parameters: &Parameters, strict: bool) -> (ParameterForm, bool) {
     if !strict {
-        return (loose::build(parameters), false);
+        return (non_strict::build(parameters), false);
     }
     match strict::build(parameters) {
         Ok(form) => (form, true),
         Err(why) => {
-            let mut form = loose::build(parameters);
+            let mut form = non_strict::build(parameters);
             form.notes.insert(0, format!("not strict: {why}"));
             (form, false)
         }
@@ -182,12 +182,12 @@ fn describe_with_rules(
     notes: &mut Vec<String>,
 ) -> String {
     let rules = with_rules(String::new(), rules);
-    let rules = words::truncate_at_word(&rules, longest / 2);
+    let rules = constraint_text::truncate_at_word(&rules, longest / 2);
     let room = longest - rules.chars().count() - usize::from(!rules.is_empty());
     if text.chars().count() > room {
         notes.push(format!("the description was cut to {room} characters"));
     }
-    let text = words::truncate_at_word(text, room);
+    let text = constraint_text::truncate_at_word(text, room);
     match (text.is_empty(), rules.is_empty()) {
         (true, _) => rules,
         (_, true) => text,

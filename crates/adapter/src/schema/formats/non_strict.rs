@@ -4,11 +4,12 @@
 use serde_json::{Map, Value};
 
 use super::{
-    ArgumentRestore, ParameterForm, WRAPPER_FIELD, empty_object, modern::upgrade_schema,
-    name::safe_field,
+    ArgumentRestore, ParameterForm, WRAPPER_FIELD, empty_object, tool_name::safe_field,
+    upgrade_draft::upgrade_schema,
 };
 use crate::schema::{
-    Parameters, SchemaShape, ShapeKind, keywords::keyword_type, refs::DEFS, words, write,
+    Parameters, SchemaShape, ShapeKind, constraint_text, keywords::keyword_type, references::DEFS,
+    write,
 };
 
 /// What an API does not take at the top of a schema.
@@ -72,7 +73,7 @@ fn top_level_object(
         }
         !refused
     });
-    form.rules = words::describe_keywords(&lifted);
+    form.rules = constraint_text::describe_keywords(&lifted);
     for key in lifted.keys() {
         form.notes.push(format!(
             "{key} can't stand at the top; it is told in the description"

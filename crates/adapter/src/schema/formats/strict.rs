@@ -3,11 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{ArgumentRestore, ParameterForm, WRAPPER_FIELD, back::accepts_null, with_rules};
+use super::{
+    ArgumentRestore, ParameterForm, WRAPPER_FIELD, restore_arguments::accepts_null, with_rules,
+};
 use crate::schema::{
-    AdditionalProperties, Param, Parameters, SchemaShape, ShapeKind,
-    refs::{DEFS, definition_ref},
-    words, write,
+    AdditionalProperties, Param, Parameters, SchemaShape, ShapeKind, constraint_text,
+    references::{DEFS, definition_ref},
+    write,
 };
 
 /// What a strict schema may hold.
@@ -34,11 +36,11 @@ pub(super) fn build(parameters: &Parameters) -> StrictResult<ParameterForm> {
     plain.nullable = false;
     plain.implied = false;
     plain.description = None;
-    let mut rules = words::describe_keywords(&plain.constraints);
+    let mut rules = constraint_text::describe_keywords(&plain.constraints);
     if let Some(values) = plain.enum_values.take() {
         rules.push(format!(
             "one of {}",
-            words::schema_text(&Value::Array(values))
+            constraint_text::schema_text(&Value::Array(values))
         ));
     }
     let notes = rule_notes(&plain.constraints);
@@ -139,12 +141,15 @@ impl<'a> StrictSchemaWriter<'a> {
     /// A shape with its description and the rules that are told in it.
     fn write(&mut self, shape: &SchemaShape, level: usize) -> StrictResult<Value> {
         let (mut out, mut rules) = self.write_core(shape, level)?;
-        rules.extend(words::describe_keywords(&shape.constraints));
+        rules.extend(constraint_text::describe_keywords(&shape.constraints));
         for key in shape.constraints.keys() {
             self.add_note(format!("{key} is told in the description"));
         }
         if let Some(value) = &shape.default {
-            rules.push(format!("{} when left out", words::schema_text(value)));
+            rules.push(format!(
+                "{} when left out",
+                constraint_text::schema_text(value)
+            ));
             self.add_note("default is told in the description".to_owned());
         }
         if shape.nullable && !matches!(shape.kind, ShapeKind::Null) {

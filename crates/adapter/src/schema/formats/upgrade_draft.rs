@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::{draft::SchemaDraft, keywords::is_validation_keyword, refs::SubSchemas};
+use crate::schema::{draft::SchemaDraft, keywords::is_validation_keyword, references::SubSchemas};
 
 /// The same schema for the newest edition. Its depth was bounded when it was read.
 pub(super) fn upgrade_schema(schema: &Value, draft: SchemaDraft) -> Value {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Response, header::CONTENT_TYPE};
 
-use super::fault;
+use super::error;
 use crate::transport::TransportError;
 
 /// What is left of an answer that nobody needs is read this far, so that the connection can be
@@ -64,7 +64,7 @@ pub(crate) async fn read_body(
             }
             Ok(Some(chunk)) => body.extend_from_slice(&chunk),
             Ok(None) => return Ok(body),
-            Err(error) => return Err(fault::connection_broken(fault::innermost_reason(&error))),
+            Err(error) => return Err(error::connection_broken(error::innermost_reason(&error))),
         }
     }
 }

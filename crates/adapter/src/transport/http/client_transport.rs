@@ -13,17 +13,17 @@ use reqwest::Method;
 use tokio::{sync::oneshot, task::AbortHandle};
 
 use super::{
-    exchange::{HttpSender, OutgoingHttpRequest},
-    fault, listen,
+    error, get_stream,
     request::{self, PostedMessage},
-    shared::HttpSession,
+    sender::{HttpSender, OutgoingHttpRequest},
+    session::HttpSession,
 };
 use crate::{
+    jsonrpc::RequestId,
     transport::{
         DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, MessageKind, NegotiatedProtocol,
         OutgoingMessage, TransportError,
     },
-    wire::RequestId,
 };
 
 /// How long a goodbye may take.
@@ -71,7 +71,7 @@ impl HttpClientTransport {
         let limit = self.session.sender.limits.response_timeout;
         let told = request::send_one_way(&self.session, posting);
         tokio::time::timeout(limit, told).await.unwrap_or_else(|_| {
-            Err(fault::connection_broken(
+            Err(error::connection_broken(
                 "the server did not take the message",
             ))
         })
@@ -85,7 +85,7 @@ impl HttpClientTransport {
             return None;
         }
         let (tried, begun) = oneshot::channel();
-        let task = tokio::spawn(listen::run(Arc::clone(&self.session), tried));
+        let task = tokio::spawn(get_stream::run(Arc::clone(&self.session), tried));
         *listening = Some(task.abort_handle());
         Some(begun)
     }

@@ -7,10 +7,10 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::body;
+use super::bounded_body;
 use crate::{
+    jsonrpc::RpcError,
     transport::{DeliveryStatus, TransportError},
-    wire::RpcError,
 };
 
 /// How much of an error's body is read.
@@ -85,15 +85,18 @@ pub(crate) async fn read_status_error(
 ) -> HttpStatusError {
     let status = response.status().as_u16();
     let retry_after = retry_after(&response);
-    let kind = body::body_kind(&response);
-    let read = tokio::time::timeout(MAX_WAIT, body::read_body(response, MAX_BODY)).await;
+    let kind = bounded_body::body_kind(&response);
+    let read = tokio::time::timeout(MAX_WAIT, bounded_body::read_body(response, MAX_BODY)).await;
     let bytes = read.ok().and_then(Result::ok).unwrap_or_default();
     let rpc = parse_anonymous_error(&bytes);
     let said = match (&rpc, kind) {
         (Some(rpc), _) => Some(rpc.message.clone()),
-        (None, body::BodyKind::Json | body::BodyKind::Empty | body::BodyKind::Text) => {
-            body_message(&bytes)
-        }
+        (
+            None,
+            bounded_body::BodyKind::Json
+            | bounded_body::BodyKind::Empty
+            | bounded_body::BodyKind::Text,
+        ) => body_message(&bytes),
         (None, _) => None,
     };
     let message = said.and_then(|said| redact(&said, secrets));

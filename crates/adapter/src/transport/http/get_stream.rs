@@ -5,11 +5,10 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time::Instant};
 
 use super::{
-    events::SseStreamParser,
-    pause::backoff_delay,
-    shared::{HttpSession, StreamAttempt, StreamEnd},
+    backoff::backoff_delay,
+    session::{HttpSession, StreamAttempt, StreamEnd},
 };
-use crate::transport::IncomingEvent;
+use crate::transport::{IncomingEvent, sse_parser::SseStreamParser};
 
 /// The longest wait between two tries, unless the server asks for more.
 const MAX_BACKOFF: Duration = Duration::from_mins(1);

@@ -12,22 +12,21 @@ use crate::{
     transport::{Connector, IncomingSink, McpTransport, TransportError},
 };
 
-mod auth;
-pub(crate) mod body;
-pub(crate) mod events;
-pub(crate) mod exchange;
-pub(crate) mod fault;
-mod headers;
-mod link;
-mod listen;
-mod pause;
+mod authorizer;
+mod backoff;
+pub(crate) mod bounded_body;
+mod client_transport;
+pub(crate) mod error;
+mod get_stream;
 mod request;
-mod shared;
+pub(crate) mod sender;
+mod session;
+mod session_headers;
 
-pub use auth::Authorizer;
+pub use authorizer::Authorizer;
 
-use exchange::HttpSender;
-use link::HttpClientTransport;
+use client_transport::HttpClientTransport;
+use sender::HttpSender;
 
 /// Reaches a server by streamable HTTP.
 pub struct HttpConnector {

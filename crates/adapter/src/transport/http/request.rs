@@ -7,16 +7,15 @@ use bytes::Bytes;
 use reqwest::{Response, header::HeaderMap};
 
 use super::{
-    body::{self, BodyKind},
-    events::SseStreamParser,
-    fault,
-    headers::MCP_SESSION_ID,
-    pause::backoff_delay,
-    shared::{DeliveredMessage, HttpSession, StreamAttempt, StreamEnd},
+    backoff::backoff_delay,
+    bounded_body::{self, BodyKind},
+    error,
+    session::{DeliveredMessage, HttpSession, StreamAttempt, StreamEnd},
+    session_headers::MCP_SESSION_ID,
 };
 use crate::{
-    transport::{DeliveryStatus, IncomingEvent, TransportError},
-    wire::{RequestId, RpcError, RpcMessage, code},
+    jsonrpc::{RequestId, RpcError, RpcMessage, code},
+    transport::{DeliveryStatus, IncomingEvent, TransportError, sse_parser::SseStreamParser},
 };
 
 /// Tries to go on with a stream, in a row, that come to nothing.
@@ -54,10 +53,10 @@ pub(super) async fn send_one_way(
         .post(&exchange.url, posting.headers, posting.body)
         .await?;
     if response.status().is_success() {
-        body::discard(response).await;
+        bounded_body::discard(response).await;
         return Ok(());
     }
-    let refusal = fault::read_status_error(response, &exchange.secrets()).await;
+    let refusal = error::read_status_error(response, &exchange.secrets()).await;
     if in_session && is_session_lost(refusal.status, refusal.rpc.as_ref()) {
         return Err(session_lost_error(shared));
     }
@@ -80,7 +79,7 @@ async fn send_request(
     if posting.begins_session {
         shared.headers().store_session(response.headers())?;
     }
-    match body::body_kind(&response) {
+    match bounded_body::body_kind(&response) {
         BodyKind::Events => read_event_stream(shared, id, response).await,
         BodyKind::Json | BodyKind::Empty => read_json_response(shared, id, response).await,
         BodyKind::Text | BodyKind::Other => Err(TransportError::Garbage {
@@ -94,7 +93,7 @@ async fn read_json_response(
     id: RequestId,
     answer: Response,
 ) -> Result<(), TransportError> {
-    let bytes = body::read_body(answer, shared.sender.limits.message_bytes).await?;
+    let bytes = bounded_body::read_body(answer, shared.sender.limits.message_bytes).await?;
     let reason = match shared.deliver(&bytes, Some(id)) {
         DeliveredMessage::Response => return Ok(()),
         DeliveredMessage::Other => "the answer is to another request".to_owned(),
@@ -110,7 +109,7 @@ async fn handle_error_status(
     in_session: bool,
     response: Response,
 ) -> Result<(), TransportError> {
-    let refusal = fault::read_status_error(response, &shared.sender.secrets()).await;
+    let refusal = error::read_status_error(response, &shared.sender.secrets()).await;
     if in_session && is_session_lost(refusal.status, refusal.rpc.as_ref()) {
         return Err(session_lost_error(shared));
     }
@@ -183,7 +182,7 @@ async fn resume_stream(
     events.restart();
     let after = events.last_id().cloned();
     let Some(after) = after.filter(|_| !shared.headers().is_stateless()) else {
-        return Err(fault::connection_broken(reason));
+        return Err(error::connection_broken(reason));
     };
     while *failures < MAX_RESUMES {
         tokio::time::sleep(backoff_delay(events.retry(), *failures, MAX_BACKOFF)).await;
@@ -192,13 +191,13 @@ async fn resume_stream(
             StreamAttempt::Open(response) => return Ok(response),
             StreamAttempt::RetryLater => {}
             StreamAttempt::Unavailable(why) => {
-                return Err(fault::connection_broken(format!(
+                return Err(error::connection_broken(format!(
                     "{reason}, nor was it gone on with: {why}"
                 )));
             }
         }
     }
-    Err(fault::connection_broken(format!(
+    Err(error::connection_broken(format!(
         "{reason}, nor was it gone on with in {MAX_RESUMES} tries"
     )))
 }

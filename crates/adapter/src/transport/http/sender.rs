@@ -19,7 +19,7 @@ use reqwest::{
 use secrecy::{ExposeSecret as _, SecretString};
 use url::{Host, Origin, Url};
 
-use super::{auth::Authorizer, fault};
+use super::{authorizer::Authorizer, error};
 use crate::{
     config::{HttpConfig, ServerLimits},
     transport::TransportError,
@@ -210,7 +210,7 @@ impl HttpSender {
             request.headers_mut().clone_from(&call.headers);
             *request.body_mut() = call.body.clone().map(Into::into);
             let response = (self.client.execute(request).await)
-                .map_err(|error| fault::from_reqwest(&error, self.limits.connect_timeout))?;
+                .map_err(|error| error::from_reqwest(&error, self.limits.connect_timeout))?;
             status = response.status();
             match self.redirect_target(&call.method, &url, &response)? {
                 Some(next) => url = next,
@@ -307,7 +307,7 @@ fn build_client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportErr
         builder
     };
     builder.build().map_err(|error| TransportError::Unsendable {
-        reason: format!("HTTP can't be used: {}", fault::innermost_reason(&error)),
+        reason: format!("HTTP can't be used: {}", error::innermost_reason(&error)),
     })
 }
 

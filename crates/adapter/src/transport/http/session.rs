@@ -13,15 +13,17 @@ use reqwest::{Method, Response, header::HeaderValue};
 use tokio::{task::AbortHandle, time::Instant};
 
 use super::{
-    body::{self, BodyKind},
-    events::{SseStreamEvent, SseStreamParser},
-    exchange::{HttpSender, OutgoingHttpRequest},
-    fault,
-    headers::{LAST_EVENT_ID, SessionHeaders},
+    bounded_body::{self, BodyKind},
+    error,
+    sender::{HttpSender, OutgoingHttpRequest},
+    session_headers::{LAST_EVENT_ID, SessionHeaders},
 };
 use crate::{
-    transport::{IncomingEvent, IncomingSink, TransportError},
-    wire::{self, RequestId, RpcMessage},
+    jsonrpc::{self, RequestId, RpcMessage},
+    transport::{
+        IncomingEvent, IncomingSink, TransportError,
+        sse_parser::{SseStreamEvent, SseStreamParser},
+    },
 };
 
 /// A stream is read for so long after the answer came, so that it can end in good order and its
@@ -102,10 +104,10 @@ impl HttpSession {
 
     /// Puts the messages into the inbox that these bytes hold.
     pub(super) fn deliver(&self, bytes: &[u8], during: Option<RequestId>) -> DeliveredMessage {
-        let messages = match wire::parse_messages(bytes) {
+        let messages = match jsonrpc::parse_messages(bytes) {
             Ok(messages) => messages,
             Err(error) => {
-                let nameless = during.zip(fault::parse_anonymous_error(bytes));
+                let nameless = during.zip(error::parse_anonymous_error(bytes));
                 let Some((id, error)) = nameless else {
                     return DeliveredMessage::Garbage(error.to_string());
                 };
@@ -168,7 +170,7 @@ impl HttpSession {
                     }
                 }
                 Ok(None) => "the stream ended without the answer".to_owned(),
-                Err(error) => fault::innermost_reason(&error),
+                Err(error) => error::innermost_reason(&error),
             };
             return match answered {
                 Some(_) => StreamEnd::Answered,
@@ -216,13 +218,13 @@ impl HttpSession {
             Err(_) => return StreamAttempt::RetryLater,
         };
         let status = response.status();
-        if status.is_success() && body::body_kind(&response) == BodyKind::Events {
+        if status.is_success() && bounded_body::body_kind(&response) == BodyKind::Events {
             return StreamAttempt::Open(response);
         }
         if status.is_server_error() || matches!(status.as_u16(), 408 | 429) {
             return StreamAttempt::RetryLater;
         }
-        body::discard(response).await;
+        bounded_body::discard(response).await;
         StreamAttempt::Unavailable(format!("HTTP status {}", status.as_u16()))
     }
 }

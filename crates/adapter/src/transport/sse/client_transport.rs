@@ -18,18 +18,18 @@ use reqwest::{
 use tokio::task::AbortHandle;
 use url::Url;
 
-use super::super::http::{
-    body::{self, BodyKind},
-    events::{SseStreamEvent, SseStreamParser},
-    exchange::HttpSender,
-    fault::{self, HttpStatusError},
-};
 use crate::{
+    jsonrpc::{self, RequestId, RpcMessage},
     transport::{
         DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, MessageKind, NegotiatedProtocol,
         OutgoingMessage, TransportError,
+        http::{
+            bounded_body::{self, BodyKind},
+            error::{self, HttpStatusError},
+            sender::HttpSender,
+        },
+        sse_parser::{SseStreamEvent, SseStreamParser},
     },
-    wire::{self, RequestId, RpcMessage},
 };
 
 const MCP_PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -128,17 +128,17 @@ impl SseClientState {
         let posted = self.sender.post(&self.endpoint, headers, body);
         let response = posted.await?;
         if !response.status().is_success() {
-            let refusal = fault::read_status_error(response, &self.sender.secrets()).await;
+            let refusal = error::read_status_error(response, &self.sender.secrets()).await;
             return self.handle_error_status(refusal, id);
         }
-        if body::body_kind(&response) != BodyKind::Json {
-            body::discard(response).await;
+        if bounded_body::body_kind(&response) != BodyKind::Json {
+            bounded_body::discard(response).await;
             return Ok(());
         }
         // Some servers answer right here. What is no message is a courtesy.
         let limit = self.sender.limits.message_bytes;
-        let bytes = body::read_body(response, limit).await?;
-        for message in wire::parse_messages(&bytes).unwrap_or_default() {
+        let bytes = bounded_body::read_body(response, limit).await?;
+        for message in jsonrpc::parse_messages(&bytes).unwrap_or_default() {
             let during = id;
             self.incoming.push(IncomingEvent::Message {
                 message,
@@ -191,8 +191,8 @@ async fn read_stream(
                     break TransportError::TooLarge { limit };
                 }
             }
-            Ok(None) => break fault::connection_broken("the server ended its stream"),
-            Err(error) => break fault::connection_broken(fault::innermost_reason(&error)),
+            Ok(None) => break error::connection_broken("the server ended its stream"),
+            Err(error) => break error::connection_broken(error::innermost_reason(&error)),
         }
     };
     shared.end(Some(why));
@@ -250,7 +250,7 @@ impl Drop for SseClientTransport {
 }
 
 fn not_accepted_error() -> TransportError {
-    fault::connection_broken("the server did not take the message")
+    error::connection_broken("the server did not take the message")
 }
 
 fn closed_error() -> TransportError {

@@ -9,21 +9,23 @@ use reqwest::{Method, Response, header::HeaderMap};
 use tokio::time::Instant;
 use url::Url;
 
-use super::http::{
-    Authorizer,
-    body::{self, BodyKind},
-    events::{SseStreamEvent, SseStreamParser},
-    exchange::{HttpSender, OutgoingHttpRequest},
-    fault,
-};
 use crate::{
     config::{HttpConfig, ServerLimits},
     transport::{Connector, IncomingSink, McpTransport, TransportError},
 };
 
-mod link;
+mod client_transport;
 
-use link::SseClientTransport;
+use super::{
+    http::{
+        Authorizer,
+        bounded_body::{self, BodyKind},
+        error,
+        sender::{HttpSender, OutgoingHttpRequest},
+    },
+    sse_parser::{SseStreamEvent, SseStreamParser},
+};
+use client_transport::SseClientTransport;
 
 /// The longest address that messages are posted to.
 const MAX_ENDPOINT: usize = 4096;
@@ -56,11 +58,11 @@ impl SseConnector {
         };
         let mut response = exchange.send(call).await.map_err(mark_unsent)?;
         if !response.status().is_success() {
-            return Err(fault::read_status_error(response, &exchange.secrets())
+            return Err(error::read_status_error(response, &exchange.secrets())
                 .await
                 .error);
         }
-        if body::body_kind(&response) != BodyKind::Events {
+        if bounded_body::body_kind(&response) != BodyKind::Events {
             return Err(TransportError::Garbage {
                 reason: "the answer is no stream of events; check `url`".to_owned(),
             });
@@ -82,11 +84,11 @@ async fn read_endpoint(
     let mut said = None;
     while said.is_none() {
         let chunk = response.chunk().await;
-        let chunk = chunk.map_err(|error| unreachable_error(fault::innermost_reason(&error)))?;
+        let chunk = chunk.map_err(|error| unreachable_error(error::innermost_reason(&error)))?;
         let bytes = chunk.ok_or_else(|| unreachable_error("the stream ended at once"))?;
         let mut take = |event: &SseStreamEvent<'_>| match event.name {
             b"endpoint" => said = said.take().or_else(|| Some(event.data.to_vec())),
-            _ => link::handle_event(event, inbox),
+            _ => client_transport::handle_event(event, inbox),
         };
         let limit = exchange.limits.message_bytes;
         events

@@ -34,7 +34,7 @@ pub(super) async fn launch(config: &StdioConfig) -> Result<Child, TransportError
 fn build_command(config: &StdioConfig) -> Command {
     let environment = build_environment(config, std::env::vars_os());
     #[cfg(windows)]
-    let program = super::lookup::resolve_program(&config.command, &environment);
+    let program = super::program_resolver::resolve_program(&config.command, &environment);
     #[cfg(not(windows))]
     let program = Path::new(&config.command);
     let mut command = Command::new(program);

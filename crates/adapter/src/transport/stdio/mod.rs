@@ -11,27 +11,30 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::{family::ProcessGroup, keeper::ProcessStage, notes::StderrLog, writer::StdinWriter};
 use super::{
     Connector, DeliveryStatus, IncomingSink, McpTransport, NegotiatedProtocol, OutgoingMessage,
     TransportError,
 };
 use crate::{
     config::{ServerLimits, StdioConfig},
-    wire::RequestId,
+    jsonrpc::RequestId,
 };
+use process_group::ProcessGroup;
+use stderr_log::StderrLog;
+use stdin_writer::StdinWriter;
+use supervisor::ProcessStage;
 
 mod environment;
-mod family;
-mod keeper;
-mod lines;
+mod launcher;
+mod output_lines;
+mod oversized_response_id;
+mod process_group;
 #[cfg(any(windows, test))]
-mod lookup;
-mod notes;
-mod reader;
-mod start;
-mod whose;
-mod writer;
+mod program_resolver;
+mod stderr_log;
+mod stdin_writer;
+mod stdout_reader;
+mod supervisor;
 
 /// How long is waited to learn why a program takes no more input.
 const REASON_WAIT: Duration = Duration::from_millis(500);
@@ -60,7 +63,7 @@ impl StdioConnector {
         &self,
         inbox: IncomingSink,
     ) -> Result<Arc<dyn McpTransport>, TransportError> {
-        let mut child = start::launch(&self.config).await?;
+        let mut child = launcher::launch(&self.config).await?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let family = ProcessGroup::new(child);
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
@@ -73,7 +76,7 @@ impl StdioConnector {
         let notes = Arc::new(StderrLog::default());
         let asked = CancellationToken::new();
         let (stage, watched) = watch::channel(ProcessStage::Open);
-        let reading = tokio::spawn(reader::read_stdout(
+        let reading = tokio::spawn(stdout_reader::read_stdout(
             stdout,
             self.message_bytes,
             inbox.clone(),
@@ -86,7 +89,7 @@ impl StdioConnector {
             let writer = Arc::clone(&writer);
             async move { writer.pump().await }
         });
-        let keeper = keeper::ProcessSupervisor {
+        let keeper = supervisor::ProcessSupervisor {
             process: family,
             writer: Arc::clone(&writer),
             reader: reading,

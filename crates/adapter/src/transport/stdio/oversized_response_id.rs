@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::wire::RequestId;
+use crate::jsonrpc::RequestId;
 
 /// The request that a message answers of which only the two ends are known.
 pub(super) fn response_id(head: &[u8], tail: &[u8]) -> Option<RequestId> {

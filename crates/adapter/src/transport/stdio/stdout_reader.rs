@@ -4,13 +4,13 @@
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 use super::{
-    lines::{OutputLine, OutputLines},
-    notes::sanitize_line,
-    whose,
+    output_lines::{OutputLine, OutputLines},
+    oversized_response_id,
+    stderr_log::sanitize_line,
 };
 use crate::{
+    jsonrpc,
     transport::{IncomingEvent, IncomingSink, TransportError},
-    wire,
 };
 
 /// How much is read at once.
@@ -69,7 +69,7 @@ impl LineHandler {
         if std::str::from_utf8(bytes).is_err() {
             return self.handle_malformed("not UTF-8", bytes);
         }
-        match wire::parse_messages(bytes) {
+        match jsonrpc::parse_messages(bytes) {
             Ok(messages) => {
                 self.garbage = 0;
                 for message in messages {
@@ -86,7 +86,7 @@ impl LineHandler {
 
     fn handle_oversized(&mut self, head: &[u8], tail: &[u8]) -> Result<(), TransportError> {
         let limit = self.limit;
-        match whose::response_id(head, tail) {
+        match oversized_response_id::response_id(head, tail) {
             Some(id) => {
                 self.garbage = 0;
                 let error = TransportError::TooLarge { limit };

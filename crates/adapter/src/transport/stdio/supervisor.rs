@@ -11,7 +11,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{family::ProcessGroup, writer::StdinWriter};
+use super::{process_group::ProcessGroup, stdin_writer::StdinWriter};
 use crate::transport::{DeliveryStatus, IncomingEvent, IncomingSink, TransportError};
 
 /// How long a program's last words are waited for once it is gone, or its end once it is silent.

@@ -18,11 +18,11 @@ use super::{
 };
 use crate::{
     config::{HttpConfig, ServerLimits},
-    wire::RequestId,
+    jsonrpc::RequestId,
 };
 
+mod frame_reader;
 mod handshake;
-mod reader;
 
 /// How long the other side is waited for at the end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -56,7 +56,7 @@ impl WebSocketConnector {
         let socket = handshake::connect(&self.config, self.message_bytes).await?;
         let (sink, frames) = futures::StreamExt::split(socket);
         let (gone, watched) = watch::channel(false);
-        let reading = reader::FrameReader {
+        let reading = frame_reader::FrameReader {
             frames,
             incoming: inbox,
             limit: self.message_bytes,
