@@ -2,7 +2,7 @@
 //! one prints to text that reads as the same tree.
 #![no_main]
 
-use deliberate_language::{CommandLimits, DeclaredArgument, bind, parse, tokenize};
+use deliberate_command_language::{CommandLimits, DeclaredArgument, bind, parse, tokenize};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

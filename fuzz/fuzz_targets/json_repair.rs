@@ -1,7 +1,7 @@
 //! Whatever a model writes: no panic, and a strict JSON object comes back unchanged.
 #![no_main]
 
-use deliberate_thinker::{coerce, read_json};
+use deliberate_llm::{coerce, read_json};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 """Fixtures: the server under test as a real client starts it, and the stand-in for the providers.
 
-Two programs are needed, named by the environment: DELIBERATE_BIN, the server, and STANDIN_BIN, the
+Two programs are needed, named by the environment: DELIBERATE_BIN, the server, and MOCK_PROVIDER_BIN, the
 stand-in of crates/testkit. Every test has a home and a database of its own.
 """
 
@@ -89,12 +89,12 @@ def node() -> Node:
     return Node()
 
 
-class Standin:
+class MockProvider:
     """The stand-in for the providers, in its own process."""
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [program("STANDIN_BIN"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [program("MOCK_PROVIDER_BIN"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         assert self.process.stdout
         self.url = "http://" + self.process.stdout.readline().removeprefix("listening ").strip()
@@ -143,17 +143,17 @@ class Standin:
 
 
 @pytest.fixture(scope="session")
-def standin_process():
-    standin = Standin()
-    yield standin
-    standin.stop()
+def mock_provider_process():
+    mock_provider = MockProvider()
+    yield mock_provider
+    mock_provider.stop()
 
 
 @pytest.fixture
-def standin(standin_process: Standin) -> Standin:
+def mock_provider(mock_provider_process: MockProvider) -> MockProvider:
     """The stand-in, as if newly started."""
-    standin_process.control(**NEUTRAL)
-    return standin_process
+    mock_provider_process.control(**NEUTRAL)
+    return mock_provider_process
 
 
 class Home:

@@ -1,6 +1,6 @@
 """Other servers for the gateway, the settings that name them, and a client that keeps every byte.
 
-The servers are real ones: the reference servers that run on Node, and upstreams/fast.py on the Python
+The servers are real ones: the reference servers that run on Node, and upstreams/python_sdk_server.py on the Python
 SDK. What passes through the gateway is compared with what the server says to who asks it directly, so
 the client here reads nothing into what it hears.
 """
@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from by_hand import message, until
+from raw_protocol import message, until
 from conftest import PATIENCE_SECONDS, Home, Node, free_port, program
 
 EVERYTHING = "@modelcontextprotocol/server-everything/dist/index.js"
 FILESYSTEM = "@modelcontextprotocol/server-filesystem/dist/index.js"
-FAST = Path(__file__).parent / "upstreams" / "fast.py"
+FAST = Path(__file__).parent / "upstreams" / "python_sdk_server.py"
 
 # The newest of the handshake revisions.
 HANDSHAKE = "2025-11-25"

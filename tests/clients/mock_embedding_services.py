@@ -4,7 +4,7 @@ import re
 import zlib
 from typing import Any
 
-from paper_sources import Answer, as_json
+from paper_source_responses import Answer, as_json
 
 
 def models(path: str, given: Any) -> Answer:

@@ -1,4 +1,4 @@
-"""The sources of papers on loopback, for the papers of papers.py; what each answers is in paper_sources.py.
+"""The sources of papers on loopback, for the papers of sample_papers.py; what each answers is in paper_source_responses.py.
 
 Every request is kept. A path can be given a fault: a status, another body, a redirect, a lie about
 the length, a delay; `fault(path, ...)` stays until `mend()`.
@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from paper_models import models
-from paper_sources import Answer, Sources
-from papers import PAPERS, pdf
+from mock_embedding_services import models
+from paper_source_responses import Answer, Sources
+from sample_papers import PAPERS, pdf
 
 SOURCES = ["arxiv", "semantic_scholar", "openalex", "crossref", "pubmed", "europe_pmc", "biorxiv", "medrxiv"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
-from papers import PAPERS, Paper
+from sample_papers import PAPERS, Paper
 
 COMMON = set("and or not the for with from that this what which how all abs cat submitteddate title abstract".split())
 

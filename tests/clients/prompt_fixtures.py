@@ -11,7 +11,7 @@ import anyio
 import pytest
 from mcp import Client, types
 
-from by_hand import OverHttp, OverStdio, call
+from raw_protocol import OverHttp, OverStdio, call
 from conftest import PATIENCE_SECONDS, Home, HttpServer, text_of_result
 
 Speak = Callable[..., dict[str, Any]]

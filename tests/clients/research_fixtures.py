@@ -11,8 +11,8 @@ import pytest
 from mcp import Client
 
 from conftest import PATIENCE_SECONDS, Connect, Home, error, text_of_result
-from paper_world import World
-from papers import PAPERS, pdf
+from mock_paper_sources import World
+from sample_papers import PAPERS, pdf
 
 Fields = dict[str, Any]
 

@@ -1,8 +1,8 @@
-"""The papers of the world that paper_world.py serves: invented, and known to the last sentence."""
+"""The papers that mock_paper_sources.py serves: invented, and known to the last sentence."""
 
 from dataclasses import dataclass, field
 
-from paper_pdf import Layout, pdf_of
+from pdf_builder import Layout, pdf_of
 
 
 @dataclass

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from by_hand import (
+from raw_protocol import (
     JSON,
     TASKS,
     Line,
@@ -25,7 +25,7 @@ from by_hand import (
     told,
     until,
 )
-from conftest import ALL_TOOLS, Home, HttpServer, Standin, free_port
+from conftest import ALL_TOOLS, Home, HttpServer, MockProvider, free_port
 
 LIST = message("tools/list")
 WEBSOCKET = {
@@ -193,10 +193,10 @@ def names(speak: OverHttp) -> list[str]:
     return [tool["name"] for tool in speak("tools/list")["result"]["tools"]]
 
 
-def test_a_token_sees_and_calls_its_tools(serve_http, standin: Standin, tokens: Tokens) -> None:
+def test_a_token_sees_and_calls_its_tools(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:
     narrow = tokens.new("narrow", "reasoning_linear,reasoning_got_*")
     wide = tokens.new("wide")
-    server = serve_http(standin.openai() | tokens.settings)
+    server = serve_http(mock_provider.openai() | tokens.settings)
     all_tools = names(OverHttp(server, wide))
     assert len(all_tools) == ALL_TOOLS
     seen = names(OverHttp(server, narrow))
@@ -222,10 +222,10 @@ def test_a_list_for_some_is_not_kept_for_all(serve_http, tokens: Tokens) -> None
     assert OverHttp(server, narrow)("tools/list")["result"]["cacheScope"] == "private"
 
 
-def test_resources_obey_the_token(serve_http, standin: Standin, tokens: Tokens) -> None:
+def test_resources_obey_the_token(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:
     narrow = tokens.new("narrow", "reasoning_linear")
     reader = tokens.new("reader", "reasoning_get,reasoning_sessions")
-    server = serve_http(standin.openai() | tokens.settings)
+    server = serve_http(mock_provider.openai() | tokens.settings)
     step = call(OverHttp(server, narrow), "reasoning_linear", content="Is a virus alive?")["structuredContent"]
     uris = [f"deliberate://sessions/{step['session_id']}", f"deliberate://thoughts/{step['thought_id']}"]
     for uri in uris:
@@ -239,10 +239,10 @@ def test_resources_obey_the_token(serve_http, standin: Standin, tokens: Tokens) 
     assert OverHttp(server, reader)("resources/list")["result"]["resources"]
 
 
-def test_listeners_obey_the_token(serve_http, standin: Standin, tokens: Tokens) -> None:
+def test_listeners_obey_the_token(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:
     narrow = tokens.new("narrow", "reasoning_linear")
     reader = tokens.new("reader", "reasoning_get,reasoning_sessions")
-    server = serve_http(standin.openai() | tokens.settings)
+    server = serve_http(mock_provider.openai() | tokens.settings)
     speak = OverHttp(server, narrow)
     step = call(speak, "reasoning_linear", content="Is a virus alive?")["structuredContent"]
     wanted = {"resourcesListChanged": True, "resourceSubscriptions": [f"deliberate://sessions/{step['session_id']}"]}
@@ -261,10 +261,10 @@ def test_listeners_obey_the_token(serve_http, standin: Standin, tokens: Tokens) 
         assert b"deliberate://sessions/" not in one.answer.read()
 
 
-def test_prompts_obey_the_token(serve_http, standin: Standin, tokens: Tokens) -> None:
+def test_prompts_obey_the_token(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:
     narrow = tokens.new("narrow", "reasoning_linear")
     wide = tokens.new("wide")
-    server = serve_http(standin.openai() | tokens.settings)
+    server = serve_http(mock_provider.openai() | tokens.settings)
     step = call(OverHttp(server, narrow), "reasoning_linear", content="Is a virus alive?")["structuredContent"]
     reference = {"type": "ref/prompt", "name": "recap"}
     wish = {"ref": reference, "argument": {"name": "session_id", "value": ""}}
@@ -323,10 +323,10 @@ def test_a_narrow_token_resumes_what_it_began(serve_http, tokens: Tokens) -> Non
     assert told["structuredContent"]["content"] == "Yes."
 
 
-def test_a_running_call_is_its_owner_s(serve_http, standin: Standin, tokens: Tokens) -> None:
+def test_a_running_call_is_its_owner_s(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:
     ada, eve = tokens.new("ada"), tokens.new("eve")
-    standin.control(delay_ms=4000)
-    settings = standin.openai() | tokens.settings | {"DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "100"}
+    mock_provider.control(delay_ms=4000)
+    settings = mock_provider.openai() | tokens.settings | {"DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "100"}
     server = serve_http(settings)
     told = call(OverHttp(server, ada), "reasoning_linear", content="Is a virus alive?")["structuredContent"]
     id = told["still_running"]["id"]
@@ -364,9 +364,9 @@ def next_news(line: Line) -> dict:
     return json.loads(line.answer.fp.read(length))
 
 
-def test_progress_is_shown_to_who_called(serve_http, standin: Standin, tokens: Tokens) -> None:
+def test_progress_is_shown_to_who_called(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:
     ada, eve = tokens.new("ada"), tokens.new("eve")
-    server = serve_http(standin.openai() | tokens.settings)
+    server = serve_http(mock_provider.openai() | tokens.settings)
     with Line(server) as adas, Line(server) as eves:
         assert adas.head("GET", "/ws/progress", **WEBSOCKET, **bearer(ada)).status == 101
         assert eves.head("GET", "/ws/progress", **WEBSOCKET, **bearer(eve)).status == 101
@@ -377,10 +377,10 @@ def test_progress_is_shown_to_who_called(serve_http, standin: Standin, tokens: T
         assert next_news(eves)["tool"] == "reasoning_sessions"
 
 
-def test_a_task_is_its_owner_s(serve_http, standin: Standin, tokens: Tokens) -> None:
+def test_a_task_is_its_owner_s(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:
     ada, eve = tokens.new("ada"), tokens.new("eve")
-    standin.control(push=["hang"])
-    server = serve_http(standin.openai() | tokens.settings)
+    mock_provider.control(push=["hang"])
+    server = serve_http(mock_provider.openai() | tokens.settings)
     task = call(OverHttp(server, ada), "reasoning_linear", TASKS, content="Is a virus alive?")
     assert task["resultType"] == "task"
     id = task["taskId"]

@@ -3,7 +3,7 @@
 import pytest
 from mcp import MCPError
 
-from conftest import Connect, Home, Standin, error, think
+from conftest import Connect, Home, MockProvider, error, think
 
 pytestmark = pytest.mark.anyio
 
@@ -11,8 +11,8 @@ pytestmark = pytest.mark.anyio
 BRISK = {"MAX_RETRIES": "2", "RETRY_DELAY_MS": "10", "REQUEST_TIMEOUT_MS": "5000"}
 
 
-async def test_unknown_sessions_are_refused(connect: Connect, standin: Standin, home: Home, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_unknown_sessions_are_refused(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         for session in ["00000000-0000-7000-8000-000000000000", "nonsense", "'; DROP TABLE sessions; --"]:
             arguments = {"content": "Go on.", "session_id": session}
             told = error(await client.call_tool("reasoning_linear", arguments))
@@ -20,7 +20,7 @@ async def test_unknown_sessions_are_refused(connect: Connect, standin: Standin, 
             assert told["message"] and told["hint"]
         await think(client, "It still works.")
     assert home.count("sessions") == 1
-    assert len(standin.asks()) == 1
+    assert len(mock_provider.asks()) == 1
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ async def test_unknown_sessions_are_refused(connect: Connect, standin: Standin, 
     ids=["missing", "empty", "number", "range", "type", "misspelt", "misspelt-required"],
 )
 async def test_wrong_arguments_are_named(
-    connect: Connect, standin: Standin, home: Home, era: str, arguments: dict, words: list[str]
+    connect: Connect, mock_provider: MockProvider, home: Home, era: str, arguments: dict, words: list[str]
 ) -> None:
-    async with connect(era, standin.langbase()) as client:
+    async with connect(era, mock_provider.langbase()) as client:
         told = error(await client.call_tool("reasoning_linear", arguments))
     assert told["code"] == "Validation"
     for word in words:
         assert word in str(told)
-    assert standin.asks() == []
+    assert mock_provider.asks() == []
     assert home.count("sessions") == 0
 
 
@@ -56,24 +56,24 @@ async def test_an_unknown_tool_is_a_protocol_error(connect: Connect, era: str) -
         assert (await client.list_tools()).tools
 
 
-async def test_a_wrong_key_costs_one_call(connect: Connect, standin: Standin, home: Home, era: str) -> None:
-    async with connect(era, standin.langbase() | BRISK | {"LANGBASE_API_KEY": "another"}) as client:
+async def test_a_wrong_key_costs_one_call(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
+    async with connect(era, mock_provider.langbase() | BRISK | {"LANGBASE_API_KEY": "another"}) as client:
         told = error(await client.call_tool("reasoning_linear", {"content": "x"}))
     assert "401" in told["message"]
     assert "key" in told["hint"]
     assert "another" not in str(told)
-    requests = standin.seen()["requests"]
+    requests = mock_provider.seen()["requests"]
     assert [request["outcome"] for request in requests] == [{"answered": 401}]
     assert home.count("sessions") == 0
     assert "another" not in home.log.read_text()
 
 
-async def test_what_may_pass_is_tried_again(connect: Connect, standin: Standin, era: str) -> None:
+async def test_what_may_pass_is_tried_again(connect: Connect, mock_provider: MockProvider, era: str) -> None:
     faults = [{"status": {"code": 503}}, "cut_connection"]
-    standin.control(push=faults)
-    async with connect(era, standin.langbase() | BRISK) as client:
+    mock_provider.control(push=faults)
+    async with connect(era, mock_provider.langbase() | BRISK) as client:
         await think(client, "x")
-    outcomes = [r["outcome"] for r in standin.seen()["requests"] if r["kind"] == "ask"]
+    outcomes = [r["outcome"] for r in mock_provider.seen()["requests"] if r["kind"] == "ask"]
     assert outcomes == [{"answered": 503}, "cut", {"answered": 200}]
 
 
@@ -83,15 +83,15 @@ async def test_what_may_pass_is_tried_again(connect: Connect, standin: Standin, 
     ids=["500", "400", "html", "empty", "bare"],
 )
 async def test_a_failing_provider_leaves_nothing(
-    connect: Connect, standin: Standin, home: Home, era: str, fault: object
+    connect: Connect, mock_provider: MockProvider, home: Home, era: str, fault: object
 ) -> None:
-    standin.control(always=fault)
-    async with connect(era, standin.langbase() | BRISK) as client:
+    mock_provider.control(always=fault)
+    async with connect(era, mock_provider.langbase() | BRISK) as client:
         told = error(await client.call_tool("reasoning_linear", {"content": "x"}))
         assert told["code"] and told["message"]
         assert home.count("sessions") == 0
         assert home.count("thoughts") == 0
-        standin.control(always=None)
+        mock_provider.control(always=None)
         await think(client, "It works again.")
     assert home.count("sessions") == 1
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from by_hand import until
+from raw_protocol import until
 from conftest import ERAS, Home, Node
-from gateway_house import (
+from gateway_fixtures import (
     DEAD,
     EVERYTHING,
     FAST,

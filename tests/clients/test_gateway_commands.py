@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from by_hand import run
+from raw_protocol import run
 from conftest import Home, Node
-from gateway_house import DEAD, everything, fast, filesystem, write_settings
+from gateway_fixtures import DEAD, everything, fast, filesystem, write_settings
 
 
 def servers(home: Home, *arguments: str, code: int = 0) -> str:

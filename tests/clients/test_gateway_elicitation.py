@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, types
 
 from conftest import PATIENCE_SECONDS, Connect, Home
-from gateway_house import FAST, Upstream, fast, write_settings
+from gateway_fixtures import FAST, Upstream, fast, write_settings
 
 pytestmark = pytest.mark.anyio
 

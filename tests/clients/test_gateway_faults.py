@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from by_hand import until
+from raw_protocol import until
 from conftest import Home, Node
-from gateway_house import (
+from gateway_fixtures import (
     EVERYTHING,
     FAST,
     Raw,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from by_hand import JSON, Line, OverHttp, Reply, Tokens, ask, bearer, message, told, until
-from conftest import Home, HttpServer, Standin
+from raw_protocol import JSON, Line, OverHttp, Reply, Tokens, ask, bearer, message, told, until
+from conftest import Home, HttpServer, MockProvider
 
 VERSION = "2025-11-25"
 ON = {"DELIBERATE_HTTP_SESSIONS": "on"}
@@ -114,8 +114,8 @@ def test_a_session_is_its_opener_s(serve_http, home: Home) -> None:
     assert ping(server, session, ada).status == 200
 
 
-def test_there_are_only_so_many(serve_http, standin: Standin) -> None:
-    server = serve_http(ON | standin.openai() | {"DELIBERATE_HTTP_MAX_SESSIONS": "3"})
+def test_there_are_only_so_many(serve_http, mock_provider: MockProvider) -> None:
+    server = serve_http(ON | mock_provider.openai() | {"DELIBERATE_HTTP_MAX_SESSIONS": "3"})
     sessions = [open_session(server) for _ in range(3)]
     for _ in range(2):
         reply = hello(server)
@@ -162,9 +162,9 @@ def test_idle_ones_expire_and_make_room(serve_http) -> None:
     assert close(server, sessions[0]).status == 404
 
 
-def test_a_session_that_works_is_not_idle(serve_http, standin: Standin) -> None:
-    standin.control(delay_ms=4500)
-    server = serve_http(ON | standin.openai() | {"DELIBERATE_HTTP_SESSION_IDLE_MS": "3000"})
+def test_a_session_that_works_is_not_idle(serve_http, mock_provider: MockProvider) -> None:
+    mock_provider.control(delay_ms=4500)
+    server = serve_http(ON | mock_provider.openai() | {"DELIBERATE_HTTP_SESSION_IDLE_MS": "3000"})
     session = open_session(server)
     params = {"name": "reasoning_linear", "arguments": {"content": "Take your time."}}
     reply = post(server, {"id": 3, "method": "tools/call", "params": params}, session)
@@ -174,20 +174,20 @@ def test_a_session_that_works_is_not_idle(serve_http, standin: Standin) -> None:
     assert ping(server, session).status == 200
 
 
-def test_a_session_that_is_ended_takes_its_calls_with_it(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(push=["hang"])
-    server = serve_http(ON | standin.openai())
+def test_a_session_that_is_ended_takes_its_calls_with_it(serve_http, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(push=["hang"])
+    server = serve_http(ON | mock_provider.openai())
     session = open_session(server)
     params = {"name": "reasoning_linear", "arguments": {"content": "Never mind."}}
     own = {"mcp_session_id": session, "mcp_protocol_version": VERSION}
     body = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}).encode()
     with Line(server) as line:
         line.send("POST", "/mcp", body, **JSON, **own)
-        until(lambda: standin.seen()["in_flight"] == 1)
+        until(lambda: mock_provider.seen()["in_flight"] == 1)
         assert close(server, session).status in (200, 202, 204)
         # It is not there; to be on its way out is no failure of the server's.
         assert ping(server, session).status == 404
-        until(lambda: standin.seen()["in_flight"] == 0)
+        until(lambda: mock_provider.seen()["in_flight"] == 0)
     assert home.count("sessions") == 0
     assert OverHttp(server)("tools/list")["result"]
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from conftest import KEY, Connect, Home, Standin, answer, text_of, think
+from conftest import KEY, Connect, Home, MockProvider, answer, text_of, think
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_three_steps_through_langbase(connect: Connect, standin: Standin, era: str) -> None:
-    standin.control(strict_pipes=True, strict_threads=True)
-    async with connect(era, standin.langbase()) as client:
+async def test_three_steps_through_langbase(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    mock_provider.control(strict_pipes=True, strict_threads=True)
+    async with connect(era, mock_provider.langbase()) as client:
         await client.list_tools()  # From here on the client checks answers against the schema.
         first = await think(client, "How many moons has Mars?")
         session = first["session_id"]
@@ -25,25 +25,25 @@ async def test_three_steps_through_langbase(connect: Connect, standin: Standin, 
         assert step["confidence"] == pytest.approx(0.85)
         assert step["content"].startswith("Thought ")
 
-    asks = standin.asks()
+    asks = mock_provider.asks()
     assert len(asks) == 3
     last = text_of(asks[2])
     for said in ["moons has Mars?", "has Jupiter?", "the largest?", first["content"], second["content"]]:
         assert said in last
-    (thread,) = standin.seen()["threads"]
+    (thread,) = mock_provider.seen()["threads"]
     assert [ask["body"].get("threadId") for ask in asks] == [None, thread, thread]
 
 
-async def test_the_pipe_is_made_once_and_privately(connect: Connect, standin: Standin, era: str) -> None:
-    standin.control(strict_pipes=True)
-    async with connect(era, standin.langbase()) as client:
-        assert [r for r in standin.seen()["requests"] if r["kind"] == "create_pipe"] == []
+async def test_the_pipe_is_made_once_and_privately(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    mock_provider.control(strict_pipes=True)
+    async with connect(era, mock_provider.langbase()) as client:
+        assert [r for r in mock_provider.seen()["requests"] if r["kind"] == "create_pipe"] == []
         await think(client, "one")
         await think(client, "two")
-    async with connect(era, standin.langbase()) as client:
+    async with connect(era, mock_provider.langbase()) as client:
         await think(client, "three")
 
-    seen = standin.seen()
+    seen = mock_provider.seen()
     made = [r["body"] for r in seen["requests"] if r["kind"] == "create_pipe"]
     assert len(made) == 1
     assert made[0]["name"] == "linear-reasoning-v1"
@@ -53,23 +53,23 @@ async def test_the_pipe_is_made_once_and_privately(connect: Connect, standin: St
     assert seen["overwritten"] == 0
 
 
-async def test_a_session_outlives_the_process(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_a_session_outlives_the_process(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         first = await think(client, "Remember the number 31.")
-    async with connect(era, standin.langbase()) as client:
+    async with connect(era, mock_provider.langbase()) as client:
         second = await think(client, "Which number?", session_id=first["session_id"])
     assert second["previous_thought"] == first["thought_id"]
-    assert "the number 31" in text_of(standin.asks()[-1])
+    assert "the number 31" in text_of(mock_provider.asks()[-1])
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-async def test_other_providers(connect: Connect, standin: Standin, era: str, provider: str) -> None:
+async def test_other_providers(connect: Connect, mock_provider: MockProvider, era: str, provider: str) -> None:
     settings = {
-        "openai": standin.openai(),
+        "openai": mock_provider.openai(),
         "anthropic": {
             "DELIBERATE_PROVIDER": "anthropic",
             "ANTHROPIC_API_KEY": KEY,
-            "DELIBERATE_BASE_URL": standin.url,
+            "DELIBERATE_BASE_URL": mock_provider.url,
         },
     }[provider]
     async with connect(era, settings) as client:
@@ -77,7 +77,7 @@ async def test_other_providers(connect: Connect, standin: Standin, era: str, pro
         second = await think(client, "Why?", session_id=first["session_id"])
     assert second["previous_thought"] == first["thought_id"]
     paths = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
-    asks = standin.asks()
+    asks = mock_provider.asks()
     assert [ask["path"] for ask in asks] == [paths[provider]] * 2
     assert first["content"] in text_of(asks[1])
 
@@ -91,23 +91,23 @@ async def test_other_providers(connect: Connect, standin: Standin, era: str, pro
     ],
     ids=["fenced", "prose", "sloppy"],
 )
-async def test_untidy_answers_are_read(connect: Connect, standin: Standin, era: str, text: str) -> None:
-    standin.control(push=[{"text": text}])
-    async with connect(era, standin.langbase()) as client:
+async def test_untidy_answers_are_read(connect: Connect, mock_provider: MockProvider, era: str, text: str) -> None:
+    mock_provider.control(push=[{"text": text}])
+    async with connect(era, mock_provider.langbase()) as client:
         step = await think(client, "What is heavier?")
     assert (step["content"], step["confidence"]) == ("Iron.", pytest.approx(0.6))
-    assert len(standin.asks()) == 1
+    assert len(mock_provider.asks()) == 1
 
 
-async def test_plain_text_is_a_thought(connect: Connect, standin: Standin, era: str) -> None:
-    standin.control(push=[{"text": "Iron is heavier."}])
-    async with connect(era, standin.langbase()) as client:
+async def test_plain_text_is_a_thought(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    mock_provider.control(push=[{"text": "Iron is heavier."}])
+    async with connect(era, mock_provider.langbase()) as client:
         step = await think(client, "What is heavier?")
     assert (step["content"], step["confidence"]) == ("Iron is heavier.", pytest.approx(0.8))
 
 
-async def test_what_was_answered_is_stored(connect: Connect, standin: Standin, home: Home, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_what_was_answered_is_stored(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         result = await client.call_tool("reasoning_linear", {"content": "one"})
         answer(result)
         assert home.count("sessions") == 1

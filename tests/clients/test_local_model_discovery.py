@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from conftest import Connect, Home, Standin, think
+from conftest import Connect, Home, MockProvider, think
 
 pytestmark = pytest.mark.anyio
 
@@ -18,12 +18,12 @@ def local_model(request: pytest.FixtureRequest):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
                 pytest.skip(f"something listens on port {port} already")
-    standin = Standin("--port", str(request.param), "--key", "")
-    yield standin
-    standin.stop()
+    mock_provider = MockProvider("--port", str(request.param), "--key", "")
+    yield mock_provider
+    mock_provider.stop()
 
 
-async def test_a_local_model_is_found(connect: Connect, home: Home, local_model: Standin, era: str) -> None:
+async def test_a_local_model_is_found(connect: Connect, home: Home, local_model: MockProvider, era: str) -> None:
     # It is looked for only briefly, since nobody should wait for what most people don't have.
     for _ in range(5):
         async with connect(era, {"DELIBERATE_DISCOVER": "on"}) as client:
@@ -35,7 +35,7 @@ async def test_a_local_model_is_found(connect: Connect, home: Home, local_model:
     assert local_model.url.rpartition(":")[2] in home.log.read_text()
 
 
-async def test_it_is_not_looked_for_when_told(connect: Connect, local_model: Standin) -> None:
+async def test_it_is_not_looked_for_when_told(connect: Connect, local_model: MockProvider) -> None:
     async with connect("legacy") as client:
         told = await think(client, "Is anyone there?")
     assert "needs_reply" in told

@@ -8,9 +8,9 @@ import pytest
 from mcp import Client, types
 from mcp.shared.exceptions import MCPError
 
-from by_hand import OverHttp, OverStdio, call
+from raw_protocol import OverHttp, OverStdio, call
 from conftest import PATIENCE_SECONDS, Connect, Home
-from prompt_house import ECHO, Heard, House, Workspace, ask, engine, every_prompt, house, refused  # noqa: F401
+from prompt_fixtures import ECHO, Heard, House, Workspace, ask, engine, every_prompt, house, refused  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

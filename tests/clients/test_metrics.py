@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from by_hand import SAMPLING, Line, OverHttp, OverStdio, ask, bearer, call, headers_of, message, until
-from conftest import HttpServer, Standin, free_port
-from test_doors import WEBSOCKET
+from raw_protocol import SAMPLING, Line, OverHttp, OverStdio, ask, bearer, call, headers_of, message, until
+from conftest import HttpServer, MockProvider, free_port
+from test_authorization import WEBSOCKET
 
 CANARY = "canary-7f3a9c"
 
@@ -58,8 +58,8 @@ def series(counts: Counts) -> set[str]:
     return set(counts)
 
 
-def test_calls_are_counted_by_how_they_ended(serve_http, standin: Standin) -> None:
-    server = serve_http(standin.openai() | {"DELIBERATE_MAX_RETRIES": "0"})
+def test_calls_are_counted_by_how_they_ended(serve_http, mock_provider: MockProvider) -> None:
+    server = serve_http(mock_provider.openai() | {"DELIBERATE_MAX_RETRIES": "0"})
     speak = OverHttp(server)
     assert calls(server) == {}
     for _ in range(3):
@@ -68,7 +68,7 @@ def test_calls_are_counted_by_how_they_ended(serve_http, standin: Standin) -> No
         assert call(speak, "reasoning_linear", content="")["isError"]
     assert call(speak, "reasoning_linear", content="x", no_such_argument=CANARY)["isError"]
     assert call(speak, "reasoning_get", session_id=CANARY)["isError"]
-    standin.control(push=[{"status": {"code": 400, "body": CANARY}}])
+    mock_provider.control(push=[{"status": {"code": 400, "body": CANARY}}])
     failed = call(speak, "reasoning_linear", content=CANARY)
     assert failed["isError"]
     code = failed["structuredContent"]["error"]["code"]
@@ -82,11 +82,11 @@ def test_calls_are_counted_by_how_they_ended(serve_http, standin: Standin) -> No
     }
 
 
-def test_models_are_counted(serve_http, standin: Standin) -> None:
-    server = serve_http(standin.openai() | {"DELIBERATE_MAX_RETRIES": "0"})
+def test_models_are_counted(serve_http, mock_provider: MockProvider) -> None:
+    server = serve_http(mock_provider.openai() | {"DELIBERATE_MAX_RETRIES": "0"})
     for _ in range(2):
         call(OverHttp(server), "reasoning_linear", content="Is a virus alive?")
-    standin.control(push=[{"status": {"code": 400}}])
+    mock_provider.control(push=[{"status": {"code": 400}}])
     call(OverHttp(server), "reasoning_linear", content="Is a virus alive?")
     counts = read(server)
     asked = {name: count for name, count in counts.items() if name.startswith("deliberate_model_asks_total")}
@@ -104,8 +104,8 @@ def test_models_are_counted(serve_http, standin: Standin) -> None:
     assert counts['deliberate_call_duration_seconds_count{tool="reasoning_linear"}'] == 3
 
 
-def test_a_tool_that_is_not_there_adds_no_line(serve_http, standin: Standin) -> None:
-    server = serve_http(standin.openai())
+def test_a_tool_that_is_not_there_adds_no_line(serve_http, mock_provider: MockProvider) -> None:
+    server = serve_http(mock_provider.openai())
     speak = OverHttp(server)
     assert speak("tools/call", {"name": "no_such_tool", "arguments": {}})["error"]["code"] == -32602
     read(server)
@@ -271,11 +271,11 @@ def test_the_client_on_stdio_is_counted(home) -> None:
         speak.stop()
 
 
-def test_running_calls_are_shown_while_they_run(serve_http, standin: Standin) -> None:
-    from test_starting import Background
+def test_running_calls_are_shown_while_they_run(serve_http, mock_provider: MockProvider) -> None:
+    from test_startup_shutdown import Background
 
-    standin.control(push=["hang", "hang"])
-    server = serve_http(standin.openai())
+    mock_provider.control(push=["hang", "hang"])
+    server = serve_http(mock_provider.openai())
     assert read(server)["deliberate_calls_running"] == 0
     lines = [Line(server) for _ in range(2)]
     wish = message("tools/call", {"name": "reasoning_linear", "arguments": {"content": "Never mind."}})
@@ -295,9 +295,9 @@ def test_running_calls_are_shown_while_they_run(serve_http, standin: Standin) ->
 # --- what is not in it ---
 
 
-def test_nothing_that_was_said_is_in_it(serve_http, standin: Standin) -> None:
-    standin.control(push=[{"text": json.dumps({"thought": CANARY, "confidence": 0.5})}])
-    server = serve_http(standin.openai() | {"DELIBERATE_MODEL": CANARY})
+def test_nothing_that_was_said_is_in_it(serve_http, mock_provider: MockProvider) -> None:
+    mock_provider.control(push=[{"text": json.dumps({"thought": CANARY, "confidence": 0.5})}])
+    server = serve_http(mock_provider.openai() | {"DELIBERATE_MODEL": CANARY})
     speak = OverHttp(server)
     step = call(speak, "reasoning_linear", content=CANARY)["structuredContent"]
     call(speak, "reasoning_linear", content=CANARY, session_id=CANARY)

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 
-from conftest import Connect, Home, Standin, answer, error
+from conftest import Connect, Home, MockProvider, answer, error
 
 pytestmark = pytest.mark.anyio
 
@@ -134,8 +134,8 @@ class Bench:
         return told
 
 
-async def test_linear(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_linear(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         first = await bench.call("reasoning_linear", content="What is a tide?")
         second = await bench.call("reasoning_linear", content="Why two a day?", session_id=first["session_id"])
@@ -144,8 +144,8 @@ async def test_linear(connect: Connect, standin: Standin, era: str) -> None:
         assert unsure["below_threshold"] is True and is_text(unsure["weakest_point"])
 
 
-async def test_tree(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_tree(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         fork = await bench.call("reasoning_tree", content="Where to build the bridge?")
         session, best = fork["session_id"], fork["recommended_branch"]
@@ -166,8 +166,8 @@ async def test_tree(connect: Connect, standin: Standin, era: str) -> None:
         assert all(branch["thoughts"] >= 1 for branch in listed["branches"])
 
 
-async def test_checkpoints(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_checkpoints(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         first = await bench.call("reasoning_linear", content="One?")
         session = first["session_id"]
@@ -187,8 +187,8 @@ async def test_checkpoints(connect: Connect, standin: Standin, era: str) -> None
         assert [it["kind"] for it in listed["checkpoints"]] == ["undo", "undo", "asked"]
 
 
-async def test_divergent(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_divergent(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         views = await bench.call("reasoning_divergent", content="What else is a brick?", num_perspectives=4)
         assert len(views["perspectives"]) == 4
@@ -197,8 +197,8 @@ async def test_divergent(connect: Connect, standin: Standin, era: str) -> None:
         assert len(usual["perspectives"]) == 3
 
 
-async def test_reflection(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_reflection(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         await bench.call("reasoning_reflection", content="All swans are white.", max_iterations=3)
         thought = await bench.call("reasoning_linear", content="Are all swans white?")
@@ -209,8 +209,8 @@ async def test_reflection(connect: Connect, standin: Standin, era: str) -> None:
         assert is_score(told["coherence_score"]) and is_text(told["assessment"])
 
 
-async def test_auto(connect: Connect, standin: Standin, home: Home, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_auto(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         by_words = await bench.call("reasoning_auto", content="Compare rail and road for this valley.")
         assert by_words["recommended_mode"] == "tree"
@@ -222,8 +222,8 @@ async def test_auto(connect: Connect, standin: Standin, home: Home, era: str) ->
         assert home.count("sessions") == 1
 
 
-async def test_graph(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_graph(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         begun = await bench.call("reasoning_got_init", content="Bees sleep.", problem="What do bees need?")
         graph = begun["graph_id"]
@@ -245,8 +245,8 @@ async def test_graph(connect: Connect, standin: Standin, era: str) -> None:
         assert state["has_cycle"] is False
 
 
-async def test_reading_back(connect: Connect, standin: Standin, home: Home, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_reading_back(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         fork = await bench.call("reasoning_tree", content="Which sail for the narwhal?")
         step = await bench.call("reasoning_linear", content="How deep dives a narwhal?")
@@ -309,19 +309,19 @@ UNKNOWN = [
 ]
 
 
-async def test_ids_that_name_nothing_are_refused(connect: Connect, standin: Standin, home: Home, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_ids_that_name_nothing_are_refused(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         for tool, arguments, code in UNKNOWN:
             told = await bench.refused(tool, **arguments)
             assert told["code"] == code, (tool, told)
         assert bench.schemas.keys() == {tool for tool, _, _ in UNKNOWN}, "every tool takes an id"
-    assert standin.asks() == []
+    assert mock_provider.asks() == []
     assert home.count("sessions") == 0
 
 
-async def test_ids_inside_what_is_there_are_looked_for_there(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.langbase()) as client:
+async def test_ids_inside_what_is_there_are_looked_for_there(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         one = await bench.call("reasoning_tree", content="One?")
         other = await bench.call("reasoning_tree", content="Other?")
@@ -349,7 +349,7 @@ async def test_ids_inside_what_is_there_are_looked_for_there(connect: Connect, s
 
 
 async def test_a_session_of_another_mode_is_refused_by_the_mode_it_has(
-    connect: Connect, standin: Standin, home: Home, era: str
+    connect: Connect, mock_provider: MockProvider, home: Home, era: str
 ) -> None:
     makers = {
         "linear": ("reasoning_linear", {"content": "x"}),
@@ -365,12 +365,12 @@ async def test_a_session_of_another_mode_is_refused_by_the_mode_it_has(
         "divergent": [("reasoning_divergent", {"content": "x"})],
         "got": [("reasoning_got_init", {"content": "x"})],
     }
-    async with connect(era, standin.langbase()) as client:
+    async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
         sessions = {}
         for mode, (tool, arguments) in makers.items():
             sessions[mode] = (await bench.call(tool, **arguments))["session_id"]
-        asked, stored = len(standin.asks()), home.count("thoughts")
+        asked, stored = len(mock_provider.asks()), home.count("thoughts")
         for wanted, tools in takers.items():
             for tool, arguments in tools:
                 for mode, session in sessions.items():
@@ -379,7 +379,7 @@ async def test_a_session_of_another_mode_is_refused_by_the_mode_it_has(
                         assert told["code"] == "WrongMode", (tool, mode, told)
                         assert f"{mode} mode" in told["message"] and f"{wanted} sessions" in told["message"]
                         assert mode in told["hint"]
-        assert (len(standin.asks()), home.count("thoughts")) == (asked, stored)
+        assert (len(mock_provider.asks()), home.count("thoughts")) == (asked, stored)
 
 
 async def test_the_list_of_tools_stays_affordable(connect: Connect, era: str) -> None:

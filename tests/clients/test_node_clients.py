@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from conftest import PATIENCE_SECONDS, Home, Node, Standin, free_port, program
+from conftest import PATIENCE_SECONDS, Home, Node, MockProvider, free_port, program
 
 NODE_FOLDER = Path(__file__).parent / "node"
 
@@ -255,8 +255,8 @@ def test_a_ping_is_answered(reach, way: tuple[str, str]) -> None:
     assert reach(way).do("ping") == {}
 
 
-def test_progress_comes_before_the_answer(reach, way: tuple[str, str], standin: Standin) -> None:
-    client = reach(way, standin.langbase())
+def test_progress_comes_before_the_answer(reach, way: tuple[str, str], mock_provider: MockProvider) -> None:
+    client = reach(way, mock_provider.langbase())
     told = client.do("call", name="reasoning_linear", arguments={"content": "Is a virus alive?"})
     assert told["result"]["structuredContent"]["content"].startswith("Thought 1 ")
     assert [step["progress"] for step in told["progress"]] == sorted(step["progress"] for step in told["progress"])

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp import MCPError
 
-from conftest import PATIENCE_SECONDS, Connect, Home, Standin, think
+from conftest import PATIENCE_SECONDS, Connect, Home, MockProvider, think
 
 pytestmark = pytest.mark.anyio
 
@@ -18,14 +18,14 @@ async def until(condition, seconds: float = PATIENCE_SECONDS) -> None:
             await anyio.sleep(0.02)
 
 
-async def test_a_slow_call_tells_of_its_progress(connect: Connect, standin: Standin, era: str) -> None:
-    standin.control(delay_ms=1500)
+async def test_a_slow_call_tells_of_its_progress(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    mock_provider.control(delay_ms=1500)
     heard = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         heard.append((done, message))
 
-    async with connect(era, standin.langbase()) as client:
+    async with connect(era, mock_provider.langbase()) as client:
         arguments = {"content": "Take your time."}
         result = await client.call_tool("reasoning_linear", arguments, progress_callback=progress)
     assert not result.is_error
@@ -36,37 +36,37 @@ async def test_a_slow_call_tells_of_its_progress(connect: Connect, standin: Stan
 
 
 async def test_a_client_that_gives_up_stops_the_work(
-    connect: Connect, standin: Standin, home: Home, era: str
+    connect: Connect, mock_provider: MockProvider, home: Home, era: str
 ) -> None:
-    standin.control(push=["hang"])
-    async with connect(era, standin.langbase()) as client:
+    mock_provider.control(push=["hang"])
+    async with connect(era, mock_provider.langbase()) as client:
         with pytest.raises(MCPError):
             arguments = {"content": "Never mind."}
             # Time enough to begin.
             await client.call_tool("reasoning_linear", arguments, read_timeout_seconds=5)
-        await until(lambda: standin.seen()["in_flight"] == 0)
-        assert [r["outcome"] for r in standin.seen()["requests"] if r["kind"] == "ask"] == ["dropped"]
+        await until(lambda: mock_provider.seen()["in_flight"] == 0)
+        assert [r["outcome"] for r in mock_provider.seen()["requests"] if r["kind"] == "ask"] == ["dropped"]
         assert home.count("sessions") == 0
         await think(client, "Still there?")
 
 
-async def test_a_cancelled_call_stops_the_work(connect: Connect, standin: Standin, era: str) -> None:
-    standin.control(push=["hang"])
-    async with connect(era, standin.langbase()) as client:
+async def test_a_cancelled_call_stops_the_work(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    mock_provider.control(push=["hang"])
+    async with connect(era, mock_provider.langbase()) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, "reasoning_linear", {"content": "Never mind."})
-            await until(lambda: standin.seen()["in_flight"] == 1)
+            await until(lambda: mock_provider.seen()["in_flight"] == 1)
             tasks.cancel_scope.cancel()
-        await until(lambda: standin.seen()["in_flight"] == 0)
+        await until(lambda: mock_provider.seen()["in_flight"] == 0)
         await think(client, "Still there?")
 
 
-async def test_calls_run_at_once(connect: Connect, standin: Standin, home: Home, era: str) -> None:
+async def test_calls_run_at_once(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
     steps = []
 
-    async with connect(era, standin.langbase()) as client:
+    async with connect(era, mock_provider.langbase()) as client:
         await think(client, "warm")
-        standin.control(delay_ms=3000)
+        mock_provider.control(delay_ms=3000)
 
         async def one(number: int) -> None:
             steps.append(await think(client, f"Question {number}?"))
@@ -75,20 +75,20 @@ async def test_calls_run_at_once(connect: Connect, standin: Standin, home: Home,
         async with anyio.create_task_group() as tasks:
             for number in range(16):
                 tasks.start_soon(one, number)
-            await until(lambda: standin.seen()["in_flight"] > 1)
+            await until(lambda: mock_provider.seen()["in_flight"] > 1)
             # The server answers others meanwhile.
             await client.list_tools(cache_mode="bypass")
         took = time.monotonic() - begun
     assert len({step["session_id"] for step in steps}) == 16
-    assert standin.seen()["peak"] == 16
+    assert mock_provider.seen()["peak"] == 16
     assert took < 16 * 3
     assert home.count("sessions") == 17
 
 
 async def test_steps_of_one_session_at_once_do_not_break_its_line(
-    connect: Connect, standin: Standin, era: str
+    connect: Connect, mock_provider: MockProvider, era: str
 ) -> None:
-    async with connect(era, standin.langbase()) as client:
+    async with connect(era, mock_provider.langbase()) as client:
         first = await think(client, "Begin.")
         steps = [first]
 
@@ -103,10 +103,10 @@ async def test_steps_of_one_session_at_once_do_not_break_its_line(
     assert {step["previous_thought"] for step in steps} <= known | {None}
 
 
-async def test_a_call_under_way_is_answered_before_the_end(connect: Connect, standin: Standin, home: Home) -> None:
-    standin.control(delay_ms=1500)
-    async with connect("legacy", standin.langbase()) as client:
+async def test_a_call_under_way_is_answered_before_the_end(connect: Connect, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(delay_ms=1500)
+    async with connect("legacy", mock_provider.langbase()) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(think, client, "The last one.")
-            await until(lambda: standin.was_asked(1))
+            await until(lambda: mock_provider.was_asked(1))
     assert home.count("sessions") == 1

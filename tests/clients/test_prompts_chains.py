@@ -14,9 +14,9 @@ import anyio
 import pytest
 from mcp import Client
 
-from by_hand import OverHttp, OverStdio, Tokens, call, until
-from conftest import PATIENCE_SECONDS, Home, Standin
-from prompt_house import SAYS_FINE, House, Speak, Workspace, ask, control, engine, house, kill, refused  # noqa: F401
+from raw_protocol import OverHttp, OverStdio, Tokens, call, until
+from conftest import PATIENCE_SECONDS, Home, MockProvider
+from prompt_fixtures import SAYS_FINE, House, Speak, Workspace, ask, control, engine, house, kill, refused  # noqa: F401
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
@@ -120,8 +120,8 @@ def alternating(house: House, settings: dict[str, str]) -> Iterator[Speak]:
         yield house.http(**settings)
 
 
-def test_the_play_uses_all_of_the_chain(inquiry: House, standin: Standin) -> None:
-    speak = inquiry.stdio(**standin.openai())
+def test_the_play_uses_all_of_the_chain(inquiry: House, mock_provider: MockProvider) -> None:
+    speak = inquiry.stdio(**mock_provider.openai())
     answers = [json.loads(it) for it in play(iter(lambda: speak, None))]
     assert [it["status"] for it in answers] == [
         "step", "review", "step", "review", "step", "step", "step", "review", "done",
@@ -137,23 +137,23 @@ def test_the_play_uses_all_of_the_chain(inquiry: House, standin: Standin) -> Non
     assert sorted(results) == ["End", "Weigh", "framed", "l", "r", "thought"]
     assert (results["framed"], results["l"], results["Weigh"]) == ("A fine frame", "a risky left side", "weighed")
     assert "Think about A fine frame of tea" in results["thought"], results
-    assert len(standin.asks()) == 1
+    assert len(mock_provider.asks()) == 1
 
 
 def test_killed_after_every_call_it_ends_as_if_nothing_had_happened(
-    inquiry: House, standin: Standin, tmp_path: Path
+    inquiry: House, mock_provider: MockProvider, tmp_path: Path
 ) -> None:
-    undisturbed = without_killing(tmp_path, standin.openai())
-    killed = play(alternating(inquiry, standin.openai()), kill)
+    undisturbed = without_killing(tmp_path, mock_provider.openai())
+    killed = play(alternating(inquiry, mock_provider.openai()), kill)
     assert killed == undisturbed
-    assert len(standin.asks()) == 2, "each of the two runs thought once"
+    assert len(mock_provider.asks()) == 2, "each of the two runs thought once"
     assert inquiry.home.count("sessions") == 1
 
 
-def test_a_call_that_is_sent_again_after_a_kill_happens_once(inquiry: House, standin: Standin, tmp_path: Path) -> None:
+def test_a_call_that_is_sent_again_after_a_kill_happens_once(inquiry: House, mock_provider: MockProvider, tmp_path: Path) -> None:
     """The answer to each call is lost with its server; whoever sent it sends it again."""
-    undisturbed = without_killing(tmp_path, standin.openai())
-    speakers, run, answers = alternating(inquiry, standin.openai()), {}, []
+    undisturbed = without_killing(tmp_path, mock_provider.openai())
+    speakers, run, answers = alternating(inquiry, mock_provider.openai()), {}, []
     for arguments in PLAY:
         for _ in range(2 if run else 1):
             speak = next(speakers)
@@ -169,21 +169,21 @@ def test_a_call_that_is_sent_again_after_a_kill_happens_once(inquiry: House, sta
 
 @pytest.mark.parametrize("way", ["stdio", "http"])
 def test_killed_while_a_step_thinks_it_goes_on_and_nothing_is_there_twice(
-    inquiry: House, standin: Standin, way: str, tmp_path: Path
+    inquiry: House, mock_provider: MockProvider, way: str, tmp_path: Path
 ) -> None:
-    undisturbed = without_killing(tmp_path, standin.openai())
-    speak = getattr(inquiry, way)(**standin.openai())
+    undisturbed = without_killing(tmp_path, mock_provider.openai())
+    speak = getattr(inquiry, way)(**mock_provider.openai())
     run = engine(speak, **PLAY[0])["chain_id"]
-    standin.control(reset=True, push=["hang"])
+    mock_provider.control(reset=True, push=["hang"])
     sent = {"chain_id": run, **PLAY[2]}
     caller = threading.Thread(target=lambda: suppressed(speak, sent), daemon=True)
     caller.start()
-    until(lambda: standin.seen()["in_flight"] == 1)
+    until(lambda: mock_provider.seen()["in_flight"] == 1)
     kill(speak)
-    until(lambda: standin.seen()["in_flight"] == 0)
+    until(lambda: mock_provider.seen()["in_flight"] == 0)
     assert inquiry.home.count("sessions") == 0, "a thought that was not thought to its end is not there"
 
-    again = inquiry.stdio(**standin.openai())
+    again = inquiry.stdio(**mock_provider.openai())
     shown = engine(again, chain_id=run)
     assert shown["steps"] == [3, 4], "the answer was kept before the step began to think"
     told = engine(again, **sent)
@@ -202,13 +202,13 @@ def suppressed(speak: Speak, arguments: dict[str, Any]) -> None:
         call(speak, "prompt_engine", **arguments)
 
 
-def test_a_run_goes_on_with_the_prompts_it_began_with(inquiry: House, standin: Standin) -> None:
-    one = inquiry.stdio(**standin.openai())
+def test_a_run_goes_on_with_the_prompts_it_began_with(inquiry: House, mock_provider: MockProvider) -> None:
+    one = inquiry.stdio(**mock_provider.openai())
     run = engine(one, **PLAY[0])["chain_id"]
     kill(one)
     inquiry.workspace.prompt("left", "Rewritten.")
     inquiry.workspace("gates/says-fine/gate.yaml", "broken: [")
-    other = inquiry.stdio(**standin.openai())
+    other = inquiry.stdio(**mock_provider.openai())
     shown = engine(other, chain_id=run, **PLAY[2])
     assert "Left of A fine frame: true." in shown["said"]
     assert engine(other, ">>left")["said"] == "Rewritten."
@@ -222,23 +222,23 @@ def test_a_wrong_number_is_never_another_run(inquiry: House) -> None:
     assert engine(speak, chain_id="chain-echo#1")["steps"] == [1]
 
 
-def test_killed_while_the_servers_model_runs_the_chain(inquiry: House, standin: Standin) -> None:
+def test_killed_while_the_servers_model_runs_the_chain(inquiry: House, mock_provider: MockProvider) -> None:
     """Steps that were answered are not asked again; the one that was not, is."""
     inquiry.workspace.prompt("more", "More on {{ previous_step_result }}")
     steps = [{"promptId": "echo", "stepName": "S1"}, *({"promptId": "more", "stepName": f"S{n}"} for n in range(2, 6))]
     inquiry.workspace.chain("five", steps, arguments=[{"name": "text", "required": True}])
-    standin.control(push=[{"delay": 0}, {"delay": 0}, "hang"])
-    one = inquiry.stdio(**standin.openai())
+    mock_provider.control(push=[{"delay": 0}, {"delay": 0}, "hang"])
+    one = inquiry.stdio(**mock_provider.openai())
     sent = {"command": '>>five text:"tea"', "run": True}
     threading.Thread(target=lambda: suppressed(one, sent), daemon=True).start()
-    until(lambda: standin.seen()["in_flight"] == 1 and len(standin.asks()) == 2)
+    until(lambda: mock_provider.seen()["in_flight"] == 1 and len(mock_provider.asks()) == 2)
     kill(one)
-    until(lambda: standin.seen()["in_flight"] == 0)
-    other = inquiry.http(**standin.openai())
+    until(lambda: mock_provider.seen()["in_flight"] == 0)
+    other = inquiry.http(**mock_provider.openai())
     assert engine(other, chain_id="chain-five#1")["steps"] == [3]
     ended = engine(other, chain_id="chain-five#1", run=True)
     assert ended["status"] == "done" and list(ended["results"]) == ["S1", "S2", "S3", "S4", "S5"]
-    assert len(standin.asks()) == 5
+    assert len(mock_provider.asks()) == 5
     events = inquiry.home.rows("SELECT kind, step FROM chain_events ORDER BY seq")
     assert events == [{"kind": "answered", "step": step} for step in range(1, 6)]
 
@@ -373,31 +373,31 @@ def test_a_run_belongs_to_whoever_began_it(inquiry: House, home: Home) -> None:
     assert engine(hers, chain_id=run)["steps"] == [1]
 
 
-def test_a_chain_does_nothing_that_its_caller_may_not_do(inquiry: House, home: Home, standin: Standin) -> None:
+def test_a_chain_does_nothing_that_its_caller_may_not_do(inquiry: House, home: Home, mock_provider: MockProvider) -> None:
     tokens = Tokens(home)
     narrow = tokens.new("eve", "prompt_engine")
-    speak = OverHttp(inquiry.http(**tokens.settings, **standin.openai()).server, narrow)
+    speak = OverHttp(inquiry.http(**tokens.settings, **mock_provider.openai()).server, narrow)
     error = refused(speak, "prompt_engine", **PLAY[0])
     assert "reasoning_linear" in error["text"] and "may not use" in error["text"]
     assert home.count("chain_runs") == 0, "what could not be done to its end is not begun"
     parts = {"id": "eves", "name": "Eve's", "description": "Made by Eve", "guidance": "Let me in."}
     assert refused(speak, "prompt_engine", command=">>create_gate", options=parts)["code"] == "Forbidden"
     assert refused(speak, "prompt_engine", command="framework switch CAGEERF")["code"] == "Forbidden"
-    assert standin.asks() == [] and home.count("sessions") == 0
+    assert mock_provider.asks() == [] and home.count("sessions") == 0
     assert not (inquiry.workspace.resources / "gates/eves").exists()
 
 
 def test_a_run_whose_caller_may_do_less_by_now_is_held_and_not_lost(
-    inquiry: House, home: Home, standin: Standin
+    inquiry: House, home: Home, mock_provider: MockProvider
 ) -> None:
     tokens = Tokens(home)
     eve = tokens.new("eve", "prompt_engine,reasoning_linear")
-    settings = tokens.settings | standin.openai()
+    settings = tokens.settings | mock_provider.openai()
     speak = OverHttp(inquiry.http(**settings).server, eve)
     run = engine(speak, **PLAY[0])["chain_id"]
     kill(speak)
     tokens.path.write_text(tokens.path.read_text().replace(', "reasoning_linear"', ""))
     speak = OverHttp(inquiry.http(**settings).server, eve)
     assert refused(speak, "prompt_engine", chain_id=run, **PLAY[2])["code"] == "Forbidden"
-    assert standin.asks() == [] and home.count("sessions") == 0
+    assert mock_provider.asks() == [] and home.count("sessions") == 0
     assert engine(speak, chain_id=run, gate_action="skip")["steps"] == [3, 4], "the run is not lost"

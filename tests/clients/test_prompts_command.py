@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from by_hand import run
-from conftest import PATIENCE_SECONDS, Home, Standin, program
-from prompt_house import ECHO, Workspace
+from raw_protocol import run
+from conftest import PATIENCE_SECONDS, Home, MockProvider, program
+from prompt_fixtures import ECHO, Workspace
 
 
 @pytest.fixture
@@ -96,36 +96,36 @@ def test_a_chain_goes_on_by_hand(prompt) -> None:
     assert "chain-twice#9" in badly(prompt("run", "--resume", "chain-twice#9", "--answer", "x"))
 
 
-def test_with_a_model_a_chain_runs_to_its_end(prompt, standin: Standin, home: Home) -> None:
-    done = prompt("run", "-y", ">>twice text:'tea'", **standin.openai())
+def test_with_a_model_a_chain_runs_to_its_end(prompt, mock_provider: MockProvider, home: Home) -> None:
+    done = prompt("run", "-y", ">>twice text:'tea'", **mock_provider.openai())
     assert well(done).startswith("Thought 2 on “After Thought 1 on “tea””")
     assert "step 1 of 2: Say" in done.stderr and "step 2 of 2: Again" in done.stderr
-    assert len(standin.asks()) == 2
-    told: dict[str, Any] = json.loads(well(prompt("run", "-y", ">>twice text:'tea'", "--json", **standin.openai())))
+    assert len(mock_provider.asks()) == 2
+    told: dict[str, Any] = json.loads(well(prompt("run", "-y", ">>twice text:'tea'", "--json", **mock_provider.openai())))
     assert told["status"] == "done" and list(told["results"]) == ["Say", "Again"]
-    assert well(prompt("run", "--render", ">>twice text:'tea'", **standin.openai())).startswith("tea")
-    assert len(standin.asks()) == 4, "to print asks no model"
+    assert well(prompt("run", "--render", ">>twice text:'tea'", **mock_provider.openai())).startswith("tea")
+    assert len(mock_provider.asks()) == 4, "to print asks no model"
     states = home.rows("SELECT state, count(*) AS n FROM chain_runs GROUP BY state ORDER BY state")
     assert states[0] == {"state": "done", "n": 2}
 
 
-def test_a_model_that_fails_is_told_and_the_run_can_go_on(prompt, standin: Standin) -> None:
-    standin.control(always={"status": {"code": 500}})
-    failed = prompt("run", "-y", ">>twice text:'tea'", **standin.openai() | {"DELIBERATE_MAX_RETRIES": "0"})
+def test_a_model_that_fails_is_told_and_the_run_can_go_on(prompt, mock_provider: MockProvider) -> None:
+    mock_provider.control(always={"status": {"code": 500}})
+    failed = prompt("run", "-y", ">>twice text:'tea'", **mock_provider.openai() | {"DELIBERATE_MAX_RETRIES": "0"})
     assert failed.returncode not in (0, 101) and "error: " in failed.stderr
-    standin.control(always=None)
-    again = prompt("run", "-y", "--resume", "chain-twice#1", **standin.openai())
+    mock_provider.control(always=None)
+    again = prompt("run", "-y", "--resume", "chain-twice#1", **mock_provider.openai())
     assert "After" in well(again)
 
 
-def test_a_gate_that_never_passes_ends_it_with_a_word(prompt, standin: Standin, workspace: Workspace) -> None:
+def test_a_gate_that_never_passes_ends_it_with_a_word(prompt, mock_provider: MockProvider, workspace: Workspace) -> None:
     asked = {"activation": {"explicit_request": True}, "enforcementMode": "blocking"}
     never = {"type": "content_check", "forbidden_patterns": ["Thought"]}
     workspace.gate("no-thoughts", "Do it without.", pass_criteria=[never], **asked)
-    held = prompt("run", "-y", '>>echo "tea" :: no-thoughts --> >>after', **standin.openai())
+    held = prompt("run", "-y", '>>echo "tea" :: no-thoughts --> >>after', **mock_provider.openai())
     assert held.returncode not in (0, 101), "a chain that is held is not done"
     assert "no-thoughts" in held.stdout + held.stderr and "chain-echo#1" in held.stdout + held.stderr
-    went = prompt("run", "-y", "--resume", "chain-echo#1", "--action", "skip", **standin.openai())
+    went = prompt("run", "-y", "--resume", "chain-echo#1", "--action", "skip", **mock_provider.openai())
     assert "After" in well(went)
 
 

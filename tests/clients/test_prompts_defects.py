@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from by_hand import OverStdio, call
-from prompt_house import ECHO, MADE, House, control, engine, house, kill, manage, problems, refused  # noqa: F401
+from raw_protocol import OverStdio, call
+from prompt_fixtures import ECHO, MADE, House, control, engine, house, kill, manage, problems, refused  # noqa: F401
 
 PAIR = [{"name": "text", "required": True}, {"name": "other"}]
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from by_hand import JSON, ask, call, run, until
-from prompt_house import MADE, House, control, engine, house, kill, manage, problems, refused  # noqa: F401
-from prompt_house import ask as say
+from raw_protocol import JSON, ask, call, run, until
+from prompt_fixtures import MADE, House, control, engine, house, kill, manage, problems, refused  # noqa: F401
+from prompt_fixtures import ask as say
 
 PAIR = [{"name": "text", "required": True}, {"name": "other"}]
 

@@ -8,9 +8,9 @@ import anyio
 import pytest
 from mcp import Client
 
-from by_hand import OverHttp, OverStdio, call, until
+from raw_protocol import OverHttp, OverStdio, call, until
 from conftest import PATIENCE_SECONDS, Connect
-from prompt_house import Heard, House, ask, control, engine, every_prompt, house, manage, problems  # noqa: F401
+from prompt_fixtures import Heard, House, ask, control, engine, every_prompt, house, manage, problems  # noqa: F401
 
 
 def single(id: str, template: str) -> str:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from by_hand import OverStdio, call
-from prompt_house import House, control, engine, house, manage, refused  # noqa: F401
+from raw_protocol import OverStdio, call
+from prompt_fixtures import House, control, engine, house, manage, refused  # noqa: F401
 
 PHASES = [
     {"id": "see", "name": "See", "description": "Look at what is there", "required": True},

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from by_hand import OverStdio, run
+from raw_protocol import OverStdio, run
 from conftest import Home
-from prompt_house import House, Workspace, control, engine, house, kill, manage  # noqa: F401
+from prompt_fixtures import House, Workspace, control, engine, house, kill, manage  # noqa: F401
 
 FILES = {
     # A prompt in a folder, which is a chain of the prompts nested in it.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from conftest import ENGINE_TOOLS, RESEARCH_TOOLS, Connect, Home, Standin
+from conftest import ENGINE_TOOLS, RESEARCH_TOOLS, Connect, Home, MockProvider
 from scenario import RULES, Course, Mind, run, told_to_provider
 
 pytestmark = pytest.mark.anyio
@@ -85,10 +85,10 @@ class Lived:
         self.tools = tools
 
 
-async def live(way: str, era: str, connect: Connect, standin: Standin, home: Home) -> Lived:
+async def live(way: str, era: str, connect: Connect, mock_provider: MockProvider, home: Home) -> Lived:
     if way != "client":
-        standin.control(reset=True, rules=RULES)
-    settings = {"langbase": standin.langbase(), "openai": standin.openai(), "client": {}}[way]
+        mock_provider.control(reset=True, rules=RULES)
+    settings = {"langbase": mock_provider.langbase(), "openai": mock_provider.openai(), "client": {}}[way]
     mind = Mind(RULES)
     async with connect(era, settings, at=home) as client:
         course = Course(client, mind if way == "client" else None)
@@ -96,18 +96,18 @@ async def live(way: str, era: str, connect: Connect, standin: Standin, home: Hom
         tools = {tool.name for tool in (await client.list_tools()).tools}
     if way != "client":
         course.mind = mind
-        for ask in standin.asks():
+        for ask in mock_provider.asks():
             mind.reply(told_to_provider(ask["body"]))  # Fails where the stand-in had to invent.
     return Lived(course, home, tools)
 
 
 async def test_every_way_comes_to_the_same(
-    connect: Connect, standin: Standin, tmp_path: Path, era: str
+    connect: Connect, mock_provider: MockProvider, tmp_path: Path, era: str
 ) -> None:
     lived = {}
     for way in WAYS:
         (tmp_path / way).mkdir()
-        lived[way] = await live(way, era, connect, standin, Home(tmp_path / way))
+        lived[way] = await live(way, era, connect, mock_provider, Home(tmp_path / way))
     first = lived[WAYS[0]]
     assert all(first.stored[table] for table in TABLES), "no table is empty"
     for way in WAYS[1:]:
@@ -120,9 +120,9 @@ async def test_every_way_comes_to_the_same(
 
 
 async def test_the_course_uses_every_tool_and_every_rule(
-    connect: Connect, standin: Standin, home: Home
+    connect: Connect, mock_provider: MockProvider, home: Home
 ) -> None:
-    lived = await live("client", "auto", connect, standin, home)
+    lived = await live("client", "auto", connect, mock_provider, home)
     # The tools of the prompt engine and of research are no part of reasoning; they have tests of their own.
     assert lived.course.called == lived.tools - ENGINE_TOOLS - RESEARCH_TOOLS
     assert ENGINE_TOOLS | RESEARCH_TOOLS <= lived.tools

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from papers import MOISTURE, SENSING
-from research_house import Desk, Sit, desk, entries_of, texts_of, whole_world, world  # noqa: F401
+from sample_papers import MOISTURE, SENSING
+from research_fixtures import Desk, Sit, desk, entries_of, texts_of, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

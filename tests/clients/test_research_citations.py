@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from paper_world import HTML, World
-from papers import DRONE, MOISTURE, NOTES, REVERSAL, SENSING
-from research_house import Sit, desk, entries_of, unescaped, whole_world, world  # noqa: F401
+from mock_paper_sources import HTML, World
+from sample_papers import DRONE, MOISTURE, NOTES, REVERSAL, SENSING
+from research_fixtures import Sit, desk, entries_of, unescaped, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

@@ -3,10 +3,10 @@
 import anyio
 import pytest
 
-from paper_pdf import bomb, encrypted, pdf_of, scanned, truncated
-from paper_world import World
-from papers import DRONE, MOISTURE, SENSING, pdf
-from research_house import Desk, Sit, desk, titles, whole_world, world  # noqa: F401
+from pdf_builder import bomb, encrypted, pdf_of, scanned, truncated
+from mock_paper_sources import World
+from sample_papers import DRONE, MOISTURE, SENSING, pdf
+from research_fixtures import Desk, Sit, desk, titles, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from by_hand import run
+from raw_protocol import run
 from conftest import PATIENCE_SECONDS, Home, program
-from paper_world import World
-from papers import MOISTURE, REVERSAL, SENSING, pdf
-from research_house import places, whole_world, world  # noqa: F401
+from mock_paper_sources import World
+from sample_papers import MOISTURE, REVERSAL, SENSING, pdf
+from research_fixtures import places, whole_world, world  # noqa: F401
 
 
 @pytest.fixture

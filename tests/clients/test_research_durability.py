@@ -9,10 +9,10 @@ import anyio
 import pytest
 
 from conftest import PATIENCE_SECONDS, Home, program
-from gateway_house import running
-from paper_world import World
-from papers import MOISTURE, SENSING, pdf
-from research_house import Desk, Sit, desk, titles, whole_world, world  # noqa: F401
+from gateway_fixtures import running
+from mock_paper_sources import World
+from sample_papers import MOISTURE, SENSING, pdf
+from research_fixtures import Desk, Sit, desk, titles, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ import anyio
 import pytest
 
 from conftest import PATIENCE_SECONDS, Home
-from paper_world import World
-from research_house import Desk, Sit, desk, everywhere, whole_world, world  # noqa: F401
+from mock_paper_sources import World
+from research_fixtures import Desk, Sit, desk, everywhere, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

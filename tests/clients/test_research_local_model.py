@@ -1,11 +1,11 @@
-"""Answers from papers by a real model that is far too small for it: each ends, with every sentence
+"""Answers from sample_papers by a real model that is far too small for it: each ends, with every sentence
 judged, or nothing given; never with an error. Set LOCAL_MODEL_URL as for test_local_model."""
 
 from typing import Any
 
 import pytest
 
-from research_house import Desk, Sit, desk, whole_world, world  # noqa: F401
+from research_fixtures import Desk, Sit, desk, whole_world, world  # noqa: F401
 from test_local_model import PATIENCE_SECONDS, SETTINGS, URL
 from test_research_answers import QUESTION, SOURCES, there
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Home
-from paper_world import HTML, Fault, World
-from papers import SENSING, pdf
-from research_house import Sit, desk, everywhere, whole_world, world  # noqa: F401
+from mock_paper_sources import HTML, Fault, World
+from sample_papers import SENSING, pdf
+from research_fixtures import Sit, desk, everywhere, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

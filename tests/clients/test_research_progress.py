@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from by_hand import Line
+from raw_protocol import Line
 from conftest import PATIENCE_SECONDS, Home
-from paper_world import World
-from research_house import Desk, places, whole_world, world  # noqa: F401
-from test_doors import WEBSOCKET
+from mock_paper_sources import World
+from research_fixtures import Desk, places, whole_world, world  # noqa: F401
+from test_authorization import WEBSOCKET
 from test_research_answers import FRONT, QUESTION, SOURCES, thinker
 
 pytestmark = pytest.mark.anyio

@@ -8,9 +8,9 @@ import anyio
 import pytest
 
 from conftest import PATIENCE_SECONDS, Home
-from paper_world import World
-from papers import SENSING
-from research_house import Desk, Sit, desk, titles, whole_world, world  # noqa: F401
+from mock_paper_sources import World
+from sample_papers import SENSING
+from research_fixtures import Desk, Sit, desk, titles, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

@@ -7,8 +7,8 @@ from mcp import types
 from mcp.shared.exceptions import MCPError
 
 from conftest import Home
-from papers import HOSTILE, ORDERS, SENSING
-from research_house import Sit, desk, whole_world, world  # noqa: F401
+from sample_papers import HOSTILE, ORDERS, SENSING
+from research_fixtures import Sit, desk, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

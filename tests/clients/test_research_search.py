@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from conftest import Home
-from paper_world import HTML, SOURCES, Fault, World
-from papers import SENSING
-from research_house import Sit, by_source, desk, everywhere, titles, whole_world, world  # noqa: F401
+from mock_paper_sources import HTML, SOURCES, Fault, World
+from sample_papers import SENSING
+from research_fixtures import Sit, by_source, desk, everywhere, titles, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

@@ -5,11 +5,11 @@ import signal
 import zlib
 from pathlib import Path
 
-from by_hand import OverHttp, call, until
+from raw_protocol import OverHttp, call, until
 from conftest import PATIENCE_SECONDS, Home, HttpServer
-from paper_pdf import whole
-from research_house import places
-from test_starting import WAITS_LONG, Background
+from pdf_builder import whole
+from research_fixtures import places
+from test_startup_shutdown import WAITS_LONG, Background
 
 
 def endless() -> bytes:

@@ -8,9 +8,9 @@ import pytest
 from mcp import MCPError
 
 from conftest import Home, error, text_of_result
-from paper_world import World
-from papers import SENSING
-from research_house import Sit, desk, whole_world, world  # noqa: F401
+from mock_paper_sources import World
+from sample_papers import SENSING
+from research_fixtures import Sit, desk, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, types
 from mcp.shared.exceptions import MCPError
 
-from conftest import PATIENCE_SECONDS, Connect, Standin, think
+from conftest import PATIENCE_SECONDS, Connect, MockProvider, think
 
 pytestmark = pytest.mark.anyio
 
@@ -35,8 +35,8 @@ def assert_engine_pages(pages: list[types.Resource]) -> None:
         assert family in ENGINE_FAMILIES and unquote(id) == page.name, page
 
 
-async def test_a_session_is_picked_and_read(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.openai()) as client:
+async def test_a_session_is_picked_and_read(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.openai()) as client:
         step = await think(client, "How many moons has Mars?")
         listed = (await client.list_resources()).resources
         sessions = [resource for resource in listed if str(resource.uri).startswith("deliberate://sessions")]
@@ -61,8 +61,8 @@ async def test_what_is_not_there_is_an_error(connect: Connect, era: str) -> None
             assert failed.value.error.code == (-32002 if era == "legacy" else -32602)
 
 
-async def test_a_prompt_is_picked_and_filled_in(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.openai()) as client:
+async def test_a_prompt_is_picked_and_filled_in(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.openai()) as client:
         names = [prompt.name for prompt in (await client.list_prompts()).prompts]
         assert names[: len(REASONING_PROMPTS)] == REASONING_PROMPTS
         library = names[len(REASONING_PROMPTS) :]
@@ -82,8 +82,8 @@ async def test_a_prompt_is_picked_and_filled_in(connect: Connect, standin: Stand
             await client.get_prompt("recap", {})
 
 
-async def test_a_template_is_completed(connect: Connect, standin: Standin, era: str) -> None:
-    async with connect(era, standin.openai()) as client:
+async def test_a_template_is_completed(connect: Connect, mock_provider: MockProvider, era: str) -> None:
+    async with connect(era, mock_provider.openai()) as client:
         step = await think(client, "one")
         reference = types.ResourceTemplateReference(uri="deliberate://thoughts/{thought_id}")
         found = await client.complete(
@@ -94,7 +94,7 @@ async def test_a_template_is_completed(connect: Connect, standin: Standin, era: 
         assert found.completion.values == [step["thought_id"]]
 
 
-async def test_a_subscriber_is_told(connect: Connect, standin: Standin) -> None:
+async def test_a_subscriber_is_told(connect: Connect, mock_provider: MockProvider) -> None:
     updated: list[str] = []
     changed = anyio.Event()
 
@@ -104,7 +104,7 @@ async def test_a_subscriber_is_told(connect: Connect, standin: Standin) -> None:
             updated.append(str(notification.params.uri))
             changed.set()
 
-    async with connect("legacy", standin.openai(), message_handler=hear) as client:
+    async with connect("legacy", mock_provider.openai(), message_handler=hear) as client:
         step = await think(client, "one")
         uri = f"deliberate://sessions/{step['session_id']}"
         await client.subscribe_resource(uri)
@@ -115,8 +115,8 @@ async def test_a_subscriber_is_told(connect: Connect, standin: Standin) -> None:
         await client.unsubscribe_resource(uri)
 
 
-async def test_a_listener_is_told(connect: Connect, standin: Standin) -> None:
-    async with connect("auto", standin.openai()) as client:
+async def test_a_listener_is_told(connect: Connect, mock_provider: MockProvider) -> None:
+    async with connect("auto", mock_provider.openai()) as client:
         step = await think(client, "one")
         uri = f"deliberate://sessions/{step['session_id']}"
         async with client.listen(resources_list_changed=True, resource_subscriptions=[uri]) as changes:

@@ -13,7 +13,7 @@ import pytest
 from mcp import Client
 from mcp.client.sse import sse_client
 
-from conftest import PATIENCE_SECONDS, Home, Standin, free_port, program, think
+from conftest import PATIENCE_SECONDS, Home, MockProvider, free_port, program, think
 
 pytestmark = pytest.mark.anyio
 
@@ -56,8 +56,8 @@ class Server:
 
 
 @pytest.fixture
-async def server(home: Home, standin: Standin):
-    server = Server(home, standin.langbase())
+async def server(home: Home, mock_provider: MockProvider):
+    server = Server(home, mock_provider.langbase())
     try:
         yield await server.ready()
     finally:
@@ -124,8 +124,8 @@ async def test_many_clients_and_calls_at_once(server: Server, era: str) -> None:
     assert len(set(sessions)) == 16
 
 
-async def test_a_slow_call_tells_of_its_progress(server: Server, standin: Standin, era: str) -> None:
-    standin.control(delay_ms=1500)
+async def test_a_slow_call_tells_of_its_progress(server: Server, mock_provider: MockProvider, era: str) -> None:
+    mock_provider.control(delay_ms=1500)
     heard = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -139,17 +139,17 @@ async def test_a_slow_call_tells_of_its_progress(server: Server, standin: Standi
     assert heard
 
 
-async def test_a_cancelled_call_stops_the_work(server: Server, standin: Standin, era: str) -> None:
-    standin.control(push=["hang"])
+async def test_a_cancelled_call_stops_the_work(server: Server, mock_provider: MockProvider, era: str) -> None:
+    mock_provider.control(push=["hang"])
     async with server.client(era) as client:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(client.call_tool, "reasoning_linear", {"content": "Never mind."})
             with anyio.fail_after(PATIENCE_SECONDS):
-                while standin.seen()["in_flight"] != 1:
+                while mock_provider.seen()["in_flight"] != 1:
                     await anyio.sleep(0.02)
             tasks.cancel_scope.cancel()
         with anyio.fail_after(PATIENCE_SECONDS):
-            while standin.seen()["in_flight"] != 0:
+            while mock_provider.seen()["in_flight"] != 0:
                 await anyio.sleep(0.02)
         await think(client, "Still there?")
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from by_hand import Line, OverHttp, OverStdio, ask, call, headers_of, message, run, until
-from conftest import ALL_TOOLS, PATIENCE_SECONDS, Home, HttpServer, Standin, free_port, program
-from test_doors import WEBSOCKET
+from raw_protocol import Line, OverHttp, OverStdio, ask, call, headers_of, message, run, until
+from conftest import ALL_TOOLS, PATIENCE_SECONDS, Home, HttpServer, MockProvider, free_port, program
+from test_authorization import WEBSOCKET
 
 DEFAULT_PORT = 8484
 
@@ -142,9 +142,9 @@ def test_without_a_client_http_goes_on(serve_http) -> None:
     assert server.stop() == 0
 
 
-def test_both_serve_the_same_sessions(start, standin: Standin) -> None:
+def test_both_serve_the_same_sessions(start, mock_provider: MockProvider) -> None:
     port = free_port()
-    speak = start("--stdio", "--http", f"127.0.0.1:{port}", **standin.openai())
+    speak = start("--stdio", "--http", f"127.0.0.1:{port}", **mock_provider.openai())
     first = call(speak, "reasoning_linear", content="Is a virus alive?")["structuredContent"]
     server = HttpServer.__new__(HttpServer)
     server.port = port
@@ -177,11 +177,11 @@ class Background:
         return self.outcome[0]
 
 
-def test_a_running_call_is_answered_before_the_end(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(delay_ms=6000)
-    server: HttpServer = serve_http(standin.openai() | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "30000"})
+def test_a_running_call_is_answered_before_the_end(serve_http, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(delay_ms=6000)
+    server: HttpServer = serve_http(mock_provider.openai() | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "30000"})
     running = Background(lambda: call(OverHttp(server), "reasoning_linear", content="The last one."))
-    until(lambda: standin.seen()["in_flight"] == 1)
+    until(lambda: mock_provider.seen()["in_flight"] == 1)
     server.process.terminate()
     until(lambda: "asked to stop" in log(home))
 
@@ -195,7 +195,7 @@ def test_a_running_call_is_answered_before_the_end(serve_http, standin: Standin,
     assert refused.status == 503
     assert refused.headers["retry-after"]
     assert "stopping" in refused.json["error"]["message"]
-    assert standin.seen()["in_flight"] == 1, "all of this was while the call ran"
+    assert mock_provider.seen()["in_flight"] == 1, "all of this was while the call ran"
 
     result = running.get()
     assert not result.get("isError")
@@ -206,16 +206,16 @@ def test_a_running_call_is_answered_before_the_end(serve_http, standin: Standin,
     assert "stopped" in log(home)
 
 
-def test_a_call_over_sse_is_answered_before_the_end(serve_http, standin: Standin, home: Home) -> None:
+def test_a_call_over_sse_is_answered_before_the_end(serve_http, mock_provider: MockProvider, home: Home) -> None:
     from test_sse import Stream
 
-    standin.control(delay_ms=1500)
-    server: HttpServer = serve_http(standin.openai())
+    mock_provider.control(delay_ms=1500)
+    server: HttpServer = serve_http(mock_provider.openai())
     stream = Stream(server)
     stream.shake_hands()
     params = {"name": "reasoning_linear", "arguments": {"content": "The last one."}}
     stream.post({"id": 7, "method": "tools/call", "params": params})
-    until(lambda: standin.was_asked(1))
+    until(lambda: mock_provider.was_asked(1))
     server.process.terminate()
     answers = [json.loads(event["data"]) for event in stream.events]
     (last,) = [answer for answer in answers if answer.get("id") == 7]
@@ -284,11 +284,11 @@ def test_an_open_session_does_not_hold_it_up(serve_http, home: Home) -> None:
         assert_ends_by_itself(server, home)
 
 
-def test_a_second_signal_ends_it_at_once(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(push=["hang"])
-    server: HttpServer = serve_http(standin.openai() | WAITS_LONG)
+def test_a_second_signal_ends_it_at_once(serve_http, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(push=["hang"])
+    server: HttpServer = serve_http(mock_provider.openai() | WAITS_LONG)
     running = Background(lambda: call(OverHttp(server), "reasoning_linear", content="Never mind."))
-    until(lambda: standin.seen()["in_flight"] == 1)
+    until(lambda: mock_provider.seen()["in_flight"] == 1)
     server.process.terminate()
     until(lambda: "asked to stop" in log(home))
     assert server.process.poll() is None
@@ -298,11 +298,11 @@ def test_a_second_signal_ends_it_at_once(serve_http, standin: Standin, home: Hom
         running.get()
 
 
-def test_a_call_that_does_not_end_is_not_waited_for_for_ever_and_told(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(push=["hang"])
-    server: HttpServer = serve_http(standin.openai() | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "500"})
+def test_a_call_that_does_not_end_is_not_waited_for_for_ever_and_told(serve_http, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(push=["hang"])
+    server: HttpServer = serve_http(mock_provider.openai() | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "500"})
     running = Background(lambda: call(OverHttp(server), "reasoning_linear", content="Never mind."))
-    until(lambda: standin.seen()["in_flight"] == 1)
+    until(lambda: mock_provider.seen()["in_flight"] == 1)
     server.process.terminate()
     assert server.process.wait(PATIENCE_SECONDS) == 0
     told = running.get()
@@ -311,13 +311,13 @@ def test_a_call_that_does_not_end_is_not_waited_for_for_ever_and_told(serve_http
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_stdio_when_calls_are_answered(start, standin: Standin, how: int) -> None:
-    standin.control(delay_ms=1000)
-    speak: OverStdio = start("--stdio", **standin.openai())
+def test_a_signal_ends_stdio_when_calls_are_answered(start, mock_provider: MockProvider, how: int) -> None:
+    mock_provider.control(delay_ms=1000)
+    speak: OverStdio = start("--stdio", **mock_provider.openai())
     assert speak("server/discover")["result"]
     wish = {"name": "reasoning_linear", "arguments": {"content": "The last one."}}
     speak.write(message("tools/call", wish, id=99))
-    until(lambda: standin.was_asked(1))
+    until(lambda: mock_provider.was_asked(1))
     speak.process.send_signal(how)
     answer = speak.answers.get(timeout=PATIENCE_SECONDS)
     assert answer["id"] == 99

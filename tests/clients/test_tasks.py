@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from by_hand import SAMPLING, TASKS, OverHttp, OverStdio, Tokens, call, until
-from conftest import Home, HttpServer, Standin
+from raw_protocol import SAMPLING, TASKS, OverHttp, OverStdio, Tokens, call, until
+from conftest import Home, HttpServer, MockProvider
 
 # A call becomes a task after two seconds; this is longer on a machine that is busy too.
 LONG_MS = 6000
@@ -82,19 +82,19 @@ def shape(result: dict[str, Any]) -> dict[str, Any]:
     return {"fields": sorted(told), "kinds": [it["type"] for it in result["content"]], "error": result.get("isError")}
 
 
-def asks(standin: Standin) -> list[Any]:
+def asks(mock_provider: MockProvider) -> list[Any]:
     """How each ask of the model ended."""
-    return [it["outcome"] for it in standin.seen()["requests"] if it["kind"] == "ask"]
+    return [it["outcome"] for it in mock_provider.seen()["requests"] if it["kind"] == "ask"]
 
 
 # --- tasks ---
 
 
-def test_a_long_call_is_a_task_and_ends_as_any_other(served, standin: Standin) -> None:
-    speak, _ = served(standin.openai())
+def test_a_long_call_is_a_task_and_ends_as_any_other(served, mock_provider: MockProvider) -> None:
+    speak, _ = served(mock_provider.openai())
     plain = short(speak)
-    standin.control(delay_ms=LONG_MS)
-    before = len(standin.asks())
+    mock_provider.control(delay_ms=LONG_MS)
+    before = len(mock_provider.asks())
     task = begin(speak, session_id=plain["structuredContent"]["session_id"])
     assert get(speak, task)["status"] == "working"
     done = ended(speak, task)
@@ -106,20 +106,20 @@ def test_a_long_call_is_a_task_and_ends_as_any_other(served, standin: Standin) -
     # It stays the same however often it is asked for, by either way.
     assert get(speak, task)["result"] == done["result"]
     assert call(speak, "reasoning_resume", id=task["taskId"])["structuredContent"] == told
-    assert len(standin.asks()) == before + 1
+    assert len(mock_provider.asks()) == before + 1
 
 
-def test_who_knows_no_tasks_gets_none(served, standin: Standin) -> None:
-    standin.control(delay_ms=LONG_MS)
-    speak, _ = served(standin.openai())
+def test_who_knows_no_tasks_gets_none(served, mock_provider: MockProvider) -> None:
+    mock_provider.control(delay_ms=LONG_MS)
+    speak, _ = served(mock_provider.openai())
     result = call(speak, "reasoning_linear", content=CONTENT)
     assert result["resultType"] == "complete"
     assert result["structuredContent"]["content"]
 
 
-def test_tasks_of_who_does_not_declare_them(served, standin: Standin) -> None:
-    standin.control(delay_ms=LONG_MS)
-    speak, _ = served(standin.openai())
+def test_tasks_of_who_does_not_declare_them(served, mock_provider: MockProvider) -> None:
+    mock_provider.control(delay_ms=LONG_MS)
+    speak, _ = served(mock_provider.openai())
     task = begin(speak)
     for method in ["tasks/get", "tasks/update", "tasks/cancel"]:
         params = {"taskId": task["taskId"]} | ({"inputResponses": {}} if method == "tasks/update" else {})
@@ -139,9 +139,9 @@ def test_a_task_that_is_not_there(served) -> None:
     assert speak("tasks/get", {"taskId": UNKNOWN}, TASKS)["error"]["message"]
 
 
-def test_a_provider_that_fails_completes_the_task_with_an_error(served, standin: Standin) -> None:
-    standin.control(always="hang")
-    settings = standin.openai() | {"REQUEST_TIMEOUT_MS": str(LONG_MS), "DELIBERATE_MAX_RETRIES": "0"}
+def test_a_provider_that_fails_completes_the_task_with_an_error(served, mock_provider: MockProvider) -> None:
+    mock_provider.control(always="hang")
+    settings = mock_provider.openai() | {"REQUEST_TIMEOUT_MS": str(LONG_MS), "DELIBERATE_MAX_RETRIES": "0"}
     speak, _ = served(settings)
     task = begin(speak)
     done = ended(speak, task)
@@ -153,14 +153,14 @@ def test_a_provider_that_fails_completes_the_task_with_an_error(served, standin:
     assert get(speak, task)["result"] == done["result"]
 
 
-def test_cancelling_a_task_stops_the_model(served, standin: Standin, home: Home) -> None:
-    standin.control(push=["hang"])
-    speak, _ = served(standin.openai())
+def test_cancelling_a_task_stops_the_model(served, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(push=["hang"])
+    speak, _ = served(mock_provider.openai())
     task = begin(speak)
-    until(lambda: standin.seen()["in_flight"] == 1)
+    until(lambda: mock_provider.seen()["in_flight"] == 1)
     acknowledged = speak("tasks/cancel", {"taskId": task["taskId"]}, TASKS)
     assert acknowledged["result"]["resultType"] == "complete"
-    until(lambda: standin.seen()["in_flight"] == 0)
+    until(lambda: mock_provider.seen()["in_flight"] == 0)
     done = ended(speak, task)
     assert done["status"] == "cancelled"
     assert "result" not in done
@@ -168,12 +168,12 @@ def test_cancelling_a_task_stops_the_model(served, standin: Standin, home: Home)
     # Again is no harm, and brings it back to nobody.
     assert "result" in speak("tasks/cancel", {"taskId": task["taskId"]}, TASKS)
     assert get(speak, task)["status"] == "cancelled"
-    assert asks(standin) == ["dropped"]
+    assert asks(mock_provider) == ["dropped"]
 
 
-def test_a_task_that_is_done_can_t_be_cancelled(served, standin: Standin) -> None:
-    standin.control(delay_ms=LONG_MS)
-    speak, _ = served(standin.openai())
+def test_a_task_that_is_done_can_t_be_cancelled(served, mock_provider: MockProvider) -> None:
+    mock_provider.control(delay_ms=LONG_MS)
+    speak, _ = served(mock_provider.openai())
     task = begin(speak)
     done = ended(speak, task)
     speak("tasks/cancel", {"taskId": task["taskId"]}, TASKS)
@@ -181,9 +181,9 @@ def test_a_task_that_is_done_can_t_be_cancelled(served, standin: Standin) -> Non
     assert (again["status"], again["result"]) == ("completed", done["result"])
 
 
-def test_leaving_does_not_end_a_task(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(delay_ms=LONG_MS)
-    server = serve_http(standin.openai())
+def test_leaving_does_not_end_a_task(serve_http, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(delay_ms=LONG_MS)
+    server = serve_http(mock_provider.openai())
     # Every request has a connection of its own; the one that began the task is gone.
     task = begin(OverHttp(server))
     assert ended(OverHttp(server), task)["status"] == "completed"
@@ -192,9 +192,9 @@ def test_leaving_does_not_end_a_task(serve_http, standin: Standin, home: Home) -
 
 # It takes as long as a server may be silent before it is taken for dead, so not all are tried.
 @pytest.mark.parametrize(("served", "how"), [("http", signal.SIGKILL), ("stdio", signal.SIGTERM)], indirect=["served"])
-def test_a_task_outlives_the_server(served, standin: Standin, home: Home, how: int) -> None:
-    standin.control(push=["hang"])
-    settings = standin.openai() | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "200"}
+def test_a_task_outlives_the_server(served, mock_provider: MockProvider, home: Home, how: int) -> None:
+    mock_provider.control(push=["hang"])
+    settings = mock_provider.openai() | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "200"}
     speak, kill = served(settings)
     task = begin(speak)
     if how == signal.SIGTERM:
@@ -202,54 +202,54 @@ def test_a_task_outlives_the_server(served, standin: Standin, home: Home, how: i
         process.terminate()
         process.wait(60)
     kill()
-    until(lambda: standin.seen()["in_flight"] == 0)
+    until(lambda: mock_provider.seen()["in_flight"] == 0)
     assert home.count("sessions") == 0
     again, _ = served(settings)
     done = ended(again, task)
     assert done["status"] == "completed"
     assert done["result"]["structuredContent"]["content"]
     assert home.count("sessions") == 1, "it ran once to its end"
-    assert len(standin.asks()) == 1
+    assert len(mock_provider.asks()) == 1
 
 
-def test_another_server_on_the_same_database_sees_a_task(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(delay_ms=LONG_MS)
-    one, other = OverHttp(serve_http(standin.openai())), OverHttp(serve_http(standin.openai()))
+def test_another_server_on_the_same_database_sees_a_task(serve_http, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(delay_ms=LONG_MS)
+    one, other = OverHttp(serve_http(mock_provider.openai())), OverHttp(serve_http(mock_provider.openai()))
     task = begin(one)
     assert get(other, task)["status"] == "working"
     done = ended(other, task)
     assert done["status"] == "completed"
     assert get(one, task)["result"] == done["result"]
-    assert len(standin.asks()) == 1, "it was not run by both"
+    assert len(mock_provider.asks()) == 1, "it was not run by both"
     assert home.count("sessions") == 1
 
 
-def test_another_server_on_the_same_database_cancels_a_task(serve_http, standin: Standin, home: Home) -> None:
-    standin.control(push=["hang"])
-    one, other = OverHttp(serve_http(standin.openai())), OverHttp(serve_http(standin.openai()))
+def test_another_server_on_the_same_database_cancels_a_task(serve_http, mock_provider: MockProvider, home: Home) -> None:
+    mock_provider.control(push=["hang"])
+    one, other = OverHttp(serve_http(mock_provider.openai())), OverHttp(serve_http(mock_provider.openai()))
     task = begin(one)
     assert "result" in other("tasks/cancel", {"taskId": task["taskId"]}, TASKS)
     until(lambda: get(other, task)["status"] == "cancelled")
-    until(lambda: standin.seen()["in_flight"] == 0)
+    until(lambda: mock_provider.seen()["in_flight"] == 0)
     assert get(one, task)["status"] == "cancelled"
     assert home.count("sessions") == 0
 
 
-def test_a_task_that_was_cancelled_stays_so(served, standin: Standin) -> None:
-    standin.control(push=["hang"])
-    speak, kill = served(standin.openai())
+def test_a_task_that_was_cancelled_stays_so(served, mock_provider: MockProvider) -> None:
+    mock_provider.control(push=["hang"])
+    speak, kill = served(mock_provider.openai())
     task = begin(speak)
     speak("tasks/cancel", {"taskId": task["taskId"]}, TASKS)
     until(lambda: get(speak, task)["status"] == "cancelled")
     kill()
-    again, _ = served(standin.openai())
+    again, _ = served(mock_provider.openai())
     assert get(again, task)["status"] == "cancelled"
-    assert asks(standin) == ["dropped"]
+    assert asks(mock_provider) == ["dropped"]
 
 
-def test_many_tasks_at_once(served, standin: Standin) -> None:
-    standin.control(delay_ms=LONG_MS)
-    speak, _ = served(standin.openai())
+def test_many_tasks_at_once(served, mock_provider: MockProvider) -> None:
+    mock_provider.control(delay_ms=LONG_MS)
+    speak, _ = served(mock_provider.openai())
     tasks = [begin(speak, f"Question {number}?") for number in range(3)]
     done = [ended(speak, task) for task in tasks]
     assert len({it["result"]["structuredContent"]["session_id"] for it in done}) == 3

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp import MCPError, types
 
-from conftest import ALL_TOOLS, ENGINE_TOOLS, RESEARCH_TOOLS, HttpServer, Standin, answer, error, think
+from conftest import ALL_TOOLS, ENGINE_TOOLS, RESEARCH_TOOLS, HttpServer, MockProvider, answer, error, think
 from test_sampling import Lender
 
 pytestmark = [
@@ -15,8 +15,8 @@ pytestmark = [
 ]
 
 
-async def test_tools_are_listed_and_called(reach, standin: Standin) -> None:
-    async with reach(standin.openai()) as client:
+async def test_tools_are_listed_and_called(reach, mock_provider: MockProvider) -> None:
+    async with reach(mock_provider.openai()) as client:
         tools = await client.list_tools()
         names = [tool.name for tool in tools.tools]
         assert names[0] == "reasoning_linear"
@@ -41,9 +41,9 @@ async def test_without_a_model_the_client_thinks(reach) -> None:
         assert told["content"] == "In a way."
 
 
-async def test_a_call_that_takes_long_is_picked_up_again(reach, standin: Standin) -> None:
-    standin.control(delay_ms=4000)
-    settings = standin.openai() | {"DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "200"}
+async def test_a_call_that_takes_long_is_picked_up_again(reach, mock_provider: MockProvider) -> None:
+    mock_provider.control(delay_ms=4000)
+    settings = mock_provider.openai() | {"DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "200"}
     async with reach(settings) as client:
         told = answer(await client.call_tool("reasoning_linear", {"content": "Take your time."}))
         running = told["still_running"]
@@ -55,17 +55,17 @@ async def test_a_call_that_takes_long_is_picked_up_again(reach, standin: Standin
         assert told["content"]
         again = answer(await client.call_tool("reasoning_resume", {"id": running["id"]}))
         assert again == told
-    assert len(standin.asks()) == 1
+    assert len(mock_provider.asks()) == 1
 
 
-async def test_progress_is_told_and_many_calls_run_at_once(reach, standin: Standin) -> None:
-    standin.control(delay_ms=1300)
+async def test_progress_is_told_and_many_calls_run_at_once(reach, mock_provider: MockProvider) -> None:
+    mock_provider.control(delay_ms=1300)
     heard = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
         heard.append((done, message))
 
-    async with reach(standin.openai()) as client:
+    async with reach(mock_provider.openai()) as client:
         async with anyio.create_task_group() as tasks:
 
             async def one(number: int) -> None:

@@ -2,7 +2,7 @@
 //! must hold of every answer. It knows nothing of how an input becomes a request.
 
 mod service;
-mod sound;
+mod valid_request;
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub fn send(request: http::request::Builder, body: &[u8]) {
     let Ok(request) = request.body(Body::from(body.to_vec())) else {
         return;
     };
-    let sound = sound::is_valid_request(&request, body);
+    let sound = valid_request::is_valid_request(&request, body);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
