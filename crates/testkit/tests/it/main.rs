@@ -1,4 +1,4 @@
-//! Checks of the house as a whole, which no lint makes.
+//! Checks of the workspace as a whole that no lint makes.
 
 #![expect(
     clippy::indexing_slicing,
@@ -9,3 +9,4 @@
 mod architecture;
 mod echo_baseline;
 mod mock_mcp_server;
+mod source_rules;
