@@ -1,5 +1,5 @@
-//! Runs of chains of prompts: how far each has come, and everything that happened on the way.
-//! Knows nothing of prompts, gates or what an event means; who runs the chain does.
+//! Chain runs and their events. The module does not know prompts or gates, nor what an event
+//! means: the chain engine does.
 
 use std::str::FromStr;
 
@@ -10,63 +10,63 @@ use serde_json::Value;
 use super::session::branch::string_enum;
 use crate::{RunId, Timestamp};
 
-/// A run of a chain.
+/// One run of a prompt chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChainRun {
-    /// Its id: `chain-<base>#<number>`.
+    /// The id, `chain-<base>#<number>`.
     pub id: RunId,
-    /// What was run; runs of one base are numbered.
+    /// The prompt or chain that runs. Runs with the same base are numbered.
     pub base: String,
-    /// Its number among the runs of its base.
+    /// The run's number among the runs of its base.
     pub number: i64,
-    /// The command that began it.
+    /// The command that started the run.
     pub command: String,
-    /// What it will do, as it was planned when it began.
+    /// The plan that was made when the run started.
     pub plan: Value,
-    /// Whose run it is.
+    /// The principal that owns the run.
     pub owner: Option<String>,
-    /// Whether it goes on.
+    /// Whether the run is open, done or aborted.
     pub state: ChainState,
-    /// How many steps it has.
+    /// The number of steps in the plan.
     pub steps: u32,
-    /// The step it has come to.
+    /// The step that the run has reached.
     pub at_step: u32,
-    /// How many events it has; the number of the newest.
+    /// The number of events, which is also the `seq` of the newest.
     pub events: u32,
-    /// When it began.
+    /// When the run started.
     pub created_at: Timestamp,
-    /// When something last happened in it.
+    /// When the newest event was added.
     pub updated_at: Timestamp,
 }
 
-/// Whether a run goes on.
+/// The state of a chain run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-// The name of the field says it; a schema has no room to say it again.
+// The field's name describes it. Repeating that in the schema would cost clients tokens.
 #[schemars(description = "")]
 pub enum ChainState {
-    /// More can happen in it.
+    /// It can continue.
     Open,
-    /// It came to its end.
+    /// It is complete.
     Done,
-    /// It was given up.
+    /// It was aborted.
     Aborted,
 }
 
-/// Something that happened in a run; never changed afterwards.
+/// An event of a chain run. Events are never changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChainEvent {
-    /// The run.
+    /// The run that the event belongs to.
     pub run_id: RunId,
-    /// Its place among the run's events, from 1.
+    /// The position among the run's events, from 1.
     pub seq: u32,
-    /// What kind of thing happened.
+    /// The kind of event, in the chain engine's vocabulary.
     pub kind: String,
-    /// The step it happened at.
+    /// The step that the event concerns.
     pub step: Option<u32>,
-    /// What belongs to it.
+    /// The event's data, in the chain engine's format.
     pub data: Value,
-    /// When.
+    /// When the event happened.
     pub created_at: Timestamp,
 }
 

@@ -1,5 +1,5 @@
-//! What a call changes. A tool returns its changes; the store makes them true all together,
-//! with the record of the call, or not at all.
+//! The changes that a call makes. A tool returns its changes; the store commits them together
+//! with the call's log record in one transaction, or not at all.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,209 +10,209 @@ use crate::{
     SessionId, StateSnapshot, StoredDocument, SuspendedCall, SuspensionId, Thought, Timestamp,
 };
 
-/// One change to what is remembered. Changes are made in the order given, so a session comes
-/// before its thoughts.
+/// One change to the stored data. Changes are applied in the order given, so a session comes
+/// before its thoughts. A change that is rejected is a conflict and rolls back the whole commit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Change {
-    /// A session begins.
+    /// Adds a session.
     AddSession(Session),
-    /// A session gets another title.
+    /// Changes a session's title.
     RenameSession {
-        /// The session.
+        /// The session to rename.
         session_id: SessionId,
-        /// What it is called from now on.
+        /// The new title.
         title: String,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// A session's conversation with the provider is another one, or none.
+    /// Sets or removes the provider's conversation of a session.
     KeepThread {
-        /// The session.
+        /// The session that uses the conversation.
         session_id: SessionId,
-        /// The provider's name for the conversation.
+        /// The provider's id of the conversation.
         thread: Option<String>,
     },
-    /// A session and all that belongs to it is deleted.
+    /// Deletes a session and everything that belongs to it.
     DeleteSession(SessionId),
-    /// A step is added, and its session's time is set to the step's. Refused if what it builds on
-    /// was set aside meanwhile.
+    /// Adds a thought and sets its session's time to the thought's. Rejected if the thought or
+    /// branch that it builds on has been set aside meanwhile.
     AddThought(Thought),
-    /// A branch is opened. Refused if the one it grows from was set aside meanwhile.
+    /// Adds a branch. Rejected if its parent branch has been set aside meanwhile.
     AddBranch(Branch),
-    /// A branch is open again, completed or given up. Refused if it was set aside.
+    /// Reopens, completes or abandons a branch. Rejected if it is set aside.
     SetBranchState {
-        /// The branch.
+        /// The branch to change.
         id: BranchId,
-        /// What it is from now on.
+        /// The new state.
         state: BranchState,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// A session follows another branch. Refused if that was set aside meanwhile.
+    /// Sets a session's active branch. Rejected if the branch has been set aside meanwhile.
     FollowBranch {
-        /// The session.
+        /// The session to change.
         session_id: SessionId,
-        /// The branch it follows from now on.
+        /// The new active branch.
         branch_id: Option<BranchId>,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// A reference between branches is noted. Refused if one of them was set aside meanwhile.
+    /// Adds a reference between branches. Rejected if one has been set aside meanwhile.
     AddCrossRef(CrossRef),
-    /// A checkpoint is made: what is current now can be returned to.
+    /// Adds a checkpoint, so that a backtrack can return to the current state.
     AddCheckpoint(Checkpoint),
-    /// The session returns to where it stood at a checkpoint: what came later is set aside, what
-    /// was changed or set aside since is as it was. Changes after this one belong to the new way.
+    /// Returns a session to a checkpoint: everything later is set aside, everything that was
+    /// changed or set aside since is restored. Later changes of the commit apply to the new epoch.
     Backtrack {
-        /// The session.
+        /// The session to return.
         session_id: SessionId,
-        /// Where it returns to.
+        /// The checkpoint to return to.
         to: CheckpointId,
-        /// The place it leaves, to which it can be brought back likewise.
+        /// A checkpoint of the state that the session leaves, so that the backtrack can be undone.
         left: Checkpoint,
     },
-    /// A state is kept.
+    /// Adds a snapshot of a session's state.
     AddSnapshot(StateSnapshot),
-    /// A graph begins.
+    /// Adds a graph.
     AddGraph(Graph),
-    /// A node is added. Refused if its graph was set aside meanwhile.
+    /// Adds a node. Rejected if its graph has been set aside meanwhile.
     AddNode(GraphNode),
-    /// Parts of a node become these; the others stay what they are by then, for others may have
-    /// worked on it while a model thought. Refused if it was pruned or set aside.
+    /// Updates the given parts of a node. The other parts keep their stored values, because another
+    /// call may have changed them meanwhile. Rejected if the node is pruned or set aside.
     MarkNode {
-        /// The node.
+        /// The node to update.
         id: NodeId,
-        /// What changes.
+        /// The parts to update.
         marks: NodeUpdate,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// Nodes are pruned: no longer worked on, still there.
+    /// Prunes nodes: they stay stored, but are not worked on any more.
     PruneNodes {
-        /// Their graph.
+        /// The graph of the nodes.
         graph_id: GraphId,
-        /// Which ones.
+        /// The nodes to prune.
         nodes: Vec<NodeId>,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// An edge is added. Refused if one of its ends was set aside meanwhile.
+    /// Adds an edge. Rejected if one of its nodes has been set aside meanwhile.
     AddEdge(GraphEdge),
-    /// Nothing changes, but all the others are refused unless this still holds.
+    /// Changes nothing, but rejects the commit unless the precondition still holds.
     Require(Precondition),
-    /// A call is suspended, or suspended again with more replies in its journal.
+    /// Stores a suspended call, or stores it again with more replies in its journal.
     Suspend(SuspendedCall),
-    /// A suspended call has ended. Refused if it had ended before, so that a call that is
-    /// resumed twice at once takes effect once.
+    /// Ends a suspended or background call. Rejected if it has already ended, so that a call that
+    /// is resumed twice at once takes effect once.
     EndSuspension {
-        /// Which one.
+        /// The call to end.
         id: SuspensionId,
-        /// The answer it ended with.
+        /// The result of the call.
         outcome: Value,
-        /// Whether the answer is that it failed.
+        /// Whether the result is an error.
         failed: bool,
     },
-    /// A call that can be picked up is being run. Refused if it has ended, or if someone else has
-    /// said so since.
+    /// Takes or renews the lease of a call. Rejected if the call has ended, or if another worker
+    /// has taken or renewed the lease since.
     RunOn {
-        /// Which one.
+        /// The call to lease.
         id: SuspensionId,
-        /// What was last said, as this one knows it.
+        /// The lease expiry that this worker last read.
         seen: Option<Timestamp>,
-        /// Until when.
+        /// The new lease expiry.
         until: Timestamp,
     },
-    /// A run of a chain begins, with no events yet whatever it says. Refused if one of its id or of
-    /// its base and number was begun before.
+    /// Adds a chain run without events, whatever its `events` says. Rejected if a run with the same
+    /// id, or the same base and number, exists.
     BeginRun(ChainRun),
-    /// Something happened in a run, which comes to this by it. Refused unless the run is open and
-    /// the event is the one that follows its newest, so that of several who go on with a run at
-    /// once one does.
+    /// Adds an event to a chain run and updates the run's state. Rejected unless the run is open
+    /// and the event directly follows its newest one, so that one of several concurrent calls
+    /// continues the run.
     AddRunEvent {
-        /// What happened.
+        /// The event to add.
         event: ChainEvent,
-        /// Whether the run goes on.
+        /// The run's state after the event.
         state: ChainState,
-        /// The step it has come to.
+        /// The step that the run has reached.
         at_step: u32,
     },
-    /// Of the ended runs of a base only the newest stay. Open ones do not count: they stay unless
-    /// nobody went on with them for long.
+    /// Deletes all but the newest ended runs of a base. Open runs do not count and stay, unless
+    /// they have been idle for long.
     ForgetRuns {
-        /// The base.
+        /// The base of the runs.
         base: String,
-        /// How many ended ones stay.
+        /// The number of ended runs that stay.
         keep: u32,
-        /// Open ones that last changed before this are forgotten.
+        /// Open runs that last changed before this are deleted.
         idle_since: Timestamp,
     },
-    /// A run and its events are deleted.
+    /// Deletes a chain run and its events.
     DeleteRun(RunId),
-    /// Something that is kept under a name (a setting of the prompt engine, the pins of a server's
-    /// tools) is another one, or none. Refused if there would be too many.
+    /// Sets or removes a named value, such as a setting of the prompt engine or the definition pins
+    /// of an upstream server. Rejected if there would be too many.
     SetState {
-        /// Its name.
+        /// The value's name.
         key: String,
-        /// What it is from now on.
+        /// The new value; `None` removes it.
         value: Option<Value>,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// An item is written, with what it is found by. Refused unless its version is that of the one
-    /// there (0 if there is none), or if another has what only one may have.
+    /// Writes a document with its index keys. Rejected unless its version equals the stored one (0
+    /// if there is none), or if another document has one of its unique keys.
     PutItem {
-        /// The item; its `version` is the one that was seen.
+        /// The document; its `version` is the one that the caller read.
         item: StoredDocument,
-        /// Its long texts, in their order, in place of those before; `None` leaves them as they are.
+        /// The long texts, in order, that replace the stored ones; `None` leaves those unchanged.
         parts: Option<Vec<String>>,
     },
-    /// An item and its texts are deleted. Refused unless it is there.
+    /// Deletes a document and its texts. Rejected if it does not exist.
     DropItem {
-        /// Its kind.
+        /// The document's kind.
         kind: String,
-        /// Its id.
+        /// The document's id.
         id: String,
-        /// When.
+        /// The time of the change.
         at: Timestamp,
     },
-    /// A call is recorded. Its session may be one that was never made.
+    /// Adds a record to the invocation log. Its session need not exist.
     AddInvocation(Invocation),
 }
 
-/// What changes in a node.
+/// The parts of a node that an update changes; `None` leaves a part unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeUpdate {
-    /// Its quality.
+    /// The new score.
     pub score: Option<Score>,
-    /// Whether it may still be worked on.
+    /// Whether the node may still be worked on.
     pub is_active: Option<bool>,
-    /// Whether it is a conclusion.
+    /// Whether the node is a conclusion.
     pub is_terminal: Option<bool>,
-    /// Fields that join those of its metadata; one that is null goes away.
+    /// Fields that are merged into the metadata; a null value removes the field.
     pub notes: Option<Value>,
 }
 
-/// What a call saw and relies on. Models take their time, and others work meanwhile.
+/// A fact that a call read and relies on. Other calls may change it while a model answers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Precondition {
     /// The branch is open and not set aside.
     OpenBranch(BranchId),
     /// The node is neither pruned nor set aside.
     UsableNode(NodeId),
-    /// The node is usable, and no conclusion.
+    /// The node is usable and not a conclusion.
     OpenNode(NodeId),
     /// The session has no checkpoint of this name.
     FreeName {
-        /// The session.
+        /// The session whose checkpoints are checked.
         session_id: SessionId,
-        /// The name.
+        /// The name that must be free.
         name: String,
     },
-    /// The graph has no more nodes than this that are not pruned.
+    /// The graph has at most this many nodes that are not pruned.
     NodesAtMost {
-        /// The graph.
+        /// The graph whose nodes are counted.
         graph_id: GraphId,
-        /// How many.
+        /// The limit.
         most: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! Where time and fresh ids come from. Tests put in fixed ones, so that a whole run repeats.
+//! Sources of time and new ids. Tests use fixed ones, so that a run is reproducible.
 
 use std::time::SystemTime;
 
@@ -6,19 +6,19 @@ use uuid::Uuid;
 
 use crate::Timestamp;
 
-/// Tells the time of day.
+/// A source of the current time.
 pub trait Clock: Send + Sync {
-    /// The present moment.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
-/// Makes ids that were never used before.
+/// A source of new unique ids.
 pub trait IdSource: Send + Sync {
-    /// A new id.
+    /// Returns an id that was never used before.
     fn new_id(&self) -> Uuid;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemClock;
 
@@ -31,7 +31,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// Random ids that sort by the time they were made.
+/// Random UUIDs that sort by creation time (version 7).
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemIds;
 

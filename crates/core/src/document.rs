@@ -1,46 +1,46 @@
-//! Things that are kept whole, by kind and id: articles, research questions, collections. What
-//! they hold is the business of whoever keeps them; here is how they are found and told apart.
+//! Documents that are stored whole, by kind and id: articles, research questions, collections.
+//! The module does not know their contents, only how they are identified and indexed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Timestamp;
 
-/// Something kept whole.
+/// A document in the store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredDocument {
-    /// What it is: `article`, `question`.
+    /// The kind of document, such as `article` or `question`.
     pub kind: String,
-    /// Its id among those of its kind.
+    /// The id, unique within the kind.
     pub id: String,
-    /// How often it was written; 0 before the first time. Whoever writes it must have seen the one
-    /// before.
+    /// The number of writes so far, 0 before the first. A writer must have read the current
+    /// version.
     pub version: i64,
-    /// When it was last written, among all items: grows with every write. Given by the store.
+    /// The position of the latest write among the writes of all documents. The store sets it.
     pub seq: i64,
-    /// What it holds.
+    /// The contents.
     pub body: Value,
-    /// What it is found by.
+    /// The keys that the document is found by.
     pub keys: Vec<IndexKey>,
-    /// When it was first written.
+    /// When the document was first written.
     pub created_at: Timestamp,
-    /// When it was last written.
+    /// When the document was last written.
     pub updated_at: Timestamp,
 }
 
-/// A value an item is found by, or put in order by.
+/// A key that a document is found or sorted by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct IndexKey {
-    /// What kind of value: `doi`, `year`.
+    /// The key's name, such as `doi` or `year`.
     pub name: String,
-    /// The value, in the one form it is compared in.
+    /// The normalized value.
     pub value: String,
-    /// Whether no other item of the kind may have it.
+    /// Whether the value is unique among the documents of the kind.
     pub only: bool,
 }
 
 impl IndexKey {
-    /// A value that several items may have.
+    /// Creates a key that several documents may have.
     pub fn shared(name: &str, value: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
@@ -49,7 +49,7 @@ impl IndexKey {
         }
     }
 
-    /// A value that one item has.
+    /// Creates a key that only one document may have.
     pub fn unique(name: &str, value: impl Into<String>) -> Self {
         Self {
             only: true,

@@ -1,7 +1,7 @@
-//! Ids with a type each, so that a branch id can't be passed where a thought id is meant.
+//! Typed ids, so that a branch id can't be passed where a thought id is expected.
 //!
-//! An id is text: new ones are UUIDs of version 7 (they sort by time), imported ones keep
-//! whatever their old server called them.
+//! An id is text: new ones are UUIDs of version 7 (they sort by time), imported ones keep the
+//! text that their old server used.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// The id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -75,28 +75,28 @@ macro_rules! id {
 }
 
 id! {
-    /// Names a [`crate::Session`].
+    /// The id of a [`crate::Session`].
     SessionId,
-    /// Names a [`crate::Thought`].
+    /// The id of a [`crate::Thought`].
     ThoughtId,
-    /// Names a [`crate::Branch`].
+    /// The id of a [`crate::Branch`].
     BranchId,
-    /// Names a [`crate::CrossRef`].
+    /// The id of a [`crate::CrossRef`].
     CrossRefId,
-    /// Names a [`crate::Checkpoint`].
+    /// The id of a [`crate::Checkpoint`].
     CheckpointId,
-    /// Names a [`crate::StateSnapshot`].
+    /// The id of a [`crate::StateSnapshot`].
     SnapshotId,
-    /// Names a [`crate::Graph`].
+    /// The id of a [`crate::Graph`].
     GraphId,
-    /// Names a [`crate::GraphNode`].
+    /// The id of a [`crate::GraphNode`].
     NodeId,
-    /// Names a [`crate::GraphEdge`].
+    /// The id of a [`crate::GraphEdge`].
     EdgeId,
-    /// Names an [`crate::Invocation`].
+    /// The id of an [`crate::Invocation`].
     InvocationId,
-    /// Names a [`crate::Suspension`].
+    /// The id of a [`crate::SuspendedCall`].
     SuspensionId,
-    /// Names a [`crate::Run`].
+    /// The id of a [`crate::ChainRun`].
     RunId,
 }

@@ -1,51 +1,51 @@
-//! The record of a call: what was asked of a tool, how it ended, what it cost.
+//! Records of the invocation log: a tool call, its outcome and its cost.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{InvocationId, SessionId, Timestamp};
 
-/// One call of a tool.
+/// A record of one tool call in the invocation log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Invocation {
-    /// Its id.
+    /// The record's id.
     pub id: InvocationId,
-    /// The session it worked on, if any.
+    /// The session that the call worked on, if any.
     pub session_id: Option<SessionId>,
-    /// The tool.
+    /// The name of the tool.
     pub tool_name: String,
-    /// The arguments, shortened where they are very long.
+    /// The arguments, truncated if they are very long.
     pub input: Value,
-    /// The answer, shortened likewise; of a failed call, an answer of the model that could
-    /// not be used.
+    /// The answer, truncated likewise. For a failed call, the model's answer that could not be
+    /// used.
     pub output: Option<Value>,
-    /// The provider's pipe or endpoint that was asked.
+    /// The provider's pipe or endpoint that received the model requests.
     pub pipe_name: Option<String>,
-    /// How long it took.
+    /// The duration of the call.
     pub latency_ms: Option<i64>,
-    /// Whether it succeeded.
+    /// Whether the call succeeded.
     pub success: bool,
-    /// What went wrong.
+    /// The error message.
     pub error: Option<String>,
-    /// The stable code of what went wrong.
+    /// The error code, as text because a record may come from another version.
     pub error_code: Option<String>,
-    /// What the model calls cost.
+    /// The cost of the call's model requests.
     pub spent: ModelUsage,
-    /// When it began.
+    /// When the call started.
     pub created_at: Timestamp,
 }
 
-/// What asking models cost in one call.
+/// The model requests of one call: their number, tokens and cost.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelUsage {
-    /// The model that answered last.
+    /// The model that gave the last answer.
     pub model: Option<String>,
-    /// How many times a model was asked.
+    /// The number of model requests.
     pub model_calls: i64,
-    /// Tokens sent.
+    /// The tokens sent.
     pub prompt_tokens: i64,
-    /// Tokens received.
+    /// The tokens received.
     pub completion_tokens: i64,
-    /// In US dollars, where the provider says or the prices are set.
+    /// The cost in US dollars, if the provider reports it or prices are configured.
     pub cost_usd: Option<f64>,
 }

@@ -1,12 +1,12 @@
-//! What Deliberate talks about: sessions, thoughts, branches, checkpoints, graphs, runs of
-//! chains, articles, and the changes a tool makes to them. Pure data and rules; no input or output of any kind, no
-//! knowledge of tools, models, databases or protocols.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod article;
 mod chain_run;
 mod change;
 mod clock;
 mod document;
+mod error_code;
 mod ids;
 mod invocation;
 mod score;
@@ -21,6 +21,7 @@ pub use chain_run::{ChainEvent, ChainRun, ChainState};
 pub use change::{Change, NodeUpdate, Precondition};
 pub use clock::{Clock, IdSource, SystemClock, SystemIds};
 pub use document::{IndexKey, StoredDocument};
+pub use error_code::{ErrorCode, UnknownErrorCode};
 pub use ids::{
     BranchId, CheckpointId, CrossRefId, EdgeId, GraphId, InvocationId, NodeId, RunId, SessionId,
     SnapshotId, SuspensionId, ThoughtId,

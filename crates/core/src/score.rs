@@ -1,27 +1,27 @@
-//! A number from 0 to 1, checked once where it enters.
+//! Numbers from 0 to 1 that are validated once, where they enter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// A confidence, quality or strength from 0 to 1. Never NaN, never outside.
+/// A confidence, quality or strength from 0 to 1. It is never NaN and never out of range.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct Score(f64);
 
 impl Score {
-    /// Nothing at all.
+    /// The lowest score.
     pub const ZERO: Self = Self(0.0);
-    /// Certain.
+    /// The highest score.
     pub const ONE: Self = Self(1.0);
-    /// What the documents give a thought whose model named no confidence.
+    /// The confidence of a thought whose model gave none, as the specification sets it.
     pub const DEFAULT_CONFIDENCE: Self = Self(0.8);
 
-    /// `value`, if it lies between 0 and 1.
+    /// Creates a score if `value` is between 0 and 1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Self(value))
     }
 
-    /// `value` brought into the range; NaN counts as 0.
+    /// Creates a score by clamping `value` to the range; NaN becomes 0.
     pub fn clamped(value: f64) -> Self {
         if value.is_nan() {
             Self::ZERO
@@ -30,18 +30,18 @@ impl Score {
         }
     }
 
-    /// Reads a score as models write it. Fractions stay; whole percentages (2 to 100) are
-    /// divided; what is a little over 1 was meant as 1; anything else is brought into range.
+    /// Interprets a score as models write it. Fractions stay, whole percentages (2 to 100) are
+    /// divided by 100, values slightly over 1 become 1, anything else is clamped.
     pub fn from_model(value: f64) -> Self {
         if (2.0..=100.0).contains(&value) {
-            // Rounded so that 85 becomes 0.85 and not 0.8500000000000001.
+            // Rounding makes 85 become 0.85 and not 0.8500000000000001.
             Self((value * 100.0).round() / 10_000.0)
         } else {
             Self::clamped(value)
         }
     }
 
-    /// The number.
+    /// Returns the score as a number.
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -68,15 +68,14 @@ impl JsonSchema for Score {
     }
 }
 
-/// A score as a model writes it when it was not told how: a fraction or a percentage, as a number
-/// or as text. What we ask for ourselves is a [`Percent`], because models and grammars keep to
-/// whole numbers best.
+/// A score in a form that the model chose: a fraction or a percentage, as a number or as text.
+/// Our own schemas ask for a [`Percent`], because models and grammars follow whole numbers best.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModelScore(pub Score);
 
 impl ModelScore {
-    /// For a field that may be missing: a score that can't be understood ("very") is none, rather
-    /// than the loss of all the rest that a model said.
+    /// Deserializes an optional field. A score that can't be parsed ("very") becomes `None`, so
+    /// that the rest of the model's answer is not lost.
     pub fn lenient_option<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Self>, D::Error> {
@@ -103,12 +102,12 @@ impl<'de> Deserialize<'de> for ModelScore {
     }
 }
 
-/// A score that was asked for as a whole percentage, 0 to 100. 1 is one in a hundred.
+/// A score that the schema asks for as a whole percentage, 0 to 100. 1 means 0.01.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Percent(pub Score);
 
 impl Percent {
-    /// For a field that may be missing, as [`ModelScore::lenient_option`].
+    /// Deserializes an optional field, as [`ModelScore::lenient_option`] does.
     pub fn lenient_option<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Self>, D::Error> {

@@ -1,36 +1,36 @@
-//! A call that is not over: it waits for its client's model to think, or runs on after its client
-//! stopped waiting.
+//! Stored calls: suspended calls, which wait for the client's model, and background calls, which
+//! continue after their client stopped waiting.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{SuspensionId, Timestamp};
 
-/// A call that can be picked up again. It holds everything needed to run the call again from its start, in this
-/// process or another.
+/// A suspended or background call. It holds everything that any process needs to run the call
+/// again from its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SuspendedCall {
-    /// Its id, given back with the replies.
+    /// The call's id, which the client sends with its replies.
     pub id: SuspensionId,
-    /// The tool that was called.
+    /// The name of the tool.
     pub tool_name: String,
-    /// The arguments it was called with.
+    /// The arguments of the call.
     pub arguments: Value,
-    /// The replies given so far, by the key of their ask.
+    /// The replies so far, by the key of their model request.
     pub journal: Value,
-    /// The asks that wait for a reply, in the order replies are expected.
+    /// The model requests that wait for a reply, in the order that replies are expected in.
     pub asks: Value,
-    /// When the call was first made.
+    /// When the call was made.
     pub created_at: Timestamp,
-    /// When it will be forgotten.
+    /// When the record is deleted.
     pub expires_at: Timestamp,
-    /// Whose call it is; nobody else may pick it up.
+    /// The principal that made the call; only it may resume the call.
     pub owner: Option<String>,
-    /// Until when it is surely being run by someone, who says so again and again. Past this, and
-    /// without asks, whoever ran it has died.
+    /// The expiry of the lease, which heartbeats renew. If it has passed and there are no open
+    /// model requests, the worker has died.
     pub running_until: Option<Timestamp>,
-    /// The answer, once the call has ended; the same answer is then given again.
+    /// The result of an ended call, which is returned again whenever the call is resumed.
     pub outcome: Option<Value>,
-    /// Whether the answer is that it failed.
+    /// Whether the result is an error.
     pub failed: bool,
 }

@@ -1,32 +1,32 @@
-//! A moment, kept as whole microseconds so that every database stores it alike.
+//! Timestamps in whole microseconds, so that every database stores them alike.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A moment in time, in microseconds since 1970. Written and read as ISO 8601.
+/// A point in time, in microseconds since 1970. It is serialized as ISO 8601.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment `micros` microseconds after 1970 began.
+    /// Creates a timestamp from microseconds since 1970.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// Microseconds since 1970 began.
+    /// Returns the microseconds since 1970.
     pub const fn as_micros(self) -> i64 {
         self.0
     }
 
-    /// This moment moved by `micros`, stopping at the ends of time.
+    /// Adds `micros`, saturating at the limits of the type.
     pub const fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }
 
-    /// Reads ISO 8601 (`2026-11-15T22:09:23Z`, with or without zone) and the
-    /// `YYYY-MM-DD HH:MM:SS` that `SQLite` writes; a missing zone means UTC.
+    /// Parses ISO 8601 (`2026-11-15T22:09:23Z`, with or without zone) and the
+    /// `YYYY-MM-DD HH:MM:SS` that `SQLite` writes; without a zone it is UTC.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Ok(moment) = text.parse::<jiff::Timestamp>() {

@@ -1,11 +1,11 @@
-//! What works are named by elsewhere, in the one form they are compared in.
+//! DOIs and arXiv ids, normalized so that equal identifiers compare equal.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A DOI: lower case, without the address in front.
+/// A DOI in lower case, without a resolver URL.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -21,11 +21,11 @@ pub struct Doi(String);
 #[schemars(with = "String")]
 pub struct ArxivId(String);
 
-/// Longer than any DOI in use.
+/// No DOI in use is longer.
 const MAX_DOI_LEN: usize = 300;
 
 impl Doi {
-    /// Reads a DOI, with or without `doi:` or the address of a resolver in front of it.
+    /// Parses a DOI, with or without `doi:` or a resolver URL before it.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let lower = text.to_lowercase();
@@ -44,24 +44,24 @@ impl Doi {
         fine.then(|| Self(bare.to_owned()))
     }
 
-    /// As text.
+    /// Returns the DOI as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Where it leads.
+    /// Returns the resolver URL of the DOI.
     pub fn url(&self) -> String {
         format!("https://doi.org/{}", self.0)
     }
 
-    /// The arXiv id, if it is arXiv's own DOI for one.
+    /// Returns the arXiv id if this is a DOI that arXiv assigned.
     pub fn arxiv_id(&self) -> Option<ArxivId> {
         ArxivId::parse(self.0.strip_prefix("10.48550/arxiv.")?)
     }
 }
 
 impl ArxivId {
-    /// Reads an id, with or without `arXiv:`, an address in front of it, or a version.
+    /// Parses an id, with or without `arXiv:`, a URL before it, or a version.
     pub fn parse(text: &str) -> Option<Self> {
         let lower = text.trim().to_lowercase();
         let bare = strip_prefixes(
@@ -76,28 +76,28 @@ impl ArxivId {
         (is_new_style_id(bare) || is_old_style_id(bare)).then(|| Self(bare.to_owned()))
     }
 
-    /// As text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The page of the paper.
+    /// Returns the URL of the abstract page.
     pub fn url(&self) -> String {
         format!("https://arxiv.org/abs/{}", self.0)
     }
 
-    /// Its PDF.
+    /// Returns the URL of the PDF.
     pub fn pdf_url(&self) -> String {
         format!("https://arxiv.org/pdf/{}", self.0)
     }
 
-    /// The DOI that arXiv gives it.
+    /// Returns the DOI that arXiv assigns to the paper.
     pub fn doi(&self) -> Doi {
         Doi(format!("10.48550/arxiv.{}", self.0))
     }
 }
 
-/// What follows the address of a resolver; nothing of any other address.
+/// Returns the path after a resolver's address, or nothing for any other URL.
 fn strip_resolver(text: &str) -> Option<&str> {
     let address = ["https://", "http://"]
         .iter()
@@ -118,7 +118,7 @@ fn strip_resolver(text: &str) -> Option<&str> {
     }
 }
 
-/// The text without one of the first, and then without one of the second.
+/// Removes one of the `first` prefixes, then one of the `then` prefixes.
 fn strip_prefixes<'a>(text: &'a str, first: &[&str], then: &[&str]) -> &'a str {
     let without = |text: &'a str, any: &[&str]| {
         let found = any.iter().find_map(|it| text.strip_prefix(it));
@@ -127,7 +127,7 @@ fn strip_prefixes<'a>(text: &'a str, first: &[&str], then: &[&str]) -> &'a str {
     without(without(text, first), then)
 }
 
-/// A version is a `v` and digits at the end; a `v` elsewhere is part of an archive's name.
+/// Removes a version: a `v` and digits at the end. A `v` elsewhere is part of an archive's name.
 fn strip_version(text: &str) -> &str {
     match text.rsplit_once('v') {
         Some((id, version)) if !version.is_empty() && all_digits(version) && !id.is_empty() => id,
@@ -135,7 +135,7 @@ fn strip_version(text: &str) -> &str {
     }
 }
 
-/// `2301.00001`: year, month, four or five digits.
+/// Recognizes `2301.00001`: year, month, four or five digits.
 fn is_new_style_id(text: &str) -> bool {
     let Some((date, number)) = text.split_once('.') else {
         return false;
@@ -143,7 +143,7 @@ fn is_new_style_id(text: &str) -> bool {
     date.len() == 4 && all_digits(date) && matches!(number.len(), 4 | 5) && all_digits(number)
 }
 
-/// `hep-th/9901001`, `math.gt/0309136`.
+/// Recognizes `hep-th/9901001` and `math.gt/0309136`.
 fn is_old_style_id(text: &str) -> bool {
     let Some((archive, number)) = text.split_once('/') else {
         return false;

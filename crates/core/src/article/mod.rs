@@ -1,4 +1,4 @@
-//! A work that can be cited: a paper, a preprint, a book, a page of lecture notes.
+//! Bibliographic records: papers, preprints, books and other citable works, with authors and dates.
 
 pub(crate) mod doi_arxiv;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ArxivId, Doi};
 
-/// A work, as far as it is known. Unknown is `None` or empty, never a stand-in.
+/// A citable work. An unknown field is `None` or empty, never a placeholder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Article {
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// Who wrote it, in order.
+    /// The authors, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub authors: Vec<Author>,
-    /// What kind of work it is.
+    /// The kind of work.
     pub kind: WorkKind,
-    /// Its abstract, as plain text.
+    /// The abstract, as plain text.
     #[serde(rename = "abstract", skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// When it appeared.
+    /// Publication date.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<PartialDate>,
-    /// The journal, the proceedings, the book it is part of.
+    /// The journal, proceedings or book that contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub venue: Option<String>,
     /// Volume.
@@ -33,7 +33,7 @@ pub struct Article {
     /// Issue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
-    /// Pages, as `12-34` or as an article number.
+    /// Pages, as `12-34`, or an article number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pages: Option<String>,
     /// Publisher, university or institution.
@@ -45,76 +45,76 @@ pub struct Article {
     /// ISBN of the book.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isbn: Option<String>,
-    /// Its DOI.
+    /// The DOI.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doi: Option<Doi>,
-    /// Its arXiv id, without version.
+    /// The arXiv id, no version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arxiv_id: Option<ArxivId>,
-    /// Its `PubMed` id.
+    /// `PubMed` id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pmid: Option<String>,
-    /// Its `PubMed` Central id, as `PMC123`.
+    /// `PubMed` Central id, as `PMC123`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pmcid: Option<String>,
-    /// Semantic Scholar's id of it.
+    /// Semantic Scholar id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s2_id: Option<String>,
-    /// `OpenAlex`'s id of it, as `W123`.
+    /// `OpenAlex` id, as `W123`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openalex_id: Option<String>,
-    /// Where it can be looked at.
+    /// The landing page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Where its PDF is said to be.
+    /// Where a source reports a PDF.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pdf_url: Option<String>,
     /// Subjects and keywords.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
-    /// The language it is in, as `en`.
+    /// The language, as `en`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// How often it is cited, as the source with the highest count says.
+    /// The citation count; the highest that a source reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub citation_count: Option<u64>,
-    /// Whether it was retracted, if that is known.
+    /// Whether it was retracted, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retracted: Option<bool>,
-    /// Whether it may be read by everyone, if that is known.
+    /// Whether it is open access, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_access: Option<bool>,
-    /// Which sources it is from.
+    /// The sources of the record.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
 }
 
-/// Someone who wrote a work.
+/// An author of a work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Author {
-    /// The family name with its particles; the whole name of an organisation.
+    /// The family name with particles, or an organization's name.
     pub family: String,
     /// Given names or initials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub given: Option<String>,
-    /// An organisation rather than a person.
+    /// An organization, not a person.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub organisation: bool,
-    /// Their ORCID.
+    /// The ORCID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orcid: Option<String>,
 }
 
-/// What kind of work it is.
+/// The kind of work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkKind {
     /// In a journal.
     JournalArticle,
-    /// In the proceedings of a conference.
+    /// In conference proceedings.
     ConferencePaper,
-    /// Not yet, or never, reviewed.
+    /// Not peer reviewed.
     Preprint,
     /// A book.
     Book,
@@ -128,17 +128,17 @@ pub enum WorkKind {
     Dataset,
     /// Software.
     Software,
-    /// A page of the web.
+    /// A web page.
     WebPage,
-    /// Lecture notes, a manual, a file of one's own.
+    /// Lecture notes, a manual, a local file.
     Document,
-    /// Nobody said.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
 impl WorkKind {
-    /// As it is written.
+    /// Returns the name as stored and answered.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::JournalArticle => "journal_article",
@@ -157,7 +157,7 @@ impl WorkKind {
     }
 }
 
-/// A date of which at least the year is known.
+/// A date with at least a year.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -173,7 +173,7 @@ pub struct PartialDate {
 }
 
 impl PartialDate {
-    /// A date, if it can be one. A day or a month that can't be is left out.
+    /// Creates a date from a plausible year. An impossible day or month is dropped.
     pub fn new(year: i32, month: Option<u8>, day: Option<u8>) -> Option<Self> {
         let year = u16::try_from(year)
             .ok()
@@ -183,7 +183,8 @@ impl PartialDate {
         Some(Self { year, month, day })
     }
 
-    /// `2024`, `2024-05`, `2024-05-17`, with `/` or `.` in place of `-`, and with a time behind it.
+    /// Parses `2024`, `2024-05` or `2024-05-17`; `/` and `.` may replace `-`, and a time may
+    /// follow.
     pub fn parse(text: &str) -> Option<Self> {
         let date = text.trim().split(['T', ' ']).next()?;
         let mut parts = date.split(['-', '/', '.']);
@@ -193,7 +194,7 @@ impl PartialDate {
         Self::new(year, month, part())
     }
 
-    /// A date as somebody gives it: with a month or a day that can't be, it is none.
+    /// Parses a date that a user gave; an impossible month or day makes it invalid.
     pub fn parse_strict(text: &str) -> Option<Self> {
         let date = Self::parse(text)?;
         let parts = text.trim().split(['T', ' ']).next()?.split(['-', '/', '.']);
@@ -201,7 +202,7 @@ impl PartialDate {
         (parts.count() == kept).then_some(date)
     }
 
-    /// As a number that sorts: 20240517, with 00 for what is not known.
+    /// Returns a number that sorts by date: 20240517, with 00 for an unknown part.
     pub fn as_number(self) -> i64 {
         let part = |it: Option<u8>| i64::from(it.unwrap_or(0));
         i64::from(self.year) * 10_000 + part(self.month) * 100 + part(self.day)
@@ -240,14 +241,14 @@ impl TryFrom<String> for PartialDate {
 }
 
 impl Article {
-    /// The year it appeared.
+    /// Returns the year of publication.
     pub fn year(&self) -> Option<u16> {
         self.date.map(|date| date.year)
     }
 }
 
 impl Author {
-    /// A person by family and given name.
+    /// Creates a person from a family name and a given name.
     pub fn person(family: impl Into<String>, given: impl Into<String>) -> Self {
         let given = given.into();
         Self {
@@ -257,7 +258,7 @@ impl Author {
         }
     }
 
-    /// A person by one text: `Family, Given`, `Given von Family`, `山田 太郎`.
+    /// Parses a person's name: `Family, Given`, `Given von Family`, `山田 太郎`.
     pub fn parse(name: &str) -> Self {
         let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
         if let Some((family, given)) = name.split_once(',') {
@@ -276,7 +277,7 @@ impl Author {
         let particle = words
             .get(1..last)
             .and_then(|middle| middle.iter().position(is_particle));
-        // Who has a particle first has no given name here: `van der Meer`.
+        // A name that begins with a particle has no given name: `van der Meer`.
         let small = |word: &&str| word.starts_with(char::is_lowercase) && is_particle(word);
         let alone = words.len() > 1 && words.first().is_some_and(small);
         let split = if alone {
@@ -288,7 +289,7 @@ impl Author {
         Self::person(family.join(" "), given.join(" "))
     }
 
-    /// `Given Family`, or the other way round where that is how names are written.
+    /// Returns `Given Family`, or the reverse for names that are written that way.
     pub fn full_name(&self) -> String {
         match &self.given {
             Some(given) if is_eastern(&self.family) && is_eastern(given) => {
@@ -300,8 +301,8 @@ impl Author {
     }
 }
 
-/// Whether a name is in Chinese, Korean or Japanese letters, which put the family first. Katakana
-/// alone writes names from elsewhere.
+/// Tells whether a name is in Chinese, Korean or Japanese script, which puts the family name
+/// first. A name in katakana alone is a foreign one.
 fn is_eastern(name: &str) -> bool {
     let family_first = |letter: char| {
         matches!(letter, '\u{3041}'..='\u{309f}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'

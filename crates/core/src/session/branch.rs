@@ -1,4 +1,4 @@
-//! Branches of a tree session, and the references between them.
+//! Branches of a tree session and the references between them.
 
 use std::str::FromStr;
 
@@ -8,90 +8,90 @@ use serde_json::Value;
 
 use crate::{BranchId, CrossRefId, Score, SessionId, Timestamp};
 
-/// One approach of a tree session.
+/// A branch of a tree session: one approach to the problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Branch {
-    /// Its id.
+    /// The branch's id.
     pub id: BranchId,
-    /// The session it belongs to.
+    /// The session that the branch belongs to.
     pub session_id: SessionId,
-    /// A short name.
+    /// A short name for people.
     pub name: Option<String>,
-    /// The branch it grew from.
+    /// The branch that this one was opened from.
     pub parent_id: Option<BranchId>,
-    /// Whether it is still followed.
+    /// Whether the branch is active, completed or abandoned.
     pub state: BranchState,
-    /// How promising it looks.
+    /// How promising the branch is.
     pub confidence: Score,
-    /// Higher is to be followed first.
+    /// The order of work; higher comes first.
     pub priority: i64,
-    /// Whether a backtrack went back behind it.
+    /// Whether a backtrack set the branch aside.
     #[serde(default)]
     pub set_aside: bool,
-    /// When it was opened.
+    /// When the branch was opened.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the branch last changed.
     pub updated_at: Timestamp,
-    /// Whatever else belongs to it, such as its rationale.
+    /// Further data, such as the rationale.
     pub metadata: Option<Value>,
 }
 
-/// Whether a branch is still followed.
+/// The state of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-// The name of the field says it; a schema has no room to say it again.
+// The field's name describes it. Repeating that in the schema would cost clients tokens.
 #[schemars(description = "")]
 pub enum BranchState {
     /// Open for more thoughts.
     Active,
-    /// Followed to its end.
+    /// Finished.
     Completed,
-    /// Given up.
+    /// Dropped.
     Abandoned,
 }
 
-/// How one branch bears on another.
+/// A reference from one branch to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrossRef {
-    /// Its id.
+    /// The reference's id.
     pub id: CrossRefId,
     /// The branch that refers.
     pub from_branch: BranchId,
-    /// The branch referred to.
+    /// The branch that is referred to.
     pub to_branch: BranchId,
-    /// In which way.
+    /// The kind of reference.
     pub ref_type: CrossRefKind,
-    /// Why.
+    /// The reason for the reference.
     pub reason: Option<String>,
-    /// How strongly.
+    /// The strength of the reference.
     pub strength: Score,
-    /// When it was noted.
+    /// When the reference was added.
     pub created_at: Timestamp,
 }
 
 /// The kinds of reference between branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-// The name of the field says it; a schema has no room to say it again.
+// The field's name describes it. Repeating that in the schema would cost clients tokens.
 #[schemars(description = "")]
 pub enum CrossRefKind {
-    /// Speaks for it.
+    /// Supports it.
     Supports,
-    /// Speaks against it.
+    /// Contradicts it.
     Contradicts,
-    /// Carries it further.
+    /// Extends it.
     Extends,
-    /// Could stand in its place.
+    /// Could replace it.
     Alternative,
     /// Needs it.
     Depends,
 }
 
-/// Text to and from an enum whose variants are plain lower-case words, as the store keeps them.
+/// Converts an enum to and from the lower-case words that the store uses.
 macro_rules! string_enum {
     ($($type:ident { $($variant:ident = $word:literal),* $(,)? })*) => {$(
         impl $type {
-            /// The word for it, as stored and answered.
+            /// Returns the word as stored and answered.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }

@@ -1,4 +1,4 @@
-//! Saved states of a session.
+//! Checkpoints and snapshots of a session.
 
 use std::str::FromStr;
 
@@ -9,36 +9,36 @@ use serde_json::Value;
 use super::branch::string_enum;
 use crate::{BranchId, CheckpointId, SessionId, SnapshotId, Timestamp};
 
-/// A place in a session that one can return to.
+/// A state of a session that a backtrack can return to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Its id.
+    /// The checkpoint's id.
     pub id: CheckpointId,
-    /// The session it belongs to.
+    /// The session that the checkpoint belongs to.
     pub session_id: SessionId,
-    /// The branch that was followed then.
+    /// The branch that was active at the time.
     pub branch_id: Option<BranchId>,
-    /// What the caller called it.
+    /// The name that the caller gave.
     pub name: String,
-    /// What the caller said of it.
+    /// The description that the caller gave.
     pub description: Option<String>,
-    /// Where the session stood.
+    /// The session's state at the time.
     pub snapshot: Value,
-    /// Who made it.
+    /// Whether a caller or a backtrack created the checkpoint.
     pub kind: CheckpointKind,
-    /// When it was made.
+    /// When the checkpoint was created.
     pub created_at: Timestamp,
 }
 
-/// Who made a checkpoint.
+/// The origin of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-// The name of the field says it; a schema has no room to say it again.
+// The field's name describes it. Repeating that in the schema would cost clients tokens.
 #[schemars(description = "")]
 pub enum CheckpointKind {
-    /// Someone asked for it.
+    /// Created by a caller.
     Asked,
-    /// A backtrack left this place; returning to it undoes the backtrack.
+    /// Created by a backtrack; returning to it undoes that.
     Undo,
 }
 
@@ -46,21 +46,21 @@ string_enum! {
     CheckpointKind { Asked = "asked", Undo = "undo" }
 }
 
-/// A state kept beside the checkpoints, such as the one before a backtrack.
+/// A stored state that is not a checkpoint, such as the one before a backtrack.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StateSnapshot {
-    /// Its id.
+    /// The snapshot's id.
     pub id: SnapshotId,
-    /// The session it belongs to.
+    /// The session that the snapshot belongs to.
     pub session_id: SessionId,
-    /// The snapshot before it.
+    /// The previous snapshot.
     pub parent_id: Option<SnapshotId>,
-    /// What kind of state it is.
+    /// The kind of state.
     pub snapshot_type: String,
-    /// In words.
+    /// A description for people.
     pub description: Option<String>,
-    /// The state.
+    /// The state itself.
     pub data: Value,
-    /// When it was taken.
+    /// When the snapshot was taken.
     pub created_at: Timestamp,
 }

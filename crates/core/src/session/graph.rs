@@ -1,4 +1,4 @@
-//! Graphs of thoughts: a graph with an id of its own, its nodes and its edges.
+//! Graphs of thoughts: graphs, their nodes and their edges.
 
 use std::str::FromStr;
 
@@ -12,114 +12,114 @@ use crate::{EdgeId, GraphId, NodeId, Score, SessionId, Timestamp};
 /// A graph of thoughts. A session may hold several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Graph {
-    /// Its id.
+    /// The graph's id.
     pub id: GraphId,
-    /// The session it belongs to.
+    /// The session that the graph belongs to.
     pub session_id: SessionId,
-    /// The problem it works on.
+    /// The problem that the graph works on.
     pub problem: Option<String>,
-    /// Its limits, as given when it was made.
+    /// The limits that were given when the graph was created.
     pub config: Value,
-    /// Whether a backtrack went back behind it.
+    /// Whether a backtrack set the graph aside.
     #[serde(default)]
     pub set_aside: bool,
-    /// When it was made.
+    /// When the graph was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the graph last changed.
     pub updated_at: Timestamp,
 }
 
-/// A node of a graph.
+/// A node of a graph of thoughts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphNode {
-    /// Its id.
+    /// The node's id.
     pub id: NodeId,
-    /// The graph it belongs to.
+    /// The graph that the node belongs to.
     pub graph_id: GraphId,
     /// The session of that graph.
     pub session_id: SessionId,
-    /// The thought.
+    /// The text of the thought.
     pub content: String,
-    /// What kind of node it is.
+    /// The kind of node.
     pub node_type: NodeKind,
-    /// Its quality, once scored.
+    /// The quality score, once the node is scored.
     pub score: Option<Score>,
-    /// Steps from a root.
+    /// The number of steps from a root.
     pub depth: i64,
-    /// Whether it may still be worked on.
+    /// Whether the node may still be worked on.
     pub is_active: bool,
-    /// Whether it is a conclusion.
+    /// Whether the node is a conclusion.
     pub is_terminal: bool,
-    /// Whether it was pruned: no longer worked on or shown to a model.
+    /// Whether the node is pruned: not worked on and not shown to a model any more.
     #[serde(default)]
     pub pruned: bool,
-    /// Whether a backtrack went back behind it.
+    /// Whether a backtrack set the node aside.
     #[serde(default)]
     pub set_aside: bool,
-    /// When it was made.
+    /// When the node was created.
     pub created_at: Timestamp,
-    /// Whatever else belongs to it.
+    /// Further data about the node.
     pub metadata: Option<Value>,
 }
 
 /// The kinds of node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-// The name of the field says it; a schema has no room to say it again.
+// The field's name describes it. Repeating that in the schema would cost clients tokens.
 #[schemars(description = "")]
 pub enum NodeKind {
-    /// Where a graph begins.
+    /// The start of a graph.
     Root,
     /// A thought.
     Thought,
-    /// A guess to be tested.
+    /// To be tested.
     Hypothesis,
-    /// Something concluded.
+    /// A conclusion.
     Conclusion,
-    /// Several nodes made one.
+    /// Several nodes merged.
     Aggregation,
-    /// A node made better.
+    /// An improved node.
     Refinement,
     /// An end.
     Terminal,
 }
 
-/// An edge of a graph.
+/// An edge of a graph of thoughts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphEdge {
-    /// Its id.
+    /// The edge's id.
     pub id: EdgeId,
-    /// The graph it belongs to.
+    /// The graph that the edge belongs to.
     pub graph_id: GraphId,
-    /// Where it starts.
+    /// The node where the edge starts.
     pub from_node: NodeId,
-    /// Where it ends.
+    /// The node where the edge ends.
     pub to_node: NodeId,
-    /// What it says.
+    /// The kind of edge.
     pub edge_type: EdgeKind,
-    /// How strongly.
+    /// The strength of the relation.
     pub weight: Score,
-    /// When it was made.
+    /// When the edge was created.
     pub created_at: Timestamp,
-    /// Whatever else belongs to it.
+    /// Further data about the edge.
     pub metadata: Option<Value>,
 }
 
 /// The kinds of edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-// The name of the field says it; a schema has no room to say it again.
+// The field's name describes it. Repeating that in the schema would cost clients tokens.
 #[schemars(description = "")]
 pub enum EdgeKind {
-    /// The second was thought from the first.
+    /// The second follows from the first.
     Generates,
-    /// The second is the first, made better.
+    /// The second improves the first.
     Refines,
     /// The second merges the first with others.
     Aggregates,
-    /// The first speaks for the second.
+    /// The first supports the second.
     Supports,
-    /// The first speaks against the second.
+    /// The first contradicts the second.
     Contradicts,
 }
 

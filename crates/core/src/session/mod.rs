@@ -1,4 +1,4 @@
-//! A session: the context that groups thoughts.
+//! Sessions and the entities that belong to them.
 
 pub(crate) mod branch;
 pub(crate) mod checkpoint;
@@ -11,21 +11,21 @@ use serde_json::Value;
 
 use crate::{BranchId, Mode, SessionId, Timestamp};
 
-/// A line of reasoning that grows by calls.
+/// A line of reasoning that grows with each call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Session {
-    /// Its id.
+    /// The session's id.
     pub id: SessionId,
-    /// How it reasons.
+    /// The reasoning mode.
     pub mode: Mode,
-    /// What a person sees in a list; taken from the first input until renamed.
+    /// The title for people, taken from the first input until it is renamed.
     pub title: Option<String>,
-    /// When it began.
+    /// When the session started.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the session last changed.
     pub updated_at: Timestamp,
-    /// The branch that is being followed, in tree mode.
+    /// The active branch, in tree mode.
     pub active_branch_id: Option<BranchId>,
-    /// Whatever else belongs to it, such as a provider's thread id.
+    /// Further data, such as a provider's thread id.
     pub metadata: Option<Value>,
 }

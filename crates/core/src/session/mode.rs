@@ -1,25 +1,25 @@
-//! The ways of reasoning a session can be in.
+//! The reasoning modes.
 
 use std::{fmt, str::FromStr};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A way of reasoning.
+/// A reasoning mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-// The name of the field says it; a schema has no room to say it again.
+// The field's name describes it. Repeating that in the schema would cost clients tokens.
 #[schemars(description = "")]
 pub enum Mode {
     /// One thought after another.
     Linear,
-    /// Several approaches side by side, each a branch.
+    /// Several approaches in parallel branches.
     Tree,
-    /// Perspectives that disagree, then a synthesis.
+    /// Opposing perspectives, then a synthesis.
     Divergent,
-    /// Looking back on a thought to improve it.
+    /// Reviewing a thought to improve it.
     Reflection,
-    /// Returning to a checkpoint and taking another way.
+    /// Continuing from a checkpoint another way.
     Backtracking,
     /// Choosing the mode by the problem.
     Auto,
@@ -28,7 +28,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Every mode, in the order the documents list them.
+    /// Lists every mode in the order of the specification.
     pub const ALL: [Self; 7] = [
         Self::Linear,
         Self::Tree,
@@ -39,7 +39,7 @@ impl Mode {
         Self::Got,
     ];
 
-    /// The mode's name as stored and answered.
+    /// Returns the mode's name as stored and answered.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -59,7 +59,7 @@ impl fmt::Display for Mode {
     }
 }
 
-/// A name that is no mode.
+/// A text that is not a mode's name.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{0:?} is not a reasoning mode")]
 pub struct UnknownMode(pub String);

@@ -1,34 +1,34 @@
-//! A thought: one step, with what was asked and what was answered.
+//! Thoughts: single reasoning steps with their input and output.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{BranchId, Mode, Score, SessionId, ThoughtId, Timestamp};
 
-/// One step of a session. Input and output live in one row, so a step is whole or absent.
+/// A step of a session. Input and output are stored in one row, so a step is whole or absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thought {
-    /// Its id.
+    /// The thought's id.
     pub id: ThoughtId,
-    /// The session it belongs to.
+    /// The session that the thought belongs to.
     pub session_id: SessionId,
-    /// What the caller gave to think about, where the step began with something given.
+    /// The caller's input, if the step started with one.
     pub input: Option<String>,
-    /// The reasoning itself.
+    /// The text of the reasoning.
     pub content: String,
-    /// How sure the model was.
+    /// The model's confidence.
     pub confidence: Score,
-    /// The mode that made it.
+    /// The mode that produced the thought.
     pub mode: Mode,
-    /// The thought it built on: the latest one its model was shown.
+    /// The thought that this one builds on: the latest one that its model was shown.
     pub parent_id: Option<ThoughtId>,
-    /// The branch it is on, in tree mode.
+    /// The branch of the thought, in tree mode.
     pub branch_id: Option<BranchId>,
-    /// Whether a backtrack went back behind it: history, no longer part of the reasoning.
+    /// Whether a backtrack set the thought aside; it is then history and not used for reasoning.
     #[serde(default)]
     pub set_aside: bool,
-    /// When it was thought.
+    /// When the thought was created.
     pub created_at: Timestamp,
-    /// Whatever else the model or the mode said about it.
+    /// Further data from the model or the mode.
     pub metadata: Option<Value>,
 }

@@ -1,8 +1,8 @@
-//! Names of people as they are written in one text.
+//! Splits a text into the names of people.
 
-/// The names in a text. They are set apart by semicolons, lines, `&` or `and`; by commas where each
-/// part is a whole name, or where initials follow each family name. Single words are names by
-/// themselves if there are as many as `alone`; fewer are `Family, Given`.
+/// Splits a list of names. Separators are semicolons, line breaks, `&` and `and`; also commas,
+/// where each part is a whole name or where initials follow each family name. Single words are
+/// names of their own if there are at least `alone` of them; fewer are `Family, Given`.
 pub fn split_person_names(text: &str, alone: usize) -> Vec<String> {
     let text = text.replace(" and ", ";").replace(['&', '\n'], ";");
     let names = text
@@ -35,7 +35,7 @@ fn split_by_commas(part: &str, alone: usize) -> Vec<String> {
     }
 }
 
-/// `J.`, `J. W.`, `JW`.
+/// Recognizes `J.`, `J. W.` and `JW`.
 fn is_initials(text: &str) -> bool {
     text.split_whitespace().all(|word| {
         let letters = || word.chars().filter(|it| it.is_alphabetic());
@@ -43,7 +43,7 @@ fn is_initials(text: &str) -> bool {
     })
 }
 
-/// Whether a name begins with a particle, as a family name does: `van der Meer, Jan Piet`.
+/// Tells whether a name begins with a particle, as a family name does: `van der Meer, Jan Piet`.
 fn is_family_first(parts: &[&str]) -> bool {
     matches!(parts, [family, given]
         if family.starts_with(char::is_lowercase) && given.starts_with(char::is_uppercase))

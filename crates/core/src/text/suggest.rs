@@ -1,12 +1,12 @@
-//! The known word most like an unknown one, for "did you mean".
+//! Suggestions for misspelled names ("did you mean").
 
-/// The candidate most like `given`, whatever its case, if it is like it at all: at most two fifths
-/// of it changed, which lets `durable` find `durability` but `weather` nothing.
+/// Returns the candidate most similar to `given`, ignoring case. At most two fifths may differ,
+/// so that `durable` finds `durability` but `weather` finds nothing.
 pub fn did_you_mean<'a>(
     given: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<String> {
-    // No name is that long, and comparing takes time by the length.
+    // No name is longer, and the cost of a comparison grows with the length.
     const MAX_CHARS: usize = 100;
     if given.len() > MAX_CHARS {
         return None;

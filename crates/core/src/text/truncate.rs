@@ -1,17 +1,17 @@
-//! Measuring and cutting text. Nothing here ever splits a character.
+//! Measures and truncates text without ever splitting a character.
 
-/// What is put where text was cut away.
+/// Marks the place where text was removed.
 const TRUNCATION_MARK: &str = " […]";
 
-/// Characters per token. Four is what English needs; providers' own counts are the truth
-/// wherever they are given.
+/// The number of characters per token in English. A count that a provider reports takes
+/// precedence over this estimate.
 const CHARS_PER_TOKEN: usize = 4;
 
-/// Bytes of a script that tokenizers cut finer than one token per four characters (Chinese,
-/// Cyrillic, emoji) count at about three bytes a token, so the larger estimate is taken.
+/// The number of bytes per token in scripts that tokenizers split finer than one token per four
+/// characters (Chinese, Cyrillic, emoji). The larger of both estimates is used.
 const BYTES_PER_TOKEN: usize = 3;
 
-/// About how many tokens a model would count in `text`; errs on the high side.
+/// Estimates the number of tokens in `text`, rather too high than too low.
 pub fn approximate_tokens(text: &str) -> usize {
     if text.is_ascii() {
         text.len().div_ceil(CHARS_PER_TOKEN)
@@ -20,8 +20,8 @@ pub fn approximate_tokens(text: &str) -> usize {
     }
 }
 
-/// `text`, or its beginning with a mark if it has more than `limit` characters. The mark
-/// counts, so the result never exceeds the limit.
+/// Truncates `text` to at most `limit` characters. The truncation mark counts, so the result
+/// never exceeds the limit.
 pub fn truncate_chars(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
@@ -32,7 +32,7 @@ pub fn truncate_chars(text: &str, limit: usize) -> String {
     cut
 }
 
-/// `text`, or its beginning with a mark if it would take more than about `limit` tokens.
+/// Truncates `text` with a mark if it has more than about `limit` tokens.
 pub fn truncate_tokens(text: &str, limit: usize) -> String {
     if approximate_tokens(text) <= limit {
         return text.to_owned();
@@ -70,7 +70,7 @@ mod tests {
         #[test]
         fn cutting_keeps_to_the_limit(text in "\\PC{0,200}", limit in 0usize..60) {
             prop_assert!(truncate_chars(&text, limit).chars().count() <= limit.max(text.chars().count().min(limit)));
-            // The mark alone is not ASCII and may weigh more than a tiny limit.
+            // The mark is not ASCII and alone may exceed a tiny limit.
             prop_assert!(approximate_tokens(&truncate_tokens(&text, limit)) <= limit.max(2) + limit / 3 + 1);
         }
     }

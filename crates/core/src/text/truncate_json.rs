@@ -1,15 +1,15 @@
-//! Keeping JSON small enough to be recorded.
+//! Truncates JSON values for the invocation log.
 
 use serde_json::Value;
 
 use crate::truncate_chars;
 
-/// A string inside a recorded value keeps at least this much.
+/// The shortest length that a string inside a value is cut to.
 const MIN_STRING_BYTES: usize = 64;
 
-/// `value`, with its strings shortened until it takes about `limit` bytes; if that is not
-/// enough it is replaced by a note of its size. Records are for finding out what happened,
-/// and must not double what is stored.
+/// Shortens the strings of `value` until it has about `limit` bytes, or replaces it by a note of
+/// its size if that is not enough. Log records are for diagnosis and must not double the stored
+/// data.
 pub fn truncate_json(value: Value, limit: usize) -> Value {
     let mut longest = limit;
     let mut capped = value;
