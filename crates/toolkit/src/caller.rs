@@ -1,4 +1,4 @@
-//! Who calls, and who can think for them.
+//! The caller of a tool: its principal, its model, and the requests that it can answer.
 
 use std::sync::Arc;
 
@@ -9,49 +9,50 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{InputReply, Principal, ToolContext, TraceContext};
 
-/// The side of a call that the transport brings: how to stop it, where its progress goes, and
-/// whether the client offers its own model.
+/// The part of a call that the transport provides: cancellation, progress, the principal, and the
+/// client's own model.
 #[derive(Clone, Default)]
 pub struct CallerContext {
     /// Cancelled when the client no longer wants the answer.
     pub cancellation: CancellationToken,
-    /// Hears of progress, if the client asked for it. Must not block.
+    /// Receives progress, if the client requested it. It must not block.
     pub progress: Option<Arc<dyn Fn(CallProgress) + Send + Sync>>,
-    /// The client's own model, where it can be asked during a call.
+    /// The client's own model, if it can be used during a call.
     pub client_model: Option<Arc<dyn ChatModel>>,
-    /// Whose call it is.
+    /// The principal that calls.
     pub principal: Principal,
-    /// The client's place in its trace, if it said one.
+    /// The client's trace context, if it sent one.
     pub trace: Option<TraceContext>,
-    /// The revision of the protocol it speaks, for traces.
+    /// The protocol revision of the client, for traces.
     pub protocol: Option<&'static str>,
-    /// What the client can be asked for, for calls that hand a question on.
+    /// The requests that the client can answer, for calls that forward them.
     pub client: ClientFeatures,
-    /// That the call is sent again, with what an answer of a guest asked for.
+    /// The input that an external tool asked for, if the call is sent again with it.
     pub input_reply: Option<InputReply>,
 }
 
-/// What a client can be asked for.
+/// The requests that a client can answer.
 #[derive(Clone, Default)]
 pub struct ClientFeatures {
-    /// Whether it speaks 2026-07-28 or later: it is asked by the answer to its call, not during it.
+    /// Whether it speaks 2026-07-28 or later: requests are in the answer to its call, not during
+    /// it.
     pub modern: bool,
-    /// Whether its user can be asked to fill in a form.
+    /// Whether it can ask its user to fill in a form.
     pub elicitation: bool,
-    /// Whether its user can be asked to open a page.
+    /// Whether it can ask its user to open a page.
     pub elicitation_url: bool,
-    /// Whether its model can be asked.
+    /// Whether it offers its model.
     pub sampling: bool,
-    /// Whether it tells which folders are its own.
+    /// Whether it lists its root folders.
     pub roots: bool,
-    /// The way to ask it during the call, where there is one.
+    /// Sends requests to the client during the call, if that is possible.
     pub requests: Option<Arc<dyn ClientRequests>>,
 }
 
-/// The way to ask a client during its call.
+/// Sends requests to a client during its call.
 pub trait ClientRequests: Send + Sync {
     /// Sends a request of the protocol (`elicitation/create`, `sampling/createMessage`,
-    /// `roots/list`) and gives the result. If it is dropped, the client is told that nobody waits.
+    /// `roots/list`) and returns the result. Dropping the future cancels the request.
     fn request(
         &self,
         method: &str,
@@ -59,21 +60,21 @@ pub trait ClientRequests: Send + Sync {
     ) -> BoxFuture<'_, Result<Value, ClientRequestError>>;
 }
 
-/// Why a client did not answer.
+/// The error that a client answered a request with.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("the client refused: {message}")]
+#[error("the client rejected the request: {message}")]
 pub struct ClientRequestError {
-    /// The JSON-RPC code.
+    /// The JSON-RPC error code.
     pub code: i32,
-    /// What it said.
+    /// The client's error message.
     pub message: String,
-    /// What else it said.
+    /// The data of the JSON-RPC error.
     pub data: Option<Value>,
 }
 
 impl ToolContext {
-    /// What the client can be asked for. One that is asked by the answer to its call can't be by a
-    /// tool that is run by another: the answer is the other's.
+    /// Returns the requests that the client can answer. A client that gets requests in the answer
+    /// to its call can't get them from a nested tool, because the answer is the outer tool's.
     pub fn client_features(&self) -> &ClientFeatures {
         static NO_CLIENT: ClientFeatures = ClientFeatures {
             modern: false,
@@ -91,28 +92,28 @@ impl ToolContext {
     }
 }
 
-/// How far a call has come. Numbers only grow.
+/// The progress of a call. The numbers only grow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallProgress {
-    /// How far.
+    /// The amount of work done.
     pub done: f64,
-    /// Of how much, if that is known.
+    /// The total amount of work, if known.
     pub total: Option<f64>,
-    /// In words.
+    /// The current activity, for people.
     pub message: String,
 }
 
-/// Chooses who thinks. Asked once a call, and only by calls that think.
+/// Chooses the model. It is asked once per call, and only by calls that use a model.
 pub trait ModelSelector: Send + Sync {
-    /// The one to ask; `offered` is the client's own model. `None` means that no model can be
-    /// asked during the call, so that the client has to reply between calls.
+    /// Returns the model to use; `offered` is the client's own. `None` means that no model can be
+    /// used during the call, so that the call is suspended until the client replies.
     fn choose(
         &self,
         offered: Option<Arc<dyn ChatModel>>,
     ) -> BoxFuture<'_, Option<Arc<dyn ChatModel>>>;
 }
 
-/// The same mind for everyone, or none.
+/// Chooses the same model, or none, for every call.
 pub struct FixedModel(pub Option<Arc<dyn ChatModel>>);
 
 impl ModelSelector for FixedModel {

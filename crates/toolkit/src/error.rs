@@ -1,9 +1,9 @@
-//! What a call can end with instead of an answer.
+//! The errors of a tool call.
 //!
-//! Each error has a stable code (the names the documents use), one sentence, and a hint at the
-//! next step. Nothing here carries a secret or a stack, and none of it grows with what was sent.
+//! Each error has a stable code, a one-sentence message, and a hint at the next step. None of them
+//! contains a secret or a stack trace, and their size does not grow with the input.
 
-use deliberate_core::{BranchState, Mode};
+use deliberate_core::ErrorCode;
 use deliberate_llm::ModelError;
 use deliberate_store::StoreError;
 use serde::Serialize;
@@ -11,266 +11,196 @@ use serde_json::{Value, json};
 
 use crate::UpstreamError;
 
-/// Why a call has no answer.
+/// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
     /// There is no such tool.
     #[error("there is no tool named {name:?}")]
     UnknownTool {
-        /// What was asked for.
+        /// The name that the caller sent.
         name: String,
         /// The tool with the most similar name.
         nearest: Option<String>,
     },
-    /// The arguments break the tool's rules.
+    /// The arguments violate the tool's schema or rules.
     #[error("{}", ArgumentIssue::join_messages(.0))]
     Invalid(Vec<ArgumentIssue>),
-    /// Something named by an id is not there.
+    /// No entity has the id.
     #[error("there is no {what} with id {id:?}")]
     NotFound {
-        /// The kind of thing.
+        /// The kind of entity.
         what: EntityKind,
-        /// The id.
+        /// The id that the caller sent.
         id: String,
     },
-    /// Something is there, but belongs elsewhere than the call said.
-    #[error("{what} {id:?} does not belong to {place} {place_id:?}")]
-    WrongParent {
-        /// The kind of thing.
-        what: EntityKind,
-        /// Its id.
-        id: String,
-        /// The kind of thing it was looked for in.
-        place: EntityKind,
-        /// The id of that.
-        place_id: String,
-    },
-    /// A backtrack went back behind it.
-    #[error("{what} {id:?} was set aside by a backtrack and is history now")]
-    SetAside {
-        /// The kind of thing.
-        what: EntityKind,
-        /// Its id.
-        id: String,
-    },
-    /// The branch has ended.
-    #[error("branch {id:?} is {}", .state.as_str())]
-    BranchClosed {
-        /// The branch.
-        id: String,
-        /// How it ended.
-        state: BranchState,
-    },
-    /// The node was pruned.
-    #[error("node {id:?} was pruned")]
-    NodePruned {
-        /// The node.
-        id: String,
-    },
-    /// What is asked for goes beyond a limit that was set before.
+    /// The call would exceed a limit.
     #[error("{what}")]
     LimitReached {
-        /// Which limit, in a sentence without its end.
+        /// The limit, as a sentence without the final period.
         what: String,
-        /// What to do instead.
+        /// The hint: what the caller can do instead.
         instead: &'static str,
     },
-    /// The session reasons in another way.
-    #[error("session {id:?} is in {mode} mode, and this tool works on {wanted} sessions")]
-    WrongMode {
-        /// The session.
-        id: String,
-        /// The mode it has.
-        mode: Mode,
-        /// The mode the tool needs.
-        wanted: Mode,
-    },
-    /// The model could not be asked, or gave nothing usable.
+    /// The model could not be reached, or its answer could not be used.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The call took too long.
-    #[error("the call was stopped after {limit_ms} ms, its limit")]
+    /// The call reached its time limit.
+    #[error("the call exceeded its time limit of {limit_ms} ms")]
     Timeout {
-        /// The limit.
+        /// The time limit.
         limit_ms: u64,
     },
-    /// A call whose work is outside took too long: nobody knows how far it came.
-    #[error("the call was stopped after {limit_ms} ms, its limit")]
+    /// A call with effects outside this server reached its time limit, so its progress is unknown.
+    #[error("the call exceeded its time limit of {limit_ms} ms")]
     TimeoutUnknownEffect {
-        /// The limit.
+        /// The time limit.
         limit_ms: u64,
     },
-    /// The client took the call back.
+    /// The client cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
-    /// The server stops, and the call had not ended by then.
-    #[error("the call was stopped because the server stops")]
+    /// The server shut down before the call ended.
+    #[error("the call was stopped because the server is shutting down")]
     Stopping,
-    /// Too many calls at once.
-    #[error("{running} calls are running already, the most that are allowed")]
+    /// Too many calls are running and waiting.
+    #[error("{running} calls are already running, which is the limit")]
     Overloaded {
-        /// How many.
+        /// The number of running calls.
         running: usize,
     },
-    /// The caller was let in, but not for this.
+    /// The principal's scope does not include the tool.
     #[error("you may not use {what}")]
     Forbidden {
-        /// What.
+        /// The tool or resource.
         what: String,
     },
-    /// What a call that ran on without its caller failed with, told again.
+    /// An error of a feature crate, or one that was stored and is returned again.
     #[error("{message}")]
     Custom {
         /// The stable code.
-        code: String,
-        /// The sentence.
+        code: ErrorCode,
+        /// The message.
         message: String,
-        /// What to do next.
+        /// The next step.
         hint: Option<String>,
     },
-    /// What another server, or the way to it, failed with.
+    /// An upstream server, or the connection to it, failed.
     #[error("{}", .0.message)]
     Upstream(Box<UpstreamError>),
-    /// A fault in the program.
-    #[error("the tool failed because of a fault in the program; nothing was changed")]
+    /// A bug in the program, such as a panic.
+    #[error("the tool failed because of a bug in the program; nothing was changed")]
     Internal,
 }
 
-/// The kinds of thing an id can name.
+/// A kind of entity that an id can name, with its error texts. The crate that owns the entity
+/// defines its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EntityKind {
-    /// A session.
-    Session,
-    /// A thought.
-    Thought,
-    /// A branch.
-    Branch,
-    /// A checkpoint.
-    Checkpoint,
-    /// A graph.
-    Graph,
-    /// A node.
-    Node,
+pub struct EntityKind {
+    /// The entity's name in a sentence.
+    pub label: &'static str,
+    /// The code of the error if no entity has the id.
+    pub not_found: ErrorCode,
+    /// The next step if no entity has the id.
+    pub hint: &'static str,
+}
+
+impl EntityKind {
     /// A suspended call.
-    Suspension,
-    /// Anything that is read by its address.
-    Resource,
+    pub const SUSPENDED_CALL: Self = Self {
+        label: "suspended call",
+        not_found: ErrorCode::SuspensionNotFound,
+        hint: "It may have expired. Repeat the original call.",
+    };
+    /// A resource, which is named by its URI.
+    pub const RESOURCE: Self = Self {
+        label: "resource",
+        not_found: ErrorCode::ResourceNotFound,
+        hint: "List the resources and their templates to see what exists.",
+    };
 }
 
 impl std::fmt::Display for EntityKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Session => "session",
-            Self::Thought => "thought",
-            Self::Branch => "branch",
-            Self::Checkpoint => "checkpoint",
-            Self::Graph => "graph",
-            Self::Node => "node",
-            Self::Suspension => "suspended call",
-            Self::Resource => "resource",
-        })
+        f.write_str(self.label)
     }
 }
 
 impl ToolError {
-    /// The stable code.
-    pub fn code(&self) -> &str {
-        match self {
-            Self::UnknownTool { .. } => "UnknownTool",
-            Self::Invalid(_) => "Validation",
-            Self::NotFound { what, .. } | Self::WrongParent { what, .. } => match what {
-                EntityKind::Session => "SessionNotFound",
-                EntityKind::Thought => "ThoughtNotFound",
-                EntityKind::Branch => "BranchNotFound",
-                EntityKind::Checkpoint => "CheckpointNotFound",
-                EntityKind::Graph => "GraphNotFound",
-                EntityKind::Node => "NodeNotFound",
-                EntityKind::Suspension => "SuspensionNotFound",
-                EntityKind::Resource => "ResourceNotFound",
+    /// Creates an error from a code that is known as text only: one that a record holds or an
+    /// upstream server gave. A text that is not an [`ErrorCode`] stays the code as it is.
+    pub fn from_code_text(code: &str, message: String, hint: Option<String>) -> Self {
+        match code.parse() {
+            Ok(code) => Self::Custom {
+                code,
+                message,
+                hint,
             },
-            Self::SetAside { .. } => "SetAside",
-            Self::BranchClosed { .. } => "BranchClosed",
-            Self::NodePruned { .. } => "NodePruned",
-            Self::LimitReached { .. } => "LimitReached",
-            Self::WrongMode { .. } => "WrongMode",
-            Self::Model(error) => error.code(),
-            Self::Store(error) => error.code(),
-            Self::Timeout { .. } | Self::TimeoutUnknownEffect { .. } => "Timeout",
-            Self::Cancelled => "Cancelled",
-            Self::Stopping => "Stopping",
-            Self::Overloaded { .. } => "Overloaded",
-            Self::Forbidden { .. } => "Forbidden",
-            Self::Custom { code, .. } => code,
-            Self::Upstream(far) => &far.code,
-            Self::Internal => "Internal",
+            Err(_) => Self::Upstream(Box::new(UpstreamError {
+                code: code.to_owned(),
+                message,
+                hint,
+                ..UpstreamError::default()
+            })),
         }
     }
 
-    /// What to do next.
+    /// Returns the stable code as text. It is an [`ErrorCode`] unless it came from an upstream
+    /// server or from a record of another version.
+    pub fn code(&self) -> &str {
+        let code = match self {
+            Self::UnknownTool { .. } => ErrorCode::UnknownTool,
+            Self::Invalid(_) => ErrorCode::Validation,
+            Self::NotFound { what, .. } => what.not_found,
+            Self::LimitReached { .. } => ErrorCode::LimitReached,
+            Self::Model(error) => return error.code(),
+            Self::Store(error) => error.code(),
+            Self::Timeout { .. } | Self::TimeoutUnknownEffect { .. } => ErrorCode::Timeout,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::Stopping => ErrorCode::Stopping,
+            Self::Overloaded { .. } => ErrorCode::Overloaded,
+            Self::Forbidden { .. } => ErrorCode::Forbidden,
+            Self::Custom { code, .. } => *code,
+            Self::Upstream(upstream) => return &upstream.code,
+            Self::Internal => ErrorCode::Internal,
+        };
+        code.as_str()
+    }
+
+    /// Returns the next step, if there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::UnknownTool { nearest, .. } => match nearest {
                 Some(name) => format!("Did you mean {name}?"),
                 None => "List the tools to see their names.".to_owned(),
             },
-            Self::Invalid(_) => "Correct the arguments and call again.".to_owned(),
-            Self::NotFound { what, .. } => match what {
-                EntityKind::Session => {
-                    "Use one that a call answered (reasoning_sessions lists them); a call that may \
-                     begin a session begins one if session_id is left out."
-                        .to_owned()
-                }
-                EntityKind::Suspension => {
-                    "It may have expired; make the original call again.".to_owned()
-                }
-                EntityKind::Resource => {
-                    "List the resources and their templates to see what there is.".to_owned()
-                }
-                _ => "Use an id that an earlier call answered.".to_owned(),
-            },
-            Self::WrongParent { place, .. } => {
-                format!("Use an id that a call on that {place} answered.")
-            }
-            Self::SetAside { .. } => {
-                "Go on from what is current (reasoning_get shows it), or undo \
-                 the backtrack: reasoning_checkpoint_list has the place it left."
-                    .to_owned()
-            }
-            Self::BranchClosed { .. } => {
-                "Reopen it with reasoning_tree_focus, or continue another branch.".to_owned()
-            }
-            Self::NodePruned { .. } => "Work on a node that is left (reasoning_got_state lists \
-                 them), or backtrack to before the pruning."
-                .to_owned(),
+            Self::Invalid(_) => "Correct the arguments and retry.".to_owned(),
+            Self::NotFound { what, .. } => what.hint.to_owned(),
             Self::LimitReached { instead, .. } => (*instead).to_owned(),
-            Self::WrongMode { mode, .. } => {
-                format!("Use a {mode} tool on it, or begin another session.")
-            }
             Self::Model(error) => return error.hint(),
             Self::Store(error) => return error.hint(),
-            Self::Timeout { .. } => "Call again, or ask for less at once.".to_owned(),
+            Self::Timeout { .. } => "Retry, or request less at once.".to_owned(),
             Self::TimeoutUnknownEffect { .. } => {
-                "It may have happened all the same: look before you call again.".to_owned()
+                "The operation may have completed. Check before retrying.".to_owned()
             }
             Self::Cancelled => return None,
-            Self::Stopping => "Call again when it is back.".to_owned(),
-            Self::Overloaded { .. } => "Call again in a moment.".to_owned(),
+            Self::Stopping => "Retry when the server is running again.".to_owned(),
+            Self::Overloaded { .. } => "Retry in a moment.".to_owned(),
             Self::Forbidden { .. } => {
-                "Ask whoever runs this server to let your token use it.".to_owned()
+                "Ask the operator of this server to allow it for your token.".to_owned()
             }
             Self::Custom { hint, .. } => return hint.clone(),
             Self::Upstream(far) => return far.hint.clone(),
-            Self::Internal => "Call again; if it fails again, please report it.".to_owned(),
+            Self::Internal => "Retry. If it fails again, please report it.".to_owned(),
         };
         Some(hint)
     }
 
-    /// The error as it is told beyond this machine. Where the database lies, and what another
-    /// server is started with, is for the log, and for who runs the server.
+    /// Removes what only the operator may see, for clients beyond this machine: the location of the
+    /// database, and the command lines of upstream servers. These go to the log.
     pub fn redacted(self) -> Self {
         match self {
             Self::Store(
@@ -281,9 +211,9 @@ impl ToolError {
             ) => {
                 tracing::error!(%store, "the database can't be used");
                 Self::Custom {
-                    code: store.code().to_owned(),
+                    code: store.code(),
                     message: "the database can't be used".to_owned(),
-                    hint: Some("`deliberate doctor` and the server's log say why.".to_owned()),
+                    hint: Some("See `deliberate doctor` and the server's log.".to_owned()),
                 }
             }
             Self::Upstream(far) => Self::Upstream(Box::new(far.redacted())),
@@ -291,7 +221,7 @@ impl ToolError {
         }
     }
 
-    /// The error as data: code, message, hint, and the arguments at fault.
+    /// Returns the error as JSON: code, message, hint, and the arguments at fault.
     pub fn to_json(&self) -> Value {
         let mut error = json!({ "code": self.code(), "message": self.to_string() });
         if let Some(fields) = error.as_object_mut() {
@@ -308,7 +238,7 @@ impl ToolError {
         error
     }
 
-    /// What the model said that could not be used, for the record of the call.
+    /// Returns the model's answer that could not be used, for the invocation log.
     pub(crate) fn unusable_answer(&self) -> Option<&str> {
         match self {
             Self::Model(ModelError::InvalidResponse { answer, .. }) => Some(answer),
@@ -317,23 +247,23 @@ impl ToolError {
     }
 }
 
-/// One thing wrong with the arguments.
+/// A violation of the tool's schema or rules by an argument.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArgumentIssue {
-    /// Which argument, as a path (`config.max_depth`), or `arguments` for the whole.
+    /// The argument's path (`config.max_depth`), or `arguments` for the whole.
     pub field: String,
-    /// The rule it breaks.
+    /// The rule that is violated.
     pub rule: String,
-    /// What was given, shortened; absent where nothing was.
+    /// The value that was given, truncated; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// What may have been meant.
+    /// The most similar valid name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub did_you_mean: Option<String>,
 }
 
 impl ArgumentIssue {
-    /// An argument that breaks a rule.
+    /// Creates an issue for an argument and the rule that it violates.
     pub fn new(field: impl AsRef<str>, rule: impl Into<String>) -> Self {
         Self {
             field: deliberate_core::truncate_chars(field.as_ref(), 80),
@@ -343,7 +273,7 @@ impl ArgumentIssue {
         }
     }
 
-    /// The same, showing what was given.
+    /// Adds the value that was given.
     pub fn with_value(mut self, value: &Value) -> Self {
         self.value = Some(deliberate_core::truncate_chars(&value.to_string(), 80));
         self
@@ -354,7 +284,7 @@ impl ArgumentIssue {
         self
     }
 
-    /// Arguments that fit their schema and yet can't be read: which one it is, where that is known.
+    /// Creates an issue for arguments that match their schema but can't be deserialized.
     pub(crate) fn unreadable(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let path = error.path().to_string();
         let field = if path == "." { "arguments" } else { &path };
@@ -377,5 +307,71 @@ impl std::fmt::Display for ArgumentIssue {
             write!(f, " (did you mean {nearest:?}?)")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn codes_of_model_errors_are_error_codes() {
+        let provider = || "p".to_owned();
+        let reason = provider;
+        let unavailable = |provider| ModelError::Unavailable {
+            provider,
+            reason: reason(),
+            attempts: 1,
+        };
+        let errors = [
+            unavailable(provider()),
+            unavailable("langbase".to_owned()),
+            ModelError::Api {
+                provider: provider(),
+                status: 400,
+                message: reason(),
+            },
+            ModelError::RateLimited {
+                provider: provider(),
+                retry_after: None,
+            },
+            ModelError::Timeout {
+                provider: provider(),
+                after: Duration::ZERO,
+            },
+            ModelError::InvalidResponse {
+                provider: provider(),
+                reason: reason(),
+                answer: reason(),
+            },
+            ModelError::Misconfigured {
+                provider: provider(),
+                reason: reason(),
+            },
+            ModelError::Pending,
+        ];
+        for error in errors {
+            let code = error.code().parse::<ErrorCode>();
+            assert!(code.is_ok(), "{code:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_that_is_unknown_stays_text() {
+        let known = ToolError::from_code_text("DiskFull", "full".to_owned(), None);
+        assert!(matches!(
+            known,
+            ToolError::Custom {
+                code: ErrorCode::DiskFull,
+                ..
+            }
+        ));
+        let unknown = ToolError::from_code_text("FromTomorrow", "new".to_owned(), None);
+        assert_eq!(
+            unknown.to_json(),
+            json!({ "code": "FromTomorrow", "message": "new" })
+        );
     }
 }

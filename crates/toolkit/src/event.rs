@@ -1,4 +1,4 @@
-//! What happens at the gate, told to whoever listens: metrics, subscriptions, progress pages.
+//! Events of the dispatcher, for metrics, subscriptions and progress pages.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,65 +6,65 @@ use deliberate_core::ModelUsage;
 
 use crate::{CallProgress, Principal, ResourceChange};
 
-/// Something that happened.
+/// An event of the dispatcher.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum CallEvent<'a> {
-    /// A call was let in.
+    /// A call was authorized and started.
     Started(&'a CallInfo<'a>),
-    /// It came further.
+    /// A call reported progress.
     Progress(&'a CallInfo<'a>, &'a CallProgress),
-    /// A model was asked, and answered or not.
+    /// A model request ended, with an answer or an error.
     ModelAsked {
-        /// Who was asked, such as `openai`.
+        /// The provider, such as `openai`.
         provider: &'a str,
-        /// How long it took, retries and all.
+        /// The duration with all retries.
         elapsed: Duration,
-        /// The stable code of what went wrong.
+        /// The error code, if the request failed.
         error: Option<&'a str>,
-        /// What it cost.
+        /// The cost of the request.
         usage: &'a ModelUsage,
     },
-    /// It is over, and what it changed is kept.
+    /// A call ended, and its changes are committed.
     Ended {
-        /// The call.
+        /// The call that ended.
         call: &'a CallInfo<'a>,
-        /// How long it took.
+        /// The duration of the call.
         elapsed: Duration,
-        /// The stable code of what went wrong.
+        /// The error code, if the call failed.
         error: Option<&'a str>,
-        /// What asking models cost.
+        /// The cost of its model requests.
         usage: &'a ModelUsage,
     },
-    /// A call changed what stands at these addresses.
+    /// A call changed these resources.
     ResourcesChanged(&'a [ResourceChange]),
-    /// A tool was called that is not there.
+    /// A call named a tool that does not exist.
     UnknownTool,
-    /// A tool panicked; its caller was told that it failed.
+    /// A tool panicked; its caller got an error.
     Panicked {
-        /// The tool.
+        /// The tool's name.
         tool: &'static str,
     },
 }
 
-/// A call, as listeners know it.
+/// A call, as listeners see it.
 #[derive(Debug, Clone, Copy)]
 pub struct CallInfo<'a> {
-    /// Names this call among those of this process.
+    /// The call's number, unique in this process.
     pub id: u64,
-    /// The tool.
+    /// The tool's name.
     pub tool: &'static str,
-    /// Whose call it is.
+    /// The principal that calls.
     pub principal: &'a Principal,
 }
 
-/// Hears what happens. Called in the midst of calls, so it must neither block nor fail.
+/// Receives events. It runs inside calls, so it must neither block nor panic.
 pub trait CallListener: Send + Sync {
-    /// Hears it.
+    /// Handles an event.
     fn on_event(&self, event: CallEvent<'_>);
 }
 
-/// Those who listen. Every call holds them, so a clone is a count and no list.
+/// The listeners. Every call holds them, so a clone copies a reference and not the list.
 #[derive(Clone, Default)]
 pub(crate) struct CallListeners(Arc<[Arc<dyn CallListener>]>);
 

@@ -1,8 +1,9 @@
-//! Tools of other servers beside ours.
+//! External tools: tools of upstream servers beside our own.
 //!
-//! A guest is seen under a name of its own, and calling it is a call of one of our own tools: that
-//! one is checked, limited and recorded, and its name is what records and metrics hold. Who may call
-//! is asked of the guest's name. Knows nothing of the servers that the guests are from.
+//! An external tool is listed under its own name, but calling it is a call of one of our tools:
+//! that one is validated, limited and logged, and its name is in records and metrics. The
+//! principal's scope is checked against the external name. The module does not know the upstream
+//! servers.
 
 use std::sync::Arc;
 
@@ -14,20 +15,20 @@ use crate::{
     registry::{RegisteredTool, ToolAction, ToolTable},
 };
 
-/// The field of an answer that holds the result of another server, to be handed on as it is: with
-/// all its fields, in their order.
+/// The field of an answer that holds the result of an upstream server, which is passed on
+/// unchanged: with all its fields, in their order.
 pub const RAW_RESULT: &str = "handed_on";
 
-/// Tools of other servers that clients see beside ours. Calling one is a call of one of our own
-/// tools, with arguments that say which.
+/// The tools of upstream servers that clients see beside our own. A call of one is a call of one of
+/// our tools, whose arguments name it.
 pub trait ExternalTools: Send + Sync {
-    /// In the order in which they are listed. Cheap: a snapshot.
+    /// Returns a snapshot of the listed tools in their order. It must be cheap.
     fn list(&self) -> Vec<ExternalTool>;
 
-    /// The call that a name stands for, if it is a guest's or if `again` belongs to them.
+    /// Resolves a name to a call, if it is an external tool's or if `again` is a reply to one.
     ///
-    /// Whether the arguments fit is not judged here: it is also asked with none, to learn whether
-    /// the name is a guest's. That `again` was given for this name, to this call, must be.
+    /// The arguments are not validated here: the function is also called without any, to find out
+    /// whether the name is external. It must check that `again` belongs to this name and call.
     fn resolve(
         &self,
         name: &str,
@@ -35,59 +36,60 @@ pub trait ExternalTools: Send + Sync {
         again: Option<&InputReply>,
     ) -> Option<AliasTarget>;
 
-    /// Those of these names that can be called, listed or not; a `*` at the end of a pattern stands
-    /// for any ending. May have to ask their servers.
+    /// Returns the callable tools that match the pattern, listed or not; a `*` at its end matches
+    /// any ending. It may ask the upstream servers.
     fn find<'a>(&'a self, pattern: &'a str) -> BoxFuture<'a, Vec<ExternalTool>> {
         let mut found = self.list();
         found.retain(|guest| matches_pattern(pattern, &guest.name));
         Box::pin(async move { found })
     }
 
-    /// The guest's name for a call of one of our tools, if it is a call of a guest: who may call
-    /// the guest alone may pick up what they left.
+    /// Returns the external name for a call of one of our tools, if it stands for an external tool.
+    /// A principal that may call only the external tool may then resume such a call.
     fn alias_of(&self, _tool: &str, _arguments: &Value) -> Option<Arc<str>> {
         None
     }
 }
 
-/// A tool of another server.
+/// A tool of an upstream server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExternalTool {
-    /// Its name here.
+    /// The name of the tool in this server.
     pub name: Arc<str>,
-    /// How it describes itself: the whole definition, its name replaced by the one here.
+    /// The whole definition, with the name replaced by the one in this server.
     pub definition: Arc<Value>,
 }
 
-/// A call that is sent again, with what its answer asked for.
+/// The input that the answer of an earlier call asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputReply {
-    /// What the answer gave to be sent back.
+    /// The opaque state from that answer.
     pub state: String,
-    /// What was asked for, by the names of the requests.
+    /// The responses, by the names of the requests.
     pub responses: Value,
 }
 
-/// The call of our own that a call of a guest is.
+/// The call of our own tool that a call of an external tool stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AliasTarget {
-    /// Our tool.
+    /// The name of our tool.
     pub tool: &'static str,
-    /// What it is called with.
+    /// The arguments of the call.
     pub arguments: Value,
 }
 
-/// What is called: one of our tools, by its own name or a guest's.
+/// A call resolved to one of our tools, by its own name or an external one.
 pub(crate) struct ResolvedCall<'a> {
     pub(crate) entry: &'a RegisteredTool,
     pub(crate) arguments: Value,
-    /// The guest's name.
+    /// The external name, if the call used one.
     external_tool: Option<Arc<str>>,
 }
 
 impl ResolvedCall<'_> {
-    /// Resuming is for everyone: whose call it is, and whether they may make it, is looked at then.
-    /// A front by itself, which tells what is behind it, is for everyone who may call some of that.
+    /// Checks the principal's scope. Everyone may resume: the owner and scope are checked when the
+    /// stored call is found. A front without a target is allowed for everyone who may call a
+    /// target.
     pub(crate) fn check_allowed(&self, principal: &Principal) -> Result<(), ToolError> {
         let name = self
             .external_tool
@@ -106,14 +108,14 @@ impl ResolvedCall<'_> {
 }
 
 impl ToolTable {
-    /// What is called by that name.
+    /// Resolves a name to one of our tools.
     pub(crate) fn resolve(
         &self,
         name: &str,
         arguments: Value,
         again: Option<&InputReply>,
     ) -> Result<ResolvedCall<'_>, ToolError> {
-        // A name of ours is ours, unless the guests gave what is sent again.
+        // Our own names take precedence, unless the reply belongs to an external tool.
         let guests = match (self.get(name), again) {
             (Some(_), None) => None,
             _ => self.external.as_ref(),
@@ -126,7 +128,7 @@ impl ToolTable {
             });
         }
         let entry = self.find(name)?;
-        // A front stands for one of ours, and never for another front.
+        // A front stands for one of our tools, never for another front.
         let (entry, arguments) = match entry.resolve_alias(&arguments) {
             Some((name, arguments)) => (self.find(&name)?, arguments),
             None => (entry, arguments),
@@ -138,7 +140,7 @@ impl ToolTable {
         })
     }
 
-    /// Whether they may make such a call, by the name of the tool or of a guest.
+    /// Tells whether the principal may make the call, by the tool's own name or an external one.
     pub(crate) fn allows(&self, principal: &Principal, tool: &str, arguments: &Value) -> bool {
         let guest = || self.external.as_ref()?.alias_of(tool, arguments);
         principal.scope.allows(tool) || guest().is_some_and(|name| principal.scope.allows(&name))
@@ -146,13 +148,13 @@ impl ToolTable {
 }
 
 impl Registry {
-    /// The registry with tools of other servers beside its own.
+    /// Adds tools of upstream servers.
     pub fn with_external_tools(mut self, guests: Arc<dyn ExternalTools>) -> Self {
         Arc::make_mut(&mut self.tools).external = Some(guests);
         self
     }
 
-    /// The tools of other servers, if there may be any.
+    /// Returns the tools of upstream servers, if any were added.
     pub fn external_tools(&self) -> Option<&Arc<dyn ExternalTools>> {
         self.tools.external.as_ref()
     }

@@ -1,13 +1,5 @@
-//! What a tool is, and the one gate every call goes through.
-//!
-//! A [`Tool`] has a name, a typed input and output, and a `run` that returns its output
-//! **together with its changes**; it writes nothing itself. [`Registry::call`] is the gate: it
-//! checks the arguments, holds the limits, stops what is cancelled, catches what panics, and
-//! commits the changes with the record of the call in one transaction. Because nothing is
-//! written before the end, a call can be run again from its start: that is how a call waits
-//! for its client's model (`suspend`).
-//!
-//! The crate knows nothing of MCP, SQL or HTTP.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod agent_loop;
 mod background;
@@ -36,6 +28,7 @@ pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
     ModelSelector,
 };
+pub use deliberate_core::ErrorCode;
 pub use dispatch::{
     call_outcome::{CallOutcome, ClientPrompt, NeedsReply},
     suspend::RESUME_TOOL,

@@ -1,37 +1,37 @@
-//! Whose call it is, and what they may call.
+//! Principals and their tool scopes.
 
 use std::sync::Arc;
 
-/// Someone who was let in. Without a name it is whoever runs this program: the client that
-/// started it, or anyone on this machine.
+/// An authenticated caller. Without a name it is the operator: the client that started this
+/// program, or any user of this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Principal {
-    /// Names them, the same in every request. What they leave behind to be picked up later
-    /// (a suspended call, a task) is theirs alone.
+    /// The name, the same in every request. Suspended and background calls and tasks belong to the
+    /// principal that made them.
     pub name: Option<Arc<str>>,
-    /// What they may call.
+    /// The tools that the principal may call.
     pub scope: ToolScope,
 }
 
 impl Principal {
-    /// Whose the things are that they leave behind.
+    /// Returns the owner to store with the principal's data.
     pub(crate) fn owner(&self) -> Option<String> {
         self.name.as_deref().map(str::to_owned)
     }
 }
 
-/// Which tools someone may call.
+/// The tools that a principal may call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ToolScope {
     /// Every tool.
     #[default]
     All,
-    /// Tools that one of these names; a `*` at the end stands for any ending.
+    /// Tools that match one of these patterns; a `*` at the end matches any ending.
     Only(Arc<[String]>),
 }
 
 impl ToolScope {
-    /// Whether that tool may be called.
+    /// Tells whether the scope includes the tool.
     pub fn allows(&self, tool: &str) -> bool {
         match self {
             Self::All => true,
@@ -42,8 +42,8 @@ impl ToolScope {
     }
 }
 
-/// Whether a pattern names something: a `*` at its end stands for any ending, and nowhere else for
-/// anything.
+/// Tells whether a pattern matches a name. A `*` at its end matches any ending; elsewhere it is an
+/// ordinary character.
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),

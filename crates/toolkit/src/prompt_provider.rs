@@ -1,17 +1,16 @@
-//! What a person can pick from a client's menu: prompts with arguments.
+//! Prompts that a user picks from a client's menu.
 
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::{CompletionRequest, CompletionValues, ResourceContext, ResourceData, ToolError};
 
-/// One family of prompts. Names do not overlap between families.
+/// A family of prompts. Names are unique among all families.
 pub trait PromptProvider: Send + Sync {
-    /// What there is, in the order it is shown.
+    /// Lists the prompts in the order that clients show.
     fn list(&self) -> BoxFuture<'_, Vec<PromptInfo>>;
 
-    /// The prompt of that name with its arguments filled in; `None` if it is not one of this
-    /// family's.
+    /// Renders a prompt with its arguments; `None` if the name belongs to another family.
     fn get<'a>(
         &'a self,
         name: &'a str,
@@ -19,8 +18,7 @@ pub trait PromptProvider: Send + Sync {
         desk: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<RenderedPrompt, ToolError>>>;
 
-    /// What may stand for an argument, given what has been typed of it; `None` if the prompt is
-    /// not one of this family's.
+    /// Completes an argument from its beginning; `None` if the prompt belongs to another family.
     fn complete<'a>(
         &'a self,
         name: &'a str,
@@ -29,77 +27,77 @@ pub trait PromptProvider: Send + Sync {
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>>;
 }
 
-/// A prompt in the menu.
+/// A prompt in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptInfo {
-    /// Its name.
+    /// The unique name.
     pub name: String,
-    /// Its name for people.
+    /// The title for people.
     pub title: String,
-    /// What it does.
+    /// What the prompt does.
     pub description: String,
-    /// The tool it leads to; who may not use that has no use for the prompt.
+    /// The tool that the prompt uses. Principals that may not call it do not see the prompt.
     pub tool: String,
-    /// What it can be given.
+    /// The arguments of the prompt.
     pub arguments: Vec<PromptArgumentInfo>,
 }
 
-/// What a prompt can be given.
+/// An argument of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptArgumentInfo {
-    /// Its name.
+    /// The argument's name.
     pub name: String,
-    /// What it is.
+    /// What the argument means.
     pub description: String,
-    /// Whether the prompt needs it.
+    /// Whether the argument is required.
     pub required: bool,
 }
 
-/// A prompt with its arguments filled in.
+/// A prompt rendered with its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedPrompt {
-    /// What it does.
+    /// What the prompt does.
     pub description: String,
-    /// What is said to the model, in order.
+    /// The messages for the model, in order.
     pub messages: Vec<RenderedMessage>,
 }
 
-/// One thing that is said in a prompt.
+/// A message of a rendered prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedMessage {
-    /// Who says it.
+    /// The role that the message is from.
     pub role: PromptRole,
-    /// What.
+    /// The content of the message.
     pub content: PromptContent,
 }
 
-/// Who speaks in a prompt.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptRole {
-    /// The person.
+    /// The user.
     User,
     /// The model.
     Assistant,
 }
 
-/// What can be said in a prompt.
+/// The content of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptContent {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image {
-        /// Its bytes.
+        /// The bytes of the image.
         bytes: Vec<u8>,
-        /// What kind of picture.
+        /// The media type of the image.
         mime_type: String,
     },
-    /// Something that stands at an address.
+    /// A resource.
     Resource(ResourceData),
 }
 
 impl RenderedPrompt {
-    /// A prompt that is one text, said by the person.
+    /// Creates a prompt of one text message from the user.
     pub fn text(description: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             description: description.into(),

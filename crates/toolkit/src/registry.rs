@@ -1,4 +1,4 @@
-//! The tools there are, and what they share.
+//! The registry of tools and the dependencies that all calls share.
 
 use std::{
     sync::{
@@ -30,34 +30,34 @@ use crate::{
     tool::{AnyTool, STEP_STATE},
 };
 
-/// What every call is run with.
+/// The dependencies of every call.
 pub struct RegistryDeps {
-    /// What is remembered.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// Who thinks.
+    /// Chooses the model of a call.
     pub models: Arc<dyn ModelSelector>,
-    /// What time it is.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
-    /// Where new ids come from.
+    /// The source of new ids.
     pub ids: Arc<dyn IdSource>,
-    /// What calls may take.
+    /// The limits of all calls.
     pub limits: CallLimits,
 }
 
-/// What calls may take, all tools together.
+/// The limits that apply to the calls of all tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLimits {
-    /// The longest a call may run.
+    /// The longest time that a call may run.
     pub call_time: Duration,
-    /// Calls that may run at once.
+    /// The most calls that may run at once.
     pub running_calls: usize,
-    /// Calls that may wait for one of those to end.
+    /// The most calls that may wait for a running one to end.
     pub waiting_calls: usize,
-    /// The longest text a caller may give to think about, in characters.
+    /// The longest text that a caller may send to reason about, in characters.
     pub content_chars: usize,
-    /// Tokens of earlier reasoning that an ask may carry.
+    /// The most tokens of earlier reasoning in a model request.
     pub context_tokens: usize,
-    /// What the record of a call keeps of its arguments, and of its answer, in bytes.
+    /// The most bytes of arguments, and of the answer, in a log record.
     pub record_bytes: usize,
     /// How long a suspended call waits for its replies.
     pub suspension_time: Duration,
@@ -77,7 +77,7 @@ impl Default for CallLimits {
     }
 }
 
-/// The tools of a server, in the order they are listed.
+/// The tools of a server in their listed order, and the dispatcher that runs them.
 pub struct Registry {
     pub(crate) deps: Arc<RegistryDeps>,
     pub(crate) tools: Arc<ToolTable>,
@@ -90,7 +90,7 @@ pub struct Registry {
     pub(crate) open_calls: Arc<AtomicUsize>,
     pub(crate) background_calls: BackgroundCalls,
     pub(crate) log: Arc<InvocationWriter>,
-    /// Cancelled to cut off what runs.
+    /// Cancelled to stop the running calls.
     pub(crate) shutdown: CancellationToken,
     pub(crate) span_reader: Option<SpanReader>,
 }
@@ -98,7 +98,7 @@ pub struct Registry {
 pub(crate) struct RegisteredTool {
     pub(crate) meta: ToolMeta,
     pub(crate) action: ToolAction,
-    /// Whether clients are shown it unasked.
+    /// Whether `tools/list` shows the tool.
     is_listed: bool,
     pub(crate) running: Option<Semaphore>,
     input_schema: OnceLock<Value>,
@@ -106,27 +106,27 @@ pub(crate) struct RegisteredTool {
     checker: OnceLock<ArgumentChecker>,
 }
 
-/// What calling an entry does.
+/// The action of a registered tool.
 pub(crate) enum ToolAction {
-    /// Runs a tool.
+    /// Runs the tool.
     Run(Box<dyn AnyTool>),
-    /// Runs a suspended call again, with the replies it waited for.
+    /// Resumes a suspended call with its replies.
     Resume,
 }
 
 /// A tool as a client sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolInfo<'a> {
-    /// Name, title, description, annotations.
+    /// The name, title, description and annotations.
     pub meta: &'a ToolMeta,
-    /// The schema of its arguments.
+    /// The JSON schema of the arguments.
     pub input_schema: &'a Value,
-    /// The schema of its answer.
+    /// The JSON schema of the answer.
     pub output_schema: &'a Value,
 }
 
 impl Registry {
-    /// A registry that so far can only resume.
+    /// Creates a registry that has only the tool [`RESUME_TOOL`](crate::RESUME_TOOL).
     pub fn new(parts: RegistryDeps) -> Self {
         let bounds = &parts.limits;
         Self {
@@ -152,41 +152,41 @@ impl Registry {
         }
     }
 
-    /// The registry with a way to learn where its spans stand in a trace.
+    /// Sets the function that reads a span's trace context.
     pub fn with_span_reader(mut self, reads_spans: SpanReader) -> Self {
         self.span_reader = Some(reads_spans);
         self
     }
 
-    /// The registry with someone who hears what happens at the gate.
+    /// Adds a listener for events of the dispatcher.
     pub fn with_listener(mut self, listener: Arc<dyn CallListener>) -> Self {
         self.listeners.add(listener);
         self
     }
 
-    /// The registry with one more family of things that can be read by their address.
+    /// Adds a family of resources.
     pub fn with_resources(mut self, family: impl ResourceProvider + 'static) -> Self {
         self.resources.push(Box::new(family));
         self
     }
 
-    /// The registry with one more family of prompts.
+    /// Adds a family of prompts.
     pub fn with_prompts(mut self, menu: impl PromptProvider + 'static) -> Self {
         self.prompts.push(Box::new(menu));
         self
     }
 
-    /// What can be read by its address, family by family.
+    /// Returns the families of resources.
     pub fn resources(&self) -> impl Iterator<Item = &dyn ResourceProvider> {
         self.resources.iter().map(AsRef::as_ref)
     }
 
-    /// The prompts, family by family.
+    /// Returns the families of prompts.
     pub fn prompt_providers(&self) -> impl Iterator<Item = &dyn PromptProvider> {
         self.prompts.iter().map(AsRef::as_ref)
     }
 
-    /// Calls that run now, and calls that wait for one of those to end.
+    /// Returns the number of calls that run and the number of calls that wait.
     pub fn running_and_waiting(&self) -> (usize, usize) {
         let bounds = &self.deps.limits;
         (
@@ -199,19 +199,17 @@ impl Registry {
         )
     }
 
-    /// A number no other call of this process has.
+    /// Returns a number that no other call of this process has.
     pub(crate) fn call_number(&self) -> u64 {
         self.next_call_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The registry with one more tool, listed after those before it. `reasoning_resume` stays
-    /// last.
+    /// Adds a tool, listed after the earlier ones. `reasoning_resume` stays last.
     pub fn with(self, tool: impl Tool) -> Self {
         self.with_tool(tool, true)
     }
 
-    /// The same for a tool that is called like any other and is in no list: whoever calls it has
-    /// learned of it elsewhere.
+    /// Adds a tool that can be called but is not listed, for callers that learn of it elsewhere.
     pub fn with_unlisted(self, tool: impl Tool) -> Self {
         self.with_tool(tool, false)
     }
@@ -227,23 +225,23 @@ impl Registry {
         self
     }
 
-    /// The tools that clients are shown, in their order.
+    /// Returns the listed tools in their order.
     pub fn list(&self) -> impl Iterator<Item = ToolInfo<'_>> {
         let listed = self.tools.tools.iter().filter(|entry| entry.is_listed);
         listed.map(|entry| entry.info())
     }
 
-    /// All tools, listed or not, in their order.
+    /// Returns all tools, listed or not, in their order.
     pub fn all(&self) -> impl Iterator<Item = ToolInfo<'_>> {
         self.tools.tools.iter().map(|entry| entry.info())
     }
 
-    /// The tool of that name.
+    /// Returns the tool of that name.
     pub fn get(&self, name: &str) -> Option<ToolInfo<'_>> {
         self.tools.get(name).map(RegisteredTool::info)
     }
 
-    /// Whether who may use these tools is shown that one: it is one of them, or stands for one.
+    /// Tells whether a principal sees the tool: its scope includes the tool, or one it stands for.
     pub fn is_visible_to(&self, principal: &Principal, name: &str) -> bool {
         let front = || {
             self.tools
@@ -253,7 +251,7 @@ impl Registry {
         principal.scope.allows(name) || front().is_some()
     }
 
-    /// What is remembered.
+    /// Returns the store.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.deps.store
     }
@@ -263,7 +261,7 @@ impl Registry {
     }
 }
 
-/// The tools, shared with the calls that run.
+/// The tools, which running calls share.
 #[derive(Clone)]
 pub(crate) struct ToolTable {
     pub(crate) tools: Vec<Arc<RegisteredTool>>,
@@ -276,7 +274,7 @@ impl ToolTable {
         found.map(AsRef::as_ref)
     }
 
-    /// Our own of that name.
+    /// Returns our own tool of that name.
     pub(crate) fn find(&self, name: &str) -> Result<&RegisteredTool, ToolError> {
         self.get(name).ok_or_else(|| {
             let own = self.tools.iter().map(|entry| entry.meta.name);
@@ -329,8 +327,8 @@ impl RegisteredTool {
         })
     }
 
-    /// Whether a caller may stop waiting while it runs: it thinks, or its work is outside, and may
-    /// take its time.
+    /// Tells whether its calls may become background calls: it uses a model, or works outside this
+    /// server and may take long.
     pub(crate) fn may_run_in_background(&self) -> bool {
         let takes_long = match &self.action {
             ToolAction::Run(tool) => tool.may_run_in_background(),
@@ -339,7 +337,7 @@ impl RegisteredTool {
         self.meta.asks_model || takes_long || !self.is_replayable()
     }
 
-    /// The call of another tool that a call with these arguments is.
+    /// Returns the call of another tool that a call with these arguments stands for.
     pub(crate) fn resolve_alias(&self, arguments: &Value) -> Option<(String, Value)> {
         match &self.action {
             ToolAction::Run(tool) => tool.resolve_alias(arguments),
@@ -347,7 +345,7 @@ impl RegisteredTool {
         }
     }
 
-    /// Whether it stands for a tool that they may call.
+    /// Tells whether it stands for a tool that the principal may call.
     pub(crate) fn is_alias_for(&self, principal: &Principal) -> bool {
         match &self.action {
             ToolAction::Run(tool) => {
@@ -358,7 +356,7 @@ impl RegisteredTool {
         }
     }
 
-    /// Whether a call that was cut off is run again.
+    /// Tells whether an abandoned call may be run again.
     pub(crate) fn is_replayable(&self) -> bool {
         match &self.action {
             ToolAction::Run(tool) => tool.is_replayable(),
@@ -366,7 +364,7 @@ impl RegisteredTool {
         }
     }
 
-    /// The longest a call with these arguments may run, if `most` is the setting for all calls.
+    /// Returns the time limit of a call with these arguments; `most` is the limit of all calls.
     pub(crate) fn time_limit(&self, arguments: &Value, most: Duration) -> Duration {
         let usual = self.meta.limits.time.map_or(most, |own| own.min(most));
         match &self.action {
@@ -378,7 +376,7 @@ impl RegisteredTool {
         }
     }
 
-    /// Checks what a tool said comes next. What it left for itself under [`STEP_STATE`] is its own.
+    /// Validates the arguments of the next step, except the tool's own state in [`STEP_STATE`].
     pub(crate) fn check_next(&self, mut next: Value) -> Result<Value, ToolError> {
         let left = next
             .as_object_mut()
@@ -390,10 +388,10 @@ impl RegisteredTool {
         Ok(next)
     }
 
-    /// Checks arguments. The checker is made on the first call, because making one for every
-    /// tool would be felt at the start.
+    /// Validates arguments. The checker is compiled at the first call, because compiling one for
+    /// every tool would delay the start noticeably.
     pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
-        // Whatever its schema lets through: only a tool says this, and only to itself.
+        // Even if the schema would accept it: only the tool itself may set this field.
         if let Some(said) = arguments.get(STEP_STATE) {
             let issue =
                 ArgumentIssue::new(STEP_STATE, "is not an argument of this tool").with_value(said);

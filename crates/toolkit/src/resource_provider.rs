@@ -1,4 +1,4 @@
-//! What can be read by its address: sessions, graphs, files, articles.
+//! Resources that are read by URI: sessions, graphs, files, articles.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,22 @@ use serde_json::Value;
 
 use crate::{CallOutcome, CallerContext, Registry, ToolError};
 
-/// One family of things that can be read. Families do not overlap: an address belongs to the
-/// first that knows it.
+/// A family of resources. Families do not overlap: a URI belongs to the first one that matches it.
 pub trait ResourceProvider: Send + Sync {
-    /// What a caller's scope must allow to see any of it; nothing if whoever was let in may.
+    /// Returns the scope that a principal needs to see the family; `None` if everyone may.
     fn required_scope(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether an address has one of this family's forms. Decided by how it looks alone.
+    /// Tells whether a URI has one of this family's forms, by its text alone.
     fn matches(&self, _uri: &str) -> bool {
         true
     }
 
-    /// The forms its addresses have.
+    /// Returns the URI templates of the family.
     fn templates(&self) -> Vec<UriTemplate>;
 
-    /// What there is, `limit` at the most, after the one where an earlier list ended.
+    /// Lists at most `limit` resources after the cursor of an earlier page.
     fn list<'a>(
         &'a self,
         after: Option<&'a str>,
@@ -32,15 +31,15 @@ pub trait ResourceProvider: Send + Sync {
         desk: ResourceContext<'a>,
     ) -> BoxFuture<'a, Result<ResourcePage, ToolError>>;
 
-    /// What stands at that address; `None` if it is not one of this family's.
+    /// Reads a resource; `None` if the URI belongs to another family.
     fn read<'a>(
         &'a self,
         uri: &'a str,
         desk: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>>;
 
-    /// What may stand for an argument of one of its templates, given what has been typed of it.
-    /// Bounded; `None` if the template is not one of this family's.
+    /// Completes an argument of a template from its beginning. The list is bounded; `None` if the
+    /// template belongs to another family.
     fn complete<'a>(
         &'a self,
         template: &'a str,
@@ -48,49 +47,49 @@ pub trait ResourceProvider: Send + Sync {
         desk: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>>;
 
-    /// Whether it is told when what stands at its addresses changes. If not, nobody can subscribe to
-    /// them.
+    /// Tells whether the family reports changes of its resources. If not, clients can't subscribe
+    /// to them.
     fn supports_subscriptions(&self) -> bool {
         true
     }
 
-    /// What a change that was just kept means for its addresses; `session` is the one the call
+    /// Returns the resources that a committed change affects; `session` is the one that the call
     /// worked on, because not every change names it.
     fn changes_for(&self, change: &Change, session: Option<&SessionId>) -> Vec<ResourceChange>;
 }
 
-/// An argument while a person types it.
+/// An argument that a user is typing.
 #[derive(Debug, Clone, Copy)]
 pub struct CompletionRequest<'a> {
-    /// Its name.
+    /// The argument's name.
     pub argument: &'a str,
-    /// What they typed so far.
+    /// The text typed so far.
     pub text: &'a str,
-    /// What the other arguments are, as far as they are given.
+    /// The other arguments that are already given.
     pub arguments: &'a HashMap<String, String>,
 }
 
-/// What an argument can be.
+/// The suggestions for an argument.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompletionValues {
-    /// The likeliest first.
+    /// The values, most likely first.
     pub values: Vec<String>,
-    /// Whether there are more than were looked at.
+    /// Whether there may be more values.
     pub has_more: bool,
 }
 
-/// What a family has at hand. Everything goes through the gate, so that limits, scopes and records
-/// hold for reading by address as they do for calls.
+/// The context of a resource read. Reads go through the dispatcher, so that limits, scopes and the
+/// invocation log apply to them as to calls.
 #[derive(Clone, Copy)]
 pub struct ResourceContext<'a> {
-    /// The tools.
+    /// The registry to call tools with.
     pub registry: &'a Registry,
-    /// Who reads.
+    /// The caller that reads.
     pub caller: &'a CallerContext,
 }
 
 impl ResourceContext<'_> {
-    /// Calls a tool that needs no model, for its output.
+    /// Calls a tool that uses no model and returns its output.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
         match self
             .registry
@@ -103,74 +102,74 @@ impl ResourceContext<'_> {
     }
 }
 
-/// The form of some addresses.
+/// A template of resource URIs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriTemplate {
-    /// As RFC 6570 has it: `deliberate://sessions/{id}`.
+    /// The template in RFC 6570 syntax: `deliberate://sessions/{id}`.
     pub uri: String,
-    /// Its name.
+    /// The unique name.
     pub name: String,
-    /// Its name for people.
+    /// The title for people.
     pub title: String,
-    /// What is there.
+    /// What the resources contain.
     pub description: String,
-    /// What it is written in.
+    /// The media type.
     pub mime_type: Option<String>,
 }
 
-/// Things in a list.
+/// A page of a list of resources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResourcePage {
-    /// They.
+    /// The resources of the page.
     pub resources: Vec<ResourceInfo>,
-    /// Where the next list begins, if there is more: given back as `after`.
+    /// The cursor of the next page, if there is one; it is passed as `after`.
     pub next: Option<String>,
 }
 
-/// Something that can be read.
+/// A resource in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceInfo {
-    /// Its address.
+    /// The URI.
     pub uri: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its name for people.
+    /// The title for people.
     pub title: Option<String>,
-    /// What it is.
+    /// What the resource contains.
     pub description: Option<String>,
-    /// What it is written in.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// How long it is, if that is known.
+    /// The size in bytes, if known.
     pub size: Option<u64>,
 }
 
-/// What stands at an address.
+/// The contents of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceData {
-    /// The address.
+    /// The URI.
     pub uri: String,
-    /// What it is written in.
+    /// The media type.
     pub mime_type: Option<String>,
-    /// What is written.
+    /// The contents.
     pub body: ResourceBody,
 }
 
-/// What is written.
+/// The contents of a resource, as text or bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceBody {
     /// Text.
     Text(String),
-    /// Anything else.
+    /// Binary data.
     Bytes(Vec<u8>),
 }
 
-/// What a change means for addresses.
+/// A change of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResourceChange {
-    /// This one reads differently now.
+    /// The resource of this URI changed.
     Resource(String),
-    /// Any that begins so may read differently now; which ones can't be told cheaply.
+    /// Any resource with this URI prefix may have changed; finding out which is not cheap.
     Prefix(String),
-    /// The list is another.
+    /// The list of resources changed.
     ListChanged,
 }

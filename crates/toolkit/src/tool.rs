@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The trait of a tool, its metadata and its output.
 
 use std::{future::Future, time::Duration};
 
@@ -10,111 +10,111 @@ use serde_json::Value;
 
 use crate::{ArgumentIssue, ToolContext, ToolError, schema::ArgumentChecker};
 
-/// Something a client can call.
+/// A tool that a client can call.
 ///
-/// `run` reads what it needs, asks the model, and returns its answer with the changes it wants.
-/// It must write nothing and cause nothing outside itself: the gate may drop it at any await,
-/// and may run it again from its start with the same input. A tool whose very work is outside (it
-/// changes files) asks no model, returns no changes, does its work in one go, and says that it may
-/// not run again ([`Tool::is_replayable`]).
+/// `run` reads the store, uses the model, and returns its answer with its changes. It must write
+/// nothing and have no effects outside itself: the dispatcher may drop it at any await, and may run
+/// it again from its start with the same input. A tool with effects outside this server (it changes
+/// files) uses no model, returns no changes, does its work in one go, and declares that it may not
+/// run again ([`Tool::is_replayable`]).
 ///
-/// An answer that has a field [`TEXT_FIELD`] is meant to be read: a client is given that text as it is.
-/// One that has a field [`RAW_RESULT`](crate::HANDED_ON) is another server's: a client is given what
-/// that holds as it is.
+/// An answer with a field [`TEXT_FIELD`] is for reading: a client gets that text as it is. An
+/// answer with a field [`RAW_RESULT`](crate::RAW_RESULT) is an upstream server's: a client gets the
+/// content of that field as it is.
 pub trait Tool: Send + Sync + 'static {
-    /// What it is called with.
+    /// The arguments.
     type Input: DeserializeOwned + JsonSchema + Send;
-    /// What it answers.
+    /// The answer.
     type Output: Serialize + JsonSchema + Send;
 
-    /// Its name and all that a client should know before calling it.
+    /// Returns the name, description and annotations of the tool.
     fn meta(&self) -> ToolMeta;
 
-    /// Does it.
+    /// Runs the tool.
     fn run(
         &self,
         input: Self::Input,
         call: &ToolContext,
     ) -> impl Future<Output = Result<ToolOutput<Self::Output>, ToolError>> + Send;
 
-    /// What to call it with next, if its work is not at its end: the gate keeps the changes so
-    /// far, then runs it again, for the same caller. What it had to say until then is not told.
-    /// What only it may say to itself is in the field [`STEP_STATE`].
+    /// Returns the arguments of the next step if there is more to do: the dispatcher commits the
+    /// changes so far, then runs the tool again for the same caller. The output of this step is not
+    /// returned to the client. The field [`STEP_STATE`] holds what only the tool itself may set.
     fn next_step(&self, _output: &Self::Output) -> Option<Value> {
         None
     }
 
-    /// What was done so far, in words, if its work is not at its end: it is told if the rest can't be
-    /// done. What it changed until then is kept.
+    /// Describes the work done so far if there is more to do: the error of a later step includes
+    /// the text. The changes of this step stay committed.
     fn partial_summary(&self, _output: &Self::Output) -> Option<String> {
         None
     }
 
-    /// The call of another of our tools that a call with these arguments is. For a front: one tool
-    /// that many are called through, so that clients need not list them all. Who may call, what the
-    /// arguments must be and what is recorded is the other tool's.
+    /// Returns the call of another of our tools that a call with these arguments stands for. It is
+    /// for a front: one tool that many are called through, so that clients need not list them all.
+    /// Scope, validation and the log record are the other tool's.
     fn resolve_alias(&self, _arguments: &Value) -> Option<(String, Value)> {
         None
     }
 
-    /// Those it may stand for, if it is a front: whoever may call one of them is shown it.
+    /// Returns the tools that a front stands for: who may call one of them sees the front.
     fn alias_targets(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Whether a caller may stop waiting while it runs, and ask for its answer later, although it
-    /// asks no model: it waits for the net, or reads many files.
+    /// Tells whether its calls may become background calls although it uses no model: it waits for
+    /// the network, or reads many files.
     fn may_run_in_background(&self) -> bool {
         false
     }
 
-    /// Whether a call that was cut off (its process died) is run again from its start. False for a
-    /// tool whose work is outside: its call is told as lost instead, because nobody knows whether
-    /// it happened.
+    /// Tells whether an abandoned call (its process died) may be run again from its start. False
+    /// for a tool with effects outside this server: its call is reported as lost instead, because
+    /// it is unknown whether it took effect.
     fn is_replayable(&self) -> bool {
         true
     }
 
-    /// How long a call with these arguments may take, if that is longer than the setting for all
-    /// calls. Only for a tool that may not run again: its work is outside, where others say how
-    /// long it may take.
+    /// Returns the time limit of a call with these arguments if it is longer than the limit of all
+    /// calls. It is only for tools that may not run again: their work is outside this server, where
+    /// other limits apply.
     fn max_duration(&self, _arguments: &Value) -> Option<Duration> {
         None
     }
 }
 
-/// What a client should know of a tool before calling it.
+/// The metadata of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolMeta {
-    /// Its name: lower case, words joined by `_`.
+    /// The name: lower case, words joined by `_`.
     pub name: &'static str,
-    /// Its name for people.
+    /// The title for people.
     pub title: &'static str,
-    /// What it does and when to choose it, written for a model.
+    /// What the tool does and when to choose it, written for a model.
     pub description: &'static str,
-    /// What it does to the world.
+    /// The tool's effects, as MCP annotations.
     pub hints: ToolHints,
-    /// Whether it asks a model, so that its answer may be a request for the client to think.
+    /// Whether it uses a model, so that its answer may be a prompt for the client's model.
     pub asks_model: bool,
-    /// What it may take.
+    /// The limits of its calls.
     pub limits: ToolLimits,
 }
 
-/// What a tool does to the world.
+/// The effects of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolHints {
     /// It changes nothing.
     pub read_only: bool,
-    /// It may destroy something.
+    /// It may destroy data.
     pub destructive: bool,
-    /// Calling it again with the same arguments changes nothing more.
+    /// Calling it again with the same arguments has no further effect.
     pub idempotent: bool,
-    /// It reaches beyond this server.
+    /// It interacts with the world outside this server.
     pub open_world: bool,
 }
 
 impl ToolHints {
-    /// It only reads.
+    /// The tool only reads.
     pub const READ_ONLY: Self = Self {
         read_only: true,
         destructive: false,
@@ -122,7 +122,7 @@ impl ToolHints {
         open_world: false,
     };
 
-    /// It adds something here.
+    /// The tool adds data to this server.
     pub const ADDITIVE: Self = Self {
         read_only: false,
         destructive: false,
@@ -130,56 +130,56 @@ impl ToolHints {
         open_world: false,
     };
 
-    /// It marks something here; again is the same.
+    /// The tool sets data of this server; repeating the call has no further effect.
     pub const IDEMPOTENT: Self = Self {
         idempotent: true,
         ..Self::ADDITIVE
     };
 
-    /// It asks a model, and adds what comes of it.
+    /// The tool uses a model and adds data to this server.
     pub const ASKS_MODEL: Self = Self {
         open_world: true,
         ..Self::ADDITIVE
     };
 }
 
-/// What a tool may take, within what the settings allow.
+/// The limits of a tool, within those of all calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// The longest it may run, if shorter than the setting for all calls.
+    /// The longest run time, if shorter than the limit of all calls.
     pub time: Option<Duration>,
-    /// How many of it may run at once, if fewer than the setting for all calls.
+    /// The most concurrent calls, if fewer than the limit of all calls.
     pub max_concurrent: Option<usize>,
 }
 
-/// What a tool's run came to.
+/// The output of a tool: its answer together with its changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput<T> {
     /// The answer.
     pub output: T,
-    /// What is to be remembered.
+    /// The changes to commit.
     pub changes: Vec<Change>,
-    /// The session it was about, for the record.
+    /// The session that the call worked on, for the invocation log.
     pub session: Option<SessionId>,
 }
 
-/// The field of its arguments in which a tool whose work goes on leaves itself what no caller may
-/// say. Its schema must not have it (`#[schemars(skip)]`), so that callers are refused.
+/// The field of the arguments in which a tool passes its own state to its next step. The schema
+/// must not have it (`#[schemars(skip)]`), so that calls with it are rejected.
 pub const STEP_STATE: &str = "_leg";
 
-/// The field of an answer that is told as text, where other answers are told as JSON.
+/// The field of an answer that clients get as text; other answers are JSON.
 pub const TEXT_FIELD: &str = "said";
 
-/// What a leg of a call came to.
+/// The output of one step of a call.
 pub(crate) struct StepOutput {
     pub(crate) outcome: ToolOutput<Value>,
-    /// What the next leg is called with, if there is one.
+    /// The arguments of the next step, if there is one.
     pub(crate) next: Option<Value>,
-    /// What is told if there is one and it fails.
+    /// The work done so far, for the error if the next step fails.
     pub(crate) partial_summary: Option<String>,
 }
 
-/// A tool whose types are forgotten, as the registry holds it.
+/// A tool with erased types, as the registry stores it.
 pub(crate) trait AnyTool: Send + Sync {
     fn input_schema(&self) -> Value;
     fn output_schema(&self) -> Value;
@@ -245,7 +245,7 @@ impl<T: Tool> AnyTool for T {
                 .partial_summary(&outcome.output)
                 .filter(|_| next.is_some());
             let output = serde_json::to_value(outcome.output).map_err(|error| {
-                tracing::error!(%error, "a tool's answer can't be written as JSON");
+                tracing::error!(%error, "a tool's answer can't be serialized as JSON");
                 ToolError::Internal
             })?;
             let outcome = ToolOutput {

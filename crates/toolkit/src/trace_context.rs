@@ -1,22 +1,22 @@
-//! Where a call stands in its client's trace: W3C trace context, checked and kept as text.
-//! Nothing here knows who collects traces; the spans of a call carry it as plain fields.
+//! The W3C trace context of a call, validated and kept as text. The module does not know who
+//! collects traces; a call's spans carry the context as plain fields.
 
-/// The target of a call's span. Off unless someone collects traces.
+/// The target of a call's span. It is off unless traces are collected.
 pub const CALL_SPAN: &str = "deliberate::call";
 
-/// The target of the span of one ask of a model.
+/// The target of a model request's span.
 pub const ASK_SPAN: &str = "deliberate::ask";
 
-/// The length of a `traceparent` of the first version; later ones may only add to it.
+/// The length of a `traceparent` of the first version; later versions may only append to it.
 const PARENT_BYTES: usize = 55;
 
-/// What the specification asks everyone to carry at least; more is not carried.
+/// The length that the specification requires to be propagated; longer values are dropped.
 const STATE_BYTES: usize = 512;
 
-/// Reads from a span where it stands in a trace, if someone collects traces.
+/// Reads a span's trace context, if traces are collected.
 pub type SpanReader = fn(&tracing::Span) -> Option<TraceContext>;
 
-/// A place in a trace: where its client says that a call stands, or where the call itself does.
+/// A trace context: the one that a client sent, or the call's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
     parent: Box<str>,
@@ -24,9 +24,8 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Reads a `traceparent` and, if there is one, a `tracestate`. `None` if the first is not
-    /// well-formed: a trace that can't be continued is begun anew. A state that can't be used is
-    /// left out.
+    /// Parses a `traceparent` and an optional `tracestate`. The result is `None` if the first is
+    /// malformed: a trace that can't be continued starts anew. An unusable `tracestate` is dropped.
     pub fn parse(traceparent: &str, tracestate: Option<&str>) -> Option<Self> {
         let parent = traceparent.get(..PARENT_BYTES)?;
         let rest = traceparent.get(PARENT_BYTES..)?;
@@ -46,12 +45,12 @@ impl TraceContext {
         })
     }
 
-    /// The `traceparent`.
+    /// Returns the `traceparent`.
     pub fn parent(&self) -> &str {
         &self.parent
     }
 
-    /// The `tracestate`.
+    /// Returns the `tracestate`.
     pub fn state(&self) -> Option<&str> {
         self.state.as_deref()
     }

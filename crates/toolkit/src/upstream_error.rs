@@ -1,28 +1,28 @@
-//! What another server, or the way to it, failed with. Knows nothing of servers: it carries what is
-//! told of the failure, to those here and to those beyond this machine.
+//! Errors of upstream servers and the connections to them. The module does not know the servers: it
+//! carries the texts for local clients and for clients beyond this machine.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What another server, or the way to it, failed with.
+/// An error of an upstream server or of the connection to it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct UpstreamError {
-    /// The stable code.
+    /// The stable code, as text because it may come from a record of another version.
     pub code: String,
-    /// The sentence.
+    /// The message.
     pub message: String,
-    /// What to do next.
+    /// The next step.
     pub hint: Option<String>,
-    /// What else is told of it as data, such as what the server itself said. Bounded.
+    /// Further data, such as the server's own error. Its size is bounded.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub more: Map<String, Value>,
-    /// The sentence and the hint for those beyond this machine, where these may know less.
+    /// The message and hint for clients beyond this machine, if these may see less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outward: Option<(String, String)>,
 }
 
 impl UpstreamError {
-    /// The same, for those beyond this machine.
+    /// Returns the error for clients beyond this machine.
     pub(crate) fn redacted(self) -> Self {
         match self.outward {
             Some((message, hint)) => Self {

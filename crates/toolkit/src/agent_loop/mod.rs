@@ -1,11 +1,11 @@
-//! Reasoning that acts: within one call of a tool a model calls other tools, turn by turn, until it
-//! answers. What is asked and run is bounded; who offers the tools and what becomes of the answer
-//! is not known here.
+//! The agent loop: within one tool call, a model calls other tools, turn by turn, until it
+//! answers. Model requests and tool calls are bounded. The module does not know who offers the
+//! tools nor how the answer is used.
 //!
-//! A call that waits for its client's model is run again from its start. What a tool did in an
-//! earlier run is taken from the notes of the call, its changes too, so that nothing is done twice
-//! and the model meets the same ids again. Only a process that dies in the midst of a call forgets:
-//! whoever picks that call up begins it anew.
+//! A call that waits for its client's model is run again from its start. The result of each tool,
+//! with its changes, is read from the call's memo then, so that nothing runs twice and the model
+//! sees the same ids again. Only a crash of the process during a call loses the memo: the worker
+//! that takes the call over starts it anew.
 
 pub(crate) mod tool_selection;
 
@@ -21,25 +21,25 @@ use serde_json::Value;
 
 use crate::{TEXT_FIELD, ToolContext, ToolError};
 
-/// A tool that is put into a model's hand.
+/// A tool that a model is given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSpec {
     /// The tool's name.
     pub name: String,
-    /// What it does and when to choose it.
+    /// What the tool does and when to choose it.
     pub description: String,
-    /// The schema of its arguments.
+    /// The JSON schema of the arguments.
     pub schema: Value,
 }
 
-/// What acting may take, beside the time of its call.
+/// The limits of an agent loop, besides the time limit of its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentLimits {
-    /// How often the model is asked, the last time for its answer.
+    /// The most model requests; the last one must give the answer.
     pub turns: usize,
-    /// How many calls are made in all.
+    /// The most tool calls in all turns together.
     pub calls: usize,
-    /// How much of a result the model is shown, and is kept as evidence.
+    /// The most bytes of a result that the model sees and that are stored as evidence.
     pub result_bytes: usize,
 }
 
@@ -53,49 +53,49 @@ impl Default for AgentLimits {
     }
 }
 
-/// What acting came to.
+/// The result of an agent loop.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentRun {
     /// The model's answer.
     pub text: String,
-    /// What it called, in order.
+    /// The tool calls, in order.
     pub tool_uses: Vec<ToolUse>,
-    /// What the tools it called want remembered, in order.
+    /// The changes of the tools that were called, in order, for the caller to return.
     pub changes: Vec<Change>,
-    /// Why it came to its end.
+    /// Why the loop ended.
     pub stop_reason: AgentStopReason,
-    /// The whole conversation, the answer last, for who asks on.
+    /// The whole conversation with the answer last, for further requests.
     pub conversation: Vec<ChatMessage>,
 }
 
-/// Why acting came to its end.
+/// The reason why an agent loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStopReason {
-    /// The model had its answer.
+    /// The model answered on its own.
     Answered,
-    /// It had to answer, because that was the last turn.
+    /// The model had to answer because it was the last turn.
     OutOfTurns,
-    /// It had to answer, because no more calls are made.
+    /// The model had to answer because no tool calls were left.
     OutOfCalls,
 }
 
-/// One call a model made, and what came of it.
+/// One tool call of a model, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolUse {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it was called with.
+    /// The arguments of the call.
     pub arguments: Value,
-    /// What it answered, or why it failed; cut if it was long.
+    /// The answer or the error message, truncated if it is long.
     pub result: String,
-    /// Whether it failed.
+    /// Whether the call failed.
     pub failed: bool,
-    /// How long it took.
+    /// The duration of the call.
     pub took_ms: u64,
 }
 
-/// What running a tool came to, as it is kept for the next run of the call.
+/// The result of a tool, as the memo stores it for the next run of the call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct ToolUseResult {
     result: String,
@@ -105,9 +105,9 @@ struct ToolUseResult {
 }
 
 impl ToolContext {
-    /// Asks the model, lets it call these tools, and asks on until it answers. Its turns are asked
-    /// under `{key}/turn1`, `{key}/turn2` and so on. The changes of the tools are not yet made: the
-    /// caller returns them with its own.
+    /// Sends model requests and runs the tools that the model calls until it answers. The turns
+    /// have the request keys `{key}/turn1`, `{key}/turn2` and so on. The changes of the tools are
+    /// not committed: the caller returns them with its own.
     pub async fn run_agent_loop(
         &self,
         ask: ModelRequest,
@@ -139,7 +139,7 @@ impl ToolContext {
                 messages: acted.conversation.clone(),
                 functions: functions.clone(),
                 answer_now: acted.stop_reason != AgentStopReason::Answered,
-                // The conversation travels with each ask.
+                // Each request carries the whole conversation.
                 thread: None,
                 ..ask.clone()
             };
@@ -158,9 +158,9 @@ impl ToolContext {
         Ok(acted)
     }
 
-    /// What `work` comes to, which is done once in a call however often that is run: it is
-    /// remembered under the key. For work outside this server. A call that is begun anew, because
-    /// others were faster or its process died, does it again.
+    /// Does `work` once per call, however often the call is run: the result is stored in the memo
+    /// under the key. It is for work outside this server. A call that starts anew, after a conflict
+    /// or a crash of its process, does the work again.
     pub async fn memoize_async<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,
@@ -172,7 +172,7 @@ impl ToolContext {
         }
     }
 
-    /// Runs what was called in a turn, all at once, as far as calls are left.
+    /// Runs the tool calls of a turn concurrently, as far as calls are left.
     async fn run_calls(
         &self,
         key: &str,
@@ -186,7 +186,7 @@ impl ToolContext {
             let key = format!("{key}/call{}", number + 1);
             async move { self.run_tool_once(&key, call, limits.result_bytes).await }
         });
-        // Not `try_join_all`: the first that waits for the client must not undo the others.
+        // Not `try_join_all`: the first tool that waits for the client must not drop the others.
         let runs = join_all(runs).await;
         let mut results = Vec::with_capacity(said.calls.len());
         for (call, ran) in said.calls.iter().zip(runs) {
@@ -205,14 +205,17 @@ impl ToolContext {
             });
         }
         for call in said.calls.iter().skip(results.len()) {
-            let why = format!("it was not called: {} calls are the most", limits.calls);
+            let why = format!(
+                "the tool was not called: the limit is {} calls",
+                limits.calls
+            );
             results.push(ToolCallOutput::error(call, why));
         }
         Ok(results)
     }
 
-    /// Runs a tool, unless an earlier run of this call did. What is wrong with it is for the model
-    /// to know, who may go on without it.
+    /// Runs a tool unless an earlier run of this call did. Its error is for the model, which may
+    /// continue without it.
     async fn run_tool_once(
         &self,
         key: &str,
@@ -256,7 +259,7 @@ impl ToolSpec {
     }
 }
 
-/// An answer as a model reads it.
+/// Renders an answer for the model.
 fn render_output(output: &Value) -> String {
     match output.get(TEXT_FIELD) {
         Some(Value::String(said)) => said.clone(),
@@ -272,12 +275,12 @@ fn render_error(error: ToolError) -> String {
     }
 }
 
-/// At most so many bytes of a text; a cut is told.
+/// Truncates a text to at most that many bytes and notes the truncation.
 fn truncate_bytes(mut text: String, most: usize) -> String {
     let whole = text.len();
     if whole > most {
         text.truncate(text.floor_char_boundary(most));
-        let _ = write!(text, "\n[cut here; the whole has {whole} bytes]");
+        let _ = write!(text, "\n[truncated; the whole text has {whole} bytes]");
     }
     text
 }

@@ -1,19 +1,19 @@
-//! Which tools a model is given: by their names, ours and guests' alike.
+//! Selects the tools that a model is given by name, our own and external ones alike.
 
 use deliberate_core::did_you_mean;
 use serde_json::Value;
 
 use crate::{
-    ArgumentIssue, ToolContext, ToolError, ToolSpec, external_tools::ExternalTool, matches_pattern,
-    registry::ToolAction,
+    ArgumentIssue, ErrorCode, ToolContext, ToolError, ToolSpec, external_tools::ExternalTool,
+    matches_pattern, registry::ToolAction,
 };
 
-/// The most tools that are put into a model's hands at once: more than that confuses it.
+/// The most tools that a model is given at once, because more confuse it.
 const MAX_TOOLS: usize = 32;
 
 impl ToolContext {
-    /// The tools of these names; a `*` at the end of a name stands for any ending. A name that
-    /// nothing has, or that the caller may not use, is an issue of `field`.
+    /// Returns the tools of these names; a `*` at the end of a name matches any ending. A name that
+    /// is unknown, or that the caller may not use, is an issue of `field`.
     pub async fn select_tools(
         &self,
         field: &str,
@@ -21,9 +21,9 @@ impl ToolContext {
     ) -> Result<Vec<ToolSpec>, ToolError> {
         if !self.prefix.is_empty() {
             return Err(ToolError::Custom {
-                code: "NotWithin".to_owned(),
-                message: format!("{field}: a tool that is run by another can't use tools itself"),
-                hint: Some("Leave them out, or call the tool by itself.".to_owned()),
+                code: ErrorCode::NotWithin,
+                message: format!("{field}: a nested tool can't use tools"),
+                hint: Some("Omit them, or call the tool directly.".to_owned()),
             });
         }
         let mut hands: Vec<ToolSpec> = Vec::new();
@@ -36,7 +36,7 @@ impl ToolContext {
             }
             found.retain(|hand| self.can_run(&hand.name));
             if found.is_empty() {
-                let rule = "is no tool that can be used here";
+                let rule = "is not a tool that can be used here";
                 let issue = ArgumentIssue::new(format!("{field}.{at}"), rule);
                 issues.push(
                     issue
@@ -52,7 +52,7 @@ impl ToolContext {
         }
         if hands.len() > MAX_TOOLS {
             let rule = format!(
-                "stands for {} tools; at most {MAX_TOOLS} can be used",
+                "matches {} tools; at most {MAX_TOOLS} can be used",
                 hands.len()
             );
             issues.push(ArgumentIssue::new(field, rule));

@@ -1,4 +1,4 @@
-//! Whether a call still has its caller, for tools that would ask them something.
+//! Tells a tool whether its caller still waits, for tools that would ask the caller something.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use super::CallStage;
 
-/// Whether someone waits for the answer of a call.
+/// Tells whether a caller waits for the answer of a call.
 #[derive(Clone)]
 pub struct CallerPresence(pub(crate) Arc<AsyncMutex<CallStage>>);
 
 impl CallerPresence {
-    /// Whether someone does. If not, the call was handed over: nobody can be asked anything, and
-    /// what it answers is kept for who comes for it.
+    /// Returns whether the caller waits. If not, the call is a background call: no one can be asked
+    /// anything, and the answer is stored until it is fetched.
     pub async fn is_connected(&self) -> bool {
         self.0.lock().await.stored_call().is_none()
     }
 
-    /// The same, and if so they wait until the call is answered: it is not handed over any more.
-    /// For an answer that only they can use.
+    /// Returns whether the caller waits and, if so, keeps the call in the foreground until it is
+    /// answered. It is for an answer that only this caller can use.
     pub async fn pin_connection(&self) -> bool {
         let mut stage = self.0.lock().await;
         if stage.stored_call().is_some() {

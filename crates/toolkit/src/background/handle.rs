@@ -1,5 +1,5 @@
-//! What is between a call and its caller: where the call stands, and what is kept of it if its
-//! caller stops waiting. Writes nothing itself.
+//! The state that a call shares with its caller: its stage, and the data to store if it becomes a
+//! background call. The module writes nothing to the store.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::running::{RunningGuard, StatusText};
 
-/// What is between a call and its caller.
+/// The state that a call shares with its caller.
 #[derive(Default)]
 pub(crate) struct CallHandle {
-    /// Whether its caller may stop waiting.
+    /// Whether the call may become a background call.
     pub(crate) may_move_to_background: bool,
-    /// Ends the call.
+    /// Stops the call.
     pub(super) stop: CancellationToken,
     pub(crate) stage: Arc<AsyncMutex<CallStage>>,
     pub(crate) status: StatusText,
 }
 
-/// Where a call is kept.
+/// The stored record of a call.
 #[derive(Debug, Clone)]
 pub(crate) struct StoredCall {
     pub(crate) id: SuspensionId,
     pub(crate) started_at: Timestamp,
-    /// The replies it had and the asks it waited for, if it waited.
+    /// The replies and open model requests, if the call was suspended.
     pub(crate) pending: Option<(Value, Value)>,
 }
 
@@ -40,7 +40,7 @@ impl StoredCall {
     }
 }
 
-/// What is kept of a running call if its caller stops waiting: enough to run it again.
+/// The data that is stored if a running call becomes a background call: enough to run it again.
 pub(crate) struct ResumeState {
     pub(crate) suspended_id: Option<SuspensionId>,
     pub(crate) tool: &'static str,
@@ -52,28 +52,28 @@ pub(crate) struct ResumeState {
 
 #[derive(Default)]
 pub(crate) enum CallStage {
-    /// Not known yet what is to be run.
+    /// The tool and arguments are not resolved yet.
     #[default]
     Preparing,
-    /// It waits for another call that runs on.
+    /// The call waits for a background call.
     WaitingFor(SuspensionId),
-    /// It runs, and can be handed over.
+    /// The call runs and can be moved to the background.
     Running(Box<ResumeState>),
-    /// It is kept in the store, and runs on.
+    /// The call is stored and runs in the background.
     Background {
         stored: StoredCall,
         lease_expiry: Timestamp,
         guard: Option<RunningGuard>,
     },
-    /// It is being finished.
+    /// The call is being committed.
     Finishing {
-        #[expect(dead_code, reason = "there until the call is over")]
+        #[expect(dead_code, reason = "exists until the call ends")]
         guard: Option<RunningGuard>,
     },
 }
 
 impl CallStage {
-    /// Where the call is kept and until when it is believed to run, if it was handed over.
+    /// Returns the stored record and the lease expiry if the call was moved to the background.
     pub(crate) fn stored_call(&self) -> Option<(StoredCall, Option<Timestamp>)> {
         match self {
             Self::Background {
@@ -87,7 +87,7 @@ impl CallStage {
 }
 
 impl CallHandle {
-    /// For a call that ends when `stop` is cancelled.
+    /// Creates the handle of a call that ends when `stop` is cancelled.
     pub(crate) fn new(stop: CancellationToken) -> Self {
         Self {
             stop,
@@ -99,7 +99,7 @@ impl CallHandle {
         *self.stage.lock().await = CallStage::WaitingFor(id.clone());
     }
 
-    /// The call runs.
+    /// Marks the call as running.
     pub(crate) async fn set_running(&self, work: ResumeState) {
         let mut stage = self.stage.lock().await;
         if !matches!(*stage, CallStage::Background { .. }) {
@@ -107,8 +107,8 @@ impl CallHandle {
         }
     }
 
-    /// The call is about to be finished and can no longer be handed over. Where it is kept, if it
-    /// was.
+    /// Marks the call as finishing, so that it can't be moved to the background any more. Returns
+    /// its stored record if it was moved before.
     pub(crate) async fn set_finishing(&self) -> Option<StoredCall> {
         let mut stage = self.stage.lock().await;
         let ending = CallStage::Finishing { guard: None };

@@ -1,58 +1,53 @@
-//! Calls that run on after their caller stopped waiting.
+//! Background calls: calls that continue after their caller stopped waiting.
 //!
-//! A caller waits so long and no longer: many clients give up after a minute, whatever they are
-//! told meanwhile. A call that takes longer is kept in the store like a suspended one, runs on, and
-//! is told to its caller by an id under which the answer can be had, from this process or another.
-//! Whoever runs it says so again and again; if that ends, the call is run again from its start by
-//! the next who asks for it, or told as lost if its work was outside.
+//! Many clients give up after a minute, whatever progress they receive. A call that takes longer
+//! than its caller waits is stored like a suspended one and continues. The caller gets an id, and
+//! fetches the answer with it from this process or another. The worker owns the call through a
+//! lease, which it renews. If the lease expires, the next request for the answer runs the call
+//! again from its start, or reports it as lost if its effects are outside this server.
 
 pub(crate) mod caller_presence;
 mod handle;
+mod lease;
 mod running;
 pub(crate) mod status;
 
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Change, SuspendedCall, SuspensionId, Timestamp};
-use deliberate_store::StoreError;
 use serde::{Deserialize as _, Serialize};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use handle::{CallHandle, CallStage, ResumeState, StoredCall};
+pub(crate) use lease::lease_expiry;
 pub(crate) use running::{BackgroundCalls, RunningGuard, StatusText};
 
 use crate::{CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolError, UpstreamError};
 use running::RunningBackgroundCall;
 
-/// How long it is believed that a call runs, after someone said so.
-const LEASE: Duration = Duration::from_secs(20);
-
-/// How often that is said.
-const LEASE_RENEWAL: Duration = Duration::from_secs(5);
-
-/// How long to wait until a call that could not be handed over may be.
+/// How long to wait before trying again to move a call to the background.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How a call stands when its caller has waited long enough.
+/// The state of a call when its caller stops waiting.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TimedOutcome {
-    /// It is over, or waits for replies.
+    /// The call has ended or waits for replies.
     Outcome(CallOutcome),
-    /// It runs on.
+    /// The call continues in the background.
     StillRunning(StillRunning),
 }
 
-/// A call that runs on without its caller.
+/// A background call, as its caller is told of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StillRunning {
-    /// Names the call; its answer is had with it.
+    /// The id that the answer is fetched with.
     pub id: String,
-    /// What it was doing last.
+    /// The latest progress message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub doing: String,
-    /// What to do, in a sentence.
+    /// The next step for the client, in a sentence.
     pub next: String,
 }
 
@@ -62,14 +57,14 @@ impl StillRunning {
             id: id.to_string(),
             doing,
             next: format!(
-                "The call takes longer and runs on. Call {RESUME_TOOL} with this id alone to have its \
-                 answer."
+                "The call continues in the background. Call {RESUME_TOOL} with this id alone to get \
+                 its answer."
             ),
         }
     }
 }
 
-/// What came of handing a call over.
+/// The result of moving a call to the background.
 enum HandOver {
     Background(SuspensionId),
     WaitingFor(SuspensionId),
@@ -78,8 +73,9 @@ enum HandOver {
 }
 
 impl Registry {
-    /// Calls a tool like [`Registry::call`], but waits no longer than `patience` for tools that
-    /// think: a call that takes longer runs on, and its answer is had by calling [`RESUME_TOOL`].
+    /// Calls a tool like [`Registry::call`], but waits at most `patience` for tools that use a
+    /// model. A call that takes longer continues in the background, and [`RESUME_TOOL`] fetches its
+    /// answer.
     pub async fn call_with_timeout(
         self: &Arc<Self>,
         name: &str,
@@ -120,7 +116,7 @@ impl Registry {
                 }
                 () = tokio::time::sleep_until(waited_until) => {}
             }
-            // The call goes on meanwhile: it may hold what handing over waits for.
+            // The call runs on meanwhile, because it may hold the lock that the move waits for.
             let handed = tokio::select! {
                 biased;
                 handed = self.move_to_background(&hold) => handed,
@@ -129,7 +125,7 @@ impl Registry {
             match handed {
                 HandOver::Background(id) => {
                     let doing = hold.status.get();
-                    // Whoever asks for the answer finds it in the store, or the failure.
+                    // The store holds the answer or the error for later requests.
                     tokio::spawn(async move { drop(work.await) });
                     return Ok(TimedOutcome::StillRunning(StillRunning::new(&id, doing)));
                 }
@@ -143,7 +139,7 @@ impl Registry {
         }
     }
 
-    /// Whether a caller may stop waiting for what is called by that name.
+    /// Tells whether a call of that name may become a background call.
     fn may_run_in_background(&self, name: &str, caller: &CallerContext) -> bool {
         let called = self
             .tools
@@ -151,7 +147,7 @@ impl Registry {
         called.is_ok_and(|called| called.entry.may_run_in_background())
     }
 
-    /// Keeps a running call in the store, so that it can be picked up.
+    /// Stores a running call, so that any process can take it over.
     async fn move_to_background(&self, hold: &CallHandle) -> HandOver {
         let mut stage = hold.stage.lock().await;
         match &mut *stage {
@@ -170,7 +166,7 @@ impl Registry {
                 let kept = StoredCall::from_suspended(&suspension);
                 let change = Change::Suspend(suspension);
                 if let Err(error) = self.deps.store.commit(vec![change]).await {
-                    tracing::warn!(%error, "a long call can't be kept; its caller has to wait");
+                    tracing::warn!(%error, "a long call can't be stored as a background call; its caller has to wait");
                     return HandOver::NotYet;
                 }
                 let handed = HandOver::Background(kept.id.clone());
@@ -217,72 +213,13 @@ impl Registry {
         }
     }
 
-    /// Says again and again that a call which was handed over runs. Ends if it is another's by now:
-    /// someone else has ended it or taken it over.
-    pub(crate) async fn renew_lease(&self, hold: &CallHandle) -> SuspensionId {
-        loop {
-            tokio::time::sleep(LEASE_RENEWAL).await;
-            let mut stage = hold.stage.lock().await;
-            let CallStage::Background {
-                stored: kept,
-                lease_expiry: until,
-                ..
-            } = &mut *stage
-            else {
-                continue;
-            };
-            let next = lease_expiry(self.deps.clock.now());
-            let change = Change::RunOn {
-                id: kept.id.clone(),
-                seen: Some(*until),
-                until: next,
-            };
-            match self.deps.store.commit(vec![change]).await {
-                Ok(()) => *until = next,
-                Err(StoreError::AlreadyEnded) => return kept.id.clone(),
-                Err(error) => tracing::warn!(%error, "a long call can't be kept up"),
-            }
-        }
-    }
-
-    /// Takes over a call that nobody runs any more; false if someone else was first.
-    pub(crate) async fn take_over(
-        &self,
-        abandoned: &SuspendedCall,
-        hold: &CallHandle,
-    ) -> Result<bool, ToolError> {
-        let until = lease_expiry(self.deps.clock.now());
-        let change = Change::RunOn {
-            id: abandoned.id.clone(),
-            seen: abandoned.running_until,
-            until,
-        };
-        match self.deps.store.commit(vec![change]).await {
-            Ok(()) => {
-                let owner = abandoned.owner.clone();
-                *hold.stage.lock().await = CallStage::Background {
-                    stored: StoredCall::from_suspended(abandoned),
-                    lease_expiry: until,
-                    guard: self.register_running(&abandoned.id, owner, hold),
-                };
-                Ok(true)
-            }
-            Err(StoreError::AlreadyEnded) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Waits until the calls that run on are over.
+    /// Waits until all background calls of this process have ended.
     pub async fn wait_background_calls(&self) {
         self.background_calls.wait_for_all().await;
     }
 }
 
-pub(crate) fn lease_expiry(now: Timestamp) -> Timestamp {
-    now.plus_micros(i64::try_from(LEASE.as_micros()).unwrap_or(i64::MAX))
-}
-
-/// What is kept of a failure, to be told again.
+/// Encodes an error for the store.
 pub(crate) fn encode_failure(error: &ToolError) -> Value {
     if let ToolError::Upstream(far) = error {
         return json!({ "far": far });
@@ -294,7 +231,7 @@ pub(crate) fn encode_failure(error: &ToolError) -> Value {
     })
 }
 
-/// A failure that was kept.
+/// Decodes a stored error.
 pub(crate) fn decode_failure(outcome: &Value) -> ToolError {
     let far = outcome.get("far").map(UpstreamError::deserialize);
     if let Some(Ok(far)) = far {
@@ -302,11 +239,7 @@ pub(crate) fn decode_failure(outcome: &Value) -> ToolError {
     }
     let text = |key: &str| outcome.get(key).and_then(Value::as_str).map(str::to_owned);
     match (text("code"), text("message")) {
-        (Some(code), Some(message)) => ToolError::Custom {
-            code,
-            message,
-            hint: text("hint"),
-        },
+        (Some(code), Some(message)) => ToolError::from_code_text(&code, message, text("hint")),
         _ => ToolError::Internal,
     }
 }

@@ -1,5 +1,5 @@
-//! The calls of this process that run on: who asks for one waits for it here, and can stop it.
-//! Knows neither the store nor what the calls do.
+//! The background calls of this process: lets others wait for them and stop them. The module knows
+//! neither the store nor the tools.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::POLL_INTERVAL;
 
-/// How many calls of one owner may run on without anyone waiting for them.
+/// The most background calls of one owner.
 const MAX_PER_OWNER: usize = 64;
 
-/// The calls of this process that run on, or were taken over.
+/// The background calls that this process started or took over.
 #[derive(Default)]
 pub(crate) struct BackgroundCalls(Arc<Mutex<HashMap<SuspensionId, RunningBackgroundCall>>>);
 
@@ -27,7 +27,7 @@ pub(super) struct RunningBackgroundCall {
     pub(super) status: StatusText,
 }
 
-/// That a call runs here. Dropped when it is over, however it came to an end.
+/// Registers a running call until it is dropped, however the call ends.
 pub(crate) struct RunningGuard {
     id: SuspensionId,
     calls: Arc<Mutex<HashMap<SuspensionId, RunningBackgroundCall>>>,
@@ -41,7 +41,7 @@ impl Drop for RunningGuard {
     }
 }
 
-/// What a call was doing last.
+/// The latest progress message of a call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StatusText(Arc<Mutex<String>>);
 
@@ -67,25 +67,25 @@ impl BackgroundCalls {
         self.lock().get(id).cloned()
     }
 
-    /// What the call of that id was doing last, if it runs here.
+    /// Returns the latest progress message of the call, if it runs here.
     pub(crate) fn status(&self, id: &SuspensionId) -> String {
         self.get(id)
             .map(|held| held.status.get())
             .unwrap_or_default()
     }
 
-    /// Whether the call of that id runs here.
+    /// Tells whether the call runs here.
     pub(crate) fn contains(&self, id: &SuspensionId) -> bool {
         self.lock().contains_key(id)
     }
 
-    /// Whether an owner may leave one more call to run on.
+    /// Tells whether an owner may have one more background call.
     pub(super) fn has_room_for(&self, owner: Option<&String>) -> bool {
         let theirs = |held: &&RunningBackgroundCall| held.owner.as_ref() == owner;
         self.lock().values().filter(theirs).count() < MAX_PER_OWNER
     }
 
-    /// Enters a call; `None` if it is there already.
+    /// Registers a call; returns `None` if it is already registered.
     pub(super) fn register(
         &self,
         id: &SuspensionId,
@@ -103,22 +103,22 @@ impl BackgroundCalls {
         })
     }
 
-    /// Stops the call of that id; false if it does not run here.
+    /// Stops the call; returns false if it does not run here.
     pub(crate) fn stop(&self, id: &SuspensionId) -> bool {
         self.get(id).map(|held| held.stop.cancel()).is_some()
     }
 
-    /// Waits until the call of that id may be over.
+    /// Waits until the call may have ended.
     pub(crate) async fn wait_for(&self, id: &SuspensionId) {
         match self.get(id) {
-            // An error says that it is over.
+            // An error means that the call has ended.
             Some(mut held) => drop(held.finished.changed().await),
-            // It runs in another process, which does not tell us.
+            // The call runs in another process, which can't notify this one.
             None => tokio::time::sleep(POLL_INTERVAL).await,
         }
     }
 
-    /// Waits until none is left.
+    /// Waits until no call is left.
     pub(super) async fn wait_for_all(&self) {
         loop {
             let Some(mut held) = self.lock().values().next().cloned() else {

@@ -1,45 +1,45 @@
-//! Calls that were left, as their owners see them: how they stand, and stopping them.
+//! Lets owners look at their suspended and background calls, and cancel them.
 
 use deliberate_core::{Change, SuspendedCall, SuspensionId, Timestamp};
 use deliberate_store::StoreError;
 use serde_json::Value;
 
-use crate::{Principal, Registry, ToolError};
+use crate::{ErrorCode, Principal, Registry, ToolError};
 
-/// How a call that was left stands.
+/// The state of a suspended or background call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BackgroundStatus {
-    /// Someone runs it; what it was doing last, if that is known here.
+    /// A worker runs it; with the latest progress message if it runs in this process.
     Running(String),
-    /// It waits for replies.
+    /// The call waits for replies.
     Waiting,
-    /// Whoever ran it died. Resuming it runs it again, or tells that it is lost.
+    /// The lease expired. Resuming the call runs it again, or reports it as lost.
     Abandoned,
-    /// It is over.
+    /// The call has ended with this result.
     Ended(Result<Value, ToolError>),
 }
 
-/// A call that was left, as its owner sees it.
+/// A suspended or background call, as its owner sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackgroundCall {
-    /// How it stands.
+    /// The state of the call.
     pub status: BackgroundStatus,
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// What it runs with: of a call that goes on in legs, what its last leg is called with.
+    /// The arguments of the current step.
     pub arguments: Value,
-    /// What its client called it with, as the gate understood it.
+    /// The arguments that the client sent, as the dispatcher validated them.
     pub called_with: Value,
-    /// The keys of the asks it waits for, in the order their replies are expected.
+    /// The keys of the open model requests, in the order that replies are expected in.
     pub asks: Vec<String>,
-    /// When it began.
+    /// When the call started.
     pub started_at: Timestamp,
-    /// When it will be forgotten.
+    /// When the record is deleted.
     pub expires_at: Timestamp,
 }
 
 impl Registry {
-    /// How a call that was left stands, without waiting for it.
+    /// Returns the state of a suspended or background call without waiting for it.
     pub async fn background_call(
         &self,
         id: &str,
@@ -68,7 +68,7 @@ impl Registry {
         })
     }
 
-    /// Whether a call that was left is this one.
+    /// Tells whether a stored call is a call of this tool with these arguments.
     pub fn matches_call(&self, left: &BackgroundCall, tool: &str, arguments: &Value) -> bool {
         let Ok(called) = self.tools.resolve(tool, arguments.clone(), None) else {
             return false;
@@ -77,7 +77,7 @@ impl Registry {
             && called.entry.check(called.arguments).as_ref() == Ok(&left.called_with)
     }
 
-    /// Stops a call that was left, if it is not over.
+    /// Cancels a suspended or background call unless it has ended.
     pub async fn cancel_background_call(
         &self,
         id: &str,
@@ -94,13 +94,13 @@ impl Registry {
             failed: true,
         };
         match self.deps.store.commit(vec![end]).await {
-            // It ended by itself meanwhile.
+            // The call ended by itself meanwhile.
             Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Ends a call that nobody runs any more and that may not run again.
+    /// Ends an abandoned call that may not run again.
     pub(crate) async fn mark_lost(&self, abandoned: &SuspendedCall) -> Result<(), ToolError> {
         let lost = Change::EndSuspension {
             id: abandoned.id.clone(),
@@ -108,18 +108,18 @@ impl Registry {
             failed: true,
         };
         match self.deps.store.commit(vec![lost]).await {
-            // Someone else was first.
+            // Another worker was first.
             Ok(()) | Err(StoreError::AlreadyEnded) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// What is told of a call that may not run again.
+/// Returns the error of an abandoned call that may not run again.
 pub(crate) fn lost_error() -> ToolError {
     ToolError::Custom {
-        code: "CutOff".to_owned(),
-        message: "the call was cut off while it ran; it may or may not have happened".to_owned(),
-        hint: Some("Look at what it was to do before you call again.".to_owned()),
+        code: ErrorCode::CutOff,
+        message: "the call was interrupted; it may or may not have taken effect".to_owned(),
+        hint: Some("The operation may have completed. Check before retrying.".to_owned()),
     }
 }

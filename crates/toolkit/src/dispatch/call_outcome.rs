@@ -1,44 +1,44 @@
-//! How a call ends that ends well: with its answer, or with what its client has to think about.
+//! The successful outcomes of a call: an answer, or prompts for the client's model.
 
 use deliberate_llm::{ChatMessage, ModelRequest};
 use serde::Serialize;
 use serde_json::Value;
 
-/// How a call ended.
+/// The successful outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallOutcome {
-    /// With its output.
+    /// The call has ended with this output.
     Done(Value),
-    /// It waits for the client's model to think.
+    /// The call is suspended until the client's model replies.
     NeedsReply(NeedsReply),
 }
 
-/// What the client's model has to think about before a call can go on.
+/// The prompts that the client's model has to answer before a suspended call can continue.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NeedsReply {
-    /// Names the suspended call.
+    /// The id of the suspended call.
     pub id: String,
-    /// What to think about, each with a reply of its own.
+    /// The prompts, each of which needs a reply.
     pub asks: Vec<ClientPrompt>,
-    /// What to do, in a sentence.
+    /// The next step for the client, in a sentence.
     pub next: String,
 }
 
-/// One ask, as a client's model reads it.
+/// A prompt for the client's model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientPrompt {
-    /// Names it.
+    /// The key of the model request.
     pub key: String,
-    /// The instructions.
+    /// The system prompt.
     pub system: String,
-    /// What it is about.
+    /// The conversation.
     pub messages: Vec<ChatMessage>,
-    /// What the reply must look like.
+    /// The JSON schema of the reply.
     pub schema: Value,
-    /// The most the reply may have, for a client that asks a model with it.
+    /// The token limit of the reply, for a client that forwards the prompt to a model.
     #[serde(skip)]
     pub max_tokens: u32,
-    /// How freely that model may write, 0 to 1.
+    /// The sampling temperature for that model, 0 to 1.
     #[serde(skip)]
     pub temperature: f32,
 }

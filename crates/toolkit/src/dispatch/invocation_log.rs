@@ -1,4 +1,4 @@
-//! The records of calls: what was asked, how it ended, what it cost.
+//! The invocation log: one record per call, with its arguments, outcome and cost.
 
 use std::{
     sync::{
@@ -26,38 +26,38 @@ use crate::{
     tool_context::usage::UsageTally,
 };
 
-/// How long the answer to a failed call waits for its record.
+/// How long the answer of a failed call waits for its record.
 const RECORD_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What a record keeps of an error's text.
+/// The longest error message in a record.
 const MAX_ERROR_CHARS: usize = 1_000;
 
-/// Records that may wait to be written.
+/// The most records that may wait to be written.
 const MAX_QUEUED_RECORDS: usize = 8_192;
 
-/// Records that are written together.
+/// The most records that are written together.
 const MAX_BATCH: usize = 256;
 
-/// How long records are gathered: each write wakes the disk.
+/// How long records are collected before a write, because each write wakes the disk.
 const BATCH_WINDOW: Duration = Duration::from_millis(200);
 
-/// What is known of a call when it begins.
+/// The facts about a call that are known at its start.
 pub(crate) struct CallStart {
     listeners: CallListeners,
-    /// Counts it among the calls that are not over.
+    /// Counts the call as open.
     _open: OpenCallGuard,
-    /// Whether it was told that it is over.
+    /// Whether the listeners have been told of the end.
     end_reported: AtomicBool,
     pub(crate) number: u64,
     pub(crate) principal: Principal,
     pub(crate) tool: &'static str,
-    /// The arguments, shortened for the record.
+    /// The arguments, truncated for the record.
     pub(crate) input: Value,
     pub(crate) started_at: Timestamp,
     pub(crate) instant: Instant,
 }
 
-/// A call that is not over.
+/// Counts an open call until it is dropped.
 struct OpenCallGuard(Arc<AtomicUsize>);
 
 impl Drop for OpenCallGuard {
@@ -67,7 +67,7 @@ impl Drop for OpenCallGuard {
 }
 
 impl Drop for CallStart {
-    /// A call that nobody waits for any more is over, too.
+    /// Reports the end of a call whose future was dropped, too.
     fn drop(&mut self) {
         if !self.end_reported.load(Ordering::Relaxed) {
             self.end(Some(ToolError::Cancelled.code()), &ModelUsage::default());
@@ -76,7 +76,7 @@ impl Drop for CallStart {
 }
 
 impl CallStart {
-    /// Tells that it is over.
+    /// Reports the end of the call to the listeners.
     pub(crate) fn end(&self, error: Option<&str>, spent: &ModelUsage) {
         self.end_reported.store(true, Ordering::Relaxed);
         record_end_on_span(&Span::current(), error, spent);
@@ -97,12 +97,12 @@ impl CallStart {
     }
 }
 
-/// Records of calls that changed nothing. Their answers wait for no disk: if the process dies, a
-/// record that nobody saw is lost, and nothing else.
+/// Writes the records of calls that changed nothing. Their answers do not wait for the disk: a
+/// crash of the process loses records that no one has seen, and nothing else.
 #[derive(Default)]
 pub(crate) struct InvocationWriter {
     queue: OnceLock<mpsc::Sender<WriterCommand>>,
-    /// Records of calls that failed, which are being written.
+    /// The records of failed calls that are being written.
     failures: TaskTracker,
 }
 
@@ -112,8 +112,8 @@ enum WriterCommand {
 }
 
 impl InvocationWriter {
-    /// Writes the record soon. If the database is stuck and too many wait, it is left out: a
-    /// record must not hold up what it tells of.
+    /// Queues the record. If the database is stuck and the queue is full, the record is dropped,
+    /// because a record must not delay the call that it describes.
     pub(crate) fn enqueue(&self, store: &Arc<dyn Store>, record: Invocation) {
         let queue = self.queue.get_or_init(|| {
             let (sender, receiver) = mpsc::channel(MAX_QUEUED_RECORDS);
@@ -124,27 +124,27 @@ impl InvocationWriter {
             .try_send(WriterCommand::Record(Box::new(record)))
             .is_err()
         {
-            tracing::warn!("a call was not recorded, because too many records wait");
+            tracing::warn!("a call was not logged because too many log records are queued");
         }
     }
 
-    /// Writes these at once. Whoever asked waits a moment for that, and no longer: a database that
-    /// is stuck or still being opened writes them when it can.
+    /// Writes the changes at once. The caller waits for a moment only: a database that is stuck or
+    /// still being opened writes them later.
     async fn write_now(&self, store: &Arc<dyn Store>, changes: Vec<Change>) {
         let store = store.clone();
         let written = self.failures.spawn(async move {
             if let Err(error) = store.commit(changes).await {
-                tracing::warn!(%error, "a failed call could not be recorded");
+                tracing::warn!(%error, "a failed call could not be logged");
             }
         });
         if tokio::time::timeout(RECORD_TIMEOUT, written).await.is_err() {
-            tracing::warn!("a failed call waits to be recorded");
+            tracing::warn!("the log record of a failed call is delayed");
         }
     }
 
     /// Waits until all records so far are written.
     pub(crate) async fn flush(&self) {
-        // Closed or not, it takes more; only one that is closed is waited for.
+        // A closed tracker still accepts tasks, and only a closed one can be waited for.
         self.failures.close();
         self.failures.wait().await;
         let Some(queue) = self.queue.get() else {
@@ -156,13 +156,13 @@ impl InvocationWriter {
         }
     }
 
-    /// Likewise; whoever only counts them does not wait for a database that is stuck.
+    /// Does the same, but does not wait long for a database that is stuck.
     pub(crate) async fn flush_bounded(&self) {
         if tokio::time::timeout(RECORD_TIMEOUT, self.flush())
             .await
             .is_err()
         {
-            tracing::warn!("records of calls are late");
+            tracing::warn!("log records of calls are delayed");
         }
     }
 }
@@ -182,16 +182,16 @@ async fn run_writer(mut queue: mpsc::Receiver<WriterCommand>, store: Arc<dyn Sto
         if !changes.is_empty()
             && let Err(error) = store.commit(changes).await
         {
-            tracing::warn!(%error, "calls could not be recorded");
+            tracing::warn!(%error, "calls could not be logged");
         }
         for tell in listeners {
-            // Who asked may have gone.
+            // The receiver may be gone.
             let _ = tell.send(());
         }
     }
 }
 
-/// Waits a moment for more, unless someone waits for these.
+/// Collects more records for a moment, unless someone waits for these.
 async fn collect_batch(
     queue: &mut mpsc::Receiver<WriterCommand>,
     waiting: &mut Vec<WriterCommand>,
@@ -210,18 +210,18 @@ async fn collect_batch(
 }
 
 impl Registry {
-    /// Waits until the record of every call that was answered is kept.
+    /// Waits until the record of every answered call is stored.
     pub async fn flush_log(&self) {
         self.log.flush().await;
     }
 
-    /// Lets go of what is remembered, when every call that was answered is recorded.
+    /// Closes the store after the record of every answered call is stored.
     pub async fn close(&self) {
         self.flush_log().await;
         self.deps.store.close().await;
     }
 
-    /// A call begins.
+    /// Starts a call: numbers it, truncates its arguments, and tells the listeners.
     pub(crate) fn start_call(
         &self,
         tool: &'static str,
@@ -244,13 +244,13 @@ impl Registry {
         begun
     }
 
-    /// How many calls are not over: they wait, run, or are being kept.
+    /// Returns the number of calls that wait, run or are being committed.
     pub fn open_calls(&self) -> usize {
         self.open_calls.load(Ordering::Acquire)
     }
 
-    /// Records a call that failed, and with it what that means for where it is kept. If that fails
-    /// too, the caller still hears of the first failure.
+    /// Records a failed call and, if it is stored, its end. If that fails too, the caller still
+    /// gets the first error.
     pub(crate) async fn record_failure(
         &self,
         begun: CallStart,
@@ -312,7 +312,7 @@ impl Registry {
     }
 }
 
-/// Writes down in the span of a call how it ended.
+/// Records the end of a call in its trace span.
 fn record_end_on_span(span: &Span, error: Option<&str>, spent: &ModelUsage) {
     if span.is_disabled() {
         return;

@@ -1,4 +1,4 @@
-//! The one gate: [`Registry::call`].
+//! The dispatcher: [`Registry::call`] is the one way that a call is run.
 
 pub(crate) mod call_outcome;
 pub(crate) mod heartbeat;
@@ -35,23 +35,23 @@ use heartbeat::send_waiting_heartbeats;
 use invocation_log::CallStart;
 use suspend::Resumption;
 
-/// What is to be run: a tool, its arguments, and the replies it was given if it was suspended.
+/// A tool to run, with its arguments and, if it was suspended, the replies.
 pub(crate) struct ToolRun<'a> {
     pub(crate) entry: &'a RegisteredTool,
     pub(crate) tool: &'a dyn AnyTool,
     pub(crate) arguments: Value,
     pub(crate) journal: Option<Journal>,
     pub(crate) suspended: Option<Box<SuspendedCall>>,
-    /// What its client called it with, if it has come to another leg since.
+    /// The client's arguments, if the call has reached a further step.
     pub(crate) called_with: Option<Value>,
 }
 
 impl Registry {
-    /// Calls a tool. The only way in, for every side.
+    /// Calls a tool. Every front uses this function.
     ///
-    /// Arguments are checked against the tool's schema; the call runs within the limits; it
-    /// stops when `caller` cancels it; a panic becomes an error. What it changes is committed
-    /// together with its record before the answer is given; a call that fails leaves its record
+    /// The arguments are validated against the tool's schema; the call runs within the limits; it
+    /// stops when `caller` cancels it; a panic becomes an error. The changes are committed together
+    /// with the log record before the answer is returned; a call that fails leaves its log record
     /// and nothing else.
     pub async fn call(
         &self,
@@ -63,7 +63,7 @@ impl Registry {
         self.call_with_handle(name, arguments, caller, &hold).await
     }
 
-    /// The same, with `hold` between the call and its caller.
+    /// Does the same, with the `hold` that lets the call become a background call.
     pub(crate) async fn call_with_handle(
         &self,
         name: &str,
@@ -115,7 +115,7 @@ impl Registry {
         }
     }
 
-    /// Finds out what the call is to run.
+    /// Resolves the tool and the arguments of the call.
     async fn prepare<'a>(
         &'a self,
         entry: &'a RegisteredTool,
@@ -136,7 +136,7 @@ impl Registry {
             ToolAction::Resume => match self.prepare_resume(arguments, principal, hold).await? {
                 Resumption::Ended(output) => Ok(PreparedCall::Ended(CallOutcome::Done(output))),
                 Resumption::Continue { suspended, journal } => {
-                    // That they may make such a call was looked at when it was found.
+                    // The principal's scope was checked when the suspended call was found.
                     let entry = self.registered_tool(&suspended.tool_name)?;
                     let ToolAction::Run(tool) = &entry.action else {
                         return Err(ToolError::Internal);
@@ -155,7 +155,7 @@ impl Registry {
         }
     }
 
-    /// How long a call that began then may take.
+    /// Returns the time limit of a call that started then.
     pub(crate) fn time_limit(
         &self,
         entry: &RegisteredTool,
@@ -169,7 +169,7 @@ impl Registry {
         }
     }
 
-    /// Does `work` within its limit; a panic in it is an error of this call alone.
+    /// Runs `work` within its time limit. A panic becomes an error of this call alone.
     pub(crate) async fn run_guarded<T>(
         &self,
         entry: &RegisteredTool,
@@ -196,7 +196,7 @@ impl Registry {
         }
     }
 
-    /// Waits for a place among the running calls, then runs the tool.
+    /// Waits for a permit, then runs the tool.
     pub(crate) async fn run_with_permit(
         &self,
         run: &ToolRun<'_>,
@@ -210,7 +210,7 @@ impl Registry {
         run.tool.run(run.arguments.clone(), call).await
     }
 
-    /// A place among `running`, waited for if not too many wait already.
+    /// Acquires a permit of `running`, or fails if too many calls wait already.
     async fn acquire_permit<'a>(
         &'a self,
         running: &'a Semaphore,
@@ -227,8 +227,8 @@ impl Registry {
         running.acquire().await.map_err(|_| ToolError::Internal)
     }
 
-    /// Commits what the run came to, and gives the answer. `kept` is where a call is kept that was
-    /// handed over.
+    /// Commits the result of the run and returns the answer. `kept` is the stored record of a
+    /// background call.
     pub(crate) async fn finish(
         &self,
         run: &ToolRun<'_>,
@@ -289,7 +289,7 @@ impl Registry {
                 begun.end(None, &bill.usage);
                 Ok(answer)
             }
-            // Someone else resumed the same call and was first: theirs is the answer.
+            // Another worker ended the same call first, and its answer counts.
             (Err(StoreError::AlreadyEnded), Some(earlier)) => {
                 begun.end(None, &bill.usage);
                 self.stored_outcome(&earlier.id).await.map_err(failed)
@@ -312,7 +312,7 @@ impl Registry {
         }
     }
 
-    /// What changes that are about to be kept mean for addresses, each once.
+    /// Returns the resources that these changes affect, each once.
     pub(crate) fn resource_changes(
         &self,
         changes: &[Change],
@@ -332,26 +332,26 @@ impl Registry {
     }
 }
 
-/// How long a call may take, and until when.
+/// The time limit of a call and the resulting deadline.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimeLimit {
     pub(crate) time: Duration,
     pub(crate) deadline: Instant,
 }
 
-/// Why a run came to no answer.
+/// The failure of a run.
 pub(crate) struct CallFailure {
     pub(crate) error: ToolError,
-    /// Where it is kept, if it was handed over.
+    /// The id of the background call, if it is one.
     pub(crate) background_id: Option<SuspensionId>,
-    /// Whether others changed what it read, and nothing of it is kept anywhere.
+    /// Whether a conflicting commit was the cause and nothing of the run is stored.
     pub(crate) is_retryable: bool,
 }
 
 impl CallFailure {
-    /// Others were faster.
+    /// Creates the failure of a run that conflicts with another call's commit.
     pub(crate) fn conflict() -> Self {
-        let reason = "others changed the same meanwhile".to_owned();
+        let reason = "another call changed the same data meanwhile".to_owned();
         Self {
             error: StoreError::Conflict { reason }.into(),
             background_id: None,
@@ -362,11 +362,11 @@ impl CallFailure {
 
 enum PreparedCall<'a> {
     Run(Box<ToolRun<'a>>),
-    /// A suspended call that had ended already; its answer is given again.
+    /// A suspended or background call that had already ended; its answer is returned again.
     Ended(CallOutcome),
 }
 
-/// The span of a call. Costs nothing unless someone collects traces; holds no content.
+/// Creates the span of a call. It costs nothing unless traces are collected, and has no content.
 fn call_span(tool: &'static str, caller: &CallerContext) -> Span {
     let trace = caller.trace.as_ref();
     tracing::info_span!(

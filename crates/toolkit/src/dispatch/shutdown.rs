@@ -1,9 +1,9 @@
-//! Cutting off what still runs when a server stops, so that the stop is not as long as the slowest
-//! call.
+//! Stops running calls when the server shuts down, so that the shutdown does not take as long as
+//! the slowest call.
 //!
-//! Nothing that was promised is lost by it: what was kept stays kept, and a call that was told to run
-//! on is left for whoever asks for it next, at once. Anyone who still waits is told why there is no
-//! answer.
+//! Nothing that was promised is lost: committed data stays, and the lease of a background call is
+//! given up, so that the next request for its answer can take it over at once. Callers that still
+//! wait get an error with the reason.
 
 use std::time::Duration;
 
@@ -17,28 +17,28 @@ use crate::{
     registry::RegisteredTool,
 };
 
-/// How often it is looked whether calls are still open.
+/// How often the number of open calls is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 impl Registry {
-    /// Cuts off every call that runs, and every call from now on.
+    /// Stops every running call and rejects every new one.
     pub fn start_shutdown(&self) {
         self.shutdown.cancel();
     }
 
-    /// Waits until no call is open: none waits, runs, or is being kept.
+    /// Waits until no call waits, runs or is being committed.
     pub async fn wait_idle(&self) {
         while self.open_calls() > 0 {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Ends when what runs is cut off; for what does not run at the gate.
+    /// Waits for the start of the shutdown, for work that the dispatcher does not run.
     pub async fn shutdown_started(&self) {
         self.shutdown.cancelled().await;
     }
 
-    /// Waits until a call that does nothing yet may not go on; the answer is why.
+    /// Waits until a call that has not started must not continue, and returns the reason.
     pub(crate) async fn cancelled_or_stopping(&self, cancelled: &CancellationToken) -> ToolError {
         tokio::select! {
             biased;
@@ -47,8 +47,8 @@ impl Registry {
         }
     }
 
-    /// Ends a call that ran when the server stopped. If it was handed over it has not failed: it is
-    /// left as one that nobody runs. Else whoever waits is told what was done so far.
+    /// Ends a call that ran when the shutdown started. A background call has not failed: it stays
+    /// stored without a lease. Otherwise the caller gets an error with the work done so far.
     pub(crate) async fn abort_for_shutdown(
         &self,
         run: &ToolRun<'_>,
@@ -69,7 +69,7 @@ impl Registry {
     }
 }
 
-/// What is told of a call that was cut off in the middle.
+/// Returns the error of a call that was stopped while it ran.
 fn shutdown_error(entry: &RegisteredTool) -> ToolError {
     if entry.is_replayable() {
         ToolError::Stopping

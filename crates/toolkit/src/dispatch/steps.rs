@@ -1,9 +1,9 @@
-//! The legs of a call: a tool whose work goes on is run again, with what it said comes next, after
-//! what it changed so far is kept.
+//! The steps of a long call: a tool that has more to do is run again with the arguments that it
+//! returned for its next step, after the changes of the current step are committed.
 //!
-//! So a long work is durable step by step: whenever the process dies, what was kept is there, and
-//! whoever calls again goes on from it. Most calls have one leg. A leg whose changes came too late,
-//! because others changed the same meanwhile, is run again if nobody was asked for it.
+//! Long work is durable step by step: after a crash of the process, the committed steps are there,
+//! and the next worker continues from them. Most calls have one step. A step whose commit conflicts
+//! with another call's is run again if it sent no model request.
 
 use std::time::Duration;
 
@@ -18,41 +18,41 @@ use super::{
     invocation_log::CallStart,
 };
 use crate::{
-    CallEvent, CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolContext, ToolError,
-    ToolOutput,
+    CallEvent, CallOutcome, CallerContext, ErrorCode, RESUME_TOOL, Registry, ToolContext,
+    ToolError, ToolOutput,
     background::{self, CallHandle, CallStage, ResumeState, StoredCall, lease_expiry},
     tool::StepOutput,
     tool_context::{CallEnv, Journal},
 };
 
-/// How often a leg is run again because others were faster. Each time someone else came further,
-/// so this is not reached unless very many want the same.
+/// How often a step is run again after conflicts. Each conflict means that another call made
+/// progress, so the limit is reached only under extreme contention.
 const MAX_CONFLICT_RETRIES: u32 = 50;
 
-/// How a leg ended.
+/// The result of a step.
 enum StepResult {
-    /// It is kept, and the call goes on with these arguments; what is told if the rest fails.
+    /// Committed; the call continues with these arguments. The text describes the work done so far.
     Next(Value, Option<String>),
-    /// It was the last.
+    /// The last step ended.
     Done(Result<ToolOutput<Value>, ToolError>),
-    /// It was cut off, because the server stops.
+    /// Stopped because the server shuts down.
     Stopped,
-    /// Others were faster: nothing was kept.
+    /// Another call committed a conflicting change; nothing was stored.
     Conflict,
-    /// Someone else goes on with the call of that id: nothing was kept.
+    /// Another worker continues the call of that id; nothing was stored.
     TakenOver(SuspensionId),
 }
 
-/// What is known of the leg that runs.
+/// The state of the running step.
 struct StepContext {
     limit: TimeLimit,
-    /// How often someone was asked before it began.
+    /// The number of model requests before the step.
     asks_before: i64,
-    /// Whether it was resumed with replies.
+    /// Whether the step was resumed with replies.
     resumed: bool,
-    /// How often it was run again.
+    /// The number of retries after conflicts.
     retries: u32,
-    /// What the legs before did, in words.
+    /// The work of the previous steps, in words.
     partial_summary: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl StepContext {
 }
 
 impl Registry {
-    /// Runs a call, leg by leg.
+    /// Runs a call step by step.
     pub(crate) async fn run(
         &self,
         mut run: ToolRun<'_>,
@@ -92,7 +92,7 @@ impl Registry {
             let leg = tokio::select! {
                 leg = self.run_step(&run, &begun, &call, now.limit, hold) => leg,
                 () = send_heartbeats(&call, &mut signs) => return Err(ToolError::Internal),
-                // It is another's by now, and so is the answer.
+                // Another worker has the lease now, and its answer counts.
                 id = self.renew_lease(hold) => return self.stored_outcome(&id).await,
             };
             let ending = match leg {
@@ -124,7 +124,7 @@ impl Registry {
             if run.entry.is_replayable() && now.may_retry(&ending, &call) {
                 now.retries += 1;
                 backoff(now.retries, begun.number).await;
-                // What it found is what the others changed; no model has seen it.
+                // The memo holds data that another call has changed, and no model has seen it.
                 if !now.resumed {
                     call = call.next_step(now.limit.deadline);
                     set_resume_state(&run, &begun, None, hold).await;
@@ -139,7 +139,7 @@ impl Registry {
         }
     }
 
-    /// The run is to go on with these arguments.
+    /// Prepares the next step with these arguments.
     fn next_step(
         &self,
         run: &mut ToolRun<'_>,
@@ -159,7 +159,7 @@ impl Registry {
         }
     }
 
-    /// Ends a call that came to no answer, where it is kept too.
+    /// Ends a call that failed, and its stored record if there is one.
     async fn finish_failed(
         &self,
         begun: CallStart,
@@ -222,7 +222,8 @@ impl Registry {
         }
     }
 
-    /// Keeps what a leg changed. From here on whoever picks the call up goes on with the next one.
+    /// Commits the changes of a step. From then on, a worker that takes the call over continues
+    /// with the next step.
     async fn commit_step(
         &self,
         run: &ToolRun<'_>,
@@ -237,7 +238,7 @@ impl Registry {
         };
         let touched = self.resource_changes(&outcome.changes, outcome.session.as_ref());
         let mut changes = outcome.changes;
-        // Held until it is committed: whoever says that the call runs writes the same row.
+        // The lock is held until the commit, because lease renewal writes the same row.
         let mut stage = hold.stage.lock().await;
         let kept = stage.stored_call().or_else(|| {
             let suspended = run.suspended.as_deref()?;
@@ -249,7 +250,8 @@ impl Registry {
         let until = lease_expiry(self.deps.clock.now());
         let journal = Journal::for_step(run.called_with.as_ref().or(Some(&run.arguments)));
         if let Some((kept, seen)) = &kept {
-            // First, and refused if someone else goes on with it: a leg takes effect once.
+            // This comes first, and the commit is rejected if another worker has the lease, so that
+            // a step takes effect once.
             changes.insert(
                 0,
                 Change::RunOn {
@@ -277,7 +279,8 @@ impl Registry {
                 if let Some((kept, _)) = kept {
                     self.record_lease(&mut stage, kept, until, begun.principal.owner(), hold);
                 } else if let CallStage::Running(work) = &mut *stage {
-                    // Before anyone can hand it over: what is kept then must not be done again.
+                    // This comes before the call can be moved to the background, so that no step is
+                    // repeated.
                     work.arguments.clone_from(&next);
                     work.journal = json!(journal);
                 }
@@ -292,7 +295,7 @@ impl Registry {
         }
     }
 
-    /// It was said that the call of that id runs until then.
+    /// Notes the new expiry of the lease in the call's stage.
     fn record_lease(
         &self,
         stage: &mut CallStage,
@@ -318,7 +321,7 @@ impl Registry {
         };
     }
 
-    /// The answer of a call that someone else goes on with.
+    /// Waits for the answer of a call that another worker continues.
     async fn wait_for_other_worker(
         &self,
         id: &SuspensionId,
@@ -336,10 +339,11 @@ impl Registry {
                 }
                 Some(it) if it.outcome.is_none() => {
                     return Err(ToolError::Custom {
-                        code: "Conflict".to_owned(),
-                        message: "this call was resumed by another and waits again".to_owned(),
+                        code: ErrorCode::Conflict,
+                        message: "another client resumed this call, and it waits for replies again"
+                            .to_owned(),
                         hint: Some(format!(
-                            "Call {RESUME_TOOL} with its id alone to have its asks."
+                            "Call {RESUME_TOOL} with its id alone to get its asks."
                         )),
                     });
                 }
@@ -349,20 +353,17 @@ impl Registry {
     }
 }
 
-/// Why a call broke off, with what was done before, which is kept. Who took it back asks no more.
+/// Adds the work of the committed steps to an error, unless the caller cancelled the call.
 pub(crate) fn with_partial_summary(error: ToolError, so_far: Option<String>) -> ToolError {
     let Some(so_far) = so_far.filter(|_| !matches!(error, ToolError::Cancelled)) else {
         return error;
     };
     let hint = error.hint().map(|it| format!("{it} ")).unwrap_or_default();
-    ToolError::Custom {
-        code: error.code().to_owned(),
-        message: error.to_string(),
-        hint: Some(format!("{hint}What was done before is kept. {so_far}")),
-    }
+    let hint = format!("{hint}Completed steps are saved. {so_far}");
+    ToolError::from_code_text(error.code(), error.to_string(), Some(hint))
 }
 
-/// Lets whoever hands the call over know what is to be kept of it.
+/// Updates the data to store if the call becomes a background call.
 async fn set_resume_state(
     run: &ToolRun<'_>,
     begun: &CallStart,
@@ -388,7 +389,7 @@ async fn set_resume_state(
     .await;
 }
 
-/// The replies that a suspended call was resumed with were for the leg before.
+/// Removes the replies of a resumed call, which were for the previous step.
 fn clear_replies(run: &mut ToolRun<'_>) {
     if let Some(suspended) = run.suspended.as_deref_mut() {
         suspended.arguments.clone_from(&run.arguments);
@@ -397,7 +398,7 @@ fn clear_replies(run: &mut ToolRun<'_>) {
     }
 }
 
-/// Waits a little, each a different while, so that those who want the same do not meet again.
+/// Waits for a short time that differs per call, so that competing calls do not conflict again.
 async fn backoff(times: u32, number: u64) {
     let longest = u64::from(times.min(10)) * 4;
     let own = number.wrapping_mul(7).wrapping_add(u64::from(times) * 3) % longest.max(1);

@@ -1,10 +1,9 @@
-//! Calls that wait for their client's model, and picking up calls that were left.
+//! Suspending calls that wait for their client's model, and resuming stored calls.
 //!
-//! A call that finds no model to ask is suspended: its arguments and the replies so far are
-//! kept in the store, the client is told what to think about, and `reasoning_resume` brings the
-//! replies. The call is then run again from its start, each of its asks answered from the
-//! replies; it may be suspended again. A call that has ended gives the same answer to everyone
-//! who resumes it again.
+//! A call that has no model to ask is suspended: its arguments and the replies so far are stored,
+//! the client gets the prompts, and `reasoning_resume` brings the replies. The call is then run
+//! again from its start, and its model requests are answered from the replies; it may be suspended
+//! again. A call that has ended returns the same answer whenever it is resumed.
 
 use std::borrow::Cow;
 
@@ -23,7 +22,7 @@ use crate::{
     tool_context::Journal,
 };
 
-/// The tool that brings replies.
+/// The name of the tool that resumes calls.
 pub const RESUME_TOOL: &str = "reasoning_resume";
 
 /// The arguments of [`RESUME_TOOL`].
@@ -42,7 +41,7 @@ pub(crate) fn input_schema() -> Value {
     schema::input_schema::<ResumeArguments>()
 }
 
-/// What the suspended tool answers, whichever that is.
+/// Returns the output schema, which covers the answer of any tool.
 pub(crate) fn output_schema() -> Value {
     json!({ "type": "object" })
 }
@@ -62,11 +61,11 @@ impl ResumeArguments {
     }
 }
 
-/// What resuming comes to.
+/// The result of resuming a call.
 pub(crate) enum Resumption {
-    /// The call had ended with this.
+    /// The call had already ended with this answer.
     Ended(Value),
-    /// The call goes on with these replies.
+    /// The call continues with these replies.
     Continue {
         suspended: Box<SuspendedCall>,
         journal: Option<Journal>,
@@ -100,7 +99,7 @@ impl Registry {
             let keys: Vec<String> = serde_json::from_value(suspended.asks.clone())
                 .map_err(|error| corrupt_journal(&error))?;
             self.check_replies(&resume.replies, &keys)?;
-            // Without asks it was run by someone who did not end it.
+            // A call without open requests was run by a worker that did not end it.
             if keys.is_empty() && !self.registered_tool(&suspended.tool_name)?.is_replayable() {
                 self.mark_lost(&suspended).await?;
                 continue;
@@ -116,7 +115,8 @@ impl Registry {
         }
     }
 
-    /// The call of that id, if it is theirs, was not forgotten, and they may make such calls.
+    /// Returns the call if the principal owns it, it has not expired, and the principal may make
+    /// it.
     pub(crate) async fn find_suspended(
         &self,
         id: &SuspensionId,
@@ -129,12 +129,12 @@ impl Registry {
                 && self.tools.allows(principal, &it.tool_name, &it.arguments)
         };
         suspended.filter(theirs).ok_or_else(|| ToolError::NotFound {
-            what: EntityKind::Suspension,
+            what: EntityKind::SUSPENDED_CALL,
             id: deliberate_core::truncate_chars(id.as_str(), 80),
         })
     }
 
-    /// Whether someone runs it now.
+    /// Tells whether a worker has a valid lease.
     pub(crate) fn is_running(&self, suspended: &SuspendedCall) -> bool {
         let now = self.deps.clock.now();
         suspended.running_until.is_some_and(|until| until > now)
@@ -144,7 +144,7 @@ impl Registry {
         let invalid = |issue| Err(ToolError::Invalid(vec![issue]));
         if replies.len() > keys.len() {
             let rule = match keys.len() {
-                0 => "must be left out: the call waits for none".to_owned(),
+                0 => "must be omitted: the call waits for no reply".to_owned(),
                 count => format!("must have at most {count} item(s), one for each ask"),
             };
             return invalid(ArgumentIssue::new("replies", rule).with_value(&json!(replies.len())));
@@ -161,14 +161,14 @@ impl Registry {
         Ok(())
     }
 
-    /// When a call that is left now will be forgotten.
+    /// Returns the expiry of a call that is stored now.
     pub(crate) fn suspension_expiry(&self, now: Timestamp) -> Timestamp {
         let time = i64::try_from(self.deps.limits.suspension_time.as_micros()).unwrap_or(i64::MAX);
         now.plus_micros(time)
     }
 
-    /// What to tell the client, and what to keep, of a call that waits for replies; nothing is to
-    /// be kept if it waits for the same as before.
+    /// Returns the prompts for the client and the record to store for a call that waits for
+    /// replies. There is nothing to store if it waits for the same replies as before.
     pub(crate) fn suspend(
         &self,
         run: &ToolRun<'_>,
@@ -185,8 +185,8 @@ impl Registry {
         let now = self.deps.clock.now();
         let keys: Vec<&str> = asks.iter().map(|ask| ask.key.as_str()).collect();
         let (journal, keys) = (json!(journal), json!(keys));
-        // Nobody runs it, but of a further round it says which: who still runs an earlier one knows
-        // another moment, and can't keep what comes of that.
+        // No worker has a lease. The time identifies a further round: a worker that still runs an
+        // earlier round has read another time, and can't commit its result.
         let round = earlier.as_ref().map(|_| now);
         let (id, created_at, changed) = match earlier {
             Some(earlier) => {
@@ -235,8 +235,8 @@ fn reply_text(reply: &Value) -> Cow<'_, str> {
     }
 }
 
-/// The replies so far and these, in the order of their asks; none if the call never waited for a
-/// client, so that it asks a model again.
+/// Adds the replies to the journal in the order of their requests. The result is `None` if the call
+/// never waited for a client, so that it uses a model again.
 fn extend_journal(
     suspended: &SuspendedCall,
     keys: Vec<String>,

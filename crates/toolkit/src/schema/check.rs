@@ -1,5 +1,5 @@
-//! Arguments against a tool's schema: mended where that can mean only one thing, else every rule
-//! they break, in words.
+//! Validates arguments against a tool's schema. Unambiguous mistakes are corrected; otherwise every
+//! violated rule is reported in words.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,10 @@ use serde_json::{Map, Value};
 use super::split_list;
 use crate::{ArgumentIssue, ToolError};
 
-/// What is wrong with the arguments is told up to this number; a caller who gets more wrong is
-/// helped by the first ones.
+/// The most issues that are reported. A caller with more mistakes is helped by the first ones.
 const MAX_ISSUES: usize = 8;
 
-/// Checks arguments against one tool's schema.
+/// Validates arguments against one tool's schema.
 pub(crate) struct ArgumentChecker {
     schema: Value,
     validator: Validator,
@@ -32,7 +31,7 @@ impl ArgumentChecker {
         })
     }
 
-    /// The arguments as the tool will read them, or every rule they break.
+    /// Returns the corrected arguments, or every rule that they violate.
     pub(crate) fn check(&self, arguments: Value) -> Result<Value, ToolError> {
         let arguments = match arguments {
             Value::Null => Value::Object(Map::new()),
@@ -51,7 +50,7 @@ impl ArgumentChecker {
             issues.truncate(MAX_ISSUES);
             issues.push(ArgumentIssue::new(
                 "arguments",
-                "break more rules than are shown here",
+                "violate more rules than are shown here",
             ));
         }
         Err(ToolError::Invalid(issues))
@@ -95,7 +94,7 @@ impl ArgumentChecker {
         }
     }
 
-    /// The property names the schema knows at a place in the arguments.
+    /// Returns the property names that the schema has at a path in the arguments.
     fn property_names(&self, place: &str) -> BTreeSet<String> {
         let mut schema = &self.schema;
         for step in place.split('/').filter(|step| !step.is_empty()) {
@@ -116,7 +115,7 @@ impl ArgumentChecker {
     }
 }
 
-/// The rule in words.
+/// Describes the violated rule.
 fn describe_rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
     match kind {
         ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
@@ -130,7 +129,7 @@ fn describe_rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> Str
         ValidationErrorKind::MaxItems { limit } => format!("must have at most {limit} item(s)"),
         ValidationErrorKind::Enum { options } => format!("must be one of {options}"),
         ValidationErrorKind::Type { kind } => {
-            // The library's text begins with the value, which is shown apart.
+            // The library's text begins with the value, which the issue shows separately.
             let text = error.masked_with("it").to_string();
             let wanted = text.rsplit_once("of type").map(|(_, wanted)| wanted.trim());
             format!("must be of type {}", wanted.unwrap_or(&format!("{kind:?}")))
@@ -139,8 +138,8 @@ fn describe_rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> Str
     }
 }
 
-/// Mends what models and clients often do and what can mean only one thing: `null` for an
-/// argument left out, a number, list or object written as text, one item in place of a list.
+/// Corrects frequent and unambiguous mistakes of models and clients: `null` for an omitted
+/// argument, a number, list or object written as text, a single item instead of a list.
 fn normalize(value: Value, schema: &Value) -> Value {
     match coerce(value, schema) {
         Value::Object(fields) => Value::Object(normalize_fields(fields, schema)),
@@ -176,7 +175,7 @@ fn normalize_fields(fields: Map<String, Value>, schema: &Value) -> Map<String, V
         .collect()
 }
 
-/// The value as the wanted type, where it is that type in other clothes.
+/// Converts the value to the wanted type if it represents one.
 fn coerce(value: Value, schema: &Value) -> Value {
     let Some(wanted) = schema.get("type").and_then(Value::as_str) else {
         return value;

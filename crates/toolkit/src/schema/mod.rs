@@ -1,8 +1,8 @@
-//! JSON Schemas from types (`mod`), and checking arguments against them (`check`), lists that were
-//! given as one text among them (`separated`).
+//! Generates JSON Schemas from types (`mod`) and validates arguments against them (`check`),
+//! including lists that were sent as one text (`split_list`).
 //!
-//! Schemas are written small, because every client pays for them with its context: everything
-//! inline, no titles, no dialect, optional fields simply not required.
+//! Schemas are kept small, because every client pays for them with its context: everything inline,
+//! no titles, no dialect, optional fields simply not required.
 
 mod check;
 mod split_list;
@@ -12,29 +12,29 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use check::ArgumentChecker;
 
-/// The schema of what a model is asked to answer.
+/// Returns the schema of a model's answer.
 pub fn answer_schema<T: JsonSchema>() -> Value {
     generate::<T>(SchemaSettings::draft2020_12())
 }
 
-/// The schema of what a tool takes.
+/// Returns the schema of a tool's arguments.
 pub(crate) fn input_schema<T: JsonSchema>() -> Value {
     let mut schema = arguments_schema::<T>();
     split_list::remove_marks(&mut schema);
     schema
 }
 
-/// The same as a checker reads it: with the marks that clients are not shown.
+/// Returns the same for the checker, with the marks that clients do not see.
 pub(crate) fn arguments_schema<T: JsonSchema>() -> Value {
     let mut schema = generate_marked::<T>(SchemaSettings::draft2020_12());
     without_null(&mut schema);
     schema
 }
 
-/// The schema of what a tool answers. A tool that thinks may answer `needs_reply` or
+/// Returns the schema of a tool's answer. A tool that uses a model may answer `needs_reply` or
 /// `still_running` instead.
 pub(crate) fn output_schema<T: JsonSchema>(thinks: bool) -> Value {
-    // As it is written: a field that is left out when it has nothing to say is not required.
+    // In the form that is serialized: a field that is omitted when it is empty is not required.
     let mut schema = generate::<T>(SchemaSettings::draft2020_12().for_serialize());
     if !thinks {
         return schema;
@@ -81,20 +81,20 @@ fn generate_marked<T: JsonSchema>(settings: SchemaSettings) -> Value {
         .into_root_schema_for::<T>()
         .to_value();
     simplify(&mut schema);
-    // What the type is for is said to the readers of the code; the tool has a description.
+    // The type's doc comment is for readers of the code; the tool has its own description.
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("description");
     }
     schema
 }
 
-/// Takes out what says nothing a caller needs.
+/// Removes keywords that callers do not need.
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             fields.remove("title");
             fields.remove("$schema");
-            // Widths of machine numbers ("double", "uint32") are our affair.
+            // Callers do not need the widths of machine numbers ("double", "uint32").
             if fields.get("type").is_some_and(is_numeric) {
                 fields.remove("format");
             }
@@ -110,7 +110,7 @@ fn simplify(schema: &mut Value) {
                 fields.insert("enum".to_owned(), words);
             }
             for (key, value) in fields.iter_mut() {
-                // The names of properties are the caller's words, not keywords.
+                // Property names are not keywords.
                 if key == "properties" {
                     if let Value::Object(properties) = value {
                         properties
@@ -118,7 +118,7 @@ fn simplify(schema: &mut Value) {
                             .for_each(|(_, property)| simplify(property));
                     }
                 } else if key == "items" && *value == Value::Bool(true) {
-                    // Says the same, and there are clients and models that refuse the short form.
+                    // This means the same, and some clients and models reject the short form.
                     *value = json!({});
                 } else {
                     simplify(value);
@@ -130,8 +130,8 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// The words of a choice that is written as one constant each, because its words are documented
-/// in the code. As a list they take less room, and an error can name them.
+/// Returns the values of an enum whose variants are separate constants because they have doc
+/// comments. A list is shorter, and an error can name its values.
 fn enum_values(fields: &Map<String, Value>) -> Option<Value> {
     let choices = fields.get("oneOf")?.as_array()?;
     choices
@@ -140,7 +140,7 @@ fn enum_values(fields: &Map<String, Value>) -> Option<Value> {
         .collect()
 }
 
-/// Whether a default says no more than that something may be left out.
+/// Tells whether a default only means that the field may be omitted.
 fn is_empty(default: &Value) -> bool {
     match default {
         Value::Null | Value::Bool(false) => true,
@@ -158,8 +158,8 @@ fn is_numeric(kind: &Value) -> bool {
             .is_some_and(|kinds| kinds.iter().any(numeric))
 }
 
-/// An optional argument is one that may be left out; `null` is read as left out, and is not
-/// advertised, because some clients can't handle lists of types.
+/// Removes `null` from the types. An optional argument may be omitted; `null` is accepted as
+/// omitted but not advertised, because some clients can't handle lists of types.
 fn without_null(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -175,7 +175,7 @@ fn without_null(schema: &mut Value) {
             }
             if let Some(Value::Array(choices)) = fields.get_mut("anyOf") {
                 choices.retain(|choice| choice.get("type") != Some(&json!("null")));
-                // The only choice is no choice.
+                // A single alternative replaces the list of alternatives.
                 if let [Value::Object(only)] = choices.as_slice() {
                     let only = only.clone();
                     fields.shift_remove("anyOf");

@@ -1,22 +1,21 @@
-//! A list that was given as one text: models often send `"peat, fire"` where a list is asked for.
+//! Splits lists that were sent as one text: models often send `"peat, fire"` instead of a list.
 //!
-//! Titles, texts and questions have commas of their own. So a list of free texts is taken apart
-//! only where its schema has a mark that says what its items are:
-//! `#[schemars(extend("x-separated" = "words"))]`. Clients are not shown the mark. Whoever sends a
-//! list means the items it has.
+//! Titles, texts and questions may contain commas. A list of free texts is therefore split only if
+//! its schema has a mark with the kind of items: `#[schemars(extend("x-separated" = "words"))]`.
+//! Clients do not see the mark. A value that was sent as a list is not split.
 
 use deliberate_core::split_person_names;
 use serde_json::Value;
 
 const SEPARATED_KEY: &str = "x-separated";
 
-/// The items of a list with this schema that was given as one text.
+/// Splits a text into the items of a list with this schema.
 pub(super) fn split_items(text: &str, schema: &Value) -> Vec<Value> {
     let parts = match schema.get(SEPARATED_KEY).and_then(Value::as_str) {
         Some("words") => split_keywords(text),
         Some("ids") => split_ids(text),
         Some("names") => split_person_names(text, 3),
-        // People who are looked for, most often by their family names alone.
+        // People are mostly searched by their family names alone.
         Some("families") => split_person_names(text, 2),
         _ if schema.get("items").is_some_and(is_closed) => split_at_chars(text, &[',', ';', '\n']),
         _ => Vec::new(),
@@ -27,7 +26,7 @@ pub(super) fn split_items(text: &str, schema: &Value) -> Vec<Value> {
     parts.into_iter().map(Value::from).collect()
 }
 
-/// Takes the marks out.
+/// Removes the marks from a schema.
 pub(super) fn remove_marks(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -39,7 +38,7 @@ pub(super) fn remove_marks(schema: &mut Value) {
     }
 }
 
-/// Whether no item can hold a comma: numbers, and words of a fixed set.
+/// Tells whether no item can contain a comma: numbers, and enums.
 fn is_closed(item: &Value) -> bool {
     let kind = item.get("type").and_then(Value::as_str);
     item.get("enum").is_some() || matches!(kind, Some("integer" | "number"))
@@ -53,7 +52,7 @@ fn split_at_chars(text: &str, marks: &[char]) -> Vec<String> {
         .collect()
 }
 
-/// Keywords, tags and the like. A comma behind a single letter or digit is part of a word:
+/// Splits keywords and tags. A comma after a single letter or digit is part of a word:
 /// `1,2-dioxane`.
 fn split_keywords(text: &str) -> Vec<String> {
     let apart = text.replace(", ", "\n");
@@ -69,8 +68,8 @@ fn split_keywords(text: &str) -> Vec<String> {
     all
 }
 
-/// Ids, in which no space stands: a text that has others between its commas is a title. A semicolon
-/// may be part of an id.
+/// Splits ids, which contain no space: a text with other spaces between its commas is a title. A
+/// semicolon may be part of an id.
 fn split_ids(text: &str) -> Vec<String> {
     let parts = split_at_chars(&text.replace("; ", "\n"), &[',', '\n']);
     if parts.iter().any(|it| it.contains(char::is_whitespace)) {

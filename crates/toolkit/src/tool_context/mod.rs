@@ -1,6 +1,5 @@
-//! What a running tool has at hand: reading the store, asking the model, telling its progress.
+//! The tool context: gives a running tool the store, the model, progress, ids and time.
 
-pub(crate) mod entity_lookup;
 mod model;
 pub(crate) mod nested_call;
 mod progress;
@@ -38,15 +37,15 @@ use usage::UsageTally;
 
 pub use model::ModelAnswer;
 
-/// One run of a tool.
+/// The context of one run of a tool.
 pub struct ToolContext {
     pub(crate) shared: Arc<CallShared>,
-    /// Stands before the names of asks and notes, so that those of a tool that is run by a tool
-    /// are its own. Empty for the tool that was called.
+    /// The prefix of request keys and memo keys, which keeps those of a nested tool apart. It is
+    /// empty for the tool that the client called.
     pub(crate) prefix: String,
 }
 
-/// What a tool shares with the tools it runs.
+/// The part of the context that a tool shares with its nested tools.
 pub(crate) struct CallShared {
     pub(crate) env: CallEnv,
     model: OnceCell<CallModel>,
@@ -56,20 +55,20 @@ pub(crate) struct CallShared {
     memo: Mutex<BTreeMap<String, Value>>,
 }
 
-/// What a call that was suspended knows from its earlier runs.
+/// The data that a suspended call keeps from its earlier runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Journal {
-    /// The replies, by the key of their ask.
+    /// The replies, by the key of their model request.
     pub(crate) replies: BTreeMap<String, String>,
-    /// What was found then and must stay as it was.
+    /// The memo: values that must stay the same in later runs.
     pub(crate) notes: BTreeMap<String, Value>,
-    /// What its client called it with, if it has come to another leg since.
+    /// The client's arguments, if the call has reached a further step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) called_with: Option<Value>,
 }
 
 impl Journal {
-    /// Of a leg that knows nothing yet.
+    /// Creates the empty journal of a step.
     pub(crate) fn for_step(called_with: Option<&Value>) -> Self {
         Self {
             called_with: called_with.cloned(),
@@ -77,13 +76,13 @@ impl Journal {
         }
     }
 
-    /// Whether it knows nothing that a run goes by.
+    /// Tells whether there are no replies and no memo.
     pub(crate) fn is_empty(&self) -> bool {
         self.replies.is_empty() && self.notes.is_empty()
     }
 }
 
-/// Where a call happens: in which registry, for whom, as which call.
+/// The environment of a call: its registry, its caller and its identity.
 #[derive(Clone)]
 pub(crate) struct CallEnv {
     pub(crate) deps: Arc<RegistryDeps>,
@@ -121,8 +120,8 @@ impl ToolContext {
         }
     }
 
-    /// The call going on with its next leg: what was told and what was spent stays, what was found
-    /// and replied does not, for the next leg asks anew.
+    /// Creates the context of the next step: progress and usage stay, the memo and the replies do
+    /// not, because the next step sends its own requests.
     pub(crate) fn next_step(&self, deadline: Instant) -> Self {
         let whole = &self.shared;
         let mind = match whole.model.get() {
@@ -148,40 +147,40 @@ impl ToolContext {
         }
     }
 
-    /// Waits until the records of calls that were answered before are kept, for who counts them;
-    /// not for long.
+    /// Waits, but not for long, until the records of earlier answered calls are stored, for tools
+    /// that count them.
     pub async fn flush_log(&self) {
         self.shared.env.log.flush_bounded().await;
     }
 
-    /// What is remembered; for reading.
+    /// Returns the store, for reading.
     pub fn store(&self) -> &dyn Store {
         self.shared.env.deps.store.as_ref()
     }
 
-    /// The time.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         self.shared.env.deps.clock.now()
     }
 
-    /// A new id of the wanted kind.
+    /// Returns a new id of the wanted type.
     pub fn new_id<Id: From<String>>(&self) -> Id {
         Id::from(self.shared.env.deps.ids.new_id().to_string())
     }
 
-    /// How many tokens of earlier reasoning an ask may carry.
+    /// Returns the most tokens of earlier reasoning that a model request may contain.
     pub fn context_tokens(&self) -> usize {
         self.shared.env.deps.limits.context_tokens
     }
 
-    /// `text`, if it says anything and is not too long for the settings.
+    /// Returns `text` if it is not empty and not longer than the limit.
     pub fn check_content<'a>(&self, field: &str, text: &'a str) -> Result<&'a str, ToolError> {
         let limit = self.shared.env.deps.limits.content_chars;
         if text.trim().is_empty() {
             let issue = ArgumentIssue::new(field, "must not be empty").with_value(&text.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
-        // Bytes first: counting the characters of a huge text is itself work.
+        // The byte length is checked first, because counting the characters of a huge text is slow.
         if text.len() > limit && text.chars().count() > limit {
             let rule = format!("must have at most {limit} characters");
             let issue = ArgumentIssue::new(field, rule).with_value(&text.into());
@@ -190,8 +189,9 @@ impl ToolContext {
         Ok(text)
     }
 
-    /// `found`, or what an earlier run of this call found under the same key. A model that replies
-    /// between two runs has seen what the first one found; by the second the world has moved on.
+    /// Returns the value that an earlier run of this call stored under the key, or stores `found`.
+    /// A model that replies between two runs has seen the first value; the data may have changed
+    /// since.
     pub fn memoize<T: Serialize + DeserializeOwned>(&self, key: &str, found: T) -> T {
         if let Some(earlier) = self.memoized(key) {
             return earlier;
@@ -204,7 +204,7 @@ impl ToolContext {
         found
     }
 
-    /// What an earlier run of this call found under that key.
+    /// Returns the value that an earlier run of this call stored under the key.
     pub(crate) fn memoized<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         let notes = self.shared.memo.lock();
         let notes = notes.unwrap_or_else(PoisonError::into_inner);
@@ -212,30 +212,30 @@ impl ToolContext {
         T::deserialize(note).ok()
     }
 
-    /// Whose call it is, as it is written down; nobody for whoever runs the program.
+    /// Returns the owner to store with data of this call; `None` for the operator.
     pub fn owner(&self) -> Option<String> {
         self.shared.env.caller.principal.owner()
     }
 
-    /// Whether someone waits for its answer.
+    /// Tells whether a caller waits for the answer.
     pub fn caller_presence(&self) -> CallerPresence {
         CallerPresence(self.shared.env.stage.clone())
     }
 
-    /// Its place in a trace, for what it asks of others: its own where traces are collected, else
-    /// its client's.
+    /// Returns the trace context for outgoing requests: the call's own if traces are collected,
+    /// otherwise its client's.
     pub fn trace(&self) -> Option<TraceContext> {
         let scene = &self.shared.env;
         let own = scene.span_reader.and_then(|read| read(&Span::current()));
         own.or_else(|| scene.caller.trace.clone())
     }
 
-    /// Cancelled when the client no longer wants the answer.
+    /// Returns the token that is cancelled when the client no longer wants the answer.
     pub(crate) fn cancellation(&self) -> &CancellationToken {
         &self.shared.env.caller.cancellation
     }
 
-    /// A name of an ask or a note, as the whole call knows it.
+    /// Adds the prefix to a request key or memo key.
     fn scoped_name(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }

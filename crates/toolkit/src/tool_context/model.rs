@@ -1,4 +1,5 @@
-//! How a call asks: whom, what it costs, and what is left open if it is the client who thinks.
+//! The model requests of a call: the choice of model, their cost, and the requests that wait for
+//! the client's model.
 
 use std::sync::{Arc, PoisonError};
 
@@ -17,34 +18,34 @@ use super::{
 };
 use crate::{CallEvent, ToolContext, ToolError};
 
-/// Who thinks in this call.
+/// The model of a call.
 pub(super) enum CallModel {
-    /// A model that can be asked now.
+    /// A model that can be used during the call.
     Model(Arc<dyn ChatModel>),
-    /// The client, between calls.
+    /// The client's model, which replies between calls.
     Client(Arc<ClientDriven>),
 }
 
-/// An ask that is under way.
+/// A model request that is being sent.
 struct InFlightRequest<'c> {
     model: &'c dyn ChatModel,
     span: Span,
     started_at: Instant,
 }
 
-/// A model's answer.
+/// A model's answer, with its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelAnswer<T> {
-    /// What was asked for.
+    /// The parsed answer.
     pub value: T,
-    /// The provider's conversation, to continue it.
+    /// The provider's id of the conversation, to continue it.
     pub thread: Option<String>,
-    /// What it took: one exchange, or two if the first answer could not be used.
+    /// The cost of one exchange, or of two if the first answer could not be used.
     pub usage: ModelUsage,
 }
 
 impl ToolContext {
-    /// Asks the model for a `T`. `from_plain` makes one of an answer that is plain text.
+    /// Asks the model for a `T`. `from_plain` converts an answer that is plain text.
     pub async fn ask<T: DeserializeOwned>(
         &self,
         ask: ModelRequest,
@@ -57,7 +58,7 @@ impl ToolContext {
         self.finish_request(&asking, answer)
     }
 
-    /// The same for one turn of a conversation in which the model may call functions.
+    /// Asks the model for one turn of a conversation in which it may call functions.
     pub async fn ask_turn(&self, ask: ModelRequest) -> Result<ModelAnswer<ModelTurn>, ToolError> {
         let (ask, asking) = self.start_request(ask).await;
         let answer = ask_turn(asking.model, ask, self.shared.deadline)
@@ -66,7 +67,7 @@ impl ToolContext {
         self.finish_request(&asking, answer)
     }
 
-    /// The ask as the whole call knows it, and whom it goes to.
+    /// Prefixes the request's key and chooses the model.
     async fn start_request(&self, ask: ModelRequest) -> (ModelRequest, InFlightRequest<'_>) {
         let ask = ModelRequest {
             key: self.scoped_name(&ask.key),
@@ -92,7 +93,7 @@ impl ToolContext {
         )
     }
 
-    /// What came of an ask, once it is written down and charged.
+    /// Records the result and the cost of a request.
     fn finish_request<T>(
         &self,
         asking: &InFlightRequest<'_>,
@@ -127,13 +128,13 @@ impl ToolContext {
         }
     }
 
-    /// Asks several things that do not depend on each other, all at once. Each has its own
-    /// outcome, in their order; if the client has to think, all are put before it together.
+    /// Sends several independent requests at once. Each has its own result, in order; if the
+    /// client's model has to reply, it gets all of them together.
     pub async fn ask_all<T: DeserializeOwned>(
         &self,
         asks: Vec<ModelRequest>,
     ) -> Result<Vec<Result<ModelAnswer<T>, ToolError>>, ToolError> {
-        // Not `try_join_all`: the first that waits for the client must not hide the others.
+        // Not `try_join_all`: the first request that waits for the client must not hide the others.
         let all = asks.into_iter().map(|ask| self.ask(ask, None));
         let outcomes = futures::future::join_all(all).await;
         let pending = |outcome: &Result<_, ToolError>| {
@@ -145,12 +146,12 @@ impl ToolContext {
         Ok(outcomes)
     }
 
-    /// Whether a model can be asked during the call. If not, thinking suspends it.
+    /// Tells whether a model can be used during the call. If not, a model request suspends it.
     pub async fn has_model(&self) -> bool {
         matches!(self.call_model().await, CallModel::Model(_))
     }
 
-    /// How often someone was asked to think so far.
+    /// Returns the number of model requests so far.
     pub(crate) fn ask_count(&self) -> i64 {
         self.usage().usage.model_calls
     }
@@ -174,8 +175,8 @@ impl ToolContext {
             .await
     }
 
-    /// What the client has to think about, and what to keep until it has, if it is the client who
-    /// thinks.
+    /// Returns the requests that wait for the client's model and the journal to store, if the
+    /// client's model is used.
     pub(crate) fn pending_requests(&self) -> Option<(Vec<ModelRequest>, Journal)> {
         let CallModel::Client(client) = self.shared.model.get()? else {
             return None;
@@ -193,7 +194,7 @@ impl ToolContext {
         Some((client.pending(), journal))
     }
 
-    /// Tells the listeners that a model was asked. A client that thinks between calls was not.
+    /// Tells the listeners of a model request. Requests to the client's model do not count.
     fn emit_model_asked(
         &self,
         provider: &str,

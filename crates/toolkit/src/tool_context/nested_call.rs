@@ -1,23 +1,23 @@
-//! A tool that runs another one within its own call.
+//! Nested calls: a tool that runs another one within its own call.
 //!
-//! The inner tool's answer and its changes are handed to the outer one, which returns the changes
-//! with its own: both are committed together or not at all. The inner one asks the same minds,
-//! under names of its own.
+//! The outer tool gets the inner tool's answer and changes and returns the changes with its own, so
+//! that both are committed together or not at all. The inner tool uses the same model, with request
+//! keys of its own.
 
 use serde_json::{Value, json};
 
 use crate::{
-    RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput, external_tools::ResolvedCall,
-    registry::ToolAction, tool::StepOutput,
+    ErrorCode, RAW_RESULT, TEXT_FIELD, ToolContext, ToolError, ToolOutput,
+    external_tools::ResolvedCall, registry::ToolAction, tool::StepOutput,
 };
 
 impl ToolContext {
-    /// Runs the tool of that name; `key` sets its asks apart from those of others in this call.
-    /// Who called must be allowed to use it. Its changes are not yet made: the caller returns them
-    /// with its own.
+    /// Runs the tool of that name; `key` distinguishes its requests from others of this call. The
+    /// caller's scope must include the tool. Its changes are not committed: the outer tool returns
+    /// them with its own.
     ///
-    /// A tool that is run so can't run others, so that no chain of them has no end; and it has one
-    /// leg, because nothing is kept in between.
+    /// A nested tool can't run others, so that nesting is bounded, and has one step, because
+    /// nothing is committed in between.
     pub async fn run_tool(
         &self,
         key: &str,
@@ -39,7 +39,7 @@ impl ToolContext {
             prefix: format!("{key}/"),
         };
         let StepOutput { outcome, next, .. } = tool.run(arguments, &inner).await?;
-        // Its next leg would have to see what this one changed, and nothing is kept before the end.
+        // A next step would have to see the changes of this one, which are not committed yet.
         if next.is_some() {
             return Err(self.would_suspend_error(name));
         }
@@ -49,7 +49,7 @@ impl ToolContext {
         })
     }
 
-    /// Whether there is a tool of that name that can be run from within this call.
+    /// Tells whether there is a tool of that name that can run inside this call.
     pub fn can_run(&self, name: &str) -> bool {
         self.resolve(name).is_ok_and(|called| {
             self.prefix.is_empty()
@@ -61,7 +61,7 @@ impl ToolContext {
         })
     }
 
-    /// Whether there is a tool of that name that the caller may use.
+    /// Tells whether there is a tool of that name that the caller may use.
     pub fn may_use(&self, name: &str) -> bool {
         let called = self.resolve(name);
         called.is_ok_and(|called| {
@@ -71,39 +71,39 @@ impl ToolContext {
         })
     }
 
-    /// Whether a tool of that name may have to wait until its client has thought.
+    /// Tells whether a tool of that name may have to wait for the client's model.
     pub fn may_suspend(&self, name: &str) -> bool {
         let called = self.resolve(name);
         called.is_ok_and(|called| called.entry.meta.asks_model)
     }
 
-    /// What a name stands for, whatever it is called with.
+    /// Resolves a name without arguments.
     fn resolve(&self, name: &str) -> Result<ResolvedCall<'_>, ToolError> {
         self.shared.env.tools.resolve(name, json!({}), None)
     }
 
     fn would_suspend_error(&self, name: &str) -> ToolError {
         ToolError::Custom {
-            code: "NotWithin".to_owned(),
+            code: ErrorCode::NotWithin,
             message: format!(
-                "{name} has more to do than one step of {} can hold; nothing of it was kept",
+                "{name} needs more than one step and can't finish inside {}; nothing was saved",
                 self.shared.env.tool
             ),
-            hint: Some("Give it less at once, or call it by itself.".to_owned()),
+            hint: Some("Give it less at once, or call it directly.".to_owned()),
         }
     }
 
     fn not_nestable_error(&self, name: &str) -> ToolError {
         ToolError::Custom {
-            code: "NotWithin".to_owned(),
-            message: format!("{name} can't be run from within {}", self.shared.env.tool),
-            hint: Some("Call it by itself.".to_owned()),
+            code: ErrorCode::NotWithin,
+            message: format!("{name} can't run inside {}", self.shared.env.tool),
+            hint: Some("Call it directly.".to_owned()),
         }
     }
 }
 
-/// The answer of another server as if it were one of ours: a text to be read, with the structure
-/// beside it. What says that it failed is a failure.
+/// Converts the answer of an upstream server into the form of our own: a text, with the structured
+/// content beside it. An answer that reports a failure becomes an error.
 fn unwrap_external_output(output: Value) -> Result<Value, ToolError> {
     let Some(result) = output.get(RAW_RESULT) else {
         return Ok(output);
@@ -111,7 +111,7 @@ fn unwrap_external_output(output: Value) -> Result<Value, ToolError> {
     let text = render_external_text(result);
     if result.get("isError") == Some(&Value::Bool(true)) {
         return Err(ToolError::Custom {
-            code: "ToolFailed".to_owned(),
+            code: ErrorCode::ToolFailed,
             message: text,
             hint: None,
         });
@@ -122,7 +122,7 @@ fn unwrap_external_output(output: Value) -> Result<Value, ToolError> {
     })
 }
 
-/// The answer of another server as it is read: its text, and what else there is by its kind.
+/// Renders the answer of an upstream server: its text, and other content by its kind.
 fn render_external_text(result: &Value) -> String {
     let blocks = result.get("content").and_then(Value::as_array);
     let texts: Vec<String> = blocks

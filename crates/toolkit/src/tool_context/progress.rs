@@ -1,10 +1,10 @@
-//! What a call tells whoever watches it: how far it has come, and that it still runs.
+//! Progress reports and heartbeats of a call.
 
 use std::sync::PoisonError;
 
 use crate::{CallEvent, CallInfo, CallProgress, ToolContext};
 
-/// The progress told so far.
+/// The progress reported so far.
 #[derive(Clone, Default)]
 pub(super) struct ProgressState {
     done: f64,
@@ -12,11 +12,11 @@ pub(super) struct ProgressState {
     message: String,
 }
 
-/// How much a sign of life adds to the progress: it must grow, and must not look like work.
+/// The amount that a heartbeat adds to the progress, which must grow but must not look like work.
 const HEARTBEAT_STEP: f64 = 0.001;
 
 impl ToolContext {
-    /// Tells the client how far the call has come.
+    /// Reports the call's progress to the client.
     pub fn progress(&self, done: f64, total: Option<f64>, message: &str) {
         let update = {
             let mut said = self
@@ -48,7 +48,7 @@ impl ToolContext {
         }
     }
 
-    /// Tells the client that the call still runs, so that it does not give up.
+    /// Reports to the client that the call still runs, so that it does not give up.
     pub(crate) fn send_heartbeat(&self) {
         let update = {
             let mut said = self
@@ -68,7 +68,7 @@ impl ToolContext {
 
 impl ProgressState {
     fn update(&self) -> CallProgress {
-        // Sums of small numbers end in many digits that say nothing.
+        // Sums of small numbers end in many meaningless digits.
         CallProgress {
             done: (self.done * 1e6).round() / 1e6,
             total: self.total,

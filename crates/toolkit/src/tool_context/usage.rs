@@ -1,4 +1,5 @@
-//! What asking cost, and whom; and what a trace is told of an ask. Knows nothing of calls.
+//! Adds up the cost of a call's model requests and records each in its trace span. The module does
+//! not know calls.
 
 use deliberate_core::ModelUsage;
 use deliberate_llm::{ModelError, ModelReply, StructuredError, StructuredOutput};
@@ -6,7 +7,7 @@ use tracing::{Span, field::Empty};
 
 use crate::ASK_SPAN;
 
-/// What asking cost, and whom.
+/// The cost of a call's model requests so far, and the provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct UsageTally {
     pub(crate) pipe: Option<String>,
@@ -14,7 +15,7 @@ pub(crate) struct UsageTally {
 }
 
 impl UsageTally {
-    /// Adds what replies cost.
+    /// Adds the cost of replies.
     pub(crate) fn add(&mut self, thinker: &str, replies: &[ModelReply]) {
         for reply in replies {
             let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
@@ -23,8 +24,8 @@ impl UsageTally {
         }
     }
 
-    /// An ask that never came back was an ask; of the two errors that are not that, one says that
-    /// a reply came, the other that nobody was asked.
+    /// Counts a request without a reply. Two errors are not counted: after one of them a reply
+    /// came, and with the other no request was sent.
     pub(crate) fn add_unanswered(&mut self, thinker: &str, error: &ModelError) {
         if matches!(
             error,
@@ -37,7 +38,7 @@ impl UsageTally {
     }
 }
 
-/// What replies cost together.
+/// Returns the total cost of replies.
 pub(crate) fn total_usage(replies: &[ModelReply]) -> ModelUsage {
     let mut spent = ModelUsage::default();
     for reply in replies {
@@ -46,7 +47,7 @@ pub(crate) fn total_usage(replies: &[ModelReply]) -> ModelUsage {
     spent
 }
 
-/// The span of one ask of a model. Costs nothing unless someone collects traces; holds no
+/// Creates the span of a model request. It costs nothing unless traces are collected, and has no
 /// content.
 pub(crate) fn model_span(provider: &str) -> Span {
     tracing::info_span!(
@@ -62,7 +63,7 @@ pub(crate) fn model_span(provider: &str) -> Span {
     )
 }
 
-/// Writes down in the span of an ask what came of it.
+/// Records the result of a model request in its span.
 pub(crate) fn record_answer<T>(span: &Span, answer: &Result<StructuredOutput<T>, StructuredError>) {
     if span.is_disabled() {
         return;

@@ -1,4 +1,4 @@
-//! Tools that let a model call other tools.
+//! Tests of the agent loop: tools that let a model call other tools.
 
 use std::sync::{
     Arc,
@@ -33,7 +33,7 @@ fn meta(name: &'static str, thinks: bool) -> ToolMeta {
     }
 }
 
-/// Lets a model act.
+/// Runs an agent loop.
 struct AgentTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -89,7 +89,7 @@ impl Tool for AgentTool {
     }
 }
 
-/// Does something outside, and counts how often.
+/// Has an effect outside the store and counts how often.
 struct CountingTool(Arc<AtomicUsize>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -116,7 +116,7 @@ impl Tool for CountingTool {
     }
 }
 
-/// Does something outside by itself, then asks.
+/// Has a memoized effect outside the store, then sends a model request.
 struct MemoizingTool(Arc<AtomicUsize>);
 
 impl Tool for MemoizingTool {
@@ -251,7 +251,7 @@ async fn a_call_that_waits_for_its_client_runs_no_tool_twice() {
     assert_eq!(stage.times(), 2);
     assert_eq!(output["text"], "done");
     assert_eq!(output["evidence"][0]["result"], "1 times");
-    // What was noted then is what is kept now, by the id the model was told.
+    // The thought of the first run is stored, under the id that the model saw.
     let thoughts = stage.fixture.thoughts().await;
     assert_eq!(thoughts.len(), 1);
     assert!(last_message(&second).contains(thoughts[0].id.as_str()));
@@ -318,7 +318,7 @@ async fn turns_and_calls_have_an_end() {
     assert_eq!(output["evidence"].as_array().unwrap().len(), 3);
     assert_eq!(stage.times(), 3);
     let told = mind.requests()[2].messages.last().unwrap().text.clone();
-    assert!(told.contains("3 calls are the most"), "{told}");
+    assert!(told.contains("the limit is 3 calls"), "{told}");
 }
 
 #[tokio::test]
@@ -333,7 +333,10 @@ async fn long_results_are_cut_and_it_is_said() {
             .await,
     );
     let result = output["evidence"][0]["result"].as_str().unwrap();
-    assert_eq!(result, "1 timesüüüüüü\n[cut here; the whole has 207 bytes]");
+    assert_eq!(
+        result,
+        "1 timesüüüüüü\n[truncated; the whole text has 207 bytes]"
+    );
 }
 
 #[tokio::test]

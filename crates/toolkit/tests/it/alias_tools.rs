@@ -1,5 +1,5 @@
-//! Tools that are in no list, the front they are called through, and what only a tool may say to
-//! itself.
+//! Tests of unlisted tools, the front that they are called through, and the step state that only a
+//! tool may set.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use super::{
     test_tools::{EchoTool, NoteTool},
 };
 
-/// Stands for `echo` and `note`; by itself it tells that.
+/// Stands for `echo` and `note`; without arguments it says so.
 struct AliasTool;
 
-/// Takes anything: its schema forbids nothing.
+/// Accepts any arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AnyInput {
     #[serde(flatten)]
@@ -68,7 +68,7 @@ impl Tool for AliasTool {
     }
 }
 
-/// Shows what it was called with.
+/// Answers its own arguments.
 struct EchoInputTool;
 
 impl Tool for EchoInputTool {
@@ -138,7 +138,7 @@ async fn who_may_call_one_tool_behind_a_front_is_shown_it_and_told_what_it_is() 
     let help = expect_done(call_with_scope(&house, &["echo"], json!({})).await);
     assert_eq!(help["help"], json!(["echo", "note"]));
     expect_done(call_with_scope(&house, &["echo"], alias_arguments("echo")).await);
-    // The front lends nobody what they may not use, and neither does its own name.
+    // Neither the front nor its own name gives access to a tool outside the scope.
     for may in [["echo"], ["front"]] {
         let error = call_with_scope(&house, &may, alias_arguments("note")).await;
         let what = "note".to_owned();

@@ -1,4 +1,4 @@
-//! What a tool is called with: checked, mended where the meaning is clear, recorded.
+//! Tests of arguments: they are validated, corrected if the meaning is clear, and logged.
 
 use deliberate_core::{Invocation, ModelUsage, Timestamp};
 use deliberate_testkit::CountingIds;
@@ -100,7 +100,7 @@ async fn every_broken_rule_is_named_with_its_field_and_value() {
             json!({ "field": "times", "rule": "must be at most 5", "value": "9" }),
         ]
     );
-    assert_eq!(error["hint"], "Correct the arguments and call again.");
+    assert_eq!(error["hint"], "Correct the arguments and retry.");
 }
 
 #[tokio::test]
@@ -149,7 +149,7 @@ async fn null_means_left_out_and_plain_values_may_be_written_as_text() {
             "tags": ["1", "2"],
         })
     );
-    // The record says what was given, not what was made of it.
+    // The record has the arguments as they were sent, not the corrected ones.
     assert_eq!(house.last_record().await.input, given);
 }
 

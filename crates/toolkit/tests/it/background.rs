@@ -1,4 +1,4 @@
-//! Calls that run on after their caller stopped waiting, and are picked up again.
+//! Tests of background calls and of taking them over.
 
 use std::{
     sync::{Arc, Mutex},
@@ -20,7 +20,7 @@ use super::{
     scripted_model::reply,
 };
 
-/// A model that answers when it is let.
+/// A model that answers when the test permits it.
 struct GatedModel {
     permits: Semaphore,
     asks: Mutex<usize>,
@@ -200,7 +200,7 @@ async fn a_call_whose_process_died_is_run_again_by_who_asks_for_it() {
     let quick = GatedModel::new();
     quick.permits.add_permits(1);
     let other = house.second_process(Some(quick));
-    // It is believed to run until nobody has said so for a while.
+    // The call counts as running until its lease expires.
     assert_eq!(
         background_status(&other, &running.id).await,
         BackgroundStatus::Running(String::new())
@@ -225,7 +225,7 @@ async fn a_call_that_was_taken_over_takes_effect_once() {
     quick.permits.add_permits(1);
     let other = house.second_process(Some(quick));
     let output = expect_done(other.call(RESUME_TOOL, resume_arguments(&running)).await);
-    // The first was not dead, only slow.
+    // The first worker was not dead, only slow.
     model.permits.add_permits(1);
     house.registry.wait_background_calls().await;
     assert_eq!(
@@ -326,7 +326,7 @@ async fn replies_for_a_call_that_runs_are_refused() {
     let arguments = json!({ "id": running.id, "replies": ["x"] });
     let error = house.call(RESUME_TOOL, arguments).await.unwrap_err();
     assert_eq!(error.code(), "Validation");
-    assert!(error.to_string().contains("left out"), "{error}");
+    assert!(error.to_string().contains("must be omitted"), "{error}");
 }
 
 #[tokio::test]

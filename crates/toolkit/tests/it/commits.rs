@@ -1,4 +1,4 @@
-//! What a call changes is committed with its record, or not at all.
+//! Tests that a call's changes are committed with its log record, or not at all.
 
 use deliberate_core::{Change, Invocation, Mode, ModelUsage, Score, Session, Thought, Timestamp};
 use deliberate_store::StoreError;
@@ -96,10 +96,7 @@ async fn a_commit_that_fails_leaves_only_the_record_of_the_failure() {
     let arguments = json!({ "content": "lost", "session_id": "never made" });
     let error = house.call("note", arguments).await.unwrap_err();
     assert_eq!(error.code(), "Conflict");
-    assert_eq!(
-        error.hint().unwrap(),
-        "Look at the session again, then repeat the call."
-    );
+    assert_eq!(error.hint().unwrap(), "Read the session again, then retry.");
     assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
     let records = house.records().await;
     let [record] = records.as_slice() else {

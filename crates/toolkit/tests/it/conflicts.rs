@@ -1,4 +1,4 @@
-//! Calls whose changes came too late, because others changed the same meanwhile.
+//! Tests of calls whose commit conflicts with another call's.
 
 use std::sync::{
     Arc,
@@ -25,7 +25,7 @@ use super::{
     test_tools::{ViewAnswer, model_request},
 };
 
-/// Adds to a run what follows what it read.
+/// Appends the next event to a run that it read.
 #[derive(Clone, Default)]
 struct AppendTool {
     runs: Arc<AtomicU32>,
@@ -36,10 +36,10 @@ struct AppendInput {
     who: u32,
     #[serde(default)]
     thinks: bool,
-    /// How often someone else is faster.
+    /// How often another writer is faster.
     #[serde(default)]
     others: u32,
-    /// Keeps what it read for its next run.
+    /// Whether it memoizes what it read.
     #[serde(default)]
     keeps: bool,
 }
@@ -131,7 +131,7 @@ async fn fixture(mind: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, AppendTo
     (house, append)
 }
 
-/// Who is in the run, by place; the places have no gaps.
+/// Returns the writers of a run's events, which have no gaps.
 async fn writers(house: &RegistryFixture) -> Vec<Value> {
     let run = house.store.run_with_events(&"run".into()).await.unwrap();
     let (_, events) = run.unwrap();
@@ -194,7 +194,7 @@ async fn a_call_that_asked_a_model_is_not_run_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_always_late_gives_up() {
-    // In its last leg, and in one before it.
+    // In the last step, and in the one before it.
     for last in [1, 2] {
         let late = StoreError::Conflict {
             reason: "late".to_owned(),

@@ -1,4 +1,4 @@
-//! Tools of other servers, called through one of our own.
+//! Tests of external tools, which are called through one of our own.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ fn build_registry(registry: Registry, forward: &ForwardTool) -> Arc<Registry> {
     Arc::new(registry.with_external_tools(Arc::new(TwoExternalTools)))
 }
 
-/// With a guest that may answer so often.
+/// Creates a registry with an external tool that may answer that often.
 fn fixture(permits: usize) -> (RegistryFixture, ForwardTool) {
     let mut house = RegistryFixture::without_model();
     let forward = ForwardTool::new(permits);
@@ -70,7 +70,7 @@ async fn a_call_of_a_guest_is_a_call_of_our_tool_and_recorded_as_such() {
     let (house, _) = fixture(1);
     let output = expect_done(house.call("fs__read", path_arguments()).await);
     assert_eq!(output[RAW_RESULT]["zebra"], "fs__read");
-    // What it is called with is the guest's business: nothing in it is mended.
+    // The arguments are the external tool's own: nothing in them is corrected.
     assert_eq!(output[RAW_RESULT]["content"], path_arguments());
     let record = house.last_record().await;
     assert_eq!(record.tool_name, "forward");
@@ -121,7 +121,7 @@ async fn a_tool_can_run_a_guest_within_its_call() {
     let (house, _) = fixture(9);
     let run = |tool: &str| json!({ "tool": tool });
     let output = expect_done(house.call("through", run("fs__read")).await);
-    // What another server answers is told as ours is: its text, or all there is.
+    // An upstream server's answer has the form of our own: its text, or all of its content.
     let said = output["inner"]["said"].as_str().unwrap();
     assert!(said.contains(r#"{"path":"b"}"#), "{said}");
     assert_eq!(
@@ -153,7 +153,7 @@ async fn a_call_that_is_sent_again_goes_to_whom_it_belongs() {
         .call("fs__read", path_arguments(), again("for fs__read"));
     let output = expect_done(call.await);
     assert_eq!(output[RAW_RESULT]["again"]["name"]["action"], "accept");
-    // One of our own names too, if they gave it.
+    // This holds for one of our own names too, if the reply belongs to an external tool.
     let call = house
         .registry
         .call("echo", path_arguments(), again("for echo"));
@@ -231,7 +231,7 @@ async fn a_call_with_work_outside_that_was_cut_off_is_told_as_lost_and_not_run_a
         BackgroundStatus::Ended(Err(_))
     ));
     assert_eq!((forward.run_count(), second.run_count()), (1, 0));
-    // The first was not dead, only slow: what is told stays the same.
+    // The first worker was not dead, only slow: the reported outcome stays the same.
     forward.permits.add_permits(1);
     house.registry.wait_background_calls().await;
     let told = house.call(RESUME_TOOL, json!({ "id": running.id })).await;

@@ -1,4 +1,4 @@
-//! A stand-in for what knows other servers: our tool that calls them, and two of their tools.
+//! A fake gateway: our tool that calls upstream servers, and two of their tools.
 
 use std::sync::{
     Arc,
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-/// Our tool that calls those of others; waits where a test wants it to.
+/// Our tool that calls external tools; it waits where a test wants it to.
 #[derive(Clone)]
 pub(crate) struct ForwardTool {
     runs: Arc<AtomicUsize>,
@@ -82,7 +82,7 @@ impl Tool for ForwardTool {
     }
 }
 
-/// Runs one other tool.
+/// Runs one nested tool.
 pub(crate) struct NestedTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -157,7 +157,7 @@ impl ExternalTools for TwoExternalTools {
     }
 }
 
-/// Works outside and changes something here as well.
+/// Has effects outside and returns a change as well.
 pub(crate) struct ChangingForwardTool(pub(crate) ForwardTool);
 
 impl Tool for ChangingForwardTool {

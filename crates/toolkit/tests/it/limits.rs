@@ -1,4 +1,4 @@
-//! What a call may take: time, places, patience; and what becomes of the work when it is stopped.
+//! Tests of the limits of calls (time, concurrency, waiting) and of stopped work.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
     test_tools::{WaitControl, WaitTool, wait_tools},
 };
 
-/// A registry of waiting tools on a store that needs no time.
+/// A registry of waiting tools on a store that takes no time.
 struct LimitsFixture {
     registry: Arc<Registry>,
     store: Arc<RecordingStore>,
@@ -56,8 +56,8 @@ impl LimitsFixture {
         self.waiting.events.recv().await.unwrap()
     }
 
-    /// Lets everything run that can run without time passing. The runtime has one thread and
-    /// nothing here waits for anything outside it.
+    /// Runs everything that can run without time passing. The runtime has one thread, and nothing
+    /// here waits for anything outside it.
     async fn run_until_idle(&self) {
         for _ in 0..100 {
             tokio::task::yield_now().await;
@@ -172,7 +172,7 @@ async fn waiting_for_a_place_counts_as_time_of_the_call() {
     let timeout = Err(ToolError::Timeout { limit_ms: 10_000 });
     assert_eq!(first.await.unwrap(), timeout);
     assert_eq!(second.await.unwrap(), timeout);
-    // Both end at the same moment, so the second may have got the place for nothing.
+    // Both end at the same moment, so the second may have got its permit in vain.
     assert_eq!(hall.event().await, "one was dropped");
 }
 
@@ -251,7 +251,7 @@ async fn a_call_too_many_is_refused_at_once() {
         hall.run_until_idle().await;
         let error = hall.call("wait", "too many").await.unwrap().unwrap_err();
         assert_eq!(error, ToolError::Overloaded { running: 2 });
-        assert_eq!(error.hint().unwrap(), "Call again in a moment.");
+        assert_eq!(error.hint().unwrap(), "Retry in a moment.");
         assert_eq!(hall.codes(), [Some("Overloaded".to_owned())]);
         hall.release(10);
         for call in accepted {

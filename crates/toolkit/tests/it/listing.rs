@@ -1,4 +1,4 @@
-//! What a client sees of the tools.
+//! Tests of the tool list that a client sees.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn schemas_are_small_and_whole() {
                 "loud": { "type": "boolean" },
                 "manner": { "type": "string", "enum": ["plain", "fancy"] },
                 "depth": {
-                    "description": "A choice whose words are explained, which makes another schema.",
+                    "description": "An enum with documented variants, which has another form of schema.",
                     "type": "string",
                     "enum": ["shallow", "deep"],
                 },

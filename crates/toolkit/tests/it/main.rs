@@ -1,4 +1,4 @@
-//! What the gate promises to tools, clients and the store.
+//! Tests of the dispatcher's guarantees to tools, clients and the store.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Asking a model: what it costs, how it fails, who is asked.
+//! Tests of model requests: their cost, their failures, and the choice of model.
 
 use std::{sync::Arc, time::Duration};
 
@@ -199,7 +199,7 @@ async fn an_ask_that_failed_was_an_ask() {
     assert_eq!(record.pipe_name.as_deref(), Some("scripted"));
     assert_eq!(record.spent.model_calls, 1);
 
-    // The first answer was paid for; the second ask never came back.
+    // The first answer was paid for; the second request got no reply.
     let house = RegistryFixture::with_model(ScriptedModel::with_results([
         Ok(reply_with_cost("hm", 100, Some(0.25))),
         down(),

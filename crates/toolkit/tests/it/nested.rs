@@ -1,12 +1,12 @@
-//! Tools that run other tools within their own call.
+//! Tests of tools that run other tools within their own call.
 
 use std::sync::{Arc, Mutex};
 
 use deliberate_core::SystemIds;
 use deliberate_llm::ChatModel;
 use deliberate_toolkit::{
-    CallerContext, Principal, Registry, RegistryDeps, Tool, ToolContext, ToolError, ToolHints,
-    ToolLimits, ToolMeta, ToolOutput, ToolScope,
+    CallerContext, ErrorCode, Principal, Registry, RegistryDeps, Tool, ToolContext, ToolError,
+    ToolHints, ToolLimits, ToolMeta, ToolOutput, ToolScope,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use super::{
     test_tools::{AskOnceTool, NoteTool, ProgressTool},
 };
 
-/// Runs other tools, all at once, and hands on what they changed.
+/// Runs other tools concurrently and returns their changes.
 struct NestedRunner(&'static str);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -70,7 +70,7 @@ impl Tool for NestedRunner {
         }
         if plan.fail {
             return Err(ToolError::Custom {
-                code: "Afterwards".to_owned(),
+                code: ErrorCode::ToolFailed,
                 message: "it failed afterwards".to_owned(),
                 hint: None,
             });
@@ -151,7 +151,7 @@ async fn nothing_of_an_inner_tool_is_kept_if_the_outer_fails() {
     let mut arguments = run(&[("a", "note", note("lost"))]);
     arguments["fail"] = json!(true);
     let error = house.call("outer", arguments).await.unwrap_err();
-    assert_eq!(error.code(), "Afterwards");
+    assert_eq!(error.code(), "ToolFailed");
     assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
 }
 
@@ -217,11 +217,11 @@ async fn a_tool_whose_work_goes_on_is_not_taken_for_done_after_its_first_leg() {
     let error = house.call("outer", climb(3)).await.unwrap_err();
     assert_eq!(error.code(), "NotWithin");
     assert!(
-        error.to_string().contains("climb has more to do"),
+        error.to_string().contains("climb needs more than one step"),
         "{error}"
     );
     assert_eq!(house.store.sessions(ALL).await.unwrap(), []);
-    // What fits into one is done.
+    // Work that fits into one step is done.
     let output = expect_done(house.call("outer", climb(1)).await);
     assert_eq!(output["answers"][0]["step"], 1);
     assert_eq!(house.store.sessions(ALL).await.unwrap().len(), 1);
@@ -243,7 +243,7 @@ async fn asks_of_the_same_name_get_each_their_own_reply() {
     assert_eq!(questions, [("a/view", "tea?"), ("b/view", "milk?")]);
     assert_eq!(house.thoughts().await, []);
 
-    // One by one: the first is not asked again.
+    // The replies come one by one: the first request is not sent again.
     let view = |text: &str| json!([{ "view": text, "percent": 50 }]);
     let second = expect_needs_reply(house.resume(&needs.id, view("green")).await);
     let keys: Vec<_> = second.asks.iter().map(|ask| ask.key.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What a client hears while a call runs.
+//! Tests of the progress that a client receives while a call runs.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use super::{
     test_tools::ProgressTool,
 };
 
-/// What is heard of one call of `steps`.
+/// Collects the progress of one call of `steps`.
 async fn collect_progress(arguments: Value) -> Vec<CallProgress> {
     let registry = Registry::new(deps(RecordingStore::new(), None)).with(ProgressTool);
     let heard = Arc::new(Mutex::new(Vec::new()));
@@ -52,7 +52,7 @@ async fn progress_only_grows_whatever_the_tool_says() {
 async fn a_silent_call_gives_signs_of_life() {
     let heard = collect_progress(json!({ "numbers": [1.0, 2.0], "pause_secs": 12 })).await;
     let messages: Vec<_> = heard.iter().map(|it| it.message.as_str()).collect();
-    // After one second of the 24 and every five from there, with what was said last.
+    // Heartbeats come after one second of the 24 and then every five, with the latest message.
     assert_eq!(
         messages,
         ["at 1", "at 1", "at 1", "at 1", "at 2", "at 2", "at 2"]

@@ -1,5 +1,5 @@
-//! A store that only keeps what is committed. It uses no time of its own, so the clock of the
-//! runtime can stand still.
+//! A store that only records commits. It takes no time, so that the clock of the runtime can be
+//! paused.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use serde_json::Value;
 #[derive(Default)]
 pub(crate) struct RecordingStore {
     commits: Mutex<Vec<Vec<Change>>>,
-    /// What every commit fails with, if it is to fail.
+    /// The error of every commit, if commits should fail.
     failure: Option<StoreError>,
 }
 
@@ -38,12 +38,12 @@ impl RecordingStore {
         })
     }
 
-    /// What was committed, in order.
+    /// Returns the commits in order.
     pub(crate) fn commits(&self) -> Vec<Vec<Change>> {
         self.commits.lock().unwrap().clone()
     }
 
-    /// The records of calls that were committed, in order.
+    /// Returns the committed log records in order.
     pub(crate) fn records(&self) -> Vec<Invocation> {
         let all = self.commits().into_iter().flatten();
         all.filter_map(|change| match change {

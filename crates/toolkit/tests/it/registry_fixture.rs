@@ -1,4 +1,4 @@
-//! A registry with all it needs, on a real store in a folder of its own.
+//! A registry with its dependencies, on a real store in a temporary folder.
 
 use std::{path::Path, sync::Arc};
 
@@ -26,7 +26,7 @@ pub(crate) struct RegistryFixture {
     folder: Arc<tempfile::TempDir>,
 }
 
-/// What is put into a registry by default: fixed time, counted ids.
+/// Returns the default dependencies of a registry: fixed time, counted ids.
 pub(crate) fn deps(store: Arc<dyn Store>, mind: Option<Arc<dyn ChatModel>>) -> RegistryDeps {
     RegistryDeps {
         store,
@@ -46,7 +46,7 @@ fn open_store(folder: &Path) -> Arc<dyn Store> {
 }
 
 impl RegistryFixture {
-    /// Nobody can be asked here; the client has to think.
+    /// Creates a registry without a model, so that the client's model has to reply.
     pub(crate) fn without_model() -> Self {
         Self::with_limits(None, CallLimits::default())
     }
@@ -79,13 +79,13 @@ impl RegistryFixture {
         }
     }
 
-    /// The same data, served by another process.
+    /// Opens the same data as another process.
     pub(crate) async fn restart(self) -> Self {
         self.store.close().await;
         self.second_process(None)
     }
 
-    /// The same data, served by another process at the same time.
+    /// Opens the same data as another process at the same time.
     pub(crate) fn second_process(&self, mind: Option<Arc<dyn ChatModel>>) -> Self {
         let store = open_store(self.folder.path());
         let parts = RegistryDeps {
@@ -116,7 +116,7 @@ impl RegistryFixture {
             .await
     }
 
-    /// The records of calls, oldest first, their latency put to zero.
+    /// Returns the log records, oldest first, with zero latency.
     pub(crate) async fn records(&self) -> Vec<Invocation> {
         self.registry.flush_log().await;
         let mut records = self.store.invocations(None, ALL).await.unwrap();
@@ -128,7 +128,7 @@ impl RegistryFixture {
         self.records().await.pop().expect("something was recorded")
     }
 
-    /// Every thought there is.
+    /// Returns all thoughts.
     pub(crate) async fn thoughts(&self) -> Vec<Thought> {
         let mut all = Vec::new();
         for entry in self.store.sessions(ALL).await.unwrap() {
@@ -151,7 +151,7 @@ fn build_registry(parts: RegistryDeps) -> Arc<Registry> {
     Arc::new(registry)
 }
 
-/// The record with a latency that is the same in every run.
+/// Returns the record with a latency that is the same in every run.
 pub(crate) fn without_latency(record: Invocation) -> Invocation {
     assert!(record.latency_ms.is_some_and(|it| it >= 0), "{record:?}");
     Invocation {
@@ -160,7 +160,7 @@ pub(crate) fn without_latency(record: Invocation) -> Invocation {
     }
 }
 
-/// The output of a call that ended.
+/// Returns the output of a call that ended.
 pub(crate) fn expect_done(answer: Result<CallOutcome, ToolError>) -> Value {
     match answer {
         Ok(CallOutcome::Done(output)) => output,
@@ -168,7 +168,7 @@ pub(crate) fn expect_done(answer: Result<CallOutcome, ToolError>) -> Value {
     }
 }
 
-/// What a call waits for.
+/// Returns the prompts that a suspended call waits for.
 pub(crate) fn expect_needs_reply(
     answer: Result<CallOutcome, ToolError>,
 ) -> deliberate_toolkit::NeedsReply {

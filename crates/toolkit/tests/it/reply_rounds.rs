@@ -1,4 +1,4 @@
-//! Suspended calls that ask several times, together or one after the other.
+//! Tests of suspended calls with several requests, together or one after the other.
 
 use serde_json::{Value, json};
 

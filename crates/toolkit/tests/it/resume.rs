@@ -1,4 +1,4 @@
-//! Calls that wait for their client's model, and go on when it has replied.
+//! Tests of calls that wait for their client's model and continue when it has replied.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ pub(crate) fn good_reply() -> Value {
     json!([{ "view": "yes", "percent": 85 }])
 }
 
-/// A call of `ponder` that waits, and the id it waits under.
+/// Suspends a call of `ponder` and returns its id.
 async fn suspend_call(house: &RegistryFixture) -> String {
     expect_needs_reply(house.call("ponder", json!({ "content": "why?" })).await).id
 }
@@ -262,7 +262,7 @@ async fn a_call_waits_only_so_long() {
     let id = suspend_call(&house).await;
     house.clock.advance(59_000_000);
     expect_needs_reply(house.resume(&id, json!(["bad"])).await);
-    // A new round gives new time.
+    // A new round extends the expiry.
     house.clock.advance(59_000_000);
     expect_needs_reply(house.call("ponder", json!({ "content": "another" })).await);
     house.clock.advance(2_000_000);

@@ -1,4 +1,4 @@
-//! A thinker that says what it is told, and remembers what it was asked.
+//! A model that replies from a script and records its requests.
 
 use std::{
     collections::VecDeque,
@@ -15,12 +15,12 @@ pub(crate) struct ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// One that replies with these, in order.
+    /// Creates a model that gives these replies in order.
     pub(crate) fn new(replies: impl IntoIterator<Item = ModelReply>) -> Arc<Self> {
         Self::with_results(replies.into_iter().map(Ok))
     }
 
-    /// One that replies with these or fails with these, in order.
+    /// Creates a model that gives these replies or errors in order.
     pub(crate) fn with_results(
         reactions: impl IntoIterator<Item = Result<ModelReply, ModelError>>,
     ) -> Arc<Self> {
@@ -30,13 +30,13 @@ impl ScriptedModel {
         })
     }
 
-    /// What it was asked, in order.
+    /// Returns the requests in order.
     pub(crate) fn requests(&self) -> Vec<ModelRequest> {
         let asked = self.requests.lock().unwrap();
         asked.iter().map(|(ask, _)| ask.clone()).collect()
     }
 
-    /// By when it had to answer, in order.
+    /// Returns the deadlines of the requests in order.
     pub(crate) fn deadlines(&self) -> Vec<Instant> {
         let asked = self.requests.lock().unwrap();
         asked.iter().map(|(_, deadline)| *deadline).collect()
@@ -61,7 +61,7 @@ impl ChatModel for ScriptedModel {
     }
 }
 
-/// A reply of which only the text matters.
+/// Creates a reply of which only the text matters.
 pub(crate) fn reply(text: &str) -> ModelReply {
     ModelReply {
         text: text.to_owned(),
@@ -69,7 +69,7 @@ pub(crate) fn reply(text: &str) -> ModelReply {
     }
 }
 
-/// A reply of model `m` that cost something.
+/// Creates a reply of model `m` with a cost.
 pub(crate) fn reply_with_cost(text: &str, tokens: u64, cost_usd: Option<f64>) -> ModelReply {
     ModelReply {
         model: Some("m".to_owned()),

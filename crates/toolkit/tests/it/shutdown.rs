@@ -1,4 +1,4 @@
-//! Cutting off what runs: everyone who waits is told, and nothing that was promised is lost.
+//! Tests of the shutdown: every caller that waits gets an error, and nothing promised is lost.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use super::{
 
 const SHORT_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// A house whose calls end when they are let, and none is let yet.
+/// Creates a registry whose calls end when they are permitted to, and none is yet.
 fn fixture() -> (RegistryFixture, ForwardTool, SteppingTool) {
     add_waiting_tools(RegistryFixture::without_model())
 }
@@ -53,7 +53,7 @@ async fn call_in_background(house: &RegistryFixture, tool: &str, arguments: Valu
     }
 }
 
-/// Stops when `running` calls run.
+/// Starts the shutdown when `running` calls run.
 async fn stop_when_running(house: &RegistryFixture, running: usize) {
     while house.registry.running_and_waiting().0 < running {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -80,7 +80,7 @@ async fn who_waits_is_told_and_the_call_is_recorded() {
     let again = again.unwrap_err();
     assert_eq!(again, ToolError::Stopping);
     assert!(again.hint().unwrap().contains("again"), "{again}");
-    // Nobody knows how far it came, so nobody is told to call again.
+    // It is unknown how far it came, so the hint does not suggest a retry.
     let once = once.unwrap_err();
     assert_eq!(once.code(), "CutOff");
     house.registry.wait_idle().await;
@@ -88,7 +88,7 @@ async fn who_waits_is_told_and_the_call_is_recorded() {
     codes.sort_by(|one, other| one.tool_name.cmp(&other.tool_name));
     let codes: Vec<_> = codes.into_iter().filter_map(|it| it.error_code).collect();
     assert_eq!(codes, ["Stopping", "CutOff"]);
-    // And nothing begins any more.
+    // No new call starts.
     let late = house
         .call("forward", forward_arguments())
         .await
@@ -106,7 +106,7 @@ async fn what_earlier_legs_kept_is_there_and_told() {
     let error = answer.unwrap_err();
     assert_eq!(error.code(), "Stopping");
     let hint = error.hint().unwrap_or_default();
-    assert!(hint.ends_with("kept. It climbed 1 so far."), "{hint}");
+    assert!(hint.ends_with("saved. It climbed 1 so far."), "{hint}");
     let sessions = house
         .store
         .sessions(super::registry_fixture::ALL)

@@ -1,4 +1,4 @@
-//! Calls whose work goes on, leg by leg.
+//! Tests of calls with several steps.
 
 use std::{
     sync::{Arc, Mutex},
@@ -8,9 +8,9 @@ use std::{
 use deliberate_core::{Change, Mode, Session, SystemIds};
 use deliberate_llm::ChatModel;
 use deliberate_toolkit::{
-    BackgroundCall, BackgroundStatus, CallProgress, CallerContext, Principal, RESUME_TOOL,
-    Registry, RegistryDeps, StillRunning, TimedOutcome, Tool, ToolContext, ToolError, ToolHints,
-    ToolLimits, ToolMeta, ToolOutput,
+    BackgroundCall, BackgroundStatus, CallProgress, CallerContext, ErrorCode, Principal,
+    RESUME_TOOL, Registry, RegistryDeps, StillRunning, TimedOutcome, Tool, ToolContext, ToolError,
+    ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ use super::{
     test_tools::{ViewAnswer, model_request},
 };
 
-/// Climbs step by step, each a leg that leaves a session, and remembers which it ran.
+/// Runs several steps, each of which adds a session, and records the steps that it ran.
 #[derive(Clone, Default)]
 pub(crate) struct SteppingTool(Arc<StepLog>);
 
@@ -50,14 +50,14 @@ impl Default for StepLog {
 pub(crate) struct SteppingInput {
     step: u32,
     last: u32,
-    /// Asks at every step.
+    /// Sends a model request in every step.
     #[serde(default)]
     thinks: bool,
-    /// Waits there until it is let go.
+    /// Waits in these steps until it is permitted to continue.
     wait_at: Option<Vec<u32>>,
     fail_at: Option<u32>,
     cancel_at: Option<u32>,
-    /// Comes too late there, as if others were faster.
+    /// Conflicts in this step, as if another call were faster.
     late_at: Option<u32>,
     pause_ms: Option<u64>,
 }
@@ -115,7 +115,7 @@ impl Tool for SteppingTool {
         }
         if input.fail_at == Some(step) {
             return Err(ToolError::Custom {
-                code: "Fell".to_owned(),
+                code: ErrorCode::ToolFailed,
                 message: "it fell".to_owned(),
                 hint: None,
             });
@@ -177,7 +177,7 @@ fn fixture(mind: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, SteppingTool) 
     add_stepping_tool(RegistryFixture::without_model(), mind)
 }
 
-/// The steps that left something, sorted.
+/// Returns the steps that are stored, sorted.
 async fn stored_steps(house: &RegistryFixture) -> Vec<String> {
     let sessions = house.store.sessions(ALL).await.unwrap();
     let mut titles: Vec<String> = sessions
@@ -242,7 +242,7 @@ async fn what_a_leg_changed_is_there_before_the_next_and_the_last_answers() {
     assert_eq!(spent.cost_usd, Some(1.5));
 
     let heard = heard.lock().unwrap();
-    // A slow machine adds signs of life: "working", or what was said last.
+    // A slow machine adds heartbeats: "working", or the latest message.
     let mut said: Vec<&str> = heard.iter().map(|it| it.message.as_str()).collect();
     said.retain(|it| *it != "working");
     said.dedup();
@@ -257,7 +257,7 @@ async fn many_short_legs_are_not_silent() {
     let arguments = json!({ "step": 1, "last": 20, "pause_ms": 900 });
     expect_done(registry.call("climb", arguments, caller).await);
     let heard = heard.lock().unwrap();
-    // One each, and the signs of life after 1, 6, 11 and 16 seconds of the 18.
+    // One each, and the heartbeats after 1, 6, 11 and 16 seconds of the 18.
     assert_eq!(heard.len(), 20 + 4, "{heard:?}");
     assert!(heard.windows(2).all(|pair| pair[0].done < pair[1].done));
 }
@@ -269,15 +269,15 @@ async fn an_error_leaves_what_the_legs_before_it_changed() {
     let error = house.call("climb", arguments).await.unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
-        ("Fell", "it fell")
+        ("ToolFailed", "it fell")
     );
-    let told = "What was done before is kept. It climbed 1 so far.";
+    let told = "Completed steps are saved. It climbed 1 so far.";
     assert_eq!(error.hint().as_deref(), Some(told));
     assert_eq!(climb.steps_run(), [1, 2]);
     assert_eq!(stored_steps(&house).await, ["step 1"]);
     let records = house.records().await;
     assert_eq!(records.len(), 1);
-    assert_eq!(records[0].error_code.as_deref(), Some("Fell"));
+    assert_eq!(records[0].error_code.as_deref(), Some("ToolFailed"));
 }
 
 #[tokio::test]
@@ -347,7 +347,7 @@ async fn a_leg_that_two_resume_takes_effect_once() {
         climb.wait_for_steps(&[1, 1, 1]).await;
         climb.0.permits.add_permits(1);
     });
-    // The slower comes when the call waits again, for something else.
+    // The slower one arrives when the call waits again, for another reply.
     let (first, second) = if one.is_ok() {
         (one, other)
     } else {
@@ -389,7 +389,7 @@ async fn a_call_whose_process_died_goes_on_from_the_leg_it_had_reached() {
     assert_eq!(output["step"], 3);
     assert_eq!(others.steps_run(), [2, 3]);
 
-    // The first was not dead, only slow; what it does is too late.
+    // The first worker was not dead, only slow; its commit comes too late.
     climb.0.permits.add_permits(1);
     house.registry.wait_background_calls().await;
     assert_eq!(expect_done(house.call(RESUME_TOOL, by_id).await), output);

@@ -1,4 +1,4 @@
-//! Small tools, each for one promise of the gate.
+//! Small tools, each for one guarantee of the dispatcher.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn output_only<T>(output: T) -> ToolOutput<T> {
     }
 }
 
-/// Answers what it was given, as it understood it.
+/// Answers its arguments as it parsed them.
 pub(crate) struct EchoTool;
 
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
@@ -63,7 +63,7 @@ enum Manner {
     Fancy,
 }
 
-/// A choice whose words are explained, which makes another schema.
+/// An enum with documented variants, which has another form of schema.
 #[derive(Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Depth {
@@ -97,7 +97,7 @@ impl Tool for EchoTool {
     }
 }
 
-/// Writes a session, if none is named, and a thought; asks nobody.
+/// Adds a thought, and a session if none is named; uses no model.
 pub(crate) struct NoteTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -124,7 +124,7 @@ impl Tool for NoteTool {
     }
 }
 
-/// A thought as an outcome, in a new session if none is named.
+/// Returns an output that adds a thought, in a new session if none is named.
 fn remember(
     content: String,
     confidence: Score,
@@ -173,7 +173,7 @@ fn remember(
     }
 }
 
-/// What the thinking tools ask for.
+/// The model's answer in tools that use a model.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ViewAnswer {
     #[schemars(length(min = 1))]
@@ -201,7 +201,7 @@ pub(crate) fn model_request(key: &str, question: &str) -> ModelRequest {
     }
 }
 
-/// Asks once, and remembers the answer.
+/// Sends one model request and stores the answer.
 pub(crate) struct AskOnceTool;
 
 impl Tool for AskOnceTool {
@@ -225,7 +225,7 @@ impl Tool for AskOnceTool {
     }
 }
 
-/// Asks two at once, then a third with their answers.
+/// Sends two requests at once, then a third with their answers.
 pub(crate) struct AskThriceTool;
 
 impl Tool for AskThriceTool {
@@ -260,7 +260,7 @@ impl Tool for AskThriceTool {
     }
 }
 
-/// Panics, at once or after it was suspended by the runtime.
+/// Panics, at once or after an await.
 pub(crate) struct PanicTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -288,7 +288,7 @@ impl Tool for PanicTool {
     }
 }
 
-/// Tells how far it has come, as it is told to.
+/// Reports the progress that its arguments name.
 pub(crate) struct ProgressTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -318,7 +318,7 @@ impl Tool for ProgressTool {
     }
 }
 
-/// Runs until it is let go, and tells when it begins, ends or is dropped in between.
+/// Runs until it is released, and reports when it begins, ends or is dropped.
 pub(crate) struct WaitTool {
     name: &'static str,
     limits: ToolLimits,
@@ -332,7 +332,7 @@ pub(crate) struct WaitControl {
     pub(crate) release: Arc<Semaphore>,
 }
 
-/// Tools of these names and limits, all watched together.
+/// Creates tools of these names and limits with one common control.
 pub(crate) fn wait_tools<const N: usize>(
     tools: [(&'static str, ToolLimits); N],
 ) -> ([WaitTool; N], WaitControl) {
@@ -366,7 +366,7 @@ struct RunGuard<'a> {
 
 impl RunGuard<'_> {
     fn send_event(&self, what: &str) {
-        // The test may be over.
+        // The test may have ended.
         drop(self.events.send(format!("{} {what}", self.name)));
     }
 }
