@@ -1,32 +1,31 @@
-//! How things that are kept whole are read: by id, by what they are found by, in an order, or from
-//! the last change on.
+//! Reading documents that are stored whole: by id, by index key, in an order, or since a change.
 
 use deliberate_core::StoredDocument;
 
 use crate::{Pagination, StoreFuture};
 
-/// Reads items. Lists are bounded by their [`Pagination`]; what was deleted is in none of them but
+/// Reads documents. Lists are bounded by their [`Pagination`]. Deleted documents appear only in
 /// [`Documents::changed_documents`].
 pub trait Documents: Send + Sync {
-    /// The item of that kind and id.
+    /// Returns the document of that kind and id.
     fn document<'a>(
         &'a self,
         kind: &'a str,
         id: &'a str,
     ) -> StoreFuture<'a, Option<StoredDocument>>;
 
-    /// Items of which all of this is true.
+    /// Lists the documents that match the filter.
     fn documents<'a>(
         &'a self,
         filter: &'a DocumentFilter,
         page: Pagination,
     ) -> StoreFuture<'a, Vec<StoredDocument>>;
 
-    /// How many there are of which all of this is true.
+    /// Counts the documents that match the filter.
     fn count_documents<'a>(&'a self, filter: &'a DocumentFilter) -> StoreFuture<'a, u64>;
 
-    /// The values items of a kind have under a name, with how many have each: the most frequent
-    /// first.
+    /// Lists the values of an index key in documents of a kind, with the number of documents that
+    /// have each; the most frequent value comes first.
     fn document_values<'a>(
         &'a self,
         kind: &'a str,
@@ -34,7 +33,7 @@ pub trait Documents: Send + Sync {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<(String, u64)>>;
 
-    /// An item's long texts, in their order.
+    /// Lists a document's long texts in order.
     fn document_parts<'a>(
         &'a self,
         kind: &'a str,
@@ -42,10 +41,10 @@ pub trait Documents: Send + Sync {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<String>>;
 
-    /// How many long texts an item has.
+    /// Counts a document's long texts.
     fn count_document_parts<'a>(&'a self, kind: &'a str, id: &'a str) -> StoreFuture<'a, u64>;
 
-    /// What was written or deleted after that one, in order.
+    /// Lists the writes and deletions after the given one, in order.
     fn changed_documents<'a>(
         &'a self,
         kind: &'a str,
@@ -54,82 +53,82 @@ pub trait Documents: Send + Sync {
     ) -> StoreFuture<'a, Vec<DocumentChange>>;
 }
 
-/// Which items a list holds, and in which order.
+/// Selects and orders the documents of a list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DocumentFilter {
-    /// Of this kind.
+    /// The kind of document.
     pub kind: String,
-    /// With keys like these, every one of them.
+    /// Conditions on the index keys; all must hold.
     pub keys: Vec<KeyMatch>,
-    /// Put in this order.
+    /// The order of the list.
     pub order: DocumentOrder,
 }
 
-/// What is asked of an item's keys.
+/// A condition on a document's index keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyMatch {
-    /// It has one of these values.
+    /// The key has one of the values.
     OneOf {
-        /// Of the key of this name.
+        /// The key's name.
         name: String,
-        /// The values.
+        /// The accepted values.
         values: Vec<String>,
     },
-    /// It has a value within these, both included, as texts are compared.
+    /// The key has a value in a range, bounds included, compared as text.
     Between {
-        /// Of the key of this name.
+        /// The key's name.
         name: String,
-        /// Not before this.
+        /// The lower bound.
         from: Option<String>,
-        /// Not after this.
+        /// The upper bound.
         to: Option<String>,
     },
-    /// It has a value that holds this text.
+    /// The key has a value that contains a text.
     Contains {
-        /// Of the key of this name.
+        /// The key's name.
         name: String,
-        /// The text.
+        /// The text to look for.
         text: String,
     },
-    /// One of several of its keys has a value that holds this text.
+    /// One of several keys has a value that contains a text.
     AnyContains {
-        /// Of keys of these names.
+        /// The keys' names.
         names: Vec<String>,
-        /// The text.
+        /// The text to look for.
         text: String,
     },
 }
 
-/// The order of a list.
+/// The order of a list of documents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum DocumentOrder {
-    /// The last made first.
+    /// By creation time, newest first.
     #[default]
     Newest,
-    /// The first made first.
+    /// By creation time, oldest first.
     Oldest,
-    /// By the smallest value under a name; those without one last.
+    /// By the smallest value of a key; documents without the key come last.
     Key {
-        /// The name.
+        /// The key's name.
         name: String,
-        /// The greatest first.
+        /// Whether the greatest value comes first.
         descending: bool,
     },
 }
 
-/// An item that was written or deleted.
+/// A write or deletion of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentChange {
-    /// Its id.
+    /// The document's id.
     pub id: String,
-    /// When, among all writes.
+    /// The position of the change among all writes.
     pub seq: i64,
-    /// Whether it was deleted.
+    /// Whether the document was deleted.
     pub deleted: bool,
 }
 
 impl DocumentFilter {
-    /// All of a kind.
+    /// Selects all documents of a kind.
     pub fn of_kind(kind: &str) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -137,7 +136,7 @@ impl DocumentFilter {
         }
     }
 
-    /// Those of a kind with that value under that name.
+    /// Selects the documents of a kind that have the value in the named key.
     pub fn with_key(kind: &str, name: &str, value: &str) -> Self {
         let mut filter = Self::of_kind(kind);
         filter.keys.push(KeyMatch::OneOf {

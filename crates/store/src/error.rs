@@ -1,6 +1,8 @@
-//! What can go wrong with the store.
+//! Errors of the store, with their codes and hints.
 
-/// Why something could not be read or written.
+use deliberate_core::ErrorCode;
+
+/// The reason why a read or a commit failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -9,73 +11,73 @@ pub enum StoreError {
     Connection {
         /// The file or server.
         location: String,
-        /// Why.
+        /// The database's error message.
         reason: String,
     },
-    /// The file belongs to the server this one replaces.
+    /// The file belongs to mcp-langbase-reasoning, the server that this one replaces.
     #[error("{location} is a database of mcp-langbase-reasoning")]
     LegacyDatabase {
-        /// The file.
+        /// The path of the file.
         location: String,
     },
-    /// The file is some other program's, or not a database at all.
+    /// The file belongs to another program, or is not a database.
     #[error("{location} is not a database of deliberate: {reason}")]
     NotOurDatabase {
-        /// The file.
+        /// The path of the file.
         location: String,
-        /// What it is.
+        /// How the file differs from a database of this program.
         reason: String,
     },
-    /// The tables can't be brought up to date.
-    #[error("the tables of {location} can't be brought up to date: {reason}")]
+    /// The tables can't be migrated.
+    #[error("the tables of {location} can't be migrated: {reason}")]
     Migration {
         /// The file or server.
         location: String,
-        /// Why.
+        /// The error message of the migration.
         reason: String,
     },
-    /// There can't be a copy there.
-    #[error("the database can't be copied to {location}: {reason}")]
+    /// The backup can't be written.
+    #[error("the database can't be backed up to {location}: {reason}")]
     Backup {
-        /// The file that was to be made.
+        /// The path of the backup file.
         location: String,
-        /// Why.
+        /// The cause, in words.
         reason: String,
     },
-    /// The change does not fit what is there by now, such as a thought for a session that was
-    /// deleted meanwhile.
-    #[error("the change does not fit what is stored by now: {reason}")]
+    /// The change conflicts with the stored data, such as a thought for a session that was deleted
+    /// meanwhile.
+    #[error("the change conflicts with the stored data: {reason}")]
     Conflict {
-        /// In which way.
+        /// The conflict, in words.
         reason: String,
     },
-    /// The suspended call had ended already.
-    #[error("the suspended call has ended already")]
+    /// The suspended or background call has already ended.
+    #[error("the call has already ended")]
     AlreadyEnded,
-    /// Others held the database for too long.
-    #[error("the database stayed locked by other processes: {reason}")]
+    /// Other processes kept the database locked for too long.
+    #[error("the database is locked by other processes: {reason}")]
     Busy {
-        /// What the database said.
+        /// The database's error message.
         reason: String,
     },
-    /// There is no room left for what is to be kept.
-    #[error("the disk is full, nothing more can be kept: {reason}")]
+    /// The disk is full.
+    #[error("the disk is full: {reason}")]
     Full {
-        /// What the database said.
+        /// The database's error message.
         reason: String,
     },
     /// A query failed.
-    #[error("the database refused a query: {reason}")]
+    #[error("a database query failed: {reason}")]
     Query {
-        /// What the database said.
+        /// The database's error message.
         reason: String,
     },
-    /// A stored value can't be understood.
+    /// A stored value can't be parsed.
     #[error("{what} is damaged: {reason}")]
     Corrupt {
-        /// Which row or column.
+        /// The row or column.
         what: String,
-        /// In which way.
+        /// The damage, in words.
         reason: String,
     },
     /// The store was closed.
@@ -84,44 +86,45 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The stable code.
-    pub const fn code(&self) -> &'static str {
+    /// Returns the stable code.
+    pub const fn code(&self) -> ErrorCode {
         match self {
             Self::Connection { .. } | Self::LegacyDatabase { .. } | Self::NotOurDatabase { .. } => {
-                "Connection"
+                ErrorCode::Connection
             }
-            Self::Backup { .. } => "Copy",
-            Self::Migration { .. } => "Migration",
-            Self::Conflict { .. } | Self::AlreadyEnded => "Conflict",
-            Self::Busy { .. } => "Busy",
-            Self::Full { .. } => "DiskFull",
-            Self::Query { .. } | Self::Corrupt { .. } => "Query",
-            Self::Closed => "Closed",
+            Self::Backup { .. } => ErrorCode::Copy,
+            Self::Migration { .. } => ErrorCode::Migration,
+            Self::Conflict { .. } | Self::AlreadyEnded => ErrorCode::Conflict,
+            Self::Busy { .. } => ErrorCode::Busy,
+            Self::Full { .. } => ErrorCode::DiskFull,
+            Self::Query { .. } | Self::Corrupt { .. } => ErrorCode::Query,
+            Self::Closed => ErrorCode::Closed,
         }
     }
 
-    /// What a person can do about it.
+    /// Returns the next step for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Connection { .. } => {
                 "Check the path and its permissions, or set DATABASE_PATH.".to_owned()
             }
-            Self::LegacyDatabase { location } => format!(
-                "Bring its contents over with `deliberate import {location}`; the file is kept."
-            ),
+            Self::LegacyDatabase { location } => {
+                format!("Import it with `deliberate import {location}`. The file is not changed.")
+            }
             Self::NotOurDatabase { .. } => "Set DATABASE_PATH to another file.".to_owned(),
             Self::Migration { .. } => {
-                "It may come from a newer version of deliberate; install that one.".to_owned()
+                "The database may be from a newer version of deliberate. Install that version."
+                    .to_owned()
             }
             Self::Backup { .. } => {
-                "Name a file that is not there yet, in a folder you may write to.".to_owned()
+                "Choose a file that does not exist, in a folder you can write to.".to_owned()
             }
             Self::Conflict { .. } | Self::AlreadyEnded => {
-                "Look at the session again, then repeat the call.".to_owned()
+                "Read the session again, then retry.".to_owned()
             }
-            Self::Busy { .. } => "Call again in a moment.".to_owned(),
+            Self::Busy { .. } => "Retry in a moment.".to_owned(),
             Self::Full { .. } => {
-                "Make room on the disk the database is on, then call again.".to_owned()
+                "Free space on the disk that holds the database, then retry.".to_owned()
             }
             Self::Query { .. } | Self::Corrupt { .. } => {
                 "Run `deliberate doctor` to check the database.".to_owned()

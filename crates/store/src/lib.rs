@@ -1,9 +1,5 @@
-//! What is remembered.
-//!
-//! [`Store`] is the one trait: bounded reads of every kind of thing, and a single way to write,
-//! [`Store::commit`], which makes all changes of a call true at once with the call's record.
-//! [`sqlite`] keeps it in one file. The crate knows the domain types of `deliberate-core` and
-//! nothing of tools, models or protocols.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod documents;
 mod error;

@@ -1,4 +1,4 @@
-//! The contract every backend keeps.
+//! The trait that every backend implements, and the types of its reads.
 
 use std::collections::BTreeMap;
 
@@ -12,32 +12,30 @@ use serde_json::Value;
 
 use crate::{Documents, StoreError};
 
-/// What the store promises: the thing, or why it could not be read or written. A thing that is
-/// not there reads as `None`.
+/// The future of a read or commit. A read of an entity that does not exist returns `None`.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// What is remembered. Shared by all calls; every method may be called at any time from any
-/// task.
+/// The store of all data. All calls share it; any task may call any method at any time.
 ///
-/// Promises: a commit that returned `Ok` survives the death of the process and, in full
-/// durability, of the machine; a commit that returned `Err` left nothing. Reads see every
-/// commit that returned before they began. Lists are bounded by their [`Pagination`], and leave out what
-/// a backtrack set aside unless [`EpochFilter::All`] is asked for.
+/// Guarantees: a commit that returned `Ok` survives a crash of the process and, with full
+/// durability, of the machine. A commit that returned `Err` left nothing. Reads see every commit
+/// that returned before they began. Lists are bounded by their [`Pagination`], and omit the data
+/// that a backtrack set aside unless [`EpochFilter::All`] is given.
 pub trait Store: Documents {
-    /// Makes all changes true, in their order, or none. Once begun it is not undone by dropping
-    /// the future.
+    /// Commits all changes in order, or none. Dropping the future does not undo a commit that has
+    /// begun.
     fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()>;
 
-    /// The session of that id.
+    /// Returns the session of that id.
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>>;
 
-    /// Sessions, the last changed first.
+    /// Lists sessions, the last changed first.
     fn sessions(&self, page: Pagination) -> StoreFuture<'_, Vec<SessionEntry>>;
 
-    /// The thought of that id.
+    /// Returns the thought of that id.
     fn thought<'a>(&'a self, id: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
 
-    /// A session's thoughts, oldest first.
+    /// Lists a session's thoughts, oldest first.
     fn thoughts<'a>(
         &'a self,
         session: &'a SessionId,
@@ -45,22 +43,22 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
-    /// A session's latest current thoughts, newest first. Costs the same however long the session
-    /// is.
+    /// Lists a session's latest current thoughts, newest first. The cost does not depend on the
+    /// session's length.
     fn latest_thoughts<'a>(
         &'a self,
         session: &'a SessionId,
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
-    /// A branch's latest current thoughts, newest first.
+    /// Lists a branch's latest current thoughts, newest first.
     fn latest_branch_thoughts<'a>(
         &'a self,
         branch: &'a BranchId,
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
-    /// The thoughts on a branch, oldest first.
+    /// Lists the thoughts on a branch, oldest first.
     fn branch_thoughts<'a>(
         &'a self,
         branch: &'a BranchId,
@@ -68,21 +66,21 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
-    /// A session's first current thought that began with something given, which says what it all
-    /// is about.
+    /// Returns a session's first current thought that has an input, which states the session's
+    /// subject.
     fn first_prompt<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>>;
 
-    /// The thought that the line of this one began with.
+    /// Returns the first thought of the line that leads to this one.
     fn root_of<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
 
-    /// The thought, what it built on, what that built on: newest first.
+    /// Lists the thought and its ancestors, newest first.
     fn ancestors<'a>(&'a self, thought: &'a ThoughtId, limit: u32)
     -> StoreFuture<'a, Vec<Thought>>;
 
-    /// The branch of that id.
+    /// Returns the branch of that id.
     fn branch<'a>(&'a self, id: &'a BranchId) -> StoreFuture<'a, Option<Branch>>;
 
-    /// A session's branches, oldest first.
+    /// Lists a session's branches, oldest first.
     fn branches<'a>(
         &'a self,
         session: &'a SessionId,
@@ -90,7 +88,7 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<BranchEntry>>;
 
-    /// The references between a session's branches, oldest first.
+    /// Lists the references between a session's branches, oldest first.
     fn cross_refs<'a>(
         &'a self,
         session: &'a SessionId,
@@ -98,40 +96,40 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<CrossRef>>;
 
-    /// The checkpoint of that id.
+    /// Returns the checkpoint of that id.
     fn checkpoint<'a>(&'a self, id: &'a CheckpointId) -> StoreFuture<'a, Option<Checkpoint>>;
 
-    /// A session's checkpoint of that name; the newest of them.
+    /// Returns a session's newest checkpoint of that name.
     fn checkpoint_by_name<'a>(
         &'a self,
         session: &'a SessionId,
         name: &'a str,
     ) -> StoreFuture<'a, Option<CheckpointId>>;
 
-    /// A session's checkpoints, newest first, without their snapshots.
+    /// Lists a session's checkpoints, newest first, without their snapshots.
     fn checkpoints<'a>(
         &'a self,
         session: &'a SessionId,
         page: Pagination,
     ) -> StoreFuture<'a, Vec<Checkpoint>>;
 
-    /// What returning to a checkpoint would move now; `None` if there is none of that id.
+    /// Counts what returning to a checkpoint would move; `None` if there is no such checkpoint.
     fn preview_backtrack<'a>(
         &'a self,
         checkpoint: &'a CheckpointId,
     ) -> StoreFuture<'a, Option<BacktrackPreview>>;
 
-    /// A session's kept states, oldest first.
+    /// Lists a session's snapshots, oldest first.
     fn snapshots<'a>(
         &'a self,
         session: &'a SessionId,
         page: Pagination,
     ) -> StoreFuture<'a, Vec<StateSnapshot>>;
 
-    /// The graph of that id.
+    /// Returns the graph of that id.
     fn graph<'a>(&'a self, id: &'a GraphId) -> StoreFuture<'a, Option<Graph>>;
 
-    /// A session's graphs, oldest first.
+    /// Lists a session's graphs, oldest first.
     fn graphs<'a>(
         &'a self,
         session: &'a SessionId,
@@ -139,10 +137,10 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<Graph>>;
 
-    /// The node of that id.
+    /// Returns the node of that id.
     fn node<'a>(&'a self, id: &'a NodeId) -> StoreFuture<'a, Option<GraphNode>>;
 
-    /// A graph's nodes, oldest first.
+    /// Lists a graph's nodes, oldest first.
     fn nodes<'a>(
         &'a self,
         graph: &'a GraphId,
@@ -150,7 +148,7 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<GraphNode>>;
 
-    /// A graph's edges, oldest first.
+    /// Lists a graph's edges, oldest first.
     fn edges<'a>(
         &'a self,
         graph: &'a GraphId,
@@ -158,30 +156,30 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<GraphEdge>>;
 
-    /// Records of calls, newest first; of one session if one is given.
+    /// Lists records of the invocation log, newest first; of one session if one is given.
     fn invocations<'a>(
         &'a self,
         session: Option<&'a SessionId>,
         page: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>>;
 
-    /// The suspended call of that id, ended or not, expired or not.
+    /// Returns the suspended or background call of that id, even if it has ended or expired.
     fn suspended_call<'a>(&'a self, id: &'a SuspensionId)
     -> StoreFuture<'a, Option<SuspendedCall>>;
 
-    /// Thoughts and nodes that hold all the words, best match first, set aside or not.
+    /// Finds thoughts and nodes that contain all the words, best match first, set aside or not.
     fn search<'a>(&'a self, search: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>>;
 
-    /// The run of that id.
+    /// Returns the chain run of that id.
     fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<ChainRun>>;
 
-    /// The run of that id and all that happened in it, in order, as they were at one moment.
+    /// Returns the chain run of that id and all its events in order, read at one moment.
     fn run_with_events<'a>(
         &'a self,
         id: &'a RunId,
     ) -> StoreFuture<'a, Option<(ChainRun, Vec<ChainEvent>)>>;
 
-    /// Likewise, for those who know the plan, which never changes: it may be `null`.
+    /// Returns the same, but the plan may be `null`: it never changes, so a caller may know it.
     fn run_without_plan<'a>(
         &'a self,
         id: &'a RunId,
@@ -189,33 +187,33 @@ pub trait Store: Documents {
         self.run_with_events(id)
     }
 
-    /// Runs, the last changed first, with `null` for their plans.
+    /// Lists chain runs, the last changed first, with `null` for their plans.
     fn runs<'a>(
         &'a self,
         filter: &'a ChainRunFilter,
         page: Pagination,
     ) -> StoreFuture<'a, Vec<ChainRun>>;
 
-    /// The run of that base with the highest number, among those of one owner or, without one,
-    /// among all.
+    /// Returns the run of that base with the highest number, among those of one owner or, if no
+    /// owner is given, among all.
     fn newest_run<'a>(
         &'a self,
         base: &'a str,
         owner: Option<&'a str>,
     ) -> StoreFuture<'a, Option<RunId>>;
 
-    /// The highest number among the runs of that base, 0 if there is none. A number that was the
-    /// highest is free again once its run is deleted.
+    /// Returns the highest number among the runs of that base, 0 if there is none. A number that
+    /// was the highest is free again once its run is deleted.
     fn last_run_number<'a>(&'a self, base: &'a str) -> StoreFuture<'a, i64>;
 
-    /// What was set under these names, or under any if there are none. No more is kept than
-    /// [`Pagination::MAX`].
+    /// Returns the values of these names, or all values if no name is given. At most
+    /// [`Pagination::MAX`] values are stored.
     fn settings<'a>(&'a self, names: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>>;
 
-    /// How much each tool was used, by calls not older than this; the most used first.
+    /// Counts each tool's calls since that time; the most used tool comes first.
     fn tool_usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>>;
 
-    /// Records of a tool's calls that are not older than this, by when they began, newest first.
+    /// Lists the records of a tool's calls since that time, by start time, newest first.
     fn tool_invocations<'a>(
         &'a self,
         tool: &'a str,
@@ -223,141 +221,141 @@ pub trait Store: Documents {
         page: Pagination,
     ) -> StoreFuture<'a, Vec<Invocation>>;
 
-    /// Where it is and how much is in it.
+    /// Returns the store's location, schema version and size.
     fn info(&self) -> StoreFuture<'_, StoreInfo>;
 
-    /// Finishes what was begun and lets go of the files. Later calls fail.
+    /// Finishes running work and closes the files. Later calls fail.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-/// A part of a list.
+/// The part of a list that a read returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pagination {
-    /// How many to leave out at the start.
+    /// The number of entries to skip.
     pub offset: u32,
-    /// How many to give at the most.
+    /// The largest number of entries to return.
     pub limit: u32,
 }
 
 impl Pagination {
-    /// The most that one read gives.
+    /// The largest limit of one read.
     pub const MAX: u32 = 1_000;
 
-    /// The first `limit`.
+    /// Selects the first `limit` entries.
     pub const fn limit(limit: u32) -> Self {
         Self { offset: 0, limit }
     }
 
-    /// `limit`, brought under [`Pagination::MAX`].
+    /// Returns the limit, capped at [`Pagination::MAX`].
     pub fn bounded_limit(self) -> u32 {
         self.limit.min(Self::MAX)
     }
 }
 
-/// Which things of a session a list holds.
+/// Selects current data only, or data that is set aside too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EpochFilter {
-    /// Those that are part of the reasoning now.
+    /// Data that is not set aside.
     Current,
-    /// Those that a backtrack set aside, too.
+    /// All data, including what a backtrack set aside.
     All,
 }
 
-/// A session in a list.
+/// A session in a list, with its size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionEntry {
-    /// The session.
+    /// The session itself.
     pub session: Session,
-    /// How many current thoughts it has.
+    /// The number of current thoughts.
     pub thoughts: u64,
-    /// How many current nodes its graphs have.
+    /// The number of current nodes in its graphs.
     pub nodes: u64,
 }
 
-/// A branch in a list.
+/// A branch in a list, with its size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BranchEntry {
-    /// The branch.
+    /// The branch itself.
     pub branch: Branch,
-    /// How many current thoughts are on it.
+    /// The number of current thoughts on it.
     pub thoughts: u64,
-    /// The text of the first thought on it; a current one, if the branch is current.
+    /// The text of its first thought; a current one, if the branch is current.
     pub first_text: Option<String>,
 }
 
-/// What returning to a checkpoint moves.
+/// The number of entities that returning to a checkpoint moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BacktrackPreview {
-    /// Out of the reasoning, into history.
+    /// Entities that the backtrack sets aside.
     pub set_aside: EntityCounts,
-    /// Out of history, into the reasoning.
+    /// Entities that the backtrack restores.
     pub restored: EntityCounts,
 }
 
-/// How many of each.
+/// The number of entities of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EntityCounts {
-    /// Thoughts.
+    /// The number of thoughts.
     pub thoughts: u64,
-    /// Branches.
+    /// The number of branches.
     pub branches: u64,
-    /// Nodes of graphs.
+    /// The number of graph nodes.
     pub nodes: u64,
 }
 
-/// Which runs a list holds: those that all of this is true of.
+/// Selects the chain runs of a list; all conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChainRunFilter {
-    /// Only of this base.
+    /// Only runs of this base.
     pub base: Option<String>,
-    /// Only in this state.
+    /// Only runs in this state.
     pub state: Option<ChainState>,
-    /// Only of this owner; `Some(None)` is those that are nobody's.
+    /// Only runs of this owner; `Some(None)` selects runs without an owner.
     pub owner: Option<Option<String>>,
 }
 
-/// How much a tool was used.
+/// The usage statistics of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolUsage {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// How often it was called.
+    /// The number of calls.
     pub calls: u64,
-    /// How many of those failed.
+    /// The number of failed calls.
     pub failed: u64,
-    /// How long they took together, in milliseconds.
+    /// The total duration of the calls in milliseconds.
     pub total_ms: u64,
-    /// How long the longest took.
+    /// The duration of the longest call in milliseconds.
     pub max_ms: u64,
 }
 
-/// What to look for.
+/// A full-text search over thoughts and nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchQuery {
-    /// Words; all must occur. Punctuation and operators mean nothing.
+    /// The words; all must occur. Punctuation and operators are ignored.
     pub text: String,
-    /// Only in this session.
+    /// Only hits of this session.
     pub session: Option<SessionId>,
-    /// Only thoughts of this mode; nodes are of mode `got`.
+    /// Only thoughts of this mode; nodes have mode `got`.
     pub mode: Option<Mode>,
-    /// Only what is not older than this.
+    /// Only hits created at or after this time.
     pub since: Option<Timestamp>,
-    /// Only what is not younger than this.
+    /// Only hits created at or before this time.
     pub until: Option<Timestamp>,
-    /// How many at the most.
+    /// The largest number of hits.
     pub limit: u32,
 }
 
-/// Something that was found.
+/// A search hit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchHit {
-    /// What it is.
+    /// The entity that matched.
     pub entity: SearchEntity,
-    /// The passage that matched, with `[` and `]` around the words.
+    /// The text around the match, with `[` and `]` around the words.
     pub excerpt: String,
 }
 
-/// What can be found.
+/// An entity that a search can find.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SearchEntity {
     /// A thought.
@@ -366,15 +364,15 @@ pub enum SearchEntity {
     Node(GraphNode),
 }
 
-/// Where a store is and how much is in it.
+/// The location and size of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreInfo {
     /// The file or server, without secrets.
     pub location: String,
     /// The version of its tables.
     pub schema_version: i64,
-    /// Sessions in it.
+    /// The number of sessions.
     pub sessions: u64,
-    /// Thoughts in it.
+    /// The number of thoughts.
     pub thoughts: u64,
 }

@@ -1,5 +1,5 @@
-//! Each change as SQL. A change and what it brings about are one text, because trips to the
-//! database are what a commit costs.
+//! Turns each change into SQL. A change and its consequences are one SQL text, because round trips
+//! to the database dominate the cost of a commit.
 
 use deliberate_core::{
     Branch, BranchId, BranchState, Change, CrossRef, Invocation, Precondition, Session, SessionId,
@@ -13,7 +13,7 @@ use crate::StoreError;
 
 pub(super) type SqlStatement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
-/// Makes the changes in their order.
+/// Applies the changes in order.
 pub(super) async fn apply(
     connection: &mut SqliteConnection,
     changes: &[Change],
@@ -68,7 +68,8 @@ pub(super) async fn run(
     Ok(done.rows_affected())
 }
 
-/// Recording a call twice is recording it once, and what is gone need not be taken away.
+/// Tells whether a change may affect no row. Logging a call twice has no further effect, and data
+/// that is already gone need not be deleted.
 fn allows_no_rows(change: &Change) -> bool {
     matches!(
         change,
@@ -76,7 +77,7 @@ fn allows_no_rows(change: &Change) -> bool {
     )
 }
 
-/// Why a change met no row: what it is about is gone, or had ended.
+/// Returns the error for a change that affected no row: its subject is gone or has ended.
 fn conflict_for(change: &Change) -> StoreError {
     match change {
         Change::EndSuspension { .. } | Change::RunOn { .. } | Change::Suspend(_) => {
@@ -91,18 +92,18 @@ fn conflict_for(change: &Change) -> StoreError {
         | Change::AddCrossRef(_)
         | Change::AddNode(_)
         | Change::AddEdge(_) => StoreError::Conflict {
-            reason: "what it builds on was set aside or deleted".to_owned(),
+            reason: "the data it builds on was set aside or deleted".to_owned(),
         },
         Change::BeginRun(_) => chain_runs::conflict(chain_runs::ALREADY_STARTED),
         Change::AddRunEvent { .. } => chain_runs::conflict(chain_runs::RUN_ADVANCED),
         Change::SetState { .. } => chain_runs::conflict(chain_runs::STATE_FULL),
         _ => StoreError::Conflict {
-            reason: "what it changes is not there".to_owned(),
+            reason: "the data to change does not exist".to_owned(),
         },
     }
 }
 
-/// What else a change brings about.
+/// Returns the statement to run after a change, if any.
 fn follow_up(change: &Change) -> Option<SqlStatement<'_>> {
     let Change::Suspend(suspension) = change else {
         return None;
@@ -110,7 +111,7 @@ fn follow_up(change: &Change) -> Option<SqlStatement<'_>> {
     Some(suspended_calls::delete_expired(suspension))
 }
 
-/// Whether what a call relies on still holds.
+/// Checks whether a precondition still holds.
 async fn check_precondition(
     connection: &mut SqliteConnection,
     requirement: &Precondition,
@@ -146,7 +147,7 @@ async fn check_precondition(
             )
             .bind(session_id.as_str())
             .bind(name),
-            "a checkpoint of that name was made meanwhile",
+            "a checkpoint of that name was created meanwhile",
         ),
         Precondition::NodesAtMost { graph_id, most } => (
             sqlx::query_scalar(
@@ -155,7 +156,7 @@ async fn check_precondition(
             )
             .bind(graph_id.as_str())
             .bind(*most),
-            "the graph grew meanwhile and would have more nodes than it may",
+            "the graph grew meanwhile and would exceed its limit of nodes",
         ),
     };
     let holds = statement
@@ -170,7 +171,7 @@ async fn check_precondition(
     })
 }
 
-/// The change as a statement; `None` for those that are more than one.
+/// Returns the change as one statement, or `None` for changes that need several.
 fn statement(change: &Change) -> Option<SqlStatement<'_>> {
     Some(match change {
         Change::Backtrack { .. }
@@ -268,7 +269,7 @@ fn add_session(session: &Session) -> SqlStatement<'_> {
     .bind(json_text(session.metadata.as_ref()))
 }
 
-/// The session. Lines of other sessions that came out of it begin where they left it.
+/// Deletes the session. Thoughts of other sessions that built on it become roots of their lines.
 fn delete_session(id: &SessionId) -> SqlStatement<'_> {
     sqlx::query(
         "WITH RECURSIVE line (id, root) AS ( \
@@ -282,7 +283,7 @@ fn delete_session(id: &SessionId) -> SqlStatement<'_> {
     .bind(id.as_str())
 }
 
-/// The step, and its session's time. Nothing may build on what was set aside.
+/// Adds the thought and updates its session's time. Nothing may build on data that is set aside.
 fn add_thought(thought: &Thought) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO thoughts (id, session_id, input, content, confidence, mode, parent_id, \
@@ -327,7 +328,7 @@ fn add_branch(branch: &Branch) -> SqlStatement<'_> {
     .bind(json_text(branch.metadata.as_ref()))
 }
 
-/// The branch's state, and its session's time. What it was is kept if that was in an earlier epoch.
+/// Sets the branch's state and its session's time. A value of an earlier epoch is saved first.
 fn set_branch_state(id: &BranchId, state: BranchState, at: Timestamp) -> SqlStatement<'_> {
     sqlx::query(concat!(
         epochs::save_earlier_revision!("branch", "id = $1 AND set_aside = 0"),

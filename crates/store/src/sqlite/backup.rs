@@ -1,4 +1,4 @@
-//! A copy of the whole file, made while others use it.
+//! Backs up the whole database file while it is in use.
 
 use std::path::{Path, absolute};
 
@@ -12,20 +12,20 @@ use super::{
 use crate::StoreError;
 
 impl SqliteStore {
-    /// Writes all that is kept at this moment to a new file, whoever reads and writes meanwhile. A
-    /// file that is there is never replaced; a copy that can't be finished leaves none.
+    /// Writes the current contents to a new file while others read and write. An existing file is
+    /// never replaced, and an unfinished backup leaves no file.
     pub async fn backup_to(&self, path: &Path) -> Result<(), StoreError> {
         let problem = |reason: String| StoreError::Backup {
             location: path.display().to_string(),
             reason,
         };
-        // Whose file it is, is found out first.
+        // Opening checks that the file is a database of this program.
         self.database().await?;
         let target = absolute(path).map_err(|error| problem(error.to_string()))?;
         let name = target
             .to_str()
             .ok_or_else(|| problem("the name is not UTF-8".to_owned()))?;
-        // SQLite fills an empty file, and this one is surely ours and nobody else's to read.
+        // SQLite fills an empty file. Creating it here makes sure that it is new and private.
         create_private_file(&target)
             .await
             .map_err(|error| problem(error.to_string()))?;
@@ -39,7 +39,7 @@ impl SqliteStore {
     async fn write_backup(&self, target: &str) -> Result<(), StoreError> {
         let failed = |error: sqlx::Error| query_error(&error);
         let connect = connect_options(&self.options);
-        // Those that read may not write, not even elsewhere; the one that writes has other work.
+        // The read connections may not write anywhere, and the write connection is busy.
         let mut source = connect.connect().await.map_err(failed)?;
         let copied = sqlx::query("VACUUM INTO $1")
             .bind(target)
@@ -47,8 +47,8 @@ impl SqliteStore {
             .await;
         drop(source.close().await);
         copied.map_err(failed)?;
-        // The copy comes without a write-ahead log, and a file whose tables are up to date is opened
-        // as it is.
+        // The backup has no write-ahead log, and a file whose tables are up to date is opened
+        // unchanged, so the mode is set here.
         let mut copy = connect.filename(target).connect().await.map_err(failed)?;
         set_write_ahead_log(target, &mut copy).await?;
         copy.close().await.map_err(failed)

@@ -1,7 +1,8 @@
-//! Runs of chains and what was set in the prompt engine: written and read.
+//! Writes and reads chain runs and the settings of the prompt engine.
 //!
-//! A run's row says which event is its newest, and an event is added only after the one that its
-//! writer knew: several may go on with a run at once, in one process or in many, and one does.
+//! A run's row holds the number of its newest event, and an event is added only directly after the
+//! one that its writer read. Of several calls that continue a run at once, in one process or in
+//! many, exactly one succeeds.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +17,9 @@ use super::{
 };
 use crate::{ChainRunFilter, Pagination, StoreError};
 
-pub(super) const ALREADY_STARTED: &str = "a run of that number was begun meanwhile";
-pub(super) const RUN_ADVANCED: &str = "the run went on meanwhile";
-pub(super) const STATE_FULL: &str = "1,000 settings are kept already, remove one of them first";
+pub(super) const ALREADY_STARTED: &str = "a run of that number was started meanwhile";
+pub(super) const RUN_ADVANCED: &str = "the run advanced meanwhile";
+pub(super) const STATE_FULL: &str = "1,000 settings are stored already; remove one first";
 
 pub(super) fn conflict(reason: &str) -> StoreError {
     StoreError::Conflict {
@@ -45,7 +46,7 @@ pub(super) fn start(run: &ChainRun) -> SqlStatement<'_> {
     .bind(run.plan.to_string())
 }
 
-/// The run first: whether it could be changed decides whether there is an event.
+/// Updates the run first, because only a successful update may add the event.
 pub(super) fn add_event(event: &ChainEvent, state: ChainState, at_step: u32) -> SqlStatement<'_> {
     sqlx::query(
         "UPDATE chain_runs SET state = $3, at_step = $4, events = $2, \
@@ -80,7 +81,7 @@ pub(super) fn delete(id: &RunId) -> SqlStatement<'_> {
     sqlx::query("DELETE FROM chain_runs WHERE id = $1").bind(id.as_str())
 }
 
-/// No more than can be read back in one go.
+/// Sets a value, as long as there are no more than one read returns.
 pub(super) fn set_state<'q>(
     key: &'q str,
     value: Option<&Value>,
@@ -155,7 +156,7 @@ pub(super) async fn settings(
     Ok(rows.into_iter().map(|it| (it.key, it.value)).collect())
 }
 
-/// A row of the prompt engine's settings.
+/// A row of the settings table.
 struct SettingRow {
     key: String,
     value: Value,
@@ -171,10 +172,10 @@ impl FromRow for SettingRow {
     }
 }
 
-/// One statement sees one moment: a row that is the run, and rows of [`EVENTS_PER_ROW`] events each, for
-/// every row that leaves the database's thread costs more than what is in it. An event is two lines:
-/// what happened, and what belongs to it. JSON as it is stored has no line ends inside. A plan that
-/// is not wanted is not read from the disk either.
+/// Reads a run and its events in one statement, so that both are from the same moment: one row for
+/// the run, then rows of [`EVENTS_PER_ROW`] events each, because each row that leaves the
+/// database's thread costs more than its contents. An event is two lines, the event and its data;
+/// stored JSON contains no line breaks. A plan that is not requested is not read from disk.
 const SELECT_RUN: &str = "SELECT id, base, number, command, owner, state, steps, at_step, events, \
      created_at, updated_at, CASE WHEN $3 THEN plan ELSE 'null' END AS plan, NULL AS lines \
      FROM chain_runs WHERE id = $1 UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
@@ -182,7 +183,7 @@ const SELECT_RUN: &str = "SELECT id, base, number, command, owner, state, steps,
      || created_at || ']' || char(10) || data, char(10)) \
      FROM chain_events WHERE run_id = $1 GROUP BY seq / $2";
 
-/// Few enough that long events make no huge text.
+/// Small enough that long events do not make a huge text.
 const EVENTS_PER_ROW: u32 = 32;
 
 pub(super) async fn fetch_run(
@@ -205,7 +206,7 @@ pub(super) async fn fetch_run(
             None => run = Some(ChainRun::from_row(row)?),
         }
     }
-    // The database promises no order inside a group.
+    // SQLite guarantees no order inside a group.
     events.sort_unstable_by_key(|event: &ChainEvent| event.seq);
     let Some(run) = run else {
         return Ok(None);

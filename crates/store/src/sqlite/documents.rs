@@ -1,4 +1,4 @@
-//! Items: written and read.
+//! Writes and reads documents.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,19 @@ use crate::{
     StoreFuture,
 };
 
-/// What is between the keys of an item that is read: no key holds it.
+/// Separates the keys of a document in a result row. No key contains it.
 const KEY_SEPARATOR: char = '\u{1e}';
 
 const NEXT_SEQ: &str = "(SELECT coalesce(max(seq), 0) + 1 FROM items)";
 
-/// Writes an item, its keys and, if they are given, its parts.
+/// Writes a document, its keys and, if given, its parts.
 pub(super) async fn put(
     connection: &mut SqliteConnection,
     item: &StoredDocument,
     parts: Option<&[String]>,
 ) -> Result<(), StoreError> {
     if write_row(connection, item).await? == 0 {
-        return Err(conflict("it was written or deleted meanwhile"));
+        return Err(conflict("the document was changed or deleted meanwhile"));
     }
     delete_rows(
         connection,
@@ -58,7 +58,7 @@ pub(super) async fn put(
 
 const DELETE_PARTS: &str = "DELETE FROM item_parts WHERE kind = $1 AND item_id = $2";
 
-/// The row itself. One that was deleted may be made anew.
+/// Writes the document's row. A deleted document may be created again.
 async fn write_row(
     connection: &mut SqliteConnection,
     item: &StoredDocument,
@@ -123,7 +123,7 @@ async fn put_keys(
     Ok(())
 }
 
-/// Deletes an item; a mark of it stays.
+/// Deletes a document and leaves a tombstone.
 pub(super) async fn remove(
     connection: &mut SqliteConnection,
     kind: &str,
@@ -137,7 +137,7 @@ pub(super) async fn remove(
     sql.push(" WHERE gone = 0 AND kind = ").push_bind(kind);
     sql.push(" AND id = ").push_bind(id);
     if run(connection, sql.build()).await? == 0 {
-        return Err(conflict("it was deleted meanwhile"));
+        return Err(conflict("the document was deleted meanwhile"));
     }
     delete_rows(
         connection,
@@ -270,8 +270,8 @@ impl SqliteStore {
     }
 }
 
-/// An item with its keys in one text: a row that leaves the database's thread costs more than what
-/// is in it.
+/// Reads a document with its keys in one text, because each row that leaves the database's thread
+/// costs more than its contents.
 const SELECT_DOCUMENT: &str = "SELECT i.kind, i.id, i.version, i.seq, i.created_at, i.updated_at, i.body, \
      (SELECT group_concat(json_array(k.name, k.value, k.only), char(30)) FROM item_keys k \
       WHERE k.kind = i.kind AND k.item_id = i.id) AS keys FROM items i";
@@ -280,7 +280,7 @@ fn push_filter(sql: &mut QueryBuilder<Sqlite>, filter: &DocumentFilter) {
     sql.push(" WHERE i.gone = 0 AND i.kind = ")
         .push_bind(filter.kind.clone());
     for wanted in &filter.keys {
-        // Rows are found from the key's side, which has an index; what holds a text is not.
+        // Conditions start from the keys, which have an index. A substring match can't use it.
         sql.push(
             " AND i.id IN (SELECT k.item_id FROM item_keys k WHERE k.kind = i.kind AND k.name ",
         );
@@ -357,7 +357,7 @@ impl FromRow for StoredDocument {
     }
 }
 
-/// Keys are written by us alone; one that can't be read is none.
+/// Parses the keys of a row. Only this module writes them; one that can't be parsed is dropped.
 fn read_keys(text: &str) -> Vec<IndexKey> {
     let mut keys: Vec<IndexKey> = text
         .split(KEY_SEPARATOR)

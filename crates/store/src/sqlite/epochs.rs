@@ -1,9 +1,9 @@
-//! Checkpoints and the way back to them.
+//! Checkpoints and backtracking.
 //!
 //! A session's history is a tree of epochs (see `migrations/sqlite/0002_epochs.sql`). A checkpoint
-//! only ends an epoch, so it costs the same however long the session is; a backtrack begins a new
-//! one below the epoch of its checkpoint and puts the rows of the session in the state of that
-//! line. Nothing is deleted, so every place that was left can be returned to.
+//! only ends an epoch, so its cost does not depend on the session's length. A backtrack starts a
+//! new epoch below the checkpoint's and gives the session's rows the values that they had on that
+//! line of epochs. Nothing is deleted, so a backtrack can always be undone.
 
 use deliberate_core::{Checkpoint, CheckpointId, SessionId};
 use sqlx::{Row, SqliteConnection, sqlite::SqliteRow};
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{BacktrackPreview, EntityCounts, StoreError};
 
-/// Names of what can change: the rows' table, the table of what they were, and the columns.
+/// Names what can change: the table, the table of its earlier values, and the columns.
 macro_rules! revision_names {
     ("branch", now) => {
         "branches"
@@ -43,8 +43,8 @@ macro_rules! revision_names {
 }
 pub(super) use revision_names;
 
-/// The beginning of a statement that keeps the present values of rows: all but the condition for
-/// them, after which comes `kept`.
+/// The beginning of a statement that saves the current values of rows. The condition follows, then
+/// [`save_revision_end`].
 macro_rules! save_revision {
     ($what:tt) => {
         concat!(
@@ -62,7 +62,7 @@ macro_rules! save_revision {
 }
 pub(super) use save_revision;
 
-/// The end of such a statement. What a row was in an epoch that ended is kept once.
+/// The end of such a statement. A row's value in an ended epoch is saved once.
 macro_rules! save_revision_end {
     () => {
         " ON CONFLICT (id, epoch) DO NOTHING"
@@ -70,8 +70,8 @@ macro_rules! save_revision_end {
 }
 pub(super) use save_revision_end;
 
-/// The statement that keeps the values of the rows for which a condition holds if they are from an
-/// earlier epoch than the session's.
+/// The statement that saves the values of the rows that match a condition if the values are from
+/// an earlier epoch than the session's.
 macro_rules! save_earlier_revision {
     ($what:tt, $condition:expr) => {
         concat!(
@@ -85,7 +85,7 @@ macro_rules! save_earlier_revision {
 }
 pub(super) use save_earlier_revision;
 
-/// The epochs on the way from `$2` of session `$1` to the root.
+/// The epochs from `$2` of session `$1` up to the root.
 macro_rules! epoch_line {
     () => {
         "WITH RECURSIVE line (number) AS (SELECT $2 UNION ALL SELECT e.parent FROM epochs e \
@@ -93,8 +93,8 @@ macro_rules! epoch_line {
     };
 }
 
-/// Which values the rows of session `$1` had in that line, if not the present ones: their latest
-/// in it.
+/// Selects the latest values on that line of the rows of session `$1`, where they differ from the
+/// current ones.
 macro_rules! revisions_on_line {
     ($what:tt) => {
         concat!(
@@ -109,7 +109,7 @@ macro_rules! revisions_on_line {
     };
 }
 
-/// Statements that give the rows of a table the values they had in the line.
+/// Statements that restore the values that a table's rows had on the line.
 macro_rules! restore_revisions {
     ($what:tt) => {
         [
@@ -139,7 +139,7 @@ macro_rules! restore_revisions {
     };
 }
 
-/// A statement that sets rows aside or brings them back, as the line says.
+/// The statement that sets rows aside or restores them, according to the line.
 macro_rules! archive_by_line {
     ($table:literal, $of_session:literal) => {
         concat!(
@@ -153,8 +153,8 @@ macro_rules! archive_by_line {
     };
 }
 
-/// The checkpoint, the end of the epoch it names, and the beginning of the next. Nothing of it if
-/// the place it names was set aside meanwhile.
+/// Adds the checkpoint, ends the epoch that it names, and starts the next one. Does nothing if the
+/// state that it names has been set aside meanwhile.
 pub(super) fn add_checkpoint(checkpoint: &Checkpoint) -> SqlStatement<'_> {
     let statement = sqlx::query(
         "INSERT INTO checkpoints (id, session_id, branch_id, name, description, snapshot, \
@@ -180,7 +180,7 @@ pub(super) fn add_checkpoint(checkpoint: &Checkpoint) -> SqlStatement<'_> {
         .bind(checkpoint.kind.as_str())
 }
 
-/// Returns `session` to the checkpoint `to`; the place it leaves is kept as `left`.
+/// Returns `session` to the checkpoint `to` and saves the state that it leaves as `left`.
 pub(super) async fn backtrack(
     connection: &mut SqliteConnection,
     session: &SessionId,
@@ -195,7 +195,7 @@ pub(super) async fn backtrack(
         .map_err(|error| query_error(&error))?;
     let Some(target) = target.filter(|_| left.session_id == *session) else {
         return Err(StoreError::Conflict {
-            reason: "the checkpoint is not one of the session's".to_owned(),
+            reason: "the checkpoint belongs to another session".to_owned(),
         });
     };
     let epoch: i64 = target
@@ -203,10 +203,10 @@ pub(super) async fn backtrack(
         .map_err(|error| query_error(&error))?;
     if run(connection, add_checkpoint(left)).await? == 0 {
         return Err(StoreError::Conflict {
-            reason: "the place to leave was set aside".to_owned(),
+            reason: "the current state was set aside".to_owned(),
         });
     }
-    // Which branch is followed may have changed since the caller looked.
+    // The active branch may have changed since the caller read it.
     let follows = "UPDATE checkpoints SET branch_id = (SELECT active_branch_id FROM sessions \
                    WHERE id = $1) WHERE id = $2";
     let follows = sqlx::query(follows)
@@ -232,7 +232,7 @@ pub(super) async fn backtrack(
         let statement = sqlx::query(statement).bind(session.as_str()).bind(epoch);
         run(connection, statement).await?;
     }
-    // The epoch that `left` began becomes a child of the one returned to.
+    // The epoch that `left` started becomes a child of the one that the session returns to.
     let turned = sqlx::query(
         "UPDATE epochs SET parent = $2 WHERE session_id = $1 \
          AND number = (SELECT epoch FROM sessions WHERE id = $1); \
@@ -245,7 +245,7 @@ pub(super) async fn backtrack(
     run(connection, turned).await.map(drop)
 }
 
-/// What returning to a checkpoint (`$2` its epoch, `$1` its session) would move, in one row.
+/// Counts the rows that returning to a checkpoint (`$2` its epoch, `$1` its session) would move.
 pub(super) const BACKTRACK_PREVIEW: &str = concat!(
     epoch_line!(),
     "SELECT \

@@ -1,4 +1,4 @@
-//! Graphs, their nodes and their edges, as statements.
+//! SQL statements for graphs, their nodes and their edges.
 
 use deliberate_core::{Graph, GraphEdge, GraphId, GraphNode, NodeId, NodeUpdate, Score, Timestamp};
 use serde_json::Value;
@@ -22,7 +22,7 @@ pub(super) fn add_graph(graph: &Graph) -> SqlStatement<'_> {
     .bind(graph.updated_at.as_micros())
 }
 
-/// The node, and the times of its graph and session.
+/// Adds the node and updates the times of its graph and session.
 pub(super) fn add_node(node: &GraphNode) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO graph_nodes (id, graph_id, session_id, content, node_type, score, depth, \
@@ -47,8 +47,8 @@ pub(super) fn add_node(node: &GraphNode) -> SqlStatement<'_> {
     .bind(node.pruned)
 }
 
-/// Parts of a node, and the times of its graph and session. What it was is kept if that was in an
-/// earlier epoch. Metadata that is no object (imported nodes may carry anything) becomes a field.
+/// Updates parts of a node and the times of its graph and session. A value of an earlier epoch is
+/// saved first. Metadata that is not an object (imported nodes may have any) becomes a field.
 pub(super) fn update_node<'q>(
     id: &'q NodeId,
     marks: &'q NodeUpdate,
@@ -77,7 +77,7 @@ pub(super) fn update_node<'q>(
     .bind(at.as_micros())
 }
 
-/// All of them at once: a large graph loses hundreds of nodes in one call.
+/// Prunes all nodes in one statement, because one call may prune hundreds of a large graph.
 pub(super) fn prune<'q>(graph: &'q GraphId, nodes: &[NodeId], at: Timestamp) -> SqlStatement<'q> {
     let ids: Value = nodes.iter().map(NodeId::as_str).collect();
     sqlx::query(concat!(

@@ -1,9 +1,8 @@
 //! The store in one `SQLite` file.
 //!
-//! One connection writes: it takes every commit that is waiting and ends them with one
-//! transaction, so that calls at the same time share an fsync. A small pool reads beside it
-//! (write-ahead log). Several processes may use the file at once. Nothing is opened before the
-//! first use.
+//! One connection writes: it takes all waiting commits and ends them with one transaction, so that
+//! concurrent calls share an fsync. A small pool of connections reads concurrently (write-ahead
+//! log). Several processes may use the file at once. Nothing is opened before the first use.
 
 mod apply;
 mod backup;
@@ -12,6 +11,7 @@ mod documents;
 mod epochs;
 mod graphs;
 mod import;
+mod migrations;
 mod open;
 mod query;
 mod read;
@@ -34,31 +34,31 @@ pub use import::{ImportCount, ImportReport, import_legacy};
 use crate::StoreError;
 use writer::SqliteWriter;
 
-/// How a file is used.
+/// The options of a [`SqliteStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// The file; made, with its folders, when it is not there.
+    /// The file; it is created with its folders if it does not exist.
     pub path: PathBuf,
-    /// How many may read at once.
+    /// The number of read connections.
     pub readers: u32,
-    /// What a commit survives.
+    /// Which failures a commit survives.
     pub durability: SqliteDurability,
 }
 
-/// What a commit survives.
+/// Which failures a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqliteDurability {
-    /// The death of the machine: one fsync a commit.
+    /// A crash of the machine; each transaction costs one fsync.
     Full,
-    /// The death of the process; the last moments may be lost with the machine.
+    /// A crash of the process; a crash of the machine may lose the latest commits.
     Relaxed,
 }
 
-/// The store in one `SQLite` file.
+/// A [`Store`](crate::Store) in one `SQLite` file.
 #[derive(Debug)]
 pub struct SqliteStore {
     options: SqliteOptions,
-    /// Opened by the first use; a failed opening is tried again by the next.
+    /// Opened at the first use. If that fails, the next use tries again.
     database: OnceCell<OpenDatabase>,
     closed: AtomicBool,
 }
@@ -70,7 +70,7 @@ struct OpenDatabase {
 }
 
 impl SqliteStore {
-    /// A store on that file. Touches nothing yet.
+    /// Creates a store on the file without opening it.
     pub fn new(options: SqliteOptions) -> Self {
         Self {
             options,
@@ -94,7 +94,7 @@ impl SqliteStore {
             .await
     }
 
-    /// Lets go of the files once everything queued is written.
+    /// Writes the queued commits and closes the files.
     async fn shutdown(&self) {
         self.closed.store(true, Ordering::Release);
         if let Some(opened) = self.database.get() {

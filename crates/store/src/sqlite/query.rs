@@ -1,4 +1,4 @@
-//! The ways a query is run: for one thing, for a list, for a page, for a count.
+//! Runs queries for one row, a list, a page or a count.
 
 use deliberate_core::{Branch, Session};
 use sqlx::Row;
@@ -37,7 +37,7 @@ impl SqliteStore {
         rows.iter().map(T::from_row).collect()
     }
 
-    /// A page of what belongs to `owner`; `sql` takes owner, limit and offset.
+    /// Returns a page of the rows of `owner`; `sql` takes the owner, the limit and the offset.
     pub(super) fn fetch_page<'a, T: FromRow + Send + 'a>(
         &'a self,
         sql: &'static str,

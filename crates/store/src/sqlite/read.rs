@@ -1,4 +1,4 @@
-//! Reading: each method of the trait as one bounded query.
+//! Implements the reads of [`Store`], each as one bounded query.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::{
     SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
 };
 
-/// The statement for a list of which some things may be set aside.
+/// The statement for a list that may include rows that are set aside.
 macro_rules! list_sql {
     ($which:expr, $from:literal, $set_aside:literal, $rest:literal) => {
         match $which {

@@ -1,4 +1,4 @@
-//! Between rows and domain types.
+//! Converts rows into domain types.
 
 use std::str::FromStr;
 
@@ -11,12 +11,12 @@ use sqlx::{Row, sqlite::SqliteRow};
 
 use crate::StoreError;
 
-/// Made from a row whose columns bear the names of its fields.
+/// A type that is created from a row whose columns have the names of its fields.
 pub(super) trait FromRow: Sized {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError>;
 }
 
-/// A row being read; every problem names its column.
+/// The columns of a row. Every error names its column.
 pub(super) struct Columns<'a>(pub(super) &'a SqliteRow);
 
 impl Columns<'_> {
@@ -69,7 +69,7 @@ impl Columns<'_> {
     pub(super) fn parse_word<T: FromStr>(&self, column: &'static str) -> Result<T, StoreError> {
         let word: String = self.get(column)?;
         word.parse()
-            .map_err(|_| corrupt(column, &format!("{word:?} is not a value it can have")))
+            .map_err(|_| corrupt(column, &format!("{word:?} is not a valid value")))
     }
 }
 
@@ -80,7 +80,7 @@ pub(super) fn corrupt(column: &str, reason: &dyn std::fmt::Display) -> StoreErro
     }
 }
 
-/// What a failed query means to the caller.
+/// Converts a database error into a [`StoreError`].
 pub(super) fn query_error(error: &sqlx::Error) -> StoreError {
     if matches!(error, sqlx::Error::PoolClosed) {
         return StoreError::Closed;
@@ -89,18 +89,18 @@ pub(super) fn query_error(error: &sqlx::Error) -> StoreError {
     if let sqlx::Error::Database(database) = error {
         if database.is_foreign_key_violation() {
             return StoreError::Conflict {
-                reason: "it refers to something that is not there".to_owned(),
+                reason: "it refers to an entity that does not exist".to_owned(),
             };
         }
         if database.is_unique_violation() {
             return StoreError::Conflict {
-                reason: "it is there already".to_owned(),
+                reason: "it already exists".to_owned(),
             };
         }
         if database.is_check_violation() {
             return StoreError::Conflict { reason };
         }
-        // 5 is SQLITE_BUSY, 6 SQLITE_LOCKED, 13 SQLITE_FULL; the higher bits tell the exact kind.
+        // 5 is SQLITE_BUSY, 6 SQLITE_LOCKED, 13 SQLITE_FULL; the higher bits hold the exact kind.
         let code = database
             .code()
             .and_then(|code| code.parse::<u32>().ok())
@@ -331,6 +331,6 @@ mod tests {
         }
         let error = written.unwrap_err();
         assert_eq!(error.code(), "DiskFull", "{error}");
-        assert!(error.hint().unwrap().contains("room"));
+        assert!(error.hint().unwrap().contains("Free space"));
     }
 }

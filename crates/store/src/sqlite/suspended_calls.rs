@@ -1,12 +1,12 @@
-//! Calls that can be picked up again, as statements.
+//! SQL statements for suspended and background calls.
 
 use deliberate_core::{SuspendedCall, SuspensionId, Timestamp};
 use serde_json::Value;
 
 use super::apply::SqlStatement;
 
-/// A new suspension, or the next round of one that has not ended. Whose it is, its tool and its
-/// beginning stay; the next leg of a call has arguments of its own.
+/// Stores a new suspended call or the next round of one that has not ended. The owner, tool and
+/// start time stay; the next step of a call has arguments of its own.
 pub(super) fn suspend(suspension: &SuspendedCall) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO suspensions (id, tool_name, arguments, journal, asks, created_at, \
@@ -26,7 +26,7 @@ pub(super) fn suspend(suspension: &SuspendedCall) -> SqlStatement<'_> {
     .bind(suspension.running_until.map(Timestamp::as_micros))
 }
 
-/// Calls nobody came back to go when another is suspended, so that they do not pile up.
+/// Deletes expired calls whenever another is suspended, so that they do not accumulate.
 pub(super) fn delete_expired(suspension: &SuspendedCall) -> SqlStatement<'_> {
     sqlx::query("DELETE FROM suspensions WHERE expires_at < $1 AND id <> $2")
         .bind(suspension.created_at.as_micros())

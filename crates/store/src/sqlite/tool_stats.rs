@@ -1,4 +1,4 @@
-//! What the records of calls tell about each tool.
+//! Usage statistics of the tools, from the invocation log.
 
 use deliberate_core::Timestamp;
 use sqlx::sqlite::SqliteRow;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Pagination, StoreError, ToolUsage};
 
-/// Read from the index alone: the rows themselves are long.
+/// Reads the index only, because the rows are long.
 pub(super) fn usage_by_tool(since: Option<Timestamp>) -> SqlStatement<'static> {
     sqlx::query(
         "SELECT tool_name, count(*) AS calls, count(*) FILTER (WHERE success = 0) AS failed, \
@@ -36,7 +36,7 @@ pub(super) fn invocations_by_tool(
     .bind(page.offset)
 }
 
-/// The beginning of time if none is given.
+/// Returns the earliest possible time if none is given.
 fn since_micros(since: Option<Timestamp>) -> i64 {
     since.map_or(i64::MIN, Timestamp::as_micros)
 }
@@ -45,7 +45,7 @@ impl FromRow for ToolUsage {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError> {
         let row = Columns(row);
         let figure = |column| -> Result<u64, StoreError> {
-            // A clock that was set back may have left a call that took less than nothing.
+            // If the clock was set back, a call may have a negative duration.
             Ok(u64::try_from(row.get::<i64>(column)?).unwrap_or(0))
         };
         Ok(Self {

@@ -1,8 +1,8 @@
-//! The one connection that writes.
+//! The write connection.
 //!
-//! Commits queue up; the writer takes all that wait, gives each a savepoint of its own inside
-//! one transaction, and ends them with one fsync. A commit that fails is rolled back to its
-//! savepoint and spoils no other.
+//! Commits are queued. The writer takes all that wait, gives each a savepoint inside one
+//! transaction, and ends them with one fsync. A commit that fails is rolled back to its savepoint
+//! and does not affect the others.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,16 +20,16 @@ use tokio::{
 use super::{apply::apply, open::BUSY_TIMEOUT, rows::query_error};
 use crate::StoreError;
 
-/// Commits that may wait before callers are held back.
+/// The number of commits that may wait before callers are blocked.
 const QUEUE_LEN: usize = 1_024;
 
-/// Commits that share one transaction at the most, so that the first of them does not wait for
-/// an endless stream behind it.
+/// The most commits in one transaction, so that the first one does not wait for an endless stream
+/// of later ones.
 const MAX_BATCH: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct SqliteWriter {
-    /// Gone once the store is closed.
+    /// `None` once the store is closed.
     queue: Mutex<Option<mpsc::Sender<CommitJob>>>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -61,19 +61,19 @@ impl SqliteWriter {
         outcome.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Writes what is queued, then lets go of the file.
+    /// Writes the queued commits and closes the file.
     pub(super) async fn close(&self) {
         self.queue.lock().await.take();
         if let Some(task) = self.task.lock().await.take()
             && task.await.is_err()
         {
-            tracing::error!("the store's writer ended early");
+            tracing::error!("the store's writer stopped early");
         }
     }
 }
 
-/// The file that was opened. Someone may delete it or put another in its place; what is written
-/// then goes to a file that nobody will find.
+/// The identity of the file that was opened. If the file is deleted or replaced, later writes would
+/// go to a file that no one can find.
 struct DatabaseFile {
     path: PathBuf,
     identity: Option<(u64, u64)>,
@@ -93,7 +93,7 @@ impl DatabaseFile {
         }
         Err(StoreError::Connection {
             location: self.path.display().to_string(),
-            reason: "it was removed or replaced while in use; start again".to_owned(),
+            reason: "it was removed or replaced while in use; restart the server".to_owned(),
         })
     }
 }
@@ -105,7 +105,7 @@ fn file_identity(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// Elsewhere an open file can't be removed.
+/// On other systems an open file can't be removed.
 #[cfg(not(unix))]
 fn file_identity(_: &Path) -> Option<(u64, u64)> {
     None
@@ -142,8 +142,8 @@ async fn write_batch(connection: &mut SqliteConnection, jobs: Vec<CommitJob>) {
         [one] => vec![write_single(connection, &one.changes).await],
         many => match write_in_transaction(connection, many).await {
             Ok(outcomes) => outcomes,
-            // A link that is checked only at the end is broken; whose it is shows when each one
-            // stands alone.
+            // A foreign key that is checked at the end of the transaction is violated. Writing each
+            // commit alone shows which one is at fault.
             Err(StoreError::Conflict { .. }) => {
                 let mut outcomes = Vec::with_capacity(many.len());
                 for job in many {
@@ -155,7 +155,7 @@ async fn write_batch(connection: &mut SqliteConnection, jobs: Vec<CommitJob>) {
         },
     };
     for (job, outcome) in jobs.into_iter().zip(outcomes) {
-        // The caller may have gone; what was committed stays committed.
+        // The caller may be gone. The commit stays.
         drop(job.done.send(outcome));
     }
 }
@@ -169,7 +169,7 @@ async fn write_single(
     end_transaction(connection, written).await
 }
 
-/// Writes the jobs in one transaction: what became of each, or why nothing of any is there.
+/// Writes the jobs in one transaction and returns each one's result, or the error that undid all.
 async fn write_in_transaction(
     connection: &mut SqliteConnection,
     jobs: &[CommitJob],
@@ -189,7 +189,7 @@ async fn write_in_transaction(
     end_transaction(connection, outcomes).await
 }
 
-/// Ends the transaction: by a commit if all went well, else so that the next one starts clean.
+/// Commits the transaction, or rolls it back on an error so that the next one starts clean.
 async fn end_transaction<T>(
     connection: &mut SqliteConnection,
     written: Result<T, StoreError>,
@@ -204,8 +204,8 @@ async fn end_transaction<T>(
     ended
 }
 
-/// What became of one job. The outer error means that its savepoint, and with it the whole
-/// transaction, is gone: a full disk ends more than one statement.
+/// Writes one job. The outer error means that its savepoint, and with it the whole transaction, is
+/// gone: a full disk ends more than one statement.
 async fn write_job(
     connection: &mut SqliteConnection,
     changes: &[Change],
@@ -219,8 +219,8 @@ async fn write_job(
     Ok(outcome)
 }
 
-/// Begins to write. `SQLite`'s own wait covers nearly all cases; a few kinds of "busy" come back
-/// at once, so those are tried again here.
+/// Begins a write transaction. `SQLite`'s own busy timeout covers nearly all cases; a few kinds of
+/// "busy" return at once and are retried here.
 async fn begin_transaction(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let give_up = Instant::now() + BUSY_TIMEOUT;
     loop {

@@ -1,5 +1,5 @@
-//! Databases of mcp-langbase-reasoning, made by hand: the tables as its documents list them, and
-//! as its released version really made them.
+//! Databases of mcp-langbase-reasoning, created by hand: with the documented tables, and with those
+//! of the released version.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use sqlx::Connection;
 
 use crate::sqlite::raw_connection;
 
-/// The columns of the documents (seeds/000).
+/// The documented columns (seeds/000).
 pub(crate) const DOCUMENTED: &[&str] = &[
     "CREATE TABLE sessions (id TEXT PRIMARY KEY, mode TEXT NOT NULL, created_at TEXT NOT NULL, \
      updated_at TEXT NOT NULL, metadata TEXT, active_branch_id TEXT)",
@@ -34,8 +34,8 @@ pub(crate) const DOCUMENTED: &[&str] = &[
     INVOCATIONS,
 ];
 
-/// The columns that version 0.2.0 really has: other names for links and states, no graph ids,
-/// priorities that are fractions, and tables of which we know nothing.
+/// The columns of version 0.2.0: other names for links and states, no graph ids, fractional
+/// priorities, and unknown tables.
 pub(crate) const RELEASED: &[&str] = &[
     "CREATE TABLE sessions (id TEXT PRIMARY KEY NOT NULL, mode TEXT NOT NULL, \
      created_at TEXT NOT NULL, updated_at TEXT NOT NULL, metadata TEXT)",
@@ -76,7 +76,7 @@ const INVOCATIONS: &str = "CREATE TABLE invocations (id TEXT PRIMARY KEY, sessio
      input TEXT NOT NULL, output TEXT, pipe_name TEXT, latency_ms INTEGER, \
      success INTEGER NOT NULL DEFAULT 1, error TEXT, created_at TEXT NOT NULL)";
 
-/// Makes the file, if need be, with these tables and these rows.
+/// Creates the file, if necessary, with these tables and rows.
 pub(crate) async fn create_legacy_database(
     path: &Path,
     tables: &[&'static str],
@@ -93,7 +93,7 @@ pub(crate) async fn create_legacy_database(
     connection.close().await.unwrap();
 }
 
-/// One of everything, in the documented tables.
+/// One row of each kind, in the documented tables.
 pub(crate) const DOCUMENTED_ROWS: &[&str] = &[
     "INSERT INTO sessions VALUES \
      ('lin', 'linear', '2025-12-16T10:00:00Z', '2025-12-16T10:05:00.250Z', '{\"user\": \"ann\"}', NULL), \

@@ -1,5 +1,4 @@
-//! What users of this crate rely on: the contract of every backend, and what is particular to
-//! each.
+//! Tests of the store: the contract of every backend, and the behavior specific to each.
 
 #![expect(
     clippy::unwrap_used,

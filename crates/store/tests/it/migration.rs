@@ -1,4 +1,4 @@
-//! Databases of former versions of this store, opened by this one.
+//! Databases of earlier versions of this store, opened by this one.
 
 use std::path::Path;
 
@@ -19,8 +19,8 @@ use crate::{
 
 static MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
-/// Session `s`, in whose course checkpoints were made at the times 3 (two of them) and 6; and
-/// session `plain`, in which none were.
+/// Session `s` with checkpoints at the times 3 (two of them) and 6, and session `plain` without
+/// any.
 const ROWS: &[&str] = &[
     "INSERT INTO sessions VALUES ('s', 'tree', 'a title', 0, 9, 'b5', '{\"thread\": \"x\"}')",
     "INSERT INTO sessions VALUES ('plain', 'linear', NULL, 0, 9, NULL, NULL)",
@@ -41,7 +41,7 @@ const ROWS: &[&str] = &[
     "INSERT INTO graph_edges VALUES (NULL, 'e8', 'g', 'n2', 'n8', 'generates', 1, 8, NULL)",
 ];
 
-/// A database as the first version of the tables had it, opened by this version.
+/// Opens a database that has the first version of the tables.
 async fn first_version(path: &Path) -> SqliteStore {
     let mut connection = raw_connection(path).await;
     MIGRATIONS
@@ -138,7 +138,7 @@ async fn its_nodes_are_found_by_their_words() {
     assert_eq!(found("pelicans").await, ["n2"]);
     assert_eq!(found("鹈鹕").await, ["n8"]);
     assert_eq!(found("seven").await, ["t7"]);
-    // The index follows what is changed from here on.
+    // Later changes update the index.
     let young = GraphNode {
         content: "a young heron".to_owned(),
         ..node("new", "g", "s")
@@ -165,7 +165,7 @@ async fn its_lines_start_where_they_did() {
     };
     let old = ["t2", "t3", "t5", "t7", "p"];
     assert_eq!(starts(&old).await, "t2 t2 t5 t2 p");
-    // What is added from here on carries them further.
+    // Later thoughts continue the lines.
     let on = |id: &str, parent: &str| {
         Change::AddThought(Thought {
             parent_id: Some(parent.into()),

@@ -1,4 +1,4 @@
-//! One of each thing, whole (`full_*`, every field given) or with only what must be there.
+//! Sample entities, with every field set (`full_*`) or with the required ones only.
 
 use deliberate_core::{
     Branch, BranchState, Change, Checkpoint, CheckpointKind, CrossRef, CrossRefKind, EdgeKind,
@@ -7,8 +7,8 @@ use deliberate_core::{
 };
 use serde_json::{Value, json};
 
-/// Text that has tripped databases and their drivers before: scripts of several directions,
-/// characters beyond the basic plane, quotes, percent signs, what looks like SQL, line ends.
+/// Text that has caused bugs in databases and drivers: scripts of several directions, characters
+/// beyond the basic plane, quotes, percent signs, text that looks like SQL, line breaks.
 pub(crate) const ODD_TEXT: &str = "naïve 思考 мысль فكرة 🧠👩‍👩‍👧 e\u{301} \u{feff}\u{202e}\u{1}\u{7f} 'quote' \"double\" \
      back\\slash %s $1 ?1 :a ; DROP TABLE sessions; -- \t\r\n  end ";
 
@@ -190,7 +190,7 @@ pub(crate) fn graph(id: &str, session: &str) -> Graph {
         config: json!({}),
         set_aside: false,
         created_at: at_second(6),
-        // Later than every node, so that adding those does not move it.
+        // Later than every node, so that adding nodes does not change it.
         updated_at: at_second(100),
     }
 }
@@ -301,7 +301,7 @@ pub(crate) fn suspended_call(id: &str) -> SuspendedCall {
     }
 }
 
-/// A session with one of everything in it, as [`one_of_everything`] commits it.
+/// A session with one of everything in it.
 pub(crate) struct Everything {
     pub(crate) session: Session,
     pub(crate) branches: Vec<Branch>,
@@ -315,7 +315,7 @@ pub(crate) struct Everything {
     pub(crate) invocations: Vec<Invocation>,
 }
 
-/// Two of each thing that can be in a session, one bare and one whole; ids begin with `s`.
+/// Two of each entity of a session, one minimal and one full; ids begin with `s`.
 pub(crate) fn everything(s: &str) -> Everything {
     let name = |thing: &str| format!("{s}-{thing}");
     let (b1, b2) = (name("b1"), name("b2"));
@@ -324,7 +324,7 @@ pub(crate) fn everything(s: &str) -> Everything {
     Everything {
         session: Session {
             active_branch_id: Some(b1.as_str().into()),
-            // Later than every thought, so that adding those does not move it.
+            // Later than every thought, so that adding thoughts does not change it.
             updated_at: at_second(100),
             ..full_session(s)
         },
@@ -363,7 +363,7 @@ pub(crate) fn everything(s: &str) -> Everything {
 }
 
 impl Everything {
-    /// The changes that make it, in an order that works.
+    /// Returns the changes that create everything, in a valid order.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut changes = vec![Change::AddSession(self.session.clone())];
         changes.extend(self.branches.iter().cloned().map(Change::AddBranch));
@@ -374,7 +374,7 @@ impl Everything {
         changes.extend(self.graphs.iter().cloned().map(Change::AddGraph));
         changes.extend(self.nodes.iter().cloned().map(Change::AddNode));
         changes.extend(self.edges.iter().cloned().map(Change::AddEdge));
-        // Listed newest first.
+        // Lists return the newest first.
         let records = self.invocations.iter().rev().cloned();
         changes.extend(records.map(Change::AddInvocation));
         changes

@@ -1,4 +1,4 @@
-//! What is particular to the store in one `SQLite` file.
+//! Behavior specific to the store in one `SQLite` file.
 
 use std::{path::Path, sync::Arc};
 
@@ -28,7 +28,7 @@ pub(crate) fn open(path: &Path) -> SqliteStore {
     SqliteStore::new(options(path))
 }
 
-/// A store in a folder of its own.
+/// Creates a store in a temporary folder.
 pub(crate) async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
@@ -39,7 +39,7 @@ pub(crate) async fn fixture() -> Fixture {
     }
 }
 
-/// A connection of our own to the file, made if it is not there.
+/// Opens a separate connection to the file, which is created if it does not exist.
 pub(crate) async fn raw_connection(path: &Path) -> SqliteConnection {
     SqliteConnectOptions::new()
         .filename(path)
@@ -139,7 +139,7 @@ async fn another_programs_database_is_left_alone() {
         error,
         StoreError::NotOurDatabase {
             location: path.display().to_string(),
-            reason: "it holds another program's tables".to_owned(),
+            reason: "it contains another program's tables".to_owned(),
         }
     );
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -229,7 +229,7 @@ async fn a_folder_one_may_not_write_to_is_a_connection_error() {
     std::fs::create_dir(&closed).unwrap();
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o500)).unwrap();
     if std::fs::write(closed.join("probe"), "x").is_ok() {
-        // Whoever runs this may write anywhere, as root in a container does.
+        // The user may write anywhere, as root in a container can.
         return;
     }
     let error = first_use(&closed.join("store.db")).await.unwrap_err();
@@ -295,8 +295,8 @@ async fn eight_handles_with_twelve_commits_each_all_succeed() {
     assert_eq!((state.sessions, state.thoughts), (96, 96));
 }
 
-/// Every transaction that changes something moves the file's change counter or its log; what is
-/// easy to see is the log: commits that share a transaction write the same pages once.
+/// Every transaction that changes data changes the file's counter or its log. The log shows it
+/// best: commits that share a transaction write the same pages once.
 #[tokio::test]
 async fn commits_that_wait_together_share_a_transaction() {
     let frames = async |together: bool| {
@@ -348,7 +348,7 @@ async fn a_damaged_value_is_named() {
     assert_eq!(what, "column metadata");
     assert!(error.hint().unwrap().contains("deliberate doctor"));
 
-    // Others are not held up by it, and it can be made anew.
+    // Other rows are not affected, and the row can be created again.
     let mended = session("s");
     commit(&store, vec![Change::AddSession(session("other"))]).await;
     commit(
@@ -368,7 +368,7 @@ async fn a_copy_holds_what_is_committed_and_replaces_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.db");
     let store = open(&folder.path().join("store.db"));
-    // It is still in the log, which a copy of the file alone would leave behind.
+    // The commit is still in the log, which a copy of the file alone would miss.
     commit(&store, vec![Change::AddSession(session("s"))]).await;
     store.backup_to(&copy).await.unwrap();
     commit(&store, vec![Change::AddThought(thought("t", "s"))]).await;

@@ -1,4 +1,4 @@
-//! What the tables of an `SQLite` file hold after a history, looked at from outside.
+//! The contents of the tables of an `SQLite` file after a history, read from outside.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::{
     sqlite::{open, raw_connection},
 };
 
-/// The numbers of epochs that are known, and of things of another epoch that are kept.
+/// Counts the epochs and the saved revisions.
 async fn revision_counts(path: &Path) -> [i64; 3] {
     let mut connection = raw_connection(path).await;
     let mut counts = [0; 3];
@@ -59,8 +59,8 @@ async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
         )
         .await;
     }
-    // Of each session: the epochs that its two checkpoints began, and what its branch and its node
-    // were before and after the change.
+    // Per session: the epochs that its two checkpoints started, and the values of its branch and
+    // its node before and after the change.
     assert_eq!(revision_counts(&path).await, [4, 4, 4]);
     commit(&store, vec![Change::DeleteSession("s".into())]).await;
     assert_eq!(revision_counts(&path).await, [2, 2, 2]);
@@ -68,7 +68,7 @@ async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
     assert_eq!(revision_counts(&path).await, [0, 0, 0]);
 }
 
-/// A checkpoint only ends an epoch: whatever is in the session, nothing is copied.
+/// A checkpoint only ends an epoch: whatever the session contains, nothing is copied.
 #[tokio::test]
 async fn a_checkpoint_copies_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -80,7 +80,7 @@ async fn a_checkpoint_copies_nothing() {
     assert_eq!(revision_counts(&path).await, [epochs + 1, 0, 0]);
 }
 
-/// What is refused ends no epoch and keeps no former values.
+/// A rejected change ends no epoch and saves no revision.
 #[tokio::test]
 async fn what_is_refused_keeps_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ async fn what_is_refused_keeps_nothing() {
     assert_eq!(store.checkpoint(&"no".into()).await.unwrap(), None);
 }
 
-/// The index must be told exactly the text it loses, or it keeps finding what is no longer there.
+/// A deletion from the index must name the exact old text, or the index keeps finding it.
 #[tokio::test]
 async fn the_index_agrees_with_the_rows_after_any_change() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,7 +172,7 @@ async fn the_index_agrees_with_the_rows_after_any_change() {
         let shown = format!("{changes:?}");
         commit(&store, changes).await;
         let mut connection = raw_connection(&path).await;
-        // With rank 1 the index is compared with the rows, too.
+        // With rank 1 the check also compares the index with the rows.
         for check in [
             "INSERT INTO thoughts_text (thoughts_text, rank) VALUES ('integrity-check', 1)",
             "INSERT INTO nodes_text (nodes_text, rank) VALUES ('integrity-check', 1)",
@@ -184,7 +184,7 @@ async fn the_index_agrees_with_the_rows_after_any_change() {
     }
 }
 
-/// Runs that are forgotten or deleted leave no events behind.
+/// Deleted runs leave no events.
 #[tokio::test]
 async fn a_run_that_is_gone_takes_its_events_along() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,7 +215,7 @@ async fn a_run_that_is_gone_takes_its_events_along() {
     }
 }
 
-/// A run that someone has worked on by hand is not taken for whole.
+/// A run whose events were edited by hand is reported as damaged.
 #[tokio::test]
 async fn a_run_with_damaged_events_says_so() {
     for damage in [
@@ -240,7 +240,7 @@ async fn a_run_with_damaged_events_says_so() {
             matches!(&outcome, Err(StoreError::Corrupt { what, .. }) if what == "column events"),
             "{outcome:?} after {damage}"
         );
-        // It can still be looked at and deleted.
+        // It can still be read and deleted.
         assert!(store.run(&run.id).await.unwrap().is_some());
         commit(&store, vec![Change::DeleteRun(run.id)]).await;
     }

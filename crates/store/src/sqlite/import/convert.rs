@@ -1,4 +1,4 @@
-//! Old rows to our changes.
+//! Converts rows of the old database into changes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -12,36 +12,35 @@ use serde_json::{Value, json};
 use super::{ImportCount, ImportReport, legacy_source::LegacyRow};
 use crate::{Store, StoreError};
 
-/// Turns one row into a change.
+/// Converts one row into a change.
 pub(super) type RowConverter = fn(&mut Importer, &LegacyRow) -> Result<Change, SkipReason>;
 
-/// Why a row is not taken.
+/// The reason why a row is not imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SkipReason {
-    /// An earlier import took it.
+    /// An earlier import has it.
     AlreadyImported,
-    /// It can't be: it is damaged, or belongs to something that is not there.
+    /// The row is damaged, or the entity that it belongs to does not exist.
     Unusable,
 }
 
-/// An import on its way.
+/// The state of a running import.
 #[derive(Default)]
 pub(super) struct Importer {
     changes: Vec<Change>,
     counts: Vec<ImportCount>,
-    /// Ids taken so far; what refers to others is left out or unlinked.
+    /// The ids imported so far. A row that refers to any other id is skipped or unlinked.
     imported_ids: HashSet<String>,
     known_sessions: HashSet<String>,
-    /// The branch each session follows, told when all branches are there.
+    /// The active branch of each session, which is set after all branches are imported.
     active_branches: Vec<(Session, BranchId)>,
-    /// The graph of each node.
     graph_by_node: HashMap<String, GraphId>,
     graphs: HashSet<GraphId>,
     other_modes: BTreeSet<String>,
 }
 
 impl Importer {
-    /// Finds out which sessions an earlier import took.
+    /// Loads the sessions that an earlier import has.
     pub(super) async fn load_known_sessions(
         &mut self,
         sessions: &[LegacyRow],
@@ -55,7 +54,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Converts the rows of a table and keeps count.
+    /// Converts the rows of a table and counts them.
     pub(super) fn convert_table(
         &mut self,
         table: &'static str,
@@ -82,7 +81,7 @@ impl Importer {
         self.counts.push(kind);
     }
 
-    /// The changes to commit, and what to tell the person.
+    /// Returns the changes to commit and the report for the user.
     pub(super) fn finish(mut self) -> (Vec<Change>, ImportReport) {
         for (session, branch) in std::mem::take(&mut self.active_branches) {
             if self.imported_ids.contains(branch.as_str()) {
@@ -97,14 +96,14 @@ impl Importer {
         if !self.other_modes.is_empty() {
             let modes: Vec<_> = self.other_modes.into_iter().collect();
             notes.push(format!(
-                "Sessions and thoughts of modes that do not exist here ({}) were taken as linear; \
-                 their own mode is kept in their metadata.",
+                "Sessions and thoughts of unknown modes ({}) were imported as linear; \
+                 their metadata holds the original mode.",
                 modes.join(", ")
             ));
         }
         if self.counts.iter().any(|kind| kind.failed > 0) {
             notes.push(
-                "What was left belongs to sessions or branches that the old database no longer has."
+                "The rows that failed belong to sessions or branches that the old database no longer has."
                     .to_owned(),
             );
         }
@@ -115,7 +114,7 @@ impl Importer {
         (self.changes, report)
     }
 
-    /// The session a row belongs to, if that is taken.
+    /// Returns the session that a row belongs to, if it is imported.
     fn owner_session(&self, row: &LegacyRow) -> Result<SessionId, SkipReason> {
         match row.text("session_id") {
             Some(id) if self.imported_ids.contains(&id) => Ok(id.into()),
@@ -124,13 +123,13 @@ impl Importer {
         }
     }
 
-    /// A reference, under its name or the one later versions gave it, if its target is taken.
+    /// Returns a reference if its target is imported. Later versions renamed the column.
     fn link<T: From<String>>(&self, row: &LegacyRow, names: [&str; 2]) -> Option<T> {
         let id = names.into_iter().find_map(|name| row.text(name))?;
         self.imported_ids.contains(&id).then(|| id.into())
     }
 
-    /// Why a row without a session of its own, whose ends are not taken, is refused.
+    /// Returns the reason to skip a row that has no session column and whose ends are not imported.
     fn missing_ends_reason(&self) -> SkipReason {
         if self.known_sessions.is_empty() {
             SkipReason::Unusable
@@ -139,7 +138,7 @@ impl Importer {
         }
     }
 
-    /// The mode by its old name, and metadata that remembers a name we do not have.
+    /// Parses the mode. For an unknown mode, the metadata preserves its name.
     fn mode(&mut self, row: &LegacyRow) -> (Mode, Option<Value>) {
         let name = row.text("mode").unwrap_or_default();
         let metadata = row.json("metadata");
@@ -277,8 +276,8 @@ impl Importer {
         }))
     }
 
-    /// The node's graph, added when it is first met. Released versions of the old server kept no
-    /// graph ids, so the nodes of a session become one graph.
+    /// Returns the node's graph and adds it at the first node. Released versions of the old server
+    /// stored no graph ids, so the nodes of a session become one graph.
     fn graph(&mut self, row: &LegacyRow, session_id: &SessionId) -> GraphId {
         let id = row
             .id("graph_id")
@@ -321,7 +320,7 @@ impl Importer {
         let session: Option<SessionId> = row.id("session_id");
         let known = match &session {
             Some(id) => self.known_sessions.contains(id.as_str()),
-            // Calls without a session came along with the first import.
+            // The first import already took the calls without a session.
             None => !self.known_sessions.is_empty(),
         };
         if known {

@@ -1,4 +1,4 @@
-//! The old file, open for reading.
+//! Reads the database of the old server.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use sqlx::{
 
 use crate::{
     StoreError,
-    sqlite::{open::is_legacy_schema, rows::query_error},
+    sqlite::{migrations::is_legacy_schema, rows::query_error},
 };
 
-/// A database of the old server.
+/// A database of the old server, opened for reading.
 pub(super) struct LegacySource(SqliteConnection);
 
 impl LegacySource {
@@ -39,16 +39,18 @@ impl LegacySource {
             reason: reason.to_owned(),
         };
         match tables {
-            Ok(tables) if tables.iter().any(|table| table == "suspensions") => {
-                Err(foreign("it is one of ours already; nothing to import"))
-            }
+            Ok(tables) if tables.iter().any(|table| table == "suspensions") => Err(foreign(
+                "it is already a database of deliberate; there is nothing to import",
+            )),
             Ok(tables) if is_legacy_schema(&tables) => Ok(Self(connection)),
-            Ok(_) => Err(foreign("it has no sessions, thoughts and invocations")),
+            Ok(_) => Err(foreign(
+                "it has no tables of sessions, thoughts and invocations",
+            )),
             Err(_) => Err(foreign("the file is not an SQLite database")),
         }
     }
 
-    /// All rows of a table, oldest first; none if there is no such table.
+    /// Returns all rows of a table, oldest first; none if there is no such table.
     pub(super) async fn rows(&mut self, table: &'static str) -> Result<Vec<LegacyRow>, StoreError> {
         let there: i64 = sqlx::query_scalar("SELECT count(*) FROM sqlite_master WHERE name = $1")
             .bind(table)

@@ -1,8 +1,8 @@
-//! Bringing over a database of mcp-langbase-reasoning.
+//! Imports a database of mcp-langbase-reasoning.
 //!
-//! Its tables are read as they are found (later versions of it renamed some columns and added
-//! many tables), turned into our changes, and committed at once: an import is whole or did not
-//! happen. Whatever can't be taken is counted; the old file is only read.
+//! Its tables are read as they are (later versions renamed some columns and added many tables),
+//! converted into changes, and committed at once: an import is complete or did not happen. Rows
+//! that can't be imported are counted. The old file is only read.
 
 mod convert;
 mod legacy_source;
@@ -15,36 +15,36 @@ use legacy_source::LegacySource;
 
 use crate::{Store, StoreError};
 
-/// What an import took and what it left.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportReport {
-    /// For each kind of thing, in the order they were read.
+    /// The counts per table, in the order that the tables were read in.
     pub tables: Vec<ImportCount>,
-    /// Anything a person should know, in sentences.
+    /// Notes for the user, in sentences.
     pub notes: Vec<String>,
 }
 
-/// How one kind of thing fared.
+/// The counts of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportCount {
-    /// Its table.
+    /// The name of the table.
     pub table: &'static str,
-    /// How many were taken.
+    /// The number of rows that were imported.
     pub imported: u64,
-    /// How many had been taken by an earlier import.
+    /// The number of rows that an earlier import has.
     pub skipped: u64,
-    /// How many could not be taken.
+    /// The number of rows that could not be imported.
     pub failed: u64,
 }
 
-/// Reads the database at `path` and commits everything usable to `target`.
+/// Reads the database at `path` and commits every usable row to `target`.
 pub async fn import_legacy(path: &Path, target: &dyn Store) -> Result<ImportReport, StoreError> {
     let mut source = LegacySource::open(path).await?;
     let mut import = Importer::default();
     let sessions = source.rows("sessions").await?;
     import.load_known_sessions(&sessions, target).await?;
     import.convert_table("sessions", &sessions, Importer::session);
-    // What others refer to comes before them.
+    // Tables come before those that refer to them.
     let tables: [(&'static str, convert::RowConverter); 8] = [
         ("branches", Importer::branch),
         ("thoughts", Importer::thought),

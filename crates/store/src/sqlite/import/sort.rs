@@ -1,21 +1,21 @@
-//! The order in which an import is committed.
+//! Orders the changes of an import.
 //!
-//! The old tables are read one after the other, but a checkpoint can be returned to only if what
-//! came before it in time is committed before it, and the rest after it.
+//! The old tables are read one after the other, but a checkpoint can be returned to only if
+//! everything earlier is committed before it and everything later after it.
 
 use std::collections::HashMap;
 
 use deliberate_core::{Change, Timestamp};
 
-/// Where a change stands. The variants stand in their order.
+/// The position of a change. The variants are declared in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SortKey {
-    /// Everything belongs to a session.
+    /// Sessions, because everything belongs to one.
     First,
-    /// By time. Of what happened at the same moment, checkpoints come last, so that returning to
-    /// one sets aside too little rather than too much.
+    /// Ordered by time. At equal times checkpoints come last, so that returning to one sets aside
+    /// too little rather than too much.
     ByTime(Timestamp, SortRank),
-    /// What a session follows is told when all is there.
+    /// The active branches of sessions, which are set when everything else is imported.
     Last,
 }
 
@@ -25,7 +25,7 @@ enum SortRank {
     Checkpoint,
 }
 
-/// What a change can refer to. Ids are unique among their kind.
+/// The kind of entity that a change can refer to. Ids are unique within a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum ReferencedKind {
     Branch,
@@ -35,18 +35,18 @@ enum ReferencedKind {
     Node,
 }
 
-/// What is added by a change.
+/// The entity that a change adds.
 struct AddedEntity<'a> {
     time: Timestamp,
     rank: SortRank,
-    /// How others refer to it, if they do.
+    /// The name by which other changes refer to it, if any do.
     name: Option<(ReferencedKind, &'a str)>,
-    /// What it refers to itself.
+    /// The entities that it refers to.
     refers_to: Vec<(ReferencedKind, &'a str)>,
 }
 
-/// The changes by time, and by their former order where times are equal. Nothing comes before what
-/// it refers to, whatever its time says; `changes` must have that property already.
+/// Sorts the changes by time and keeps their order at equal times. No change moves before one that
+/// it refers to, whatever its time; the given order must already have that property.
 pub(super) fn sort_by_time(changes: Vec<Change>) -> Vec<Change> {
     let mut known = HashMap::new();
     let places: Vec<SortKey> = changes
@@ -163,7 +163,7 @@ mod tests {
 
     use super::*;
 
-    /// A thing made at that second, with what is given and whatever else it must have.
+    /// Creates an entity of that second from the given fields and defaults for the others.
     fn sample<T: DeserializeOwned>(id: &str, second: i64, given: Value) -> T {
         let moment = Timestamp::from_micros(second * 1_000_000);
         let mut all = json!({

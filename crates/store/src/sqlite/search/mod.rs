@@ -1,7 +1,7 @@
 //! Full-text search over thoughts and nodes.
 //!
-//! Words are looked up in the index. Scripts that put no blanks between words (Chinese, Japanese,
-//! Thai…) are one long word to it, so their terms are looked for in the text itself.
+//! Words are searched in the index. Scripts without spaces between words (Chinese, Japanese,
+//! Thai…) are one long word to the index, so their terms are searched in the text itself.
 
 pub(crate) mod snippet;
 
@@ -17,23 +17,23 @@ use crate::{Pagination, SearchEntity, SearchHit, SearchQuery, StoreError};
 
 type SearchStatement<'q> = Query<'q, Sqlite, SqliteArguments>;
 
-/// What the index and the text are searched for.
+/// The terms of a search.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct SearchTerms {
-    /// For the index: each a quoted word, so that no character of theirs is an operator.
+    /// Terms for the index. Each is a quoted word, so that no character is an operator.
     index_query: Option<String>,
-    /// For the text; letters that come in two cases are small, as far as `SQLite` knows them.
+    /// Terms for the text, in lower case as far as `SQLite` knows the letters.
     text_terms: Vec<String>,
 }
 
-/// A finding and how well it matches; lower is better.
+/// A hit and its rank; lower is better.
 struct RankedHit {
     rank: f64,
     hit: SearchHit,
 }
 
-/// `$1` the index's terms, `$2` session, `$3` mode, `$4` since, `$5` until, `$6` limit, `$7` the
-/// terms for the text.
+/// Parameters: `$1` the index terms, `$2` session, `$3` mode, `$4` since, `$5` until, `$6` limit,
+/// `$7` the text terms.
 macro_rules! search_sql {
     ($index:literal, $table:literal, $text:literal, $mode:literal) => {
         (
@@ -131,7 +131,7 @@ impl FromRow for RankedHit {
 }
 
 impl RankedHit {
-    /// The same, with its passage in the form that is shown.
+    /// Converts the row into a hit with its final excerpt.
     fn into_hit(self, terms: &SearchTerms) -> SearchHit {
         let excerpt = if terms.index_query.is_some() {
             snippet::shorten_indexed(&self.hit.excerpt, &terms.text_terms)
@@ -166,17 +166,16 @@ impl SearchTerms {
     }
 }
 
-/// Whether it is an accent, a tone or a vowel sign written apart from its letter; it is part of the
-/// word. Rust counts most of them among the letters: these are the others, in the scripts that put
-/// no blanks between words, and the accents of Europe.
+/// Recognizes a combining accent, tone or vowel sign, which is part of the word. Rust counts most
+/// of them as letters; these are the others, in the scripts without spaces, and the European
+/// accents.
 fn is_combining_mark(letter: char) -> bool {
     matches!(letter, '\u{300}'..='\u{36f}' | '\u{e47}'..='\u{e4e}' | '\u{eba}'
         | '\u{ec8}'..='\u{ece}' | '\u{1037}'..='\u{103a}' | '\u{17b4}'..='\u{17b5}'
         | '\u{17c9}'..='\u{17d3}' | '\u{17dd}' | '\u{3099}'..='\u{309a}')
 }
 
-/// Whether it is of a script that puts no blanks between words: Thai, Lao, Burmese, Khmer,
-/// Japanese, Chinese.
+/// Recognizes scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 fn is_unspaced_script(letter: char) -> bool {
     matches!(letter, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'

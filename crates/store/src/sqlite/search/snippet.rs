@@ -1,15 +1,15 @@
-//! The passage of a text that matched a search, with marks around what was looked for.
+//! Excerpts of search hits, with marks around the matching terms.
 //!
-//! For words the index gives it. What is here is for terms that were looked for in the text itself,
-//! and sees to it that no passage is long: to the index, a page of Chinese may be one word.
+//! For words, the index returns the excerpt. This module creates excerpts for terms that were
+//! found in the text itself, and shortens all: to the index, a page of Chinese may be one word.
 
-/// Letters shown before and after a term.
+/// The number of characters before and after a term.
 const CONTEXT_CHARS: usize = 40;
 
-/// The most letters of a passage that the index gave.
+/// The longest excerpt from the index, in characters.
 const MAX_CHARS: usize = 400;
 
-/// The passage around the first of the terms, which are in lower case.
+/// Returns an excerpt around the first of the terms, which are in lower case.
 pub(crate) fn snippet_around(text: &str, terms: &[String]) -> String {
     let small = text.to_ascii_lowercase();
     let first = terms
@@ -23,7 +23,7 @@ pub(crate) fn snippet_around(text: &str, terms: &[String]) -> String {
     )
 }
 
-/// The passage the index gave, with marks around the terms too.
+/// Shortens an excerpt from the index and marks the text terms in it too.
 pub(crate) fn shorten_indexed(excerpt: &str, terms: &[String]) -> String {
     let excerpt = highlight(excerpt, terms);
     if excerpt.chars().nth(MAX_CHARS).is_none() {
@@ -33,7 +33,7 @@ pub(crate) fn shorten_indexed(excerpt: &str, terms: &[String]) -> String {
     text_window(&excerpt, first, MAX_CHARS - CONTEXT_CHARS)
 }
 
-/// From a few letters before `at` to `after` letters behind it.
+/// Returns the text from a few characters before `at` to `after` characters behind it.
 fn text_window(text: &str, at: usize, after: usize) -> String {
     let (before, rest) = text.split_at(at);
     let start = before.char_indices().rev().nth(CONTEXT_CHARS - 1);
@@ -46,7 +46,7 @@ fn text_window(text: &str, at: usize, after: usize) -> String {
     format!("{left}{shown}{right}")
 }
 
-/// The text with `[` and `]` around the terms, the longest where several begin.
+/// Puts `[` and `]` around the terms; where several begin, around the longest.
 fn highlight(text: &str, terms: &[String]) -> String {
     let small = text.to_ascii_lowercase();
     let mut marked = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! Thoughts by their branch and by what they build on.
+//! Reads of thoughts by their branch and by their ancestors.
 
 use deliberate_core::{Change, Thought, ThoughtId};
 use deliberate_store::{Pagination, Store};
@@ -114,7 +114,7 @@ pub(crate) async fn a_line_goes_from_a_thought_to_what_it_built_on(it: Fixture) 
             parent_id,
             ..thought(&format!("t{number}"), "s")
         }));
-        // Beside the line, and no part of it.
+        // Not an ancestor.
         changes.push(Change::AddThought(thought(&format!("x{number}"), "s")));
     }
     commit(&*it.store, changes).await;
@@ -132,7 +132,7 @@ pub(crate) async fn a_line_goes_from_a_thought_to_what_it_built_on(it: Fixture) 
     assert_eq!(longest.last().unwrap(), "t200");
 }
 
-/// What a thought built on is what it built on, whatever became of it.
+/// A thought keeps its parent even if that is set aside.
 pub(crate) async fn a_line_may_lead_through_what_was_set_aside(it: Fixture) {
     with_branches(&it).await;
     let line = it.store.ancestors(&"aside".into(), 9).await.unwrap();
@@ -140,7 +140,7 @@ pub(crate) async fn a_line_may_lead_through_what_was_set_aside(it: Fixture) {
     assert!(line.iter().all(|it| it.set_aside));
 }
 
-/// Where the lines of these thoughts start.
+/// Returns the roots of these thoughts.
 async fn line_starts(store: &dyn Store, thoughts: &[&str]) -> String {
     let mut starts = Vec::new();
     for id in thoughts {
@@ -178,7 +178,7 @@ pub(crate) async fn every_fork_of_a_line_starts_where_the_line_does(it: Fixture)
     .await;
     let all = ["a", "a1", "a2", "a3", "fork", "fork1", "b", "b1", "b2"];
     assert_eq!(line_starts(store, &all).await, "a a a a a a b b b");
-    // However long it is.
+    // The length does not matter.
     let mut line = vec![child_thought("fork1", "x0")];
     for number in 1..1_500 {
         line.push(child_thought(
@@ -223,7 +223,7 @@ pub(crate) async fn a_line_starts_where_it_did_whatever_was_set_aside(it: Fixtur
     assert_eq!(line_starts(store, &["gone2"]).await, "gone");
 }
 
-/// A line may lead from one session into another, and back.
+/// A line of thoughts may lead from one session into another and back.
 pub(crate) async fn a_line_out_of_a_deleted_session_starts_where_it_left_it(it: Fixture) {
     let store = &*it.store;
     let step = |session: &str, id: &str, parent: Option<&str>| {
@@ -255,7 +255,7 @@ pub(crate) async fn a_line_out_of_a_deleted_session_starts_where_it_left_it(it: 
         line_starts(store, &all).await,
         "root root root root root root"
     );
-    // The middle of it goes, then the start.
+    // First the middle is deleted, then the start.
     commit(store, vec![Change::DeleteSession("between".into())]).await;
     let left = ["root1", "o", "o1", "fork", "o2"];
     assert_eq!(line_starts(store, &left).await, "root o o root o2");

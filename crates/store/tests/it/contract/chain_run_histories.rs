@@ -1,4 +1,4 @@
-//! Histories of runs, at random, against a model in which each is a list of its events.
+//! Random histories of chain runs, compared with a model that is a list of events.
 
 use std::{cell::Cell, collections::BTreeMap};
 
@@ -20,13 +20,13 @@ use crate::samples::at_second;
 #[derive(Debug, Clone)]
 enum RunStep {
     Begin(i64),
-    /// The event `ahead` of the newest; only one ahead fits.
+    /// The event `ahead` of the newest; only one ahead is valid.
     Event {
         number: i64,
         ahead: u32,
         state: ChainState,
     },
-    /// How many ended ones stay, and since when an open one is idle.
+    /// The number of ended runs that stay, and the time since when an open one is idle.
     Forget(u32, i64),
     Delete(i64),
 }
@@ -46,10 +46,10 @@ fn step() -> impl Strategy<Value = RunStep> {
     ]
 }
 
-/// The runs of one base by their numbers.
+/// The runs of one base by number.
 type RunModel = BTreeMap<i64, (ChainRun, Vec<ChainEvent>)>;
 
-/// The change, and whether it fits; if so the model has it.
+/// Returns the change and whether it is valid; if so, the model applies it.
 fn apply(model: &mut RunModel, base: &str, step: &RunStep) -> (Change, bool) {
     match *step {
         RunStep::Begin(number) => {
@@ -137,7 +137,7 @@ async fn check(store: &dyn Store, base: &str, model: &RunModel) {
     );
 }
 
-/// Every other step goes through another handle, as another process would.
+/// Every other step uses another handle, as another process would.
 async fn run_history(stores: [&dyn Store; 2], base: &str, steps: &[RunStep]) {
     let mut model = RunModel::new();
     for (step, store) in steps.iter().zip(stores.into_iter().cycle()) {
@@ -155,7 +155,7 @@ async fn run_history(stores: [&dyn Store; 2], base: &str, steps: &[RunStep]) {
     }
 }
 
-/// All histories share the store, so none may touch another's runs.
+/// All histories share the store, so none may affect another's runs.
 pub(crate) async fn any_history_of_runs_is_as_if_they_were_lists(it: Fixture) {
     let config = Config {
         cases: 48,

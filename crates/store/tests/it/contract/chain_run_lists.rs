@@ -1,4 +1,4 @@
-//! Runs in lists, and which of them are kept.
+//! Lists of chain runs, and the deletion of old ones.
 
 use deliberate_core::{ChainRun, ChainState, Change};
 use deliberate_store::{ChainRunFilter, Pagination, Store};

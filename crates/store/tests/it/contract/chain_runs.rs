@@ -1,4 +1,4 @@
-//! Runs of chains and what happened in them.
+//! Chain runs and their events.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub(crate) fn event(run: &ChainRun, seq: u32) -> ChainEvent {
     }
 }
 
-/// The event, after which the run stays open.
+/// Adds the event and leaves the run open.
 pub(crate) fn continue_run(event: ChainEvent) -> Change {
     let at_step = event.step.unwrap_or(0);
     Change::AddRunEvent {
@@ -64,11 +64,11 @@ fn conflict(reason: &str) -> Result<(), StoreError> {
 }
 
 fn advanced_conflict() -> Result<(), StoreError> {
-    conflict("the run went on meanwhile")
+    conflict("the run advanced meanwhile")
 }
 
 fn started_conflict() -> Result<(), StoreError> {
-    conflict("a run of that number was begun meanwhile")
+    conflict("a run of that number was started meanwhile")
 }
 
 async fn load_run(store: &dyn Store, run: &ChainRun) -> Option<(ChainRun, Vec<ChainEvent>)> {
@@ -183,7 +183,7 @@ pub(crate) async fn a_number_is_begun_once(it: Fixture) {
     assert_eq!(it.store.run(&first.id).await.unwrap(), Some(first));
 }
 
-/// Whoever finds a number taken takes the next: no run is lost, no number used twice.
+/// A writer that finds its number taken uses the next: no run is lost, no number used twice.
 pub(crate) async fn a_number_is_begun_by_one_of_many(it: Fixture) {
     let handles = [Arc::clone(&it.store), (it.reopen)()];
     let tasks = (0..20_usize).map(|number| {
@@ -210,7 +210,7 @@ pub(crate) async fn events_follow_each_other_and_no_other_way(it: Fixture) {
     commit(
         &*it.store,
         vec![
-            // What it says of its events is not true of a run that only begins.
+            // A new run has no events, whatever its `events` says.
             Change::BeginRun(ChainRun {
                 events: 5,
                 ..run.clone()
@@ -319,7 +319,7 @@ pub(crate) async fn of_two_who_go_on_at_once_one_does(it: Fixture) {
     assert_eq!(it.store.sessions(ALL).await.unwrap().len(), 25);
 }
 
-/// While another process goes on, a run always has as many events as it says.
+/// While another process continues a run, each read has as many events as the run's row says.
 pub(crate) async fn a_read_shows_one_moment(it: Fixture) {
     let run = run("a", 1);
     commit(&*it.store, vec![Change::BeginRun(run.clone())]).await;
@@ -376,7 +376,7 @@ pub(crate) async fn a_deleted_run_takes_its_events_along(it: Fixture) {
     commit(&*it.store, begin.clone()).await;
     commit(&*it.store, vec![Change::DeleteRun(run.id.clone())]).await;
     assert_eq!(load_run(&*it.store, &run).await, None);
-    // An event that stayed behind would be in the way of this one.
+    // An event that was not deleted would conflict with this one.
     commit(&*it.store, begin).await;
     assert_eq!(load_run(&*it.store, &run).await.unwrap().1.len(), 1);
 }

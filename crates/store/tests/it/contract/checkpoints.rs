@@ -1,4 +1,4 @@
-//! Where checkpoints can be made, and how they are found.
+//! Creating and finding checkpoints.
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind};
 use deliberate_store::Pagination;
@@ -19,7 +19,7 @@ fn at_thought(id: &str, latest: &str) -> Checkpoint {
     }
 }
 
-/// The commit that sets aside what [`later`] brings; it leaves the place `left`.
+/// Sets aside the [`later_changes`] and leaves the checkpoint `left`.
 async fn backtrack_later_changes(it: &Fixture) {
     commit(&*it.store, base_changes()).await;
     commit(&*it.store, later_changes()).await;
@@ -31,7 +31,7 @@ pub(crate) async fn no_checkpoint_is_made_on_a_branch_that_was_set_aside(it: Fix
     assert_conflict(&*it.store, checkpoint_at("new", Some("b3"))).await;
     assert_eq!(it.store.checkpoint(&"new".into()).await.unwrap(), None);
     commit(&*it.store, vec![checkpoint_at("new", Some("b1"))]).await;
-    // Once the branch is brought back there is nothing against it.
+    // It is valid once the branch is restored.
     commit(&*it.store, vec![backtrack_to("left", "again", Some("b1"))]).await;
     commit(&*it.store, vec![checkpoint_at("on-b3", Some("b3"))]).await;
 }
@@ -48,7 +48,7 @@ pub(crate) async fn no_checkpoint_is_made_at_a_thought_that_was_set_aside(it: Fi
     commit(&*it.store, vec![at("at-t3", "t3")]).await;
 }
 
-/// Were an epoch left behind, what comes next would belong to it.
+/// If an epoch were left behind, later changes would belong to it.
 pub(crate) async fn a_refused_checkpoint_leaves_no_trace(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
     backtrack_later_changes(&it).await;
@@ -75,14 +75,14 @@ pub(crate) async fn a_refused_checkpoint_leaves_no_trace(it: Fixture) {
         assert_eq!(store.checkpoints(&s, ALL).await.unwrap(), places);
         assert_eq!(store.session(&s).await.unwrap(), session);
     }
-    // What goes along with it in a commit is gone too.
+    // The other changes of the commit are rolled back too.
     let along = vec![
         Change::AddThought(thought("along", "s")),
         Change::AddCheckpoint(at_thought("no", "t2")),
     ];
     assert_eq!(store.commit(along).await.unwrap_err().code(), "Conflict");
     assert_eq!(load_view(store, &s, All).await, history);
-    // And the ways there and back are what they were.
+    // Backtracking there and back works as before.
     commit(store, vec![Change::AddThought(thought("new", "s"))]).await;
     let here = load_view(store, &s, Current).await;
     commit(store, vec![backtrack_to("c", "from-here", Some("b1"))]).await;
@@ -91,7 +91,7 @@ pub(crate) async fn a_refused_checkpoint_leaves_no_trace(it: Fixture) {
     assert_eq!(load_view(store, &s, Current).await, here);
 }
 
-/// Two that go back at once: the second looked before the first went.
+/// Two backtracks at once: the second read its state before the first was committed.
 pub(crate) async fn nobody_leaves_a_place_that_was_set_aside(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
     backtrack_later_changes(&it).await;
@@ -114,7 +114,7 @@ pub(crate) async fn nobody_leaves_a_place_that_was_set_aside(it: Fixture) {
     assert_eq!(load_view(store, &s, All).await.set_aside_ids(), [""; 0]);
 }
 
-/// Imported ones are of other forms.
+/// Imported snapshots have other forms.
 pub(crate) async fn a_snapshot_may_be_anything(it: Fixture) {
     commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
     for (number, snapshot) in [
@@ -184,7 +184,7 @@ pub(crate) async fn a_checkpoint_is_found_by_its_name(it: Fixture) {
 pub(crate) async fn checkpoints_come_newest_first_in_pages(it: Fixture) {
     let store = &*it.store;
     let mut changes = vec![Change::AddSession(session("s"))];
-    // Neither ids nor times run with the order in which they are made.
+    // Neither ids nor times are in the order of creation.
     for (id, second) in [("b", 9), ("d", 1), ("a", 5), ("c", 5)] {
         changes.push(Change::AddCheckpoint(Checkpoint {
             created_at: crate::samples::at_second(second),

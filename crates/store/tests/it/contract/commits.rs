@@ -1,4 +1,4 @@
-//! A commit is whole or absent, whatever else happens at the same time.
+//! A commit is applied completely or not at all, whatever else happens at the same time.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::samples::{
     branch, checkpoint, cross_ref, edge, everything, graph, invocation, node, session, thought,
 };
 
-/// A session with one thought and the record of the call that made it, as a tool commits them.
+/// A session with one thought and the log record of its call, as a tool commits them.
 fn call_changes(name: &str) -> Vec<Change> {
     vec![
         Change::AddSession(session(name)),
@@ -112,8 +112,8 @@ pub(crate) async fn a_failing_commit_spoils_no_other_at_the_same_time(it: Fixtur
     assert_eq!(it.store.invocations(None, ALL).await.unwrap().len(), 40);
 }
 
-/// A session may name the branch it follows before that branch is added, so a backend may find
-/// out only at the very end that the branch never came.
+/// A session may name its active branch before that branch is added, so a backend may notice only
+/// at the end of a transaction that the branch is missing.
 pub(crate) async fn a_broken_link_that_shows_only_at_the_end_spoils_no_other(it: Fixture) {
     let commits = (0..40).map(|number| {
         let mut changes = call_changes(&format!("s{number}"));
@@ -198,10 +198,10 @@ pub(crate) async fn a_commit_that_nobody_waits_for_is_whole_or_absent(it: Fixtur
             &format!("s{number}"),
         )));
         let begun = it.store.commit(changes);
-        // Polled once, then dropped, as a call is whose client went away.
+        // Polled once, then dropped, as the future of a call whose client disconnects.
         assert!(begun.now_or_never().is_none_or(|outcome| outcome.is_ok()));
     }
-    // What was begun before this is done by the time this is done.
+    // Commits that began before this one are complete when this one is.
     commit(&*it.store, call_changes("last")).await;
     for name in session_names(&*it.store).await {
         let id = SessionId::from(name.as_str());

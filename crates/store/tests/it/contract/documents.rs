@@ -1,4 +1,4 @@
-//! Things that are kept whole.
+//! Documents that are stored whole.
 
 use deliberate_core::{Change, IndexKey, StoredDocument};
 use deliberate_store::{DocumentFilter, DocumentOrder, KeyMatch, Pagination, Store};

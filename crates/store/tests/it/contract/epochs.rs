@@ -1,4 +1,4 @@
-//! Checkpoints, and returning to them.
+//! Checkpoints and backtracking.
 
 use deliberate_core::{
     BranchId, BranchState, Change, Checkpoint, CheckpointId, GraphNode, NodeUpdate, Thought,
@@ -16,7 +16,7 @@ use crate::samples::{
     session, thought, thought_with_text,
 };
 
-/// Session `s` with some of everything, up to the checkpoint `c`.
+/// Session `s` with some entities of each kind, up to the checkpoint `c`.
 pub(super) fn base_changes() -> Vec<Change> {
     vec![
         Change::AddSession(session("s")),
@@ -40,7 +40,7 @@ pub(super) fn base_changes() -> Vec<Change> {
     ]
 }
 
-/// What comes later: more of everything, and other values for what was there.
+/// Later changes: more entities of each kind, and new values for the earlier ones.
 pub(super) fn later_changes() -> Vec<Change> {
     vec![
         Change::AddBranch(full_branch("b3", "s", "b1")),
@@ -96,7 +96,7 @@ pub(crate) async fn what_came_later_is_set_aside_and_stays_as_history(it: Fixtur
         ]
     );
     assert_eq!(all.set_aside_ids(), ["t2", "t3", "b3", "g2", "m1", "n3"]);
-    // Found by their ids, they say so themselves.
+    // Read by id, they are marked as set aside.
     assert!(
         store
             .thought(&"t2".into())
@@ -122,7 +122,7 @@ pub(crate) async fn returning_to_the_place_one_left_undoes_it(it: Fixture) {
     let early = load_view(store, &s, Current).await;
     commit(store, later_changes()).await;
     let late = load_view(store, &s, Current).await;
-    // There and back, several times: neither place wears out.
+    // Backtracking there and back can be repeated.
     for round in 0..3 {
         let left = format!("late{round}");
         commit(store, vec![backtrack_to("c", &left, Some("b3"))]).await;
@@ -189,7 +189,7 @@ pub(crate) async fn a_way_that_was_left_can_be_taken_up_from_its_middle(it: Fixt
     commit(store, vec![say("y")]).await;
     assert_eq!(now().await, is("a x y", "x"));
 
-    // A later place on the way that was given up.
+    // A later checkpoint on the abandoned line.
     commit(store, vec![backtrack_to("after-c", "left-y", None)]).await;
     assert_eq!(now().await, is("a b c", "2"));
     commit(
@@ -315,7 +315,7 @@ pub(crate) async fn a_return_that_can_not_be_changes_nothing(it: Fixture) {
     }
     let theirs = load_view(store, &"other".into(), Current).await;
     assert_eq!(theirs.ids()[0], ["o"]);
-    // Nor is the way back any other than it was.
+    // The backtrack is the same as before.
     commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
     commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
     assert_eq!(load_view(store, &s, Current).await, now);

@@ -32,7 +32,7 @@ pub(crate) async fn what_was_committed_survives_closing(it: Fixture) {
     commit(&*again, vec![Change::AddThought(thought("more", "s"))]).await;
 }
 
-/// Asserts that nothing can be done with it any more.
+/// Asserts that every operation fails because the store is closed.
 async fn assert_closed(store: &dyn Store) {
     let closed = StoreError::Closed;
     let search = SearchQuery {
@@ -65,7 +65,7 @@ pub(crate) async fn a_closed_store_refuses_everything(it: Fixture) {
     it.store.session(&"s".into()).await.unwrap();
     it.store.close().await;
     assert_closed(&*it.store).await;
-    // Closing what is closed is nothing to worry about.
+    // Closing twice does no harm.
     it.store.close().await;
     assert_closed(&*it.store).await;
 }
@@ -84,7 +84,7 @@ pub(crate) async fn closing_finishes_what_was_begun(it: Fixture) {
             tokio::spawn(async move { store.commit(vec![Change::AddThought(step)]).await })
         })
         .collect();
-    // Some have begun by now, some have not; either is told the truth.
+    // Some commits have begun by now, some have not; both results are correct.
     tokio::task::yield_now().await;
     it.store.close().await;
     let mut kept = 0;

@@ -1,4 +1,4 @@
-//! Order, pages and bounds of lists.
+//! The order, pages and bounds of lists.
 
 use deliberate_core::{Change, Graph, Invocation, Session, Thought};
 use deliberate_store::{BranchEntry, EpochFilter, Pagination, SessionEntry};
@@ -17,7 +17,7 @@ pub(super) fn ids(thoughts: &[Thought]) -> Vec<&str> {
 }
 
 pub(crate) async fn lists_follow_the_order_of_insertion_not_of_time(it: Fixture) {
-    // Ids and times run against the order in which they are added, within a commit and across.
+    // Ids and times are in the reverse order of creation, within a commit and across commits.
     let backwards: Vec<_> = (0..6)
         .rev()
         .map(|number| Thought {
@@ -205,8 +205,8 @@ pub(crate) async fn sessions_come_last_changed_first_with_their_counts(it: Fixtu
     assert_eq!(it.store.sessions(middle).await.unwrap(), wanted[1..2]);
 }
 
-/// Session `s` with branches `a` and `b`; `kept` and `more` are on `a`, and `gone` is too, but was
-/// set aside, with `b` and what is on it.
+/// Session `s` with branches `a` and `b`; `kept` and `more` are on `a`. `gone` is too, but is set
+/// aside, as are `b` and its thoughts.
 pub(super) async fn with_branches(it: &Fixture) {
     let on = |id: &str, branch: &str, parent: Option<&str>| {
         Change::AddThought(Thought {

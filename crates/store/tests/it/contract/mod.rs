@@ -1,4 +1,4 @@
-//! The contract of `Store`, as tests of the trait alone. `store_contract!` runs all of them on a
+//! The contract of `Store` as tests of the trait alone. `store_contract!` runs all of them on a
 //! backend.
 
 pub(crate) mod ancestors;
@@ -34,17 +34,16 @@ use deliberate_store::{Pagination, Store, StoreError};
 
 use crate::samples::at_second;
 
-/// A fresh, empty store, and a way to open the same data again.
+/// A new, empty store, and a way to open the same data again.
 pub(crate) struct Fixture {
-    /// The store under test.
     pub(crate) store: Arc<dyn Store>,
-    /// Opens the same data as another handle, as another process would.
+    /// Opens the same data with another handle, as another process would.
     pub(crate) reopen: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
-    /// Holds the place of the data until the test is over.
+    /// Keeps the data until the test ends.
     pub(crate) _folder: Box<dyn Any + Send + Sync>,
 }
 
-/// More than any of these tests puts into a list, unless it tests that very bound.
+/// More than any of these tests puts into a list, except tests of this limit.
 pub(crate) const ALL: Pagination = Pagination::limit(Pagination::MAX);
 
 /// Commits, and fails the test if that fails.
@@ -52,7 +51,7 @@ pub(crate) async fn commit(store: &dyn Store, changes: Vec<Change>) {
     store.commit(changes).await.expect("the commit is accepted");
 }
 
-/// A session's branches without what lists say besides.
+/// Returns a session's branches without the other data of list entries.
 pub(crate) async fn branches(
     store: &dyn Store,
     session: &SessionId,
@@ -62,7 +61,7 @@ pub(crate) async fn branches(
     entries.into_iter().map(|entry| entry.branch).collect()
 }
 
-/// Commits one change that must be refused as not fitting what is stored.
+/// Commits one change that must be rejected as a conflict.
 pub(crate) async fn assert_conflict(store: &dyn Store, change: Change) {
     let shown = format!("{change:?}");
     let outcome = store.commit(vec![change]).await;
@@ -72,7 +71,7 @@ pub(crate) async fn assert_conflict(store: &dyn Store, change: Change) {
     );
 }
 
-/// Parts of a node become these. Earlier than the samples' graphs changed last.
+/// Updates a node, at a time before the latest change of the samples' graphs.
 pub(crate) fn update_node(id: &str, marks: NodeUpdate) -> Change {
     Change::MarkNode {
         id: id.into(),
@@ -81,7 +80,6 @@ pub(crate) fn update_node(id: &str, marks: NodeUpdate) -> Change {
     }
 }
 
-/// A branch is open again, completed or given up.
 pub(crate) fn set_state(id: &str, state: BranchState) -> Change {
     Change::SetBranchState {
         id: id.into(),
@@ -90,7 +88,6 @@ pub(crate) fn set_state(id: &str, state: BranchState) -> Change {
     }
 }
 
-/// Nodes of a graph are pruned.
 pub(crate) fn prune(graph: &str, nodes: &[&str]) -> Change {
     Change::PruneNodes {
         graph_id: graph.into(),
@@ -99,7 +96,7 @@ pub(crate) fn prune(graph: &str, nodes: &[&str]) -> Change {
     }
 }
 
-/// Runs every test of the contract on a backend; `$fixture` is an async function that gives a
+/// Runs every test of the contract on a backend; `$fixture` is an async function that returns a
 /// [`Fixture`].
 macro_rules! store_contract {
     ($backend:ident, $fixture:path) => {

@@ -1,4 +1,4 @@
-//! What marks note in the metadata of a node.
+//! Updates of a node's metadata.
 
 use deliberate_core::{Change, GraphNode, NodeUpdate};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::samples::{ODD_TEXT, graph, node, odd_json, session};
 
-/// Session `s` with graph `g` and node `n` of that metadata.
+/// Adds session `s` with graph `g` and node `n` that has this metadata.
 async fn add_node_with_metadata(it: &Fixture, metadata: Option<Value>) {
     let noted = GraphNode {
         metadata,
@@ -35,7 +35,7 @@ async fn add_notes(it: &Fixture, notes: Value) {
     commit(&*it.store, vec![update_node("n", marks)]).await;
 }
 
-/// Asserts that the metadata is this and that nothing else of the node changed.
+/// Asserts that this is the metadata and that nothing else of the node changed.
 async fn assert_metadata(it: &Fixture, metadata: Option<Value>) {
     let wanted = GraphNode {
         metadata,
@@ -45,7 +45,7 @@ async fn assert_metadata(it: &Fixture, metadata: Option<Value>) {
     assert_eq!(stored, Some(wanted));
 }
 
-/// Forgets session `s`, for the next round.
+/// Deletes session `s` for the next round.
 async fn delete_session(it: &Fixture) {
     commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
 }
@@ -84,7 +84,7 @@ pub(crate) async fn a_note_takes_the_place_of_one_of_its_name(it: Fixture) {
     }
 }
 
-/// So that a second judgement leaves nothing of the first standing; whatever was there before.
+/// A second judgment must leave nothing of the first, whatever was there before.
 pub(crate) async fn a_note_of_null_takes_the_field_away(it: Fixture) {
     for (earlier, wanted) in [
         (None, json!({ "b": 2 })),
@@ -101,7 +101,7 @@ pub(crate) async fn a_note_of_null_takes_the_field_away(it: Fixture) {
     }
 }
 
-/// Imported nodes may carry anything.
+/// Imported nodes may have any metadata.
 pub(crate) async fn metadata_that_is_no_object_becomes_a_field(it: Fixture) {
     for earlier in [
         json!("text"),
@@ -115,7 +115,7 @@ pub(crate) async fn metadata_that_is_no_object_becomes_a_field(it: Fixture) {
         add_notes(&it, json!({ "critique": "short" })).await;
         let joined = json!({ "earlier": earlier, "critique": "short" });
         assert_metadata(&it, Some(joined)).await;
-        // It is an object from here on.
+        // From now on it is an object.
         add_notes(&it, json!({ "more": 1 })).await;
         let joined = json!({ "earlier": earlier, "critique": "short", "more": 1 });
         assert_metadata(&it, Some(joined)).await;
@@ -128,7 +128,7 @@ pub(crate) async fn fractions_and_large_numbers_keep_all_digits(it: Fixture) {
         0.1 + 0.2,
         1.0 / 3.0,
         0.123_456_789_012_345_67,
-        // Read without care it comes back as …2504.
+        // Without exact float parsing this would become …2504.
         -516_039_863.321_250_44,
         5e-324,
         f64::MIN_POSITIVE,
@@ -161,7 +161,7 @@ pub(crate) async fn fractions_and_large_numbers_keep_all_digits(it: Fixture) {
             "again": numbers,
         });
         let stored = it.store.node(&"n".into()).await.unwrap().unwrap();
-        // As text, for `1` and `1.0`, or `0.0` and `-0.0`, are equal numbers.
+        // Compared as text, because `1` and `1.0`, or `0.0` and `-0.0`, are equal numbers.
         for (name, value) in wanted.as_object().unwrap() {
             let stored = &stored.metadata.as_ref().unwrap()[name];
             assert_eq!(stored.to_string(), value.to_string(), "{name}");

@@ -1,5 +1,5 @@
-//! What changes in nodes and branches. Models take their time and others work meanwhile, so a change
-//! names only what it is about.
+//! Updates of nodes and branches. Other calls may change the same entity while a model answers, so
+//! an update names only the parts that it changes.
 
 use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeUpdate};
 use deliberate_store::Store;
@@ -21,7 +21,7 @@ async fn load_node(store: &dyn Store, id: &str) -> GraphNode {
     store.node(&id.into()).await.unwrap().unwrap()
 }
 
-/// Session `s` with graph `g` and these nodes.
+/// Adds session `s` with graph `g` and these nodes.
 async fn with_nodes(store: &dyn Store, nodes: &[GraphNode]) {
     let mut changes = vec![
         Change::AddSession(session("s")),
@@ -79,7 +79,7 @@ pub(crate) async fn a_mark_changes_its_part_and_no_other(it: Fixture) {
     assert_eq!(all.len(), 2);
 }
 
-/// A judge, one who refines and one who concludes: each decided about one part.
+/// The updates of a score, a refinement and a conclusion, each of one part.
 fn three_updates() -> [NodeUpdate; 3] {
     let scored = NodeUpdate {
         score: Some(score(1.0 / 3.0)),
@@ -98,7 +98,7 @@ fn three_updates() -> [NodeUpdate; 3] {
     [scored, rests, concluded]
 }
 
-/// The node `id` before the three marks, and after.
+/// Returns the node `id` before and after the three updates.
 fn before_and_after(id: &str) -> [GraphNode; 2] {
     let before = GraphNode {
         metadata: Some(odd_json()),
@@ -139,7 +139,7 @@ pub(crate) async fn marks_of_different_parts_hold_in_any_order(it: Fixture) {
         }
         assert_eq!(load_node(&*it.store, id).await, *after);
     }
-    // In one commit it is no different.
+    // The result in one commit is the same.
     let [before, after] = before_and_after("together");
     let mut changes = vec![Change::AddNode(before)];
     changes.extend(three_updates().map(|marks| update_node("together", marks)));
@@ -177,7 +177,7 @@ pub(crate) async fn a_pruned_or_set_aside_node_can_not_be_marked(it: Fixture) {
     for id in ["n3", "m1"] {
         assert_updates_rejected(&it, id).await;
     }
-    // Once it is brought back there is nothing against it; what was refused does not show.
+    // The update is valid once the node is restored; the rejected one left no trace.
     commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
     assert_eq!(load_node(store, "n3").await, node("n3", "g1", "s"));
     for marks in three_updates() {
@@ -186,7 +186,7 @@ pub(crate) async fn a_pruned_or_set_aside_node_can_not_be_marked(it: Fixture) {
     assert_eq!(load_view(store, &s, All).await.set_aside_ids(), [""; 0]);
 }
 
-/// Each is refused and leaves everything as it was.
+/// Asserts that each update is rejected and changes nothing.
 async fn assert_updates_rejected(it: &Fixture, id: &str) {
     let (store, s) = (&*it.store, "s".into());
     let seen = async || {
@@ -259,7 +259,7 @@ pub(crate) async fn a_branch_that_was_set_aside_keeps_its_state(it: Fixture) {
     commit(store, vec![set_state("b3", BranchState::Completed)]).await;
 }
 
-/// What is current among them is pruned.
+/// Only the current nodes are pruned.
 pub(crate) async fn what_was_set_aside_is_not_pruned(it: Fixture) {
     let (store, s) = (&*it.store, "s".into());
     commit(store, base_changes()).await;

@@ -1,4 +1,4 @@
-//! What a commit relies on: that it builds on nothing that was set aside, and what it requires.
+//! Preconditions of a commit: it builds on nothing that is set aside, and on what it requires.
 
 use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeUpdate, Precondition, Thought};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::samples::{branch, checkpoint, cross_ref, edge, node, session, thought};
 
-/// Changes that build on what [`later`] brings.
+/// Changes that build on the [`later_changes`].
 fn dependent_changes() -> Vec<Change> {
     vec![
         Change::AddThought(Thought {
@@ -50,7 +50,7 @@ pub(crate) async fn nothing_is_built_on_what_was_set_aside(it: Fixture) {
     }
     assert_eq!(load_view(store, &s, Current).await, now);
     assert_eq!(load_view(store, &s, All).await, history);
-    // Once it is brought back there is nothing against it.
+    // They are valid once that data is restored.
     commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;
     for change in dependent_changes() {
         commit(store, vec![change]).await;
@@ -76,7 +76,7 @@ pub(crate) async fn what_is_there_is_not_taken_for_what_was_refused(it: Fixture)
     }
 }
 
-/// Commits a thought that requires something; gives whether it was let in.
+/// Commits a thought with a precondition and returns whether the commit was accepted.
 async fn precondition_holds(it: &Fixture, requirement: Precondition) -> bool {
     let outcome = it
         .store
@@ -188,7 +188,7 @@ pub(crate) async fn a_graph_can_be_required_not_to_have_grown(it: Fixture) {
     assert!(at_most(2).await && !at_most(1).await, "two are set aside");
 }
 
-/// The requirement is checked where it stands: what comes before it in the commit counts.
+/// A precondition is checked at its position: earlier changes of the commit count.
 pub(crate) async fn a_requirement_sees_the_changes_before_it(it: Fixture) {
     let store = &*it.store;
     commit(store, base_changes()).await;

@@ -1,4 +1,4 @@
-//! What refers to what, and what becomes of it when that goes.
+//! References between entities, and the effect of deletions on them.
 
 use deliberate_core::{
     Branch, BranchState, Change, Checkpoint, Invocation, NodeUpdate, Session, StateSnapshot,
@@ -142,7 +142,7 @@ pub(crate) async fn deleting_a_session_takes_along_all_that_belongs_to_it(it: Fi
     commit(&*it.store, all.changes()).await;
     commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
     assert_nothing_of(&*it.store, &all).await;
-    // The records of calls stay: they are about what happened, not about what is.
+    // The log records stay, because they describe what happened.
     let records: Vec<_> = all
         .invocations
         .into_iter()

@@ -1,4 +1,4 @@
-//! Values that were changed after a checkpoint, and are as they were after the return to it.
+//! Values that changed after a checkpoint are restored by returning to it.
 
 use deliberate_core::{Branch, BranchState, Change, GraphNode, NodeKind, NodeUpdate};
 use deliberate_store::{SearchEntity, SearchQuery};

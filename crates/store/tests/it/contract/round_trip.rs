@@ -1,4 +1,4 @@
-//! Every change, and the read that gives it back.
+//! Every change, and the read that returns its data.
 
 use deliberate_core::{
     BranchState, Change, Checkpoint, CrossRef, CrossRefKind, EdgeKind, Mode, NodeKind, Score,
@@ -19,7 +19,7 @@ pub(crate) async fn one_of_everything_comes_back_whole(it: Fixture) {
     assert_everything(&*it.store, &all).await;
 }
 
-/// Asserts that every list of the store is exactly what `all` says.
+/// Asserts that every list of the store equals `all`.
 pub(crate) async fn assert_everything(store: &dyn Store, all: &crate::samples::Everything) {
     let id = &all.session.id;
     assert_eq!(
@@ -49,7 +49,7 @@ pub(crate) async fn assert_everything(store: &dyn Store, all: &crate::samples::E
     );
 }
 
-/// The branch as lists give it.
+/// Returns the branch as a list entry.
 fn entry(branch: &deliberate_core::Branch, all: &crate::samples::Everything) -> BranchEntry {
     let on_it = |it: &&Thought| it.branch_id.as_ref() == Some(&branch.id);
     let thoughts: Vec<_> = all.thoughts.iter().filter(on_it).collect();
@@ -60,7 +60,7 @@ fn entry(branch: &deliberate_core::Branch, all: &crate::samples::Everything) -> 
     }
 }
 
-/// The checkpoint as lists give it: a snapshot may be large.
+/// Returns the checkpoint as lists return it, without its snapshot, which may be large.
 pub(crate) fn as_listed(checkpoint: Checkpoint) -> Checkpoint {
     Checkpoint {
         snapshot: Value::Null,

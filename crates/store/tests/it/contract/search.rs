@@ -1,4 +1,4 @@
-//! Finding thoughts by their words.
+//! Full-text search of thoughts.
 
 use deliberate_core::{Change, Mode, Thought};
 use deliberate_store::{SearchEntity, SearchHit, SearchQuery, Store};
@@ -21,7 +21,7 @@ pub(super) async fn run_search(store: &dyn Store, search: SearchQuery) -> Vec<Se
         .expect("any words may be looked for")
 }
 
-/// The id of what was found.
+/// Returns the id of the hit.
 pub(super) fn hit_id(found: &SearchHit) -> &str {
     match &found.entity {
         SearchEntity::Thought(thought) => thought.id.as_str(),
@@ -29,7 +29,7 @@ pub(super) fn hit_id(found: &SearchHit) -> &str {
     }
 }
 
-/// The ids that are found, sorted.
+/// Returns the ids of the hits, sorted.
 pub(super) async fn found_ids(store: &dyn Store, search: SearchQuery) -> Vec<String> {
     let found = run_search(store, search).await;
     let mut ids: Vec<_> = found.iter().map(|it| hit_id(it).to_owned()).collect();
@@ -37,7 +37,7 @@ pub(super) async fn found_ids(store: &dyn Store, search: SearchQuery) -> Vec<Str
     ids
 }
 
-/// Puts these thoughts into session `s`.
+/// Adds these thoughts to session `s`.
 pub(super) async fn add_thoughts(store: &dyn Store, thoughts: Vec<Thought>) {
     let mut changes = vec![Change::AddSession(session("s"))];
     changes.extend(thoughts.into_iter().map(Change::AddThought));
@@ -277,7 +277,7 @@ pub(crate) async fn hostile_words_are_only_words(it: Fixture) {
             "{query:?}"
         );
     }
-    // "OR" and "NOT" are words like any other, so these ask for more than there is.
+    // "OR" and "NOT" are ordinary words, so these queries match nothing.
     for query in ["calm OR literal", "calm NOT storm", "calm AND near"] {
         assert_eq!(
             found_ids(&*it.store, search_query(query)).await,

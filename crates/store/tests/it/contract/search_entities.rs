@@ -1,4 +1,4 @@
-//! Finding thoughts and nodes alike: filters, what was set aside, and scripts without blanks.
+//! Search of thoughts and nodes: filters, data that is set aside, and scripts without spaces.
 
 use deliberate_core::{Change, GraphNode, Mode, Thought, Timestamp};
 use deliberate_store::{SearchEntity, SearchQuery, Store};
@@ -18,7 +18,7 @@ fn node_with_text(id: &str, content: &str) -> GraphNode {
     }
 }
 
-/// Session `s` with these texts, each as a thought `t-…` and as a node `n-…` of graph `g`.
+/// Adds session `s` with these texts, each as a thought `t-…` and as a node `n-…` of graph `g`.
 async fn add_texts(store: &dyn Store, texts: &[(&str, &str)]) {
     add_thoughts(store, Vec::new()).await;
     let mut changes = vec![Change::AddGraph(graph("g", "s"))];
@@ -86,7 +86,7 @@ pub(crate) async fn the_best_match_comes_first_whatever_its_kind(it: Fixture) {
     }
 }
 
-/// Words that the index knows, and words that are looked for in the text itself.
+/// A word that the index has, and one that is searched in the text itself.
 const INDEXED_AND_UNINDEXED: [&str; 2] = ["word", "言葉"];
 
 pub(crate) async fn session_and_mode_hold_for_both_kinds(it: Fixture) {
@@ -222,7 +222,7 @@ pub(crate) async fn the_nodes_of_a_deleted_session_are_not_found(it: Fixture) {
     }
 }
 
-/// Sentences of scripts that put no blanks between words, and terms from their middles.
+/// Sentences in scripts without spaces between words, and terms from their middles.
 const SENTENCES: [(&str, &str, &[&str]); 5] = [
     (
         "chinese",

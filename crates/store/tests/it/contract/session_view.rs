@@ -1,4 +1,4 @@
-//! What of a session can be set aside and brought back, and the changes that do it.
+//! The entities of a session that can be set aside and restored, and the changes that do it.
 
 use deliberate_core::{
     Branch, BranchId, Change, Checkpoint, CheckpointKind, CrossRef, Graph, GraphEdge, GraphNode,
@@ -9,7 +9,7 @@ use deliberate_store::Store;
 use super::{ALL, All, EpochFilter, branches};
 use crate::samples::{at_second, checkpoint};
 
-/// What of a session can be set aside and brought back.
+/// The entities of a session that can be set aside and restored.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct SessionView {
     pub(super) active: Option<BranchId>,
@@ -17,9 +17,9 @@ pub(super) struct SessionView {
     pub(super) branches: Vec<Branch>,
     pub(super) cross_refs: Vec<CrossRef>,
     pub(super) graphs: Vec<Graph>,
-    /// Of all graphs, by id.
+    /// The nodes of all graphs, by id.
     pub(super) nodes: Vec<GraphNode>,
-    /// Of all graphs, by id.
+    /// The edges of all graphs, by id.
     pub(super) edges: Vec<GraphEdge>,
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn load_view(
 }
 
 impl SessionView {
-    /// Everything that is marked as set aside.
+    /// Returns the ids of all entities that are set aside.
     pub(super) fn set_aside_ids(&self) -> Vec<&str> {
         let thoughts = self.thoughts.iter().filter(|it| it.set_aside);
         let branches = self.branches.iter().filter(|it| it.set_aside);
@@ -64,7 +64,7 @@ impl SessionView {
             .collect()
     }
 
-    /// The ids, a list for each kind.
+    /// Returns the ids, one list per kind.
     pub(super) fn ids(&self) -> [Vec<&str>; 6] {
         [
             self.thoughts.iter().map(|it| it.id.as_str()).collect(),
@@ -77,7 +77,7 @@ impl SessionView {
     }
 }
 
-/// A checkpoint of session `s` at a place where that branch is followed.
+/// Adds a checkpoint of session `s` with that active branch.
 pub(super) fn checkpoint_at(id: &str, branch: Option<&str>) -> Change {
     Change::AddCheckpoint(Checkpoint {
         branch_id: branch.map(Into::into),
@@ -85,7 +85,7 @@ pub(super) fn checkpoint_at(id: &str, branch: Option<&str>) -> Change {
     })
 }
 
-/// Session `s` returns to a checkpoint and leaves one where it was.
+/// Returns session `s` to a checkpoint and creates one of the state that it leaves.
 pub(super) fn backtrack_to(to: &str, left: &str, branch: Option<&str>) -> Change {
     Change::Backtrack {
         session_id: "s".into(),

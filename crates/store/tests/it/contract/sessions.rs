@@ -1,4 +1,4 @@
-//! What changes in a session itself: its title, its thread, its time and the branch it follows.
+//! Changes of a session itself: its title, its thread, its time and its active branch.
 
 use deliberate_core::{BranchState, Change, Graph, NodeUpdate, Session, Timestamp};
 use serde_json::json;
@@ -66,8 +66,8 @@ pub(crate) async fn a_thread_is_kept_where_there_was_no_metadata(it: Fixture) {
     assert_eq!(metadata().await, Some(json!({})));
 }
 
-/// Imported sessions may have metadata that is no object; there is no room for a thread in it, and
-/// it is worth more than the thread.
+/// Imported sessions may have metadata that is not an object. It has no place for a thread, and is
+/// worth more than the thread.
 pub(crate) async fn metadata_that_is_no_object_is_left_as_it_is(it: Fixture) {
     for (number, metadata) in [json!("text"), json!([1, { "a": 0.1 }]), json!(7)]
         .into_iter()
@@ -111,8 +111,8 @@ pub(crate) async fn a_node_moves_the_times_of_its_graph_and_session(it: Fixture)
     assert_eq!(times().await, (at_second(8), at_second(8)));
 }
 
-/// Session `s`, changed last at 10, with branch `b` and with graph `g`, which was changed then too
-/// and has the nodes `n` and `m`; the times of branch, graph and session.
+/// Adds session `s`, last changed at 10, with branch `b` and with graph `g`, which changed then too
+/// and has the nodes `n` and `m`, for tests of the times of branch, graph and session.
 async fn with_times(it: &Fixture) {
     commit(
         &*it.store,
@@ -178,10 +178,10 @@ pub(crate) async fn marks_states_and_prunes_move_the_times_of_what_they_belong_t
     commit(&*it.store, vec![complete_at(13)]).await;
     branch = at_second(13);
     assert_eq!(times(&it).await, [branch, at_second(12), at_second(13)]);
-    // The graph lags behind its session, and both follow.
+    // The graph's time is behind its session's, and both advance.
     commit(&*it.store, vec![update_at(14)]).await;
     assert_eq!(times(&it).await, [branch, at_second(14), at_second(14)]);
-    // None goes back, in whatever order the calls come to an end.
+    // No time goes back, in whatever order the calls end.
     commit(&*it.store, vec![update_at(3), prune_at(4), complete_at(5)]).await;
     assert_eq!(times(&it).await, [branch, at_second(14), at_second(14)]);
 }

@@ -1,4 +1,4 @@
-//! What is set in the prompt engine.
+//! Settings of the prompt engine.
 
 use deliberate_core::Change;
 use deliberate_store::{Pagination, Store, StoreError};
@@ -40,7 +40,7 @@ pub(crate) async fn a_setting_is_made_replaced_and_removed(it: Fixture) {
     let some = it.store.settings(&asked).await.unwrap();
     assert_eq!(some.keys().collect::<Vec<_>>(), ["b", ODD_TEXT]);
     commit(&*it.store, vec![set("b", json!("two")), unset(ODD_TEXT)]).await;
-    // What is not there need not be removed.
+    // Removing a value that does not exist is accepted.
     commit(&*it.store, vec![unset(ODD_TEXT), unset("a")]).await;
     assert_eq!(settings(&*it.store).await, [("b".to_owned(), json!("two"))]);
 }

@@ -1,4 +1,4 @@
-//! Calls that wait for replies.
+//! Suspended and background calls.
 
 use deliberate_core::{Change, SuspendedCall, SuspensionId};
 use deliberate_store::{Store, StoreError};
@@ -79,7 +79,7 @@ pub(crate) async fn an_ended_call_is_not_suspended_again(it: Fixture) {
     commit(&*it.store, vec![Change::Suspend(suspended_call("x"))]).await;
     commit(&*it.store, vec![end("x", Value::Null)]).await;
     let ended = load_suspended(&*it.store, "x").await;
-    // An answer that is `null` is an answer too.
+    // A `null` answer is an answer too.
     assert_eq!(ended.as_ref().unwrap().outcome, Some(Value::Null));
     let late = SuspendedCall {
         journal: json!({ "late": "reply" }),
@@ -150,7 +150,7 @@ pub(crate) async fn an_expired_call_is_kept_until_another_is_suspended(it: Fixtu
     commit(&*it.store, vec![Change::AddSession(session("s"))]).await;
     assert_eq!(load_suspended(&*it.store, "short").await, Some(short));
 
-    // One that expires at once is still the call it is about.
+    // A call that expires at once is still stored by its own commit.
     let now = lasting("now", 50, 40);
     commit(&*it.store, vec![Change::Suspend(now.clone())]).await;
     assert_eq!(load_suspended(&*it.store, "short").await, None);

@@ -1,4 +1,4 @@
-//! What the records of calls tell about each tool.
+//! Usage statistics from the invocation log.
 
 use deliberate_core::{Change, Invocation};
 use deliberate_store::{Pagination, Store, ToolUsage};
@@ -34,7 +34,7 @@ fn tool_usage(tool: &str, [calls, failed, total_ms, most_ms]: [u64; 4]) -> ToolU
     }
 }
 
-/// Three calls of one tool, two of another, in the order of their numbers but not of their times.
+/// Logs three calls of one tool and two of another, in the order of their numbers, not their times.
 async fn record_sample_calls(store: &dyn Store) {
     record(
         store,

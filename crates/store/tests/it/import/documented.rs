@@ -1,4 +1,4 @@
-//! A database with the tables of the documents.
+//! Imports of a database with the documented tables.
 
 use deliberate_core::{
     Branch, BranchState, Checkpoint, CheckpointKind, CrossRef, CrossRefKind, EdgeKind, Graph,

@@ -1,4 +1,4 @@
-//! Taking over a database of mcp-langbase-reasoning.
+//! Imports of databases of mcp-langbase-reasoning.
 
 mod documented;
 mod ordering;
@@ -17,7 +17,7 @@ use deliberate_store::{
 use super::legacy_database;
 use crate::sqlite::open;
 
-/// An old database and a new store, side by side.
+/// An old database and a new store.
 pub(crate) struct ImportFixture {
     pub(crate) old: PathBuf,
     pub(crate) new: SqliteStore,
@@ -57,7 +57,7 @@ const TABLES: [&str; 9] = [
     "invocations",
 ];
 
-/// What a report says of each table: taken, known, left.
+/// The counts of each table in a report: imported, skipped, failed.
 pub(crate) fn counts(numbers: [(u64, u64, u64); 9]) -> Vec<ImportCount> {
     TABLES
         .into_iter()

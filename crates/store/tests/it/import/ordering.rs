@@ -1,4 +1,4 @@
-//! Returning to a checkpoint that was imported.
+//! Backtracking to an imported checkpoint.
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind};
 use deliberate_store::{BacktrackPreview, EntityCounts, Store};
@@ -10,8 +10,8 @@ use crate::{
     samples::checkpoint,
 };
 
-/// A session whose checkpoint `c` was made at second 5, in tables that say nothing of the order
-/// across them.
+/// A session whose checkpoint `c` was created at second 5, in tables that have no order across
+/// them.
 const ROWS: &[&str] = &[
     "INSERT INTO sessions VALUES \
      ('s', 'tree', '2025-12-16T10:00:00Z', '2025-12-16T10:05:00Z', NULL, 'late'), \
@@ -19,8 +19,8 @@ const ROWS: &[&str] = &[
     "INSERT INTO branches VALUES \
      ('early', 's', NULL, NULL, 'active', 0.5, 1, '2025-12-16T10:00:01Z', '2025-12-16T10:00:01Z', NULL), \
      ('late', 's', NULL, 'early', 'active', 0.5, 1, '2025-12-16T10:00:08Z', '2025-12-16T10:00:08Z', NULL)",
-    // Not in the order of their times; one of them at the very time of the checkpoint; and one that
-    // says it is older than what it builds on.
+    // Not ordered by time; one has the time of the checkpoint, and one claims to be older than its
+    // parent.
     "INSERT INTO thoughts VALUES \
      ('t7', 's', 'seven', 0.5, 'tree', NULL, 'early', '2025-12-16T10:00:07Z', NULL), \
      ('t2', 's', 'two', 0.5, 'tree', NULL, 'early', '2025-12-16T10:00:02Z', NULL), \

@@ -1,4 +1,4 @@
-//! What is not imported, and leaves nothing.
+//! Imports that are rejected and leave nothing.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::{
 #[tokio::test]
 async fn an_import_is_whole_or_did_not_happen() {
     let it = ImportFixture::from(DOCUMENTED, DOCUMENTED_ROWS).await;
-    // Something of ours has the id of the very last things that would be taken.
+    // Our data has the id of the last rows that would be imported.
     let ours = vec![
         Change::AddSession(session("ours")),
         Change::AddGraph(crate::samples::graph("g2", "ours")),
@@ -52,7 +52,10 @@ async fn what_is_not_the_originals_database_is_refused_with_its_reason() {
     commit(&open(&ours), vec![Change::AddSession(session("s"))]).await;
     assert_eq!(
         import_error(&ours, &target).await,
-        foreign(&ours, "it is one of ours already; nothing to import")
+        foreign(
+            &ours,
+            "it is already a database of deliberate; there is nothing to import"
+        )
     );
 
     let other = folder.path().join("other.db");
@@ -60,7 +63,10 @@ async fn what_is_not_the_originals_database_is_refused_with_its_reason() {
         .await;
     assert_eq!(
         import_error(&other, &target).await,
-        foreign(&other, "it has no sessions, thoughts and invocations")
+        foreign(
+            &other,
+            "it has no tables of sessions, thoughts and invocations"
+        )
     );
 
     let text = folder.path().join("notes.txt");

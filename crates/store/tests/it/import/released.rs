@@ -1,4 +1,4 @@
-//! A database as version 0.2.0 really made it, and one that lost parts.
+//! Imports of a database as version 0.2.0 created it, and of one with missing rows.
 
 use deliberate_core::{BranchState, EdgeKind, Mode, Score};
 use deliberate_store::{Store, sqlite::ImportReport};
@@ -11,7 +11,7 @@ use crate::{
     samples::score,
 };
 
-/// Everything in which version 0.2.0 differs from its documents, in one session each.
+/// Every difference between version 0.2.0 and its documentation, in one session each.
 const RELEASED_ROWS: &[&str] = &[
     "INSERT INTO sessions VALUES \
      ('tree', 'tree', '2025-12-20T08:00:00.123456789+00:00', '2025-12-20T09:30:00+01:00', NULL, 'b2'), \
@@ -45,8 +45,8 @@ async fn a_database_as_released_is_taken_whole() {
         ImportReport {
             tables: counts([3, 2, 2, 1, 0, 2, 2, 1, 1].map(|taken| (taken, 0, 0))),
             notes: vec![
-                "Sessions and thoughts of modes that do not exist here (decision, evidence) were \
-                 taken as linear; their own mode is kept in their metadata."
+                "Sessions and thoughts of unknown modes (decision, evidence) were imported as \
+                 linear; their metadata holds the original mode."
                     .to_owned()
             ],
         }
@@ -155,7 +155,7 @@ async fn what_lost_its_owner_is_left_and_counted() {
                 (1, 0, 0),
             ]),
             notes: vec![
-                "What was left belongs to sessions or branches that the old database no longer has."
+                "The rows that failed belong to sessions or branches that the old database no longer has."
                     .to_owned()
             ],
         }

@@ -1,4 +1,4 @@
-//! Importing the same database more than once.
+//! Repeated imports of the same database.
 
 use deliberate_store::{Store, sqlite::ImportCount};
 
@@ -43,9 +43,8 @@ async fn sessions_that_came_later_are_taken_by_the_next_import() {
     assert_eq!((state.sessions, state.thoughts), (4, 4));
 }
 
-/// Today's behaviour, and wrong: a record without a session is stored once, as it should be, but
-/// the second report says again that it was taken, because the store can't be asked for one
-/// record.
+/// Known defect: a log record without a session is stored once, as it should be, but the second
+/// report counts it as imported again, because the store has no read for one record.
 #[tokio::test]
 async fn a_record_without_a_session_is_reported_as_taken_again_though_it_is_not() {
     let row = "INSERT INTO invocations VALUES ('i', NULL, 'reasoning_auto', '{}', NULL, NULL, \
@@ -58,8 +57,8 @@ async fn a_record_without_a_session_is_reported_as_taken_again_though_it_is_not(
     }
 }
 
-/// Today's behaviour, and wrong: steps that the old server added to a session after it was
-/// imported are counted as known, and are not taken.
+/// Known defect: steps that the old server added to a session after its import are counted as
+/// skipped and are not imported.
 #[tokio::test]
 async fn steps_added_to_a_known_session_are_not_taken() {
     let it = ImportFixture::from(DOCUMENTED, DOCUMENTED_ROWS).await;

@@ -1,4 +1,4 @@
-//! A session's history, at random, against a model in which a checkpoint is a copy of everything.
+//! Random histories of a session, compared with a model in which a checkpoint is a full copy.
 
 mod model;
 mod steps;
@@ -18,7 +18,7 @@ use tokio::runtime::Handle;
 use super::Fixture;
 use crate::samples::session;
 
-/// Lives through a history, in a session of its own. What does not fit must be refused and change
+/// Runs a history in a session of its own. A change that is invalid must be rejected and change
 /// nothing.
 async fn run_history(store: &dyn Store, name: &str, steps: &[HistoryStep]) {
     let begin = session(name);
@@ -54,7 +54,7 @@ async fn run_history(store: &dyn Store, name: &str, steps: &[HistoryStep]) {
     model.check(store).await;
 }
 
-/// All histories share the store, so none may touch another's session.
+/// All histories share the store, so none may affect another's session.
 pub(crate) async fn any_history_is_as_if_checkpoints_were_copies(it: Fixture) {
     let config = Config {
         cases: 96,

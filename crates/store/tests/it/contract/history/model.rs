@@ -19,30 +19,30 @@ use crate::{
     samples::{at_second, branch, checkpoint, cross_ref, edge, graph, node, thought},
 };
 
-/// A step as a change, and whether it fits what is there; if not it must be refused.
+/// A step as a change, and whether it is valid; if not, the store must reject it.
 pub(super) struct ExpectedChange {
     pub(super) change: Change,
     pub(super) is_valid: bool,
 }
 
-/// The session as it should be.
+/// The expected state of the session.
 pub(super) struct SessionModel {
     session: SessionId,
-    /// When it last changed.
+    /// When the session last changed.
     time: Timestamp,
     pub(super) now: SessionView,
-    /// All that ever was, by id.
+    /// Every entity that ever existed, by id.
     ever: SessionView,
     checkpoints: Vec<(CheckpointId, SessionView)>,
     made: usize,
 }
 
-/// One of them, if there is one.
+/// Picks one of the entries, if there are any.
 fn pick<T>(index: Index, from: &[T]) -> Option<&T> {
     (!from.is_empty()).then(|| index.get(from))
 }
 
-/// What notes make of metadata; of null, nothing is left.
+/// Merges notes into metadata; null removes a field.
 fn join(metadata: Option<Value>, notes: &Value) -> Value {
     let mut joined = match metadata {
         None => Map::new(),
@@ -70,13 +70,13 @@ impl SessionModel {
         }
     }
 
-    /// Ids sort as the things they name were made.
+    /// Returns a new id. Ids sort in the order of creation.
     fn name(&mut self, kind: &str) -> String {
         self.made += 1;
         format!("{}-{kind}{:04}", self.session, self.made)
     }
 
-    /// A checkpoint where the session stands.
+    /// Returns a checkpoint of the current state.
     fn checkpoint(&mut self) -> Checkpoint {
         let id = self.name("c");
         Checkpoint {
@@ -85,14 +85,14 @@ impl SessionModel {
         }
     }
 
-    /// Keeps a copy of everything for the checkpoint.
+    /// Stores a copy of everything for the checkpoint.
     fn copy(&mut self, checkpoint: &Checkpoint) {
         let mut copy = self.now.clone();
         copy.active.clone_from(&checkpoint.branch_id);
         self.checkpoints.push((checkpoint.id.clone(), copy));
     }
 
-    /// A graph changed at that time. No way back leads behind that.
+    /// Sets the time of a graph's change. A backtrack does not reset it.
     fn touch(&mut self, graph: &GraphId, at: Timestamp) {
         let copies = self.checkpoints.iter_mut().map(|(_, copy)| copy);
         for seen in copies.chain([&mut self.now, &mut self.ever]) {
@@ -103,7 +103,7 @@ impl SessionModel {
         self.time = self.time.max(at);
     }
 
-    /// Makes the step in the model and gives it as a change; `None` if it is about nothing.
+    /// Applies the step to the model and returns the change; `None` if the step has no subject.
     pub(super) fn apply(&mut self, step: &HistoryStep) -> Option<ExpectedChange> {
         let (change, fits) = match step {
             HistoryStep::SetState(which, state, second) => {
@@ -122,7 +122,7 @@ impl SessionModel {
         })
     }
 
-    /// A step that always fits.
+    /// Applies a step that is always valid.
     fn add(&mut self, step: &HistoryStep) -> Option<Change> {
         let session = self.session.to_string();
         Some(match step {
@@ -255,7 +255,7 @@ impl SessionModel {
         Some((Change::MarkNode { id, marks, at }, fits))
     }
 
-    /// Of the nodes, those that are current are pruned; at least one must be.
+    /// Prunes the current ones of these nodes; there must be at least one.
     fn prune(&mut self, which: &[Index], at: Timestamp) -> Option<(Change, bool)> {
         let graph_id = pick(*which.first()?, &self.ever.nodes)?.graph_id.clone();
         let nodes: Vec<NodeId> = which
@@ -301,7 +301,7 @@ impl SessionModel {
         (Change::AddCheckpoint(made), fits)
     }
 
-    /// What going from `now` to `then` moves.
+    /// Counts the entities that a backtrack from `now` to `then` moves.
     pub(super) fn preview(now: &SessionView, then: &SessionView) -> BacktrackPreview {
         let moved = |from: &SessionView, into: &SessionView| {
             let stays: BTreeSet<_> = into.ids().concat().into_iter().collect();
@@ -341,7 +341,7 @@ impl SessionModel {
         self.check_thoughts(store).await;
     }
 
-    /// The reads that give only some of the thoughts.
+    /// Checks the reads that return only some of the thoughts.
     async fn check_thoughts(&self, store: &dyn Store) {
         let given = self.now.thoughts.iter().find(|it| it.input.is_some());
         let opening = store.first_prompt(&self.session).await.unwrap();

@@ -1,4 +1,4 @@
-//! The steps of a history, at random.
+//! Random steps of a history.
 
 use deliberate_core::{Branch, BranchState, GraphNode, NodeKind, NodeUpdate};
 use proptest::{collection::vec, option, prelude::*, sample::Index};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::samples::{at_second, score};
 
-/// One step of a history. What it is about is chosen from what is there, or from all that ever was.
+/// A step of a history. Its subject is chosen from the current entities or from all earlier ones.
 #[derive(Debug, Clone)]
 pub(super) enum HistoryStep {
-    /// On a thought, on a branch; with something given or not.
+    /// Parent thought, branch, and whether there is an input.
     Think(Option<Index>, Option<Index>, bool),
     OpenBranch(Option<Index>, EntityValues),
     /// The number is the second of the change, here and below.
@@ -21,12 +21,12 @@ pub(super) enum HistoryStep {
     UpdateNode(Index, NodeUpdate, i64),
     Prune(Vec<Index>, i64),
     Connect(Index, Index),
-    /// On the branch that is followed or another, at a thought.
+    /// The active branch or another one, and the latest thought.
     Checkpoint(Option<Index>, Option<Index>),
     Backtrack(Index),
 }
 
-/// What branches and nodes are made with.
+/// The values of new branches and nodes.
 #[derive(Debug, Clone)]
 pub(super) struct EntityValues {
     text: String,
@@ -49,7 +49,7 @@ fn values() -> impl Strategy<Value = EntityValues> {
     })
 }
 
-/// A value that is no object.
+/// A value that is not an object.
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
         any::<i64>().prop_map(|it| json!([it, 0.1])),
@@ -59,7 +59,7 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// An object of few names, so that they meet.
+/// An object with few possible names, so that names coincide.
 fn fields() -> impl Strategy<Value = Value> {
     let name = prop_oneof![Just("a"), Just("b"), Just("\"\\ точка"), Just("earlier")];
     let value = prop_oneof![4 => value(), 1 => Just(Value::Null)];
