@@ -1,79 +1,79 @@
-//! What can go wrong between us and a model.
+//! Errors of model requests.
 
 use std::time::Duration;
 
-/// Why there is no usable answer. Codes are stable; texts carry no secrets and no more than a
-/// short excerpt of what the other side said.
+/// A model request that brought no usable answer. Codes are stable. The texts contain no secrets
+/// and at most a short excerpt of the provider's response.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// The provider could not be reached, or kept failing, in all attempts.
+    /// All attempts failed: the provider could not be reached or returned server errors.
     #[error("{provider} could not be reached after {attempts} attempt(s): {reason}")]
     Unavailable {
-        /// Who.
+        /// Name of the provider.
         provider: String,
-        /// What the last attempt met.
+        /// Cause of the last failed attempt.
         reason: String,
-        /// How many times it was tried.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// The provider answered with an error that trying again would not cure.
+    /// The provider returned an error that a retry would not fix.
     #[error("{provider} answered {status}: {message}")]
     Api {
-        /// Who.
+        /// Name of the provider.
         provider: String,
-        /// The HTTP status.
+        /// HTTP status of the response.
         status: u16,
-        /// What it said, shortened.
+        /// The provider's error message, shortened.
         message: String,
     },
-    /// The provider asks for patience, and the wait does not fit into the call.
-    #[error("{provider} limits the rate{}", wait_text(*.retry_after))]
+    /// The provider limits the rate, and the wait does not fit into the call.
+    #[error("{provider} limits the request rate{}", wait_text(*.retry_after))]
     RateLimited {
-        /// Who.
+        /// Name of the provider.
         provider: String,
-        /// How long it asks to wait.
+        /// Wait that the provider asks for.
         retry_after: Option<Duration>,
     },
-    /// The time of the call ran out.
+    /// The call's time limit was reached.
     #[error("{provider} did not answer within {} ms", .after.as_millis())]
     Timeout {
-        /// Who.
+        /// Name of the provider.
         provider: String,
-        /// How long was waited.
+        /// Time waited.
         after: Duration,
     },
-    /// An answer came, but not one that can be used, even when asked once more.
-    #[error("the answer of {provider} can't be used: {reason}")]
+    /// The provider answered, but the answer is unusable even after a second request.
+    #[error("the answer of {provider} cannot be used: {reason}")]
     InvalidResponse {
-        /// Who.
+        /// Name of the provider.
         provider: String,
-        /// What is wrong with it.
+        /// Why the answer cannot be used.
         reason: String,
-        /// The answer, shortened, for the record of the call.
+        /// The answer, shortened, for the invocation log.
         answer: String,
     },
-    /// The setting of the provider is wrong.
-    #[error("{provider} is not set up rightly: {reason}")]
+    /// The provider's settings are wrong.
+    #[error("{provider} is misconfigured: {reason}")]
     Misconfigured {
-        /// Who.
+        /// Name of the provider.
         provider: String,
-        /// What is wrong.
+        /// What is wrong with the settings.
         reason: String,
     },
-    /// No reply is there yet: the client's model has to be asked, and the call waits.
+    /// The client's model has not replied yet, so the call is suspended.
     #[error("the client's model has to reply first")]
     Pending,
 }
 
 fn wait_text(wait: Option<Duration>) -> String {
     wait.map_or_else(String::new, |wait| {
-        format!(" and asks to wait {} s", wait.as_secs().max(1))
+        format!(" and asks for a wait of {} s", wait.as_secs().max(1))
     })
 }
 
 impl ModelError {
-    /// The stable code, as the documents name it.
+    /// Returns the stable, documented error code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unavailable { provider, .. } if provider == "langbase" => "LangbaseUnavailable",
@@ -87,29 +87,29 @@ impl ModelError {
         }
     }
 
-    /// What a person or a model can do about it.
+    /// Returns the next step for a person or a model.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Unavailable { .. } => {
-                "Check that the provider is running and reachable (`deliberate doctor`), then call again.".to_owned()
+                "Check that the provider is running and reachable (`deliberate doctor`), then retry.".to_owned()
             }
             Self::Api { status, .. } => match *status {
                 401 | 403 => "Check the provider's API key (`deliberate config` shows where it comes from).".to_owned(),
                 404 => "Check the model or pipe name and the base URL (`deliberate config`).".to_owned(),
                 413 => "Send less text, or start a new session.".to_owned(),
-                _ => "The provider refused the request; its message says why.".to_owned(),
+                _ => "The provider rejected the request; its message gives the reason.".to_owned(),
             },
             Self::RateLimited { retry_after, .. } => retry_after.map_or_else(
-                || "Call again in a minute.".to_owned(),
-                |wait| format!("Call again in {} s.", wait.as_secs().max(1)),
+                || "Retry in a minute.".to_owned(),
+                |wait| format!("Retry in {} s.", wait.as_secs().max(1)),
             ),
             Self::Timeout { .. } => {
-                "Call again, ask for less, or raise REQUEST_TIMEOUT_MS.".to_owned()
+                "Retry, ask for less, or raise REQUEST_TIMEOUT_MS.".to_owned()
             }
             Self::InvalidResponse { .. } => {
-                "Call again; if it keeps happening, choose a model that follows a JSON schema.".to_owned()
+                "Retry; if it happens again, choose a model that follows a JSON schema.".to_owned()
             }
-            Self::Misconfigured { .. } => "Correct the setting and start again.".to_owned(),
+            Self::Misconfigured { .. } => "Correct the setting and restart the program.".to_owned(),
             Self::Pending => return None,
         };
         Some(hint)

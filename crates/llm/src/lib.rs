@@ -1,13 +1,5 @@
-//! How a model is asked.
-//!
-//! [`ChatModel`] is the one trait: an [`ModelRequest`] goes in, a [`ModelReply`] comes out. [`ask_for`] puts a
-//! typed answer on top of it: schema-constrained where the provider can, read leniently where
-//! it can't, asked once more when the answer does not fit. [`ask_turn`] is one turn of a
-//! conversation in which the model may call functions, in the provider's own form or put in words.
-//! Providers live in `providers/`, one file a wire format; vendors of the `OpenAI` kind are data files in `endpoints/`.
-//!
-//! This crate knows nothing of tools, sessions or storage. Without its `http` feature it is
-//! only the trait, the reader and the providers that need no network.
+#![doc = include_str!("../README.md")]
+#![warn(missing_docs)]
 
 mod coerce;
 mod error;
@@ -47,7 +39,8 @@ pub use http::{HttpSettings, install_crypto, is_local_url};
 pub use local_discovery::{LocalServer, ProbeTarget, find_local};
 #[cfg(feature = "http")]
 pub use providers::{
-    Anthropic, AnthropicSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings, TokenPrices,
+    Anthropic, AnthropicSettings, Langbase, LangbaseSettings, OpenAi, OpenAiSettings, PROVIDERS,
+    Provider, ProviderModel, ProviderOptions, TokenPrices, find_provider, find_vendor,
 };
 #[cfg(feature = "http")]
-pub use vendors::{JsonMode, TokenLimit, Vendor, find_vendor, vendors};
+pub use vendors::{JsonMode, TokenLimit, Vendor};

@@ -1,4 +1,4 @@
-//! Finds a model server on this machine.
+//! Discovers a model server on this machine.
 
 use std::time::Duration;
 
@@ -8,30 +8,31 @@ use tokio::time::timeout;
 
 use crate::{
     http::{base_url, client, read_body},
-    vendors::find_vendor,
+    providers::table::vendors,
 };
 
-/// The largest list of models that is read.
+/// Largest list of models that is read.
 const MAX_LIST_BYTES: usize = 1024 * 1024;
 
-/// Models that can't chat, by a part of their names.
+/// Parts of the names of models that cannot chat.
 const NON_CHAT_MODELS: &[&str] = &["embed", "rerank", "bge-", "whisper"];
 
-/// Who to look for, and where.
+/// A vendor's server to probe, with its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeTarget {
-    /// The vendor's name.
+    /// Name of the vendor.
     pub vendor: String,
-    /// Where it usually listens.
+    /// Base URL at which it usually listens.
     pub base_url: String,
 }
 
 impl ProbeTarget {
-    /// The servers people run, at their usual ports, the likeliest first.
+    /// Returns the local servers of the table of providers that discovery looks for, at their
+    /// usual ports.
     pub fn defaults() -> Vec<Self> {
-        ["ollama", "lmstudio", "llamacpp"]
-            .into_iter()
-            .filter_map(find_vendor)
+        vendors()
+            .iter()
+            .filter(|vendor| vendor.discover)
             .map(|vendor| Self {
                 vendor: vendor.name.clone(),
                 base_url: vendor.base_url.clone(),
@@ -40,19 +41,19 @@ impl ProbeTarget {
     }
 }
 
-/// A model server that answered.
+/// A model server that answered a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalServer {
-    /// The vendor's name.
+    /// Name of the vendor.
     pub vendor: String,
-    /// Where it listens.
+    /// Base URL at which it listens.
     pub base_url: String,
     /// The first of its models that can chat.
     pub model: String,
 }
 
-/// Asks all `probes` at the same time and takes the first, in their order, that has a model.
-/// It is over after `timeout` (400 ms are plenty on one machine).
+/// Probes all servers concurrently and returns the first one, in their order, that has a model.
+/// Ends after `timeout` (400 ms are plenty on one machine).
 pub async fn find_local(probes: &[ProbeTarget], timeout: Duration) -> Option<LocalServer> {
     let answers = join_all(probes.iter().map(|target| probe(target, timeout))).await;
     answers.into_iter().flatten().next()
@@ -77,7 +78,7 @@ async fn probe(probe: &ProbeTarget, limit: Duration) -> Option<LocalServer> {
     })
 }
 
-/// The first model in an answer of `/models` that can chat.
+/// Returns the first model in a `/models` response that can chat.
 pub(crate) fn first_model(list: &Value) -> Option<String> {
     list.get("data")?
         .as_array()?

@@ -1,4 +1,4 @@
-//! What a model is asked, and what it replies.
+//! Model requests and replies, and the trait of all models.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -9,21 +9,24 @@ use tokio::time::Instant;
 
 use crate::{ModelError, ToolCall, ToolCallOutput, ToolDefinition};
 
-/// Asks a model. Implementations keep no state of a call: asking twice is two asks.
+/// A model that answers requests. Implementations keep no state of a call: two requests are
+/// independent.
 pub trait ChatModel: Send + Sync {
-    /// Who thinks, for logs and records: `langbase`, `anthropic`, `ollama`, `client`…
+    /// Returns the provider's name for logs and the invocation log: `langbase`, `anthropic`,
+    /// `ollama`, `client`…
     fn name(&self) -> &str;
 
-    /// Asks once, as a caller sees it: retries of what can succeed happen inside, all before
-    /// `deadline`. Dropping the future stops the exchange.
+    /// Sends one request. Retries happen inside, all before `deadline`. Dropping the future cancels
+    /// the exchange.
     fn complete<'a>(
         &'a self,
         ask: &'a ModelRequest,
         deadline: Instant,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
 
-    /// The same, telling `on` the text as it comes. What was told is the reply's text, unless the
-    /// ask failed or the reply is [`ModelReply::tools_in_prompt`], of which nothing is told.
+    /// Like [`ChatModel::complete`], but passes the text to `on` as it arrives. That text is the
+    /// reply's text, unless the request fails or the reply has [`ModelReply::tools_in_prompt`], for
+    /// which nothing is streamed.
     fn complete_streaming<'a>(
         &'a self,
         ask: &'a ModelRequest,
@@ -39,66 +42,66 @@ pub trait ChatModel: Send + Sync {
         })
     }
 
-    /// Whether it takes the functions of an ask as its provider has them. If not, they have to be
-    /// described in words, which [`ask_turn`](super::ask_turn) does.
+    /// Returns whether the provider accepts tools natively. If not, [`ask_turn`](super::ask_turn)
+    /// describes them in the prompt.
     fn supports_tools(&self) -> bool {
         false
     }
 
-    /// Finds out whether the provider is there and takes our key, by asking for something that
-    /// costs nothing. Fine where there is nothing to find out.
+    /// Checks that the provider is reachable and accepts the API key, with a request that costs
+    /// nothing. Succeeds where there is nothing to check.
     fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
 }
 
-/// Who hears the pieces of a reply as they come. Called in the midst of the exchange, so it must
-/// not block.
+/// Callback for the pieces of a streamed reply. It is called during the exchange, so it must not
+/// block.
 pub type OnStreamEvent<'a> = &'a (dyn Fn(StreamEvent) + Send + Sync);
 
-/// A piece of a reply that is still being written.
+/// A piece of a streamed reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamEvent {
     /// More text.
     Text(String),
-    /// What came so far could not be used: it is asked once more, and the text begins anew.
+    /// The text so far was unusable: the request is repeated and the text starts over.
     Restart,
 }
 
-/// One question to a model.
+/// One request to a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {
-    /// Names this ask within its call, so that a call that is run again finds its reply.
+    /// Identifies the request within its call, so that a call that is run again finds its reply.
     pub key: String,
-    /// What the ask is for; providers choose a pipe or a model by it.
+    /// Purpose of the request; providers choose a pipe or a model by it.
     pub purpose: Purpose,
-    /// The standing instructions.
+    /// System prompt.
     pub system: String,
-    /// The conversation, oldest first. Never empty.
+    /// Conversation, oldest message first. Never empty.
     pub messages: Vec<ChatMessage>,
-    /// The JSON Schema of the wanted answer: an object; `null` if the answer is free text.
+    /// JSON Schema of the answer, an object; `null` if the answer is free text.
     pub schema: Value,
-    /// Whether an answer without JSON is an answer.
+    /// Whether an answer without JSON is accepted.
     pub plain_text: PlainText,
-    /// The most the model may write.
+    /// Maximum number of tokens the model may write.
     pub max_tokens: u32,
-    /// How freely it may write, 0 to 1.
+    /// Sampling temperature, 0 to 1.
     pub temperature: f32,
-    /// The provider's conversation to continue, as an earlier reply named it.
+    /// Provider's conversation to continue, as named by an earlier reply.
     pub thread: Option<String>,
-    /// Values for a provider that keeps templates of its own.
+    /// Values for a provider that stores templates itself.
     pub variables: BTreeMap<String, String>,
-    /// What the model may call instead of answering.
+    /// Tools that the model may call instead of answering.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<ToolDefinition>,
-    /// Whether an answer is wanted now, and nothing may be called any more.
+    /// Whether the model must answer now, without further calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
 }
 
 impl Default for ModelRequest {
-    /// An ask for free text, with nothing said yet.
+    /// Returns an empty request for free text.
     fn default() -> Self {
         Self {
             key: "ask".to_owned(),
@@ -117,50 +120,50 @@ impl Default for ModelRequest {
     }
 }
 
-/// What an ask is for, in one lower-case word: `linear`, `got_score`…
+/// Purpose of a request, one lower-case word: `linear`, `got_score`…
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Purpose(Cow<'static, str>);
 
 impl Purpose {
-    /// A purpose known at compile time.
+    /// Creates a purpose known at compile time.
     pub const fn new(word: &'static str) -> Self {
         Self(Cow::Borrowed(word))
     }
 
-    /// The word.
+    /// Returns the word.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// What to do with an answer that has no JSON in it.
+/// Treatment of an answer without JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlainText {
-    /// It is the answer: text for the field named by the answer's type.
+    /// The text is the answer, in the field that the answer's type names.
     IsTheAnswer,
-    /// It is not usable; ask again.
+    /// The text is rejected and the model is asked again.
     IsRefused,
 }
 
 /// One message of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatMessage {
-    /// Who speaks.
+    /// Author of the message.
     pub role: ChatRole,
-    /// What is said.
+    /// Text of the message.
     pub text: String,
-    /// What the model called, if it is the model who speaks.
+    /// Tool calls, in a message of the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<ToolCall>,
-    /// What came of all that the message before called, if it is the user who speaks.
+    /// Results of all calls of the message before, in a message of the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ToolCallOutput>,
 }
 
 impl ChatMessage {
-    /// Something the user says.
+    /// Creates a message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self {
             role: ChatRole::User,
@@ -169,7 +172,7 @@ impl ChatMessage {
         }
     }
 
-    /// Something the model said.
+    /// Creates a message of the model.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self {
             role: ChatRole::Assistant,
@@ -178,7 +181,7 @@ impl ChatMessage {
         }
     }
 
-    /// What the model called, and what it said to it.
+    /// Creates a message of the model with tool calls.
     pub fn tool_calls(text: impl Into<String>, calls: Vec<ToolCall>) -> Self {
         Self {
             calls,
@@ -186,7 +189,7 @@ impl ChatMessage {
         }
     }
 
-    /// What came of all that the model called last.
+    /// Creates a message with the results of the last calls.
     pub fn tool_results(results: Vec<ToolCallOutput>) -> Self {
         Self {
             results,
@@ -195,58 +198,58 @@ impl ChatMessage {
     }
 }
 
-/// Who speaks.
+/// Author of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRole {
-    /// The one who asks.
+    /// The user.
     #[default]
     User,
     /// The model.
     Assistant,
 }
 
-/// What came back.
+/// A model's reply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelReply {
-    /// The model's text, as it wrote it.
+    /// The model's text, unchanged.
     pub text: String,
-    /// Why it stopped.
+    /// Why the model stopped.
     pub finish_reason: FinishReason,
-    /// The model that answered, as the provider names it.
+    /// Model that answered, as named by the provider.
     pub model: Option<String>,
-    /// The pipe or endpoint that was asked, for the record.
+    /// Pipe or endpoint that was asked, for the invocation log.
     pub pipe: Option<String>,
-    /// The provider's conversation, to continue it.
+    /// Provider's conversation, to continue it.
     pub thread: Option<String>,
-    /// What it cost.
+    /// Tokens used and their cost.
     pub usage: TokenUsage,
-    /// What it wants called, as it said it: not yet checked.
+    /// Tool calls as the model wrote them, not yet validated.
     pub calls: Vec<ToolCall>,
-    /// Whether the functions of the ask were put in words after all, so that what it calls stands
-    /// in the text.
+    /// Whether the request's tools were described in the prompt after all, so that calls are in the
+    /// text.
     pub tools_in_prompt: bool,
 }
 
 /// Why a model stopped writing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FinishReason {
-    /// It was done, or the provider did not say.
+    /// The model finished, or the provider gave no reason.
     #[default]
     Stop,
-    /// It ran into the limit of tokens, so the text may be cut off.
+    /// The token limit was reached, so the text may be truncated.
     Length,
     /// The provider withheld the answer.
     Refusal,
 }
 
-/// Tokens and money.
+/// Token counts and cost.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct TokenUsage {
-    /// Tokens sent.
+    /// Number of input tokens.
     pub prompt_tokens: u64,
-    /// Tokens received.
+    /// Number of output tokens.
     pub completion_tokens: u64,
-    /// US dollars, where the provider says or prices are set.
+    /// Cost in US dollars, if the provider reports it or prices are set.
     pub cost_usd: Option<f64>,
 }

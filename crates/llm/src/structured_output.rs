@@ -1,4 +1,5 @@
-//! A typed answer on top of [`ChatModel`]: asked, read, fitted, and asked once more if need be.
+//! Typed answers from a [`ChatModel`]: asks, parses, coerces, validates, and asks once more if
+//! needed.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -12,35 +13,35 @@ use crate::{
     ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, PlainText, coerce,
 };
 
-/// How much of a bad answer the model is shown again, and the record of the call keeps.
+/// How much of an unusable answer is quoted to the model and stored in the invocation log.
 const MAX_QUOTED_CHARS: usize = 2_000;
-/// How many faults of an answer are named.
+/// How many validation errors of an answer are named.
 const MAX_FAULTS: usize = 3;
 
-/// An answer, and what was exchanged for it.
+/// A typed answer with the replies it came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructuredOutput<T> {
-    /// What was asked for.
+    /// The answer.
     pub value: T,
-    /// The replies, one or two: usage, model and thread of each.
+    /// One or two replies: usage, model and thread of each.
     pub replies: Vec<ModelReply>,
 }
 
-/// There is no answer; what was exchanged still counts.
+/// Failure to get a typed answer, with the replies that were received.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct StructuredError {
-    /// Why not.
+    /// The cause.
     #[source]
     pub error: ModelError,
-    /// The replies that came and could not be used: none, one or two.
+    /// Replies that were received but unusable: none, one or two.
     pub replies: Vec<ModelReply>,
 }
 
-/// Asks for a `T`, whose schema is that of the ask.
+/// Asks for a `T` whose schema is that of the request.
 ///
-/// An answer that can't be read or does not fit is asked for once more, with what was wrong.
-/// `from_plain` makes a `T` of an answer without JSON, if the ask says that it is one.
+/// If the answer cannot be parsed or is invalid, the model is asked once more and told why.
+/// `from_plain` converts an answer without JSON, if the request accepts one.
 pub async fn ask_structured<T: DeserializeOwned>(
     thinker: &dyn ChatModel,
     ask: ModelRequest,
@@ -51,13 +52,13 @@ pub async fn ask_structured<T: DeserializeOwned>(
     let mut replies = Vec::with_capacity(1);
     let first = attempt(thinker, &ask, from_plain, deadline, &mut replies).await;
     let result = match (first, replies.last()) {
-        // Who refuses once refuses again.
+        // A model that refuses once refuses again.
         (Err(StructuredAttemptError::Unusable(reason)), Some(reply))
             if reply.finish_reason != FinishReason::Refusal =>
         {
             tracing::debug!(provider = thinker.name(), ask = ask.key, "asking again");
             // The reason quotes the answer.
-            tracing::debug!(target: "deliberate::content", reason, "an answer can't be used");
+            tracing::debug!(target: "deliberate::content", reason, "an answer cannot be used");
             let ask = retry_request(ask, reply, &reason);
             attempt(thinker, &ask, from_plain, deadline, &mut replies).await
         }
@@ -73,7 +74,7 @@ pub async fn ask_structured<T: DeserializeOwned>(
     Err(StructuredError { error, replies })
 }
 
-/// The error of one whose last reply can't be used.
+/// Builds the error for an unusable last reply.
 pub(crate) fn unusable_reply(provider: &str, reason: String, replies: &[ModelReply]) -> ModelError {
     ModelError::InvalidResponse {
         provider: provider.to_owned(),
@@ -84,11 +85,10 @@ pub(crate) fn unusable_reply(provider: &str, reason: String, replies: &[ModelRep
     }
 }
 
-/// Why an attempt gave no answer.
+/// Why an attempt failed.
 enum StructuredAttemptError {
-    /// No reply came.
     NoReply(ModelError),
-    /// A reply came, and this is wrong with it.
+    /// The reply is unusable for this reason.
     Unusable(String),
 }
 
@@ -108,7 +108,7 @@ async fn attempt<T: DeserializeOwned>(
     read.map_err(StructuredAttemptError::Unusable)
 }
 
-/// Makes a `T` of a reply, or says what is wrong with it.
+/// Parses a reply to a `T` or returns the reason why it is unusable.
 fn parse_reply<T: DeserializeOwned>(
     reply: &ModelReply,
     ask: &ModelRequest,
@@ -130,12 +130,12 @@ fn parse_reply<T: DeserializeOwned>(
         reply.finish_reason == FinishReason::Length || of_text(&reply.text)
     };
     match (json_repair::parse_with_end(&reply.text, end), from_plain) {
-        // Half a thought is no thought: it is asked for again, shorter.
+        // A truncated answer is asked for again, with a shorter length.
         (Err(_), _) if is_cut(json_repair::is_truncated) => Err("it ends in the middle".to_owned()),
         (Ok(value @ (Value::Object(_) | Value::Array(_))), _) => {
             let value = coerce(value, schema);
-            // Where plain text is an answer, what is there of an object is one too. Of a structure
-            // that was cut off, what is missing may be what the rest is judged by.
+            // Where plain text is accepted, a partial object is accepted too. In a truncated
+            // structure, the missing part may be what the rest depends on.
             if ask.plain_text == PlainText::IsRefused
                 && is_cut(json_repair::has_open_bracket)
                 && is_missing_required(&value, schema)
@@ -156,22 +156,22 @@ fn parse_reply<T: DeserializeOwned>(
     }
 }
 
-/// Whether a text that could not be read was meant as JSON, so that it is no plain answer.
+/// Returns whether an unparsable text was meant as JSON, so that it is no plain-text answer.
 pub(crate) fn looks_like_json(text: &str) -> bool {
     text == "null" || text.starts_with('{') || text.starts_with("[{") || text.starts_with("```")
 }
 
 fn deserialize_checked<T: DeserializeOwned>(value: &Value, schema: &Value) -> Result<T, String> {
     match T::deserialize(value) {
-        // serde does not know lengths: an empty thought is no thought.
+        // serde does not check lengths: an empty field is no answer.
         Ok(typed) => empty_field(value, schema).map_or(Ok(typed), |field| {
             Err(format!("field `{field}`: it is empty"))
         }),
         Err(error) => {
             let mut reasons = schema_faults(value, schema);
             let error = error.to_string();
-            // What is missing or of another type, the schema says better; a rule that the type
-            // has beyond its schema only serde knows.
+            // The schema describes missing fields and wrong types better; only serde knows the
+            // rules that the type has beyond its schema.
             let known = ["missing field", "invalid type"];
             if reasons.is_empty() || !known.iter().any(|known| error.starts_with(known)) {
                 reasons.insert(0, error);
@@ -181,7 +181,7 @@ fn deserialize_checked<T: DeserializeOwned>(value: &Value, schema: &Value) -> Re
     }
 }
 
-/// A field that is empty although its schema asks for something.
+/// Returns a field that is empty although its schema requires content.
 fn empty_field(value: &Value, schema: &Value) -> Option<String> {
     let fields = schema.get("properties")?.as_object()?;
     fields.iter().find_map(|(name, rule)| {
@@ -195,7 +195,7 @@ fn empty_field(value: &Value, schema: &Value) -> Option<String> {
     })
 }
 
-/// What the schema has against a value, field by field. Fields it does not know are no fault.
+/// Returns the schema violations of a value, field by field. Unknown fields are allowed.
 fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
     use jsonschema::error::ValidationErrorKind as Kind;
 
@@ -223,7 +223,7 @@ fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Whether something that must be there is not, at any depth.
+/// Returns whether a required property is missing, at any depth.
 fn is_missing_required(value: &Value, schema: &Value) -> bool {
     use jsonschema::error::ValidationErrorKind as Kind;
 
@@ -233,7 +233,7 @@ fn is_missing_required(value: &Value, schema: &Value) -> bool {
     })
 }
 
-/// The second ask: the same, with the bad answer and what is wrong with it.
+/// Returns the second request: the first one, with the unusable answer and the reason.
 fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> ModelRequest {
     ask.key.push_str("/again");
     let shown = truncate(reply.text.trim(), MAX_QUOTED_CHARS);

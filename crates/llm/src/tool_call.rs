@@ -1,50 +1,50 @@
-//! Functions a model may call: what it is told of them, what it called, what came of it. Who runs
-//! them is not known here.
+//! Tools that a model may call: definitions, calls and results. This file does not know who runs
+//! them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Something a model may call.
+/// A tool that a model may call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolDefinition {
-    /// Its name: letters, digits, `_` and `-`, at most 64, as the providers have it.
+    /// Name: letters, digits, `_` and `-`, at most 64, as providers require.
     pub name: String,
-    /// What it does and when to call it.
+    /// What the tool does and when to call it.
     pub description: String,
-    /// The JSON Schema of its arguments: an object.
+    /// JSON Schema of the arguments, an object.
     pub parameters: Value,
 }
 
-/// A call a model wants made.
+/// A tool call of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Names the call within its conversation, so that its result finds it.
+    /// Identifies the call within its conversation, so that its result can be matched.
     pub id: String,
-    /// The function.
+    /// Name of the tool.
     pub name: String,
-    /// What it is called with: an object, once the call was checked.
+    /// Arguments: an object, once the call is validated.
     pub arguments: Value,
-    /// What the provider wants back with the call, untouched; most want nothing.
+    /// Data that the provider expects back with the call, unchanged; most providers have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra: Option<Value>,
 }
 
-/// What came of a call.
+/// Result of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCallOutput {
-    /// The call.
+    /// Id of the call.
     pub id: String,
-    /// The function.
+    /// Name of the tool.
     pub name: String,
-    /// What the model is told.
+    /// Text for the model.
     pub text: String,
-    /// Whether it failed, and `text` says why.
+    /// Whether the call failed; `text` then gives the reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
 }
 
 impl ToolCallOutput {
-    /// What came of `call`.
+    /// Creates the result of a successful call.
     pub fn success(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             id: call.id.clone(),
@@ -54,7 +54,7 @@ impl ToolCallOutput {
         }
     }
 
-    /// Why `call` failed.
+    /// Creates the result of a failed call.
     pub fn error(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             is_error: true,

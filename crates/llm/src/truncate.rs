@@ -1,6 +1,6 @@
-//! Cutting texts to a length, with a mark.
+//! Truncates texts and marks the cut.
 
-/// At most `most` characters of `text`; a cut is marked.
+/// Returns at most `most` characters of `text`; a cut is marked.
 pub(crate) fn truncate(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

@@ -1,8 +1,8 @@
-//! Makes an answer fit its schema where the meaning is clear.
+//! Coerces a model's answer to its schema where the meaning is clear.
 //!
-//! Models write `"85%"` for 85, one string where a list is wanted, 104 out of 100. Asking again
-//! for that costs a call and teaches nothing. What is not clear is left alone: the check that
-//! follows says what is wrong with it.
+//! Models write `"85%"` for 85, one string where a list is expected, or 104 on a scale to 100.
+//! Asking again for that costs a call and changes nothing. Unclear values are left alone: the
+//! validation that follows reports them.
 
 mod scalar;
 
@@ -13,10 +13,10 @@ use serde_json::{Map, Value};
 
 use scalar::{coerce_boolean, coerce_enum, coerce_integer, coerce_number, coerce_string};
 
-/// How deep schemas are followed; `$ref` may go in circles.
+/// Maximum depth to which a schema is followed; `$ref` may form a cycle.
 const MAX_DEPTH: usize = 64;
 
-/// Fits `value` to `schema`; unknown things stay as they are.
+/// Coerces `value` to `schema`; values it does not understand stay unchanged.
 pub fn coerce(value: Value, schema: &Value) -> Value {
     let fitter = Coercer { root: schema };
     fitter.coerce(value, schema, MAX_DEPTH)
@@ -46,7 +46,7 @@ impl<'s> Coercer<'s> {
         if value.is_null() && types.contains(&"null") {
             return value;
         }
-        // What the value already is comes first, so that `["string", "integer"]` changes nothing.
+        // The value's present type is tried first, so that `["string", "integer"]` changes nothing.
         let Some(wanted) = types
             .iter()
             .find(|wanted| is_type(&value, wanted))
@@ -68,7 +68,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// What a local `$ref` points to.
+    /// Resolves a local `$ref`.
     fn resolve_ref(&self, schema: &Value) -> Option<&'s Value> {
         let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
         self.root.pointer(pointer)
@@ -102,7 +102,7 @@ impl<'s> Coercer<'s> {
     fn coerce_array(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
         let items = match value {
             Value::Array(items) => items,
-            // `null` is no element: nothing was said.
+            // `null` is no element: the model gave no value.
             Value::Null => return Value::Null,
             one => vec![one],
         };
@@ -118,23 +118,23 @@ impl<'s> Coercer<'s> {
 
     fn coerce_object(&self, value: Value, schema: &'s Value, depth: usize) -> Value {
         let mut members = match value {
-            // What belongs into its list was not put there.
+            // The model wrote one item without its list.
             Value::Object(members) if self.is_item(&members, schema) => {
                 return self.coerce(Value::Array(vec![members.into()]), schema, depth);
             }
             Value::Object(members) => members,
             Value::Array(mut items) => match (items.len(), only_required_property(schema, "array"))
             {
-                // The object was put into a list.
+                // The model put the object into a list.
                 (1, _) if items.iter().all(|it| self.is_wrapping_object(it, schema)) => {
                     return self.coerce(items.remove(0), schema, depth);
                 }
-                // The list was not put into its object.
+                // The model wrote the list without the object around it.
                 (_, Some(name)) => single_property_object(name, Value::Array(items)),
                 _ => return Value::Array(items),
             },
             Value::String(text) => match only_required_property(schema, "string") {
-                // Only its text was said.
+                // The model wrote only the text of the required property.
                 Some(name) => single_property_object(name, Value::String(text)),
                 None => return Value::String(text),
             },
@@ -146,7 +146,7 @@ impl<'s> Coercer<'s> {
                     continue;
                 };
                 *member = self.coerce(member.take(), property, depth);
-                // Nothing was said of something that need not be said.
+                // `null` for an optional property means that the model gave no value.
                 if member.is_null() && !is_required(schema, name) && !self.allows_null(property) {
                     members.shift_remove(name);
                 }
@@ -155,15 +155,15 @@ impl<'s> Coercer<'s> {
         Value::Object(members)
     }
 
-    /// Whether it is an object that is no item of the list which the schema wants.
+    /// Returns whether the value is an object and not an item of the list that the schema expects.
     fn is_wrapping_object(&self, value: &Value, schema: &'s Value) -> bool {
         value
             .as_object()
             .is_some_and(|members| !self.is_item(members, schema))
     }
 
-    /// Whether members are those of an item of the only list an object of the schema must have, and
-    /// none of the object's own.
+    /// Returns whether the members are those of an item of the only list that the schema requires,
+    /// and none belongs to the object itself.
     fn is_item(&self, members: &Map<String, Value>, schema: &'s Value) -> bool {
         let knows = |schema: &Value| {
             let known = schema.get("properties").and_then(Value::as_object);
@@ -175,7 +175,7 @@ impl<'s> Coercer<'s> {
         item.is_some_and(knows) && !knows(schema)
     }
 
-    /// Whether a schema allows `null`, or does not say.
+    /// Returns whether a schema allows `null` or names no type.
     fn allows_null(&self, schema: &'s Value) -> bool {
         let schema = self.resolve(schema);
         let types = types(schema);
@@ -183,12 +183,12 @@ impl<'s> Coercer<'s> {
     }
 }
 
-/// The types a schema names.
+/// Returns the types that a schema names.
 fn types(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
-        // A schema with properties describes an object, whether it says so or not.
+        // A schema with properties describes an object even if it names no type.
         _ if schema.get("properties").is_some() => vec!["object"],
         _ => Vec::new(),
     }
@@ -212,7 +212,7 @@ fn is_spelled_null(value: &Value) -> bool {
     })
 }
 
-/// The words a schema allows, if it allows only words.
+/// Returns the strings that a schema allows, if its enum has only strings.
 fn enum_words(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         return words.iter().map(Value::as_str).collect();
@@ -231,7 +231,7 @@ fn is_required(schema: &Value, name: &str) -> bool {
         .is_some_and(|required| required.iter().any(|required| required == name))
 }
 
-/// The name of the only property that must be there, if it is of that type.
+/// Returns the name of the only required property, if it has that type.
 fn only_required_property<'s>(schema: &'s Value, wanted: &str) -> Option<&'s str> {
     let required = schema.get("required")?.as_array()?;
     let [Value::String(name)] = required.as_slice() else {

@@ -1,8 +1,8 @@
-//! Numbers, words, texts and truth values, fitted one by one.
+//! Coercion of numbers, enum strings, texts and booleans.
 
 use serde_json::{Number, Value};
 
-/// Finds the word that differs only in case or in how its parts are joined.
+/// Finds the enum string that differs only in case or in the separators of its parts.
 pub(super) fn coerce_enum(value: Value, words: &[&str]) -> Value {
     let Some(text) = value.as_str() else {
         return value;
@@ -15,7 +15,7 @@ pub(super) fn coerce_enum(value: Value, words: &[&str]) -> Value {
     }
 }
 
-/// A number, and whether it was written as a part of one (`"85%"` is 0.85 of 1).
+/// Parses a number and reports whether it was written as a percentage (`"85%"` is 0.85 of 1).
 fn amount(value: &Value) -> Option<(f64, bool)> {
     let (amount, percent) = match value {
         Value::Number(number) => (number.as_f64()?, false),
@@ -54,7 +54,7 @@ pub(super) fn coerce_integer(value: Value, schema: &Value) -> Value {
     };
     let hundredths = bound(schema, "maximum").is_some_and(|most| (most - 100.0).abs() < 0.5)
         && bound(schema, "minimum").is_none_or(|least| least.abs() < 1.5);
-    // Asked for 0 to 100, the model answered with 0 to 1.
+    // The schema asks for 0 to 100 and the model answered with 0 to 1.
     if written_as_fraction && !percent && hundredths && amount > 0.0 && amount <= 1.0 {
         amount *= 100.0;
     }
@@ -63,7 +63,7 @@ pub(super) fn coerce_integer(value: Value, schema: &Value) -> Value {
     if unchanged && (clamped - amount).abs() < f64::EPSILON {
         return value;
     }
-    // Beyond this a float is no whole number any more; such values are left alone.
+    // A larger float is no exact integer any more; such values are left alone.
     if clamped.abs() > 9_007_199_254_740_992.0 {
         return value;
     }

@@ -1,4 +1,4 @@
-//! What fits, what is made to fit, and what is left alone.
+//! Tests of values that fit, values that are coerced and values that are left alone.
 
 use serde_json::json;
 
@@ -28,7 +28,7 @@ fn what_is_clear_is_fitted() {
         (json!(1.7), &share, json!(1.0)),
         (json!(1), &share, json!(1)),
         (json!("a"), &list, json!(["a"])),
-        // How many are wanted is for whoever asked to settle: the last may be the best.
+        // The number of items is up to the caller: the last one may be the best.
         (json!([1, "b", "c"]), &list, json!(["1", "b", "c"])),
         (json!(null), &nullable, json!(null)),
         (json!("null"), &nullable, json!(null)),

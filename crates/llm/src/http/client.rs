@@ -1,4 +1,4 @@
-//! One request and its answer.
+//! HTTP client of one provider: sends requests with rate limit, retries, deadline and size limit.
 
 use std::{
     error::Error as _,
@@ -30,10 +30,10 @@ use super::{
 };
 use crate::ModelError;
 
-/// The largest answer that is read.
+/// Largest response body that is read.
 const MAX_BODY_BYTES: usize = 8 * 1024 * 1024;
 
-/// A provider as HTTP knows it. The client is built with the first request.
+/// HTTP client of one provider. The underlying client is built with the first request.
 pub(crate) struct ProviderClient {
     provider: String,
     base: Url,
@@ -65,7 +65,7 @@ impl ProviderClient {
         &self.provider
     }
 
-    /// Sends a request, again if that can help, all before `deadline`.
+    /// Sends the request before `deadline` and retries transient failures.
     pub(crate) async fn send(
         &self,
         request: &ProviderRequest,
@@ -75,8 +75,8 @@ impl ProviderClient {
             .await
     }
 
-    /// The same, but hands on an answer that comes as a stream of events before it is there whole.
-    /// From then on nothing is tried again.
+    /// Like `send`, but returns an event stream as soon as it begins. After that nothing is
+    /// retried.
     pub(crate) async fn open(
         &self,
         request: &ProviderRequest,
@@ -86,7 +86,7 @@ impl ProviderClient {
             .await
     }
 
-    /// Tries until it succeeds, trying again is of no use, or the time is over.
+    /// Retries until success, a final error or the deadline.
     async fn with_retries<T, F: Future<Output = Result<T, ProviderAttemptError>>>(
         &self,
         deadline: Instant,
@@ -103,12 +103,8 @@ impl ProviderClient {
             .when(ProviderAttemptError::is_retryable)
             .adjust(|setback, ours| retry::delay(setback, ours, deadline))
             .notify(|setback, delay| {
-                tracing::debug!(
-                    provider = self.provider,
-                    ?delay,
-                    "trying again after {delay:?}"
-                );
-                // The provider's own words may repeat what it was asked.
+                tracing::debug!(provider = self.provider, ?delay, "retrying after {delay:?}");
+                // The provider's message may repeat parts of the prompt.
                 tracing::debug!(target: "deliberate::content", ?setback, "an attempt failed");
             })
             .await
@@ -118,8 +114,7 @@ impl ProviderClient {
             })
     }
 
-    /// Asks for a list that costs nothing. A provider that keeps no such list is there all the
-    /// same.
+    /// Requests a list that costs nothing. A provider without such a list also counts as reachable.
     pub(crate) async fn check(
         &self,
         path: &'static str,
@@ -132,7 +127,7 @@ impl ProviderClient {
         Err(self.api_error(&answered))
     }
 
-    /// The JSON of a success; anything else is an error.
+    /// Parses the JSON of a successful response; any other response is an error.
     pub(crate) fn json(&self, answered: &ProviderResponse) -> Result<Value, ModelError> {
         if !answered.is_success() {
             return Err(self.api_error(answered));
@@ -153,17 +148,17 @@ impl ProviderClient {
         })
     }
 
-    /// An error status as an error.
+    /// Converts an error status to an error.
     pub(crate) fn api_error(&self, answered: &ProviderResponse) -> ModelError {
         let message = if (300..400).contains(&answered.status) {
-            "it redirects elsewhere, which is not followed; check the base URL".to_owned()
+            "it redirects elsewhere, and redirects are not followed; check the base URL".to_owned()
         } else {
             error_message(&self.redact_key(&answered.text()))
         };
         self.api_error_with_message(answered.status, &message)
     }
 
-    /// An error that the provider put into words itself.
+    /// Builds an API error with the provider's own message.
     pub(crate) fn api_error_with_message(&self, status: u16, message: &str) -> ModelError {
         ModelError::Api {
             provider: self.provider.clone(),
@@ -172,7 +167,7 @@ impl ProviderClient {
         }
     }
 
-    /// A response that is not what this provider answers.
+    /// Builds the error for a response with an unexpected form.
     pub(crate) fn invalid_response(&self, reason: String, body: &str) -> ModelError {
         ModelError::InvalidResponse {
             provider: self.provider.clone(),
@@ -231,8 +226,9 @@ impl ProviderClient {
         })
     }
 
-    /// When an attempt that begins now must have its answer, or the next piece of it. The client is
-    /// made before: reading the machine's certificates takes no time from the first attempt.
+    /// Returns the time by which an attempt that starts now must have its response, or the next
+    /// piece of it. The client is built beforehand, so that loading the system's certificates takes
+    /// no time from the first attempt.
     pub(super) fn attempt_end(&self, deadline: Instant) -> Instant {
         deadline.min(Instant::now() + self.settings.request_timeout)
     }
@@ -255,7 +251,7 @@ impl ProviderClient {
         builder.send().await.map_err(unreachable)
     }
 
-    /// The whole answer, if trying again would not change it.
+    /// Reads the whole response if a retry would not change it.
     async fn read_response(
         &self,
         request: &ProviderRequest,
@@ -289,7 +285,7 @@ impl ProviderClient {
         }
     }
 
-    /// Takes up what the headers say about the pace, and gives the wait they ask for.
+    /// Applies the rate-limit headers to the limiter and returns the wait they ask for.
     fn apply_rate_headers(&self, status: u16, headers: &HeaderMap) -> Option<std::time::Duration> {
         let failed = status == 408 || status == 429 || status >= 500;
         let asked = failed.then(|| retry_after::retry_after(headers)).flatten();
@@ -307,13 +303,13 @@ impl ProviderClient {
         built.as_ref().map_err(|reason| {
             ProviderAttemptError::Final(ModelError::Misconfigured {
                 provider: self.provider.clone(),
-                reason: format!("no HTTP client could be made: {reason}"),
+                reason: format!("the HTTP client could not be built: {reason}"),
             })
         })
     }
 
-    /// Takes our key out of what the other side said, in case it repeats it. This comes before
-    /// any cutting, which could leave a part of the key.
+    /// Removes the API key from the provider's text, in case it is repeated there. This must happen
+    /// before truncation, which could leave a part of the key.
     fn redact_key(&self, text: &str) -> String {
         match &self.auth {
             ProviderAuth::None => text.to_owned(),
@@ -324,7 +320,7 @@ impl ProviderClient {
     }
 }
 
-/// What comes of an exchange that must end in time.
+/// Runs an exchange and fails at the deadline.
 async fn with_deadline<T>(
     exchange: impl Future<Output = Result<T, ProviderAttemptError>>,
     end: Instant,
@@ -337,7 +333,7 @@ async fn with_deadline<T>(
     }
 }
 
-/// Reads a body by pieces; `None` if it is larger than `most`.
+/// Reads a body in chunks; returns `None` if it is larger than `most`.
 pub(crate) async fn read_body(
     mut response: Response,
     most: usize,
@@ -357,11 +353,11 @@ fn unreachable(error: reqwest::Error) -> ProviderAttemptError {
     ProviderAttemptError::Unreachable(root_cause(&error))
 }
 
-/// The first cause: «connection refused» says more than «error sending request», and it names no
-/// URL.
+/// Returns the innermost cause: "connection refused" says more than "error sending request", and it
+/// contains no URL.
 pub(super) fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else {
-        return "the exchange broke".to_owned();
+        return "the connection was interrupted".to_owned();
     };
     while let Some(deeper) = cause.source() {
         cause = deeper;

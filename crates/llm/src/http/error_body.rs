@@ -1,13 +1,14 @@
-//! What an error body says, in one short line.
+//! Extracts one short line from an error body.
 
 use serde_json::Value;
 
 use crate::truncate::truncate;
 
-/// The longest excerpt of a foreign body.
+/// Longest excerpt of a response body.
 const MAX_CHARS: usize = 300;
 
-/// The message in an error body: the provider's own sentence if it is JSON, else a short excerpt.
+/// Returns the message in an error body: the provider's own sentence if the body is JSON, else a
+/// short excerpt.
 pub(super) fn error_message(body: &str) -> String {
     let text = body.trim();
     if let Ok(value) = serde_json::from_str::<Value>(text)
@@ -16,17 +17,17 @@ pub(super) fn error_message(body: &str) -> String {
         return excerpt(&message);
     }
     if text.is_empty() {
-        "it said nothing more".to_owned()
+        "it gave no details".to_owned()
     } else if is_html(text) {
-        "it answered with an HTML page".to_owned()
+        "it returned an HTML page".to_owned()
     } else {
         excerpt(text)
     }
 }
 
-/// A short excerpt in one line.
+/// Returns a short excerpt on one line.
 pub(super) fn excerpt(text: &str) -> String {
-    // Bounded before it is joined: a body may have megabytes.
+    // Truncated before it is joined: a body may have megabytes.
     let head = truncate(text, 4 * MAX_CHARS);
     let line = head.split_whitespace().collect::<Vec<_>>().join(" ");
     truncate(&line, MAX_CHARS)
@@ -36,7 +37,7 @@ pub(super) fn is_html(text: &str) -> bool {
     text.trim_start().starts_with('<')
 }
 
-/// Finds the sentence in the shapes that providers use: `{error: {message}}`, `{error: "…"}`,
+/// Finds the message in the shapes that providers use: `{error: {message}}`, `{error: "…"}`,
 /// `{message}`, `{detail}`, `{errors: [{message}]}`.
 fn find_message(value: &Value) -> Option<String> {
     const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
@@ -75,9 +76,9 @@ mod tests {
     fn pages_and_long_bodies_are_not_repeated() {
         assert_eq!(
             error_message("<!DOCTYPE html><p>x"),
-            "it answered with an HTML page"
+            "it returned an HTML page"
         );
-        assert_eq!(error_message(" "), "it said nothing more");
+        assert_eq!(error_message(" "), "it gave no details");
         let long = error_message(&"ü".repeat(100_000));
         assert_eq!(long.chars().count(), MAX_CHARS + 1);
         assert_eq!(error_message(r#"{"code": 7}"#), r#"{"code": 7}"#);

@@ -1,5 +1,5 @@
-//! How fast a provider is asked: at most so many at a time, at most so many a second, and not
-//! before it said that it is ready again.
+//! Rate limiter of one provider: a limit of concurrent requests, a limit of requests per second,
+//! and a pause that lasts as long as the provider asked for.
 
 use std::{
     num::NonZeroU32,
@@ -20,8 +20,8 @@ use tokio::{
 
 use super::HttpSettings;
 
-/// With the plain clock of the system: the crate's usual one measures the processor for a
-/// fraction of a second before it starts.
+/// Uses the system clock: the crate's default clock measures the processor for a fraction of a
+/// second before it starts.
 type GovernorLimiter = RateLimiter<
     NotKeyed,
     InMemoryState,
@@ -29,19 +29,19 @@ type GovernorLimiter = RateLimiter<
     NoOpMiddleware<<MonotonicClock as Clock>::Instant>,
 >;
 
-/// The pace of one provider.
+/// Rate limiter of one provider.
 pub(super) struct Limiter {
     permits: Arc<Semaphore>,
     rate: Option<GovernorLimiter>,
     not_before: Mutex<Option<Instant>>,
 }
 
-/// Why a request may not go out in time.
+/// Why a request cannot be sent in time.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LimiterError {
-    /// The pace asks for a longer wait than there is time.
+    /// The rate limit asks for a longer wait than the deadline allows.
     TooSoon(Duration),
-    /// Others were busy until the time ran out.
+    /// All slots were taken until the deadline.
     Late,
 }
 
@@ -56,7 +56,7 @@ impl Limiter {
         }
     }
 
-    /// Waits for a place. The place is free again when the permit is dropped.
+    /// Waits for a slot. Dropping the permit frees it.
     pub(super) async fn admit(
         &self,
         deadline: Instant,
@@ -69,27 +69,28 @@ impl Limiter {
                 .await
                 .map_err(|_| LimiterError::Late)?
                 .map_err(|_| LimiterError::Late)?;
-            // While we stood in line another answer may have asked for patience.
+            // Another response may have asked for a pause while this request was queued.
             if self.not_before().is_some() {
                 continue;
             }
             let Some(wait) = self.rate.as_ref().and_then(check_rate) else {
                 return Ok(place);
             };
-            // The place is given up while waiting, so that nobody waits for one who waits.
+            // The slot is released while waiting, so that no request waits for one that is waiting
+            // itself.
             drop(place);
             wait_until(Instant::now() + wait, deadline).await?;
         }
     }
 
-    /// Learns that nothing should be asked for a while.
+    /// Pauses all requests for `wait`.
     pub(super) fn pause(&self, wait: Duration) {
         let moment = Instant::now() + wait;
         let mut not_before = self.lock();
         *not_before = Some(not_before.map_or(moment, |known| known.max(moment)));
     }
 
-    /// The moment to wait for, if it is still to come.
+    /// Returns the end of the pause if it is in the future.
     fn not_before(&self) -> Option<Instant> {
         self.lock().filter(|moment| *moment > Instant::now())
     }
@@ -101,7 +102,7 @@ impl Limiter {
     }
 }
 
-/// A limiter for `per_second` requests, which may come together after a pause.
+/// Builds a limiter of `per_second` requests that allows a burst after a pause.
 fn rate(per_second: f64) -> Option<GovernorLimiter> {
     let period = Duration::try_from_secs_f64(per_second.recip()).ok()?;
     #[expect(
@@ -116,10 +117,10 @@ fn rate(per_second: f64) -> Option<GovernorLimiter> {
     ))
 }
 
-/// Takes a turn, or tells how long to wait for one.
+/// Takes a token, or returns the time until one is available.
 fn check_rate(rate: &GovernorLimiter) -> Option<Duration> {
     let denied = rate.check().err()?;
-    // A timer may wake a little early; without the millisecond it would spin.
+    // A timer may fire slightly early; without the millisecond this would spin.
     Some(denied.wait_time_from(rate.clock().now()) + Duration::from_millis(1))
 }
 
@@ -178,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_rate_holds_requests_back() {
-        // So rare that no second turn comes while the test runs.
+        // So slow that no second token arrives while the test runs.
         let limiter = Limiter::new(&settings(8, Some(0.01)));
         let soon = Instant::now() + Duration::from_millis(100);
         assert!(limiter.admit(soon).await.is_ok());

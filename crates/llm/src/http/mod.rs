@@ -1,5 +1,5 @@
-//! One way to talk HTTP for all providers: paced, retried where it can help, bounded in time and
-//! size, and never with a secret in an error.
+//! HTTP for all providers: rate-limited, retried where it can help, and bounded in time and size.
+//! No error contains a secret.
 
 mod client;
 mod error_body;
@@ -20,18 +20,18 @@ pub use tls::{install_crypto, is_local_url};
 
 use std::time::Duration;
 
-/// How a provider is talked to.
+/// Timeouts, retries and rate limits of one provider.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpSettings {
-    /// The most one attempt may take.
+    /// Maximum duration of one attempt.
     pub request_timeout: Duration,
-    /// How many times a failure that may pass is tried again.
+    /// Number of retries after a transient failure.
     pub max_retries: u32,
-    /// The wait before the first retry; it doubles with each.
+    /// Delay before the first retry; it doubles with each further one.
     pub retry_delay: Duration,
-    /// The most requests at a time.
+    /// Maximum number of concurrent requests.
     pub concurrency: usize,
-    /// The most requests a second, if there is a limit.
+    /// Maximum number of requests per second, if limited.
     pub requests_per_second: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What goes out and what comes back.
+//! Requests to providers and their responses.
 
 use reqwest::{
     Method,
@@ -10,36 +10,35 @@ use serde_json::Value;
 use super::{HttpSettings, RateHeaders};
 use crate::ModelError;
 
-/// How a provider knows us.
+/// Authentication at a provider.
 #[derive(Debug)]
 pub(crate) enum ProviderAuth {
-    /// It does not ask.
     None,
-    /// `Authorization: Bearer …`.
+    /// Sends `Authorization: Bearer …`.
     Bearer(SecretString),
-    /// A header of its own.
+    /// Sends the key in the provider's own header.
     Header(&'static str, SecretString),
 }
 
-/// Where a provider is and how it is talked to.
+/// Address, authentication and headers of a provider.
 #[derive(Debug)]
 pub(crate) struct ProviderEndpoint {
     pub(crate) provider: String,
     pub(crate) base_url: String,
     pub(crate) auth: ProviderAuth,
-    /// Headers that go with every request.
+    /// Headers of every request.
     pub(crate) headers: &'static [(&'static str, &'static str)],
     pub(crate) rate_headers: RateHeaders,
     pub(crate) settings: HttpSettings,
 }
 
-/// A request; paths are relative to the base URL.
+/// A request; its path is relative to the base URL.
 #[derive(Debug)]
 pub(crate) struct ProviderRequest {
     pub(super) method: Method,
     pub(super) path: &'static str,
     pub(super) body: Option<Vec<u8>>,
-    /// Which failures (status and body) are refusals, so that trying again is of no use.
+    /// Returns which failures (status and body) are refusals, so that a retry is useless.
     refusals: fn(u16, &str) -> bool,
 }
 
@@ -62,18 +61,17 @@ impl ProviderRequest {
         }
     }
 
-    /// The same, with failures of the provider that are refusals and as such are handed back.
+    /// Sets which failures are refusals; these are returned to the caller instead of being retried.
     pub(crate) fn with_refusal_check(self, refusals: fn(u16, &str) -> bool) -> Self {
         Self { refusals, ..self }
     }
 
-    /// Whether a failure is a refusal.
     pub(super) fn is_refused(&self, status: u16, body: &[u8]) -> bool {
         (self.refusals)(status, &String::from_utf8_lossy(body))
     }
 }
 
-/// An answer that trying again would not change: a success or a refusal.
+/// A response that a retry would not change: a success or a refusal.
 #[derive(Debug)]
 pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
@@ -86,14 +84,14 @@ impl ProviderResponse {
         (200..300).contains(&self.status)
     }
 
-    /// The body as text, for looking something up in it.
+    /// Returns the body as text, for searching in it.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
 impl ProviderEndpoint {
-    /// The headers that go with every request, the key among them.
+    /// Returns the headers of every request, including the key.
     pub(super) fn header_map(&self) -> Result<HeaderMap, ModelError> {
         let wrong = |reason: &str| ModelError::Misconfigured {
             provider: self.provider.clone(),
@@ -119,7 +117,7 @@ impl ProviderEndpoint {
             return Err(wrong("the API key is empty"));
         }
         let mut value = HeaderValue::from_str(&format!("{prefix}{key}"))
-            .map_err(|_| wrong("the API key has characters that can't be sent"))?;
+            .map_err(|_| wrong("the API key contains characters that cannot be sent"))?;
         value.set_sensitive(true);
         headers.insert(HeaderName::from_static(name), value);
         Ok(headers)

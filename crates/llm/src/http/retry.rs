@@ -1,4 +1,5 @@
-//! What is tried again, when, and how often; and what is said when it did not help.
+//! Decides which failures are retried, when and how often, and converts the last failure to an
+//! error.
 
 use std::time::Duration;
 
@@ -8,21 +9,21 @@ use tokio::time::Instant;
 use super::HttpSettings;
 use crate::ModelError;
 
-/// The longest wait between two attempts that the provider did not ask for itself.
+/// Longest delay between two attempts, unless the provider asks for a longer one.
 const MAX_DELAY: Duration = Duration::from_mins(1);
 
-/// Why an attempt brought no answer.
+/// Why an attempt failed.
 #[derive(Debug)]
 pub(super) enum ProviderAttemptError {
-    /// The time of the whole call ran out.
+    /// The deadline of the whole call passed.
     Late,
-    /// Our own pace does not allow it in time.
+    /// The rate limiter does not allow the request in time.
     TooSoon(Duration),
     /// The attempt took too long.
     TimedOut,
-    /// There was no connection, or it broke.
+    /// The connection failed or broke.
     Unreachable(String),
-    /// The provider asks for patience (429).
+    /// The provider limits the rate (429).
     Limited(Option<Duration>),
     /// The provider failed (408, 5xx).
     Failing {
@@ -30,12 +31,12 @@ pub(super) enum ProviderAttemptError {
         message: String,
         wait: Option<Duration>,
     },
-    /// Trying again is of no use.
+    /// A retry is useless.
     Final(ModelError),
 }
 
 impl ProviderAttemptError {
-    /// Whether the next attempt may succeed.
+    /// Returns whether the next attempt may succeed.
     pub(super) fn is_retryable(&self) -> bool {
         match self {
             Self::TimedOut | Self::Unreachable(_) | Self::Limited(_) | Self::Failing { .. } => true,
@@ -43,7 +44,7 @@ impl ProviderAttemptError {
         }
     }
 
-    /// How long the provider asks to wait.
+    /// Returns the wait that the provider asks for.
     fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Limited(wait) | Self::Failing { wait, .. } => *wait,
@@ -52,7 +53,7 @@ impl ProviderAttemptError {
         }
     }
 
-    /// What the caller is told after the last attempt.
+    /// Converts the failure of the last attempt to the caller's error.
     pub(super) fn into_error(self, provider: &str, attempts: u32, after: Duration) -> ModelError {
         let retry_after = self.retry_after();
         let provider = provider.to_owned();
@@ -79,8 +80,8 @@ impl ProviderAttemptError {
     }
 }
 
-/// The waits between attempts: doubling, with jitter, so that many callers do not come back at
-/// the same moment.
+/// Returns the delays between attempts: doubling, with jitter, so that many callers do not return
+/// at the same moment.
 pub(super) fn backoff(settings: &HttpSettings) -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(settings.retry_delay)
@@ -90,8 +91,8 @@ pub(super) fn backoff(settings: &HttpSettings) -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// The wait before the next attempt: the provider's word, else ours. `None` if no attempts are
-/// left or it would come too late.
+/// Returns the delay before the next attempt: the provider's, or else our own. Returns `None` if no
+/// attempt is left or the next one would be too late.
 pub(super) fn delay(
     setback: &ProviderAttemptError,
     ours: Option<Duration>,

@@ -1,23 +1,23 @@
-//! How long a provider asks to wait, read from its headers.
+//! Parses the wait that a provider asks for in its headers.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::header::HeaderMap;
 
-/// The longest wait that is learned; a later word of the provider counts more.
+/// Longest wait that is accepted; a later header of the provider replaces it.
 const MAX_WAIT: Duration = Duration::from_hours(1);
 
-/// The names under which a provider tells how much of its rate is left.
+/// Names of a provider's rate-limit headers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RateHeaders {
-    /// How many requests are left.
+    /// Header with the number of requests left.
     pub(crate) remaining: &'static str,
-    /// When there will be more.
+    /// Header with the time of the reset.
     pub(crate) reset: &'static str,
 }
 
-/// The wait that `Retry-After` asks for: seconds or a date.
+/// Parses `Retry-After`: seconds or a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Some(wait) = header_text(headers, "retry-after-ms").and_then(|text| text.parse().ok()) {
         return Some(Duration::from_millis(wait).min(MAX_WAIT));
@@ -25,7 +25,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     parse_wait(header_text(headers, "retry-after")?)
 }
 
-/// The wait until there are requests again, if none is left.
+/// Returns the time until the reset if no requests are left.
 pub(super) fn until_reset(headers: &HeaderMap, names: RateHeaders) -> Option<Duration> {
     let remaining: f64 = header_text(headers, names.remaining)?.parse().ok()?;
     if remaining >= 1.0 {
@@ -38,10 +38,10 @@ fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok().map(str::trim)
 }
 
-/// Reads seconds, a moment in seconds or milliseconds since 1970, a date, or `6m0s`.
+/// Parses seconds, a timestamp in seconds or milliseconds since 1970, a date, or `6m0s`.
 fn parse_wait(text: &str) -> Option<Duration> {
     let wait = if let Ok(number) = text.parse::<f64>() {
-        // Nobody asks to wait thirty years: a number that large is a moment.
+        // No provider asks for a wait of thirty years: a number that large is a timestamp.
         if number > 1e12 {
             duration_until(Timestamp::from_millisecond(whole_number(number)?).ok()?)
         } else if number > 1e9 {
@@ -68,7 +68,7 @@ fn duration_until(moment: Timestamp) -> Duration {
     Duration::try_from(moment.duration_since(Timestamp::now())).unwrap_or_default()
 }
 
-/// Reads `1h2m3.5s`, `20ms`.
+/// Parses `1h2m3.5s` and `20ms`.
 fn parse_units(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;
     let mut rest = text;

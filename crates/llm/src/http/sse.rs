@@ -1,27 +1,27 @@
-//! The events of a stream, out of bytes that come in pieces of any length. Of an event only its
-//! data is kept: the formats that are read here name their events in it once more.
+//! Decodes server-sent events from chunks of any length. Only an event's data is kept: the formats
+//! parsed here repeat the event's name in it.
 
-/// The largest event that is read.
+/// Largest event that is read.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// An event is larger than any should be.
+/// Error for an event over the size limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SseEventTooLarge;
 
-/// Reads events piece by piece.
+/// Incremental decoder of server-sent events.
 #[derive(Debug, Default)]
 pub(super) struct SseDecoder {
-    /// The line that has no end yet.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// The data of the event that has no end yet.
+    /// Data of the incomplete event.
     data: Option<Vec<u8>>,
-    /// Whether the last byte was a carriage return, after which a line feed ends nothing.
+    /// Whether the last byte was a carriage return; a line feed after it ends no line.
     after_return: bool,
     started: bool,
 }
 
 impl SseDecoder {
-    /// Takes a piece and gives the data of the events that end in it.
+    /// Decodes a chunk and returns the data of the events that end in it.
     pub(super) fn push(&mut self, piece: &[u8]) -> Result<Vec<String>, SseEventTooLarge> {
         let mut ended = Vec::new();
         for &byte in piece {
@@ -39,8 +39,8 @@ impl SseDecoder {
         Ok(ended)
     }
 
-    /// The data of an event that only lacks the empty line after it; servers that close at once
-    /// leave it out.
+    /// Returns the data of an event that only lacks its final empty line; servers that close at
+    /// once leave it out.
     pub(super) fn finish(&mut self) -> Option<String> {
         let whole = self.end_line();
         whole.or_else(|| self.take_event())

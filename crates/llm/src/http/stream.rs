@@ -1,5 +1,5 @@
-//! An answer that comes as a stream of events: bounded in size, in time as a whole and between two
-//! pieces.
+//! A response as a stream of events, bounded in size, in total time and in the time between two
+//! chunks.
 
 use std::collections::VecDeque;
 
@@ -17,18 +17,17 @@ use super::{
 };
 use crate::ModelError;
 
-/// The largest stream that is read; each word of an answer has an envelope of its own in it.
+/// Largest stream that is read; each token of an answer has its own envelope in it.
 const MAX_STREAM_BYTES: usize = 32 * 1024 * 1024;
 
-/// What came of a request for a stream.
+/// Response to a request for a stream.
 pub(crate) enum ResponseKind<'h> {
-    /// A stream.
     Stream(ProviderEventStream<'h>),
-    /// A refusal, or the answer of one who does not stream.
+    /// A refusal, or the response of a provider that does not stream.
     Buffered(ProviderResponse),
 }
 
-/// Whether an answer is a good one that comes as events.
+/// Returns whether the response is successful and a stream of events.
 pub(super) fn is_stream(response: &Response) -> bool {
     let kind = response.headers().get("content-type");
     response.status().is_success()
@@ -37,11 +36,11 @@ pub(super) fn is_stream(response: &Response) -> bool {
             .is_some_and(|kind| kind.trim_start().starts_with("text/event-stream"))
 }
 
-/// The events of an answer.
+/// The events of a response.
 pub(crate) struct ProviderEventStream<'h> {
     http: &'h ProviderClient,
     response: Option<Response>,
-    /// Held until the answer is over: it is one of the requests at a time.
+    /// Held until the stream ends: it counts as one of the concurrent requests.
     _permit: OwnedSemaphorePermit,
     deadline: Instant,
     started_at: Instant,
@@ -69,7 +68,7 @@ impl<'h> ProviderEventStream<'h> {
         }
     }
 
-    /// The data of the next event; `None` at the end.
+    /// Returns the data of the next event, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, ModelError> {
         loop {
             if let Some(data) = self.ready.pop_front() {
@@ -95,11 +94,11 @@ impl<'h> ProviderEventStream<'h> {
         }
     }
 
-    /// The error of a stream that is not what it should be.
+    /// Builds the error for a malformed stream.
     pub(crate) fn invalid_stream(&self, reason: &str) -> ModelError {
         ModelError::Unavailable {
             provider: self.http.provider().to_owned(),
-            reason: format!("its answer broke off: {reason}"),
+            reason: format!("its response was interrupted: {reason}"),
             attempts: 1,
         }
     }

@@ -1,30 +1,30 @@
-//! What keeps keys and prompts on the wire they belong to.
+//! TLS and base URLs: keeps API keys and prompts on encrypted connections and with the chosen host.
 
 use reqwest::{Client, redirect::Policy};
 use url::{Host, Url};
 
 use crate::ModelError;
 
-/// Chooses `ring` for TLS. The first call of the process counts; later ones do nothing.
+/// Selects `ring` for TLS. The first call in the process counts; later ones do nothing.
 ///
-/// Clients are built with it done; a program that makes TLS connections of its own calls it too.
+/// The HTTP clients call it themselves; a program that opens other TLS connections calls it too.
 pub fn install_crypto() {
-    // An error means that a provider is installed already.
+    // An error means that a crypto provider is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Reads a base URL, without its last slash. Plain HTTP is for this machine only: keys and
-/// prompts would be readable on the way.
+/// Parses a base URL and removes its trailing slash. Plain HTTP is allowed on this machine only:
+/// elsewhere keys and prompts would be readable in transit.
 pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ModelError> {
     let wrong = |reason: String| ModelError::Misconfigured {
         provider: provider.to_owned(),
         reason,
     };
     let mut url = Url::parse(text.trim())
-        .map_err(|error| wrong(format!("the base URL can't be read: {error}")))?;
+        .map_err(|error| wrong(format!("the base URL is invalid: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong(
-            "the base URL holds a user name or password; use the API key".to_owned(),
+            "the base URL contains a user name or password; use the API key".to_owned(),
         ));
     }
     let secure = match url.scheme() {
@@ -34,7 +34,7 @@ pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ModelError> {
     };
     if !secure {
         return Err(wrong(format!(
-            "the base URL {}://{} is refused: use https, or http to this machine only",
+            "the base URL {}://{} is not allowed: use https, or http on this machine only",
             url.scheme(),
             url.host_str().unwrap_or_default()
         )));
@@ -46,12 +46,11 @@ pub(crate) fn base_url(provider: &str, text: &str) -> Result<Url, ModelError> {
     Ok(url)
 }
 
-/// Whether an address is on this machine.
+/// Returns whether a URL is on this machine.
 pub fn is_local_url(address: &str) -> bool {
     Url::parse(address).is_ok_and(|url| is_loopback(&url))
 }
 
-/// Whether a URL points to this machine.
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
@@ -61,8 +60,8 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A client for one base URL. Redirects are not followed: they would carry the prompt to a host
-/// that nobody chose. Proxies are for what is not on this machine.
+/// Builds a client for one base URL. Redirects are not followed: they would send the prompt to a
+/// host that nobody chose. Proxies are not used for this machine.
 pub(crate) fn client(base: &Url) -> Result<Client, reqwest::Error> {
     install_crypto();
     let builder = Client::builder()

@@ -1,15 +1,15 @@
-//! Where in a text JSON may stand: between fences, between brackets.
+//! Finds the parts of a text that may be JSON: fenced blocks and bracketed spans.
 //!
-//! All of it is one pass over the bytes, and every list is bounded, so a hostile text costs no
-//! more than a long one.
+//! This is one pass over the bytes, and every list is bounded, so a hostile text costs no more than
+//! a long one.
 
-/// Most fenced blocks looked at.
+/// Maximum number of fenced blocks.
 const MAX_FENCES: usize = 16;
-/// Most brackets without an end that are tried as a beginning of cut-off JSON.
+/// Maximum number of unclosed brackets that are tried as the start of truncated JSON.
 const MAX_OPEN: usize = 8;
-/// Most inner spans tried when no outer one is JSON.
+/// Maximum number of inner spans tried when no outer one is JSON.
 const MAX_NESTED: usize = 32;
-/// How many spans are kept while scanning: the longest.
+/// Maximum number of spans collected while scanning: the longest are kept.
 const MAX_PAIRS: usize = 512;
 
 /// Whether brackets between double quotes count.
@@ -17,21 +17,21 @@ const MAX_PAIRS: usize = 512;
 pub(super) enum QuoteHandling {
     /// Brackets in strings do not count.
     Respected,
-    /// All count: the quotes of this text do not pair.
+    /// All brackets count: the quotes in this text do not pair.
     Ignored,
 }
 
-/// The spans of a text that may be JSON, each list in the order in which to try it.
+/// The spans of a text that may be JSON, each list in the order in which to try them.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct JsonCandidates<'t> {
-    /// Whole pairs before anything unclosed, longest first.
+    /// Closed pairs before any unclosed bracket, longest first.
     pub(super) closed: Vec<&'t str>,
-    /// From a bracket that is never closed to the end, outermost first.
+    /// From an unclosed bracket to the end, outermost first.
     pub(super) open: Vec<&'t str>,
-    /// Whole pairs behind an unclosed bracket: parts of cut-off JSON, or JSON after a stray
+    /// Closed pairs after an unclosed bracket: parts of truncated JSON, or JSON after a stray
     /// bracket in prose.
     pub(super) after_open: Vec<&'t str>,
-    /// Pairs within pairs.
+    /// Pairs inside other pairs.
     pub(super) nested: Vec<&'t str>,
 }
 
@@ -47,12 +47,13 @@ impl BracketPair {
     }
 }
 
-/// The contents of fenced blocks, longest first; a block without an end goes to the end.
+/// Returns the contents of fenced blocks, longest first; an unclosed block extends to the end of
+/// the text.
 pub(super) fn fenced_blocks(text: &str) -> Vec<&str> {
     let mut blocks = Vec::new();
     let mut rest = text;
     while let Some((_, after)) = rest.split_once("```") {
-        // The info string: `json`, `JSON5`, or nothing; it never holds a bracket.
+        // The info string is `json`, `JSON5` or empty; it never contains a bracket.
         let body = after.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
         let (block, behind) = body.split_once("```").unwrap_or((body, ""));
         blocks.push(block.trim());
@@ -65,7 +66,7 @@ pub(super) fn fenced_blocks(text: &str) -> Vec<&str> {
     blocks
 }
 
-/// The bracketed spans of a text.
+/// Returns the bracketed spans of a text.
 pub(super) fn bracketed_spans(text: &str, quotes: QuoteHandling) -> JsonCandidates<'_> {
     let (mut pairs, open) = scan(text, quotes);
     let first_open = open.first().copied().unwrap_or(text.len());
@@ -97,11 +98,11 @@ pub(super) fn bracketed_spans(text: &str, quotes: QuoteHandling) -> JsonCandidat
     }
 }
 
-/// All pairs (the longest of them, if there are many), and the brackets left open, in order.
+/// Returns all pairs (only the longest, if there are many) and the unclosed brackets, in order.
 fn scan(text: &str, quotes: QuoteHandling) -> (Vec<BracketPair>, Vec<usize>) {
     let mut pairs: Vec<BracketPair> = Vec::new();
     let mut stack: Vec<(u8, usize)> = Vec::new();
-    // How many of each kind are on the stack, so that a stray closing bracket is not searched for.
+    // Number of each kind on the stack, so that a stray closing bracket starts no search.
     let (mut curly, mut square) = (0_usize, 0_usize);
     let (mut in_string, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -115,7 +116,7 @@ fn scan(text: &str, quotes: QuoteHandling) -> (Vec<BracketPair>, Vec<usize>) {
             continue;
         }
         match byte {
-            // In prose outside all brackets a quote means nothing.
+            // In prose outside all brackets a quote has no meaning.
             b'"' => in_string = quotes == QuoteHandling::Respected && !stack.is_empty(),
             b'{' => {
                 curly += 1;

@@ -1,6 +1,6 @@
-//! A place in a text, moved character by character.
+//! A position in a text that moves character by character.
 
-/// Where a reader stands. Cheap to copy, so looking ahead is reading with a copy.
+/// A position in a text. It is cheap to copy, so lookahead reads with a copy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TextCursor<'t> {
     text: &'t str,
@@ -30,7 +30,7 @@ impl<'t> TextCursor<'t> {
         Some(next)
     }
 
-    /// Steps over `wanted` if it stands here.
+    /// Skips `wanted` if it is next.
     pub(super) fn eat(&mut self, wanted: &str) -> bool {
         let found = self.rest().starts_with(wanted);
         if found {
@@ -39,7 +39,7 @@ impl<'t> TextCursor<'t> {
         found
     }
 
-    /// Reads on while `keep` holds, and gives what was read.
+    /// Reads while `keep` holds and returns the text read.
     pub(super) fn take_while(&mut self, keep: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let length = rest.find(|c| !keep(c)).unwrap_or(rest.len());
@@ -47,12 +47,11 @@ impl<'t> TextCursor<'t> {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// Skips white space and tells whether a line ended in it.
+    /// Skips white space and returns whether it contained a line end.
     pub(super) fn skip_space(&mut self) -> bool {
         self.take_while(is_space).contains('\n')
     }
 
-    /// Skips white space and comments.
     pub(super) fn skip_trivia(&mut self) {
         loop {
             self.skip_space();
@@ -67,12 +66,12 @@ impl<'t> TextCursor<'t> {
         }
     }
 
-    /// Whether the fence of a code block stands here.
+    /// Returns whether a code fence is next.
     pub(super) fn starts_fence(&self) -> bool {
         self.rest().starts_with("```")
     }
 
-    /// Whether a comment begins here.
+    /// Returns whether a comment is next.
     pub(super) fn starts_comment(&self) -> bool {
         let rest = self.rest();
         rest.starts_with("//") || rest.starts_with("/*") || rest.starts_with('#')
@@ -80,6 +79,6 @@ impl<'t> TextCursor<'t> {
 }
 
 fn is_space(c: char) -> bool {
-    // Models now and then put a no-break space or a byte-order mark between tokens.
+    // Models sometimes put a no-break space or a byte-order mark between tokens.
     c.is_whitespace() || c == '\u{feff}' || c == '\u{200b}'
 }

@@ -1,22 +1,22 @@
-//! Backslashes that mean mathematics.
+//! Recognizes backslashes that belong to LaTeX commands.
 //!
-//! A model that writes `"\frac{1}{2}"` meant a fraction, though to JSON it is a form feed and
-//! `rac{1}{2}`. These tables say when `\b`, `\f`, `\n`, `\r` and `\t` begin a command instead.
+//! A model that writes `"\frac{1}{2}"` means a fraction, but JSON reads a form feed and
+//! `rac{1}{2}`. These tables decide when `\b`, `\f`, `\n`, `\r` and `\t` start a command instead.
 
 use serde_json::Value;
 
-/// How readily an escape is taken for a command.
+/// How readily an escape is taken for a LaTeX command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EscapePolicy {
-    /// Only where nothing else makes sense: `\nabla`, but not `\nu`, which may be a new line.
+    /// Only where nothing else makes sense: `\nabla`, but not `\nu`, which may be a line break.
     Careful,
-    /// Wherever it spells a command: the text has other backslashes that JSON does not know,
+    /// Wherever it spells a command: the text contains other backslashes that are not JSON escapes,
     /// so its writer does not escape them.
     Commands,
 }
 
-/// Commands whose tail (without the first letter) is no beginning of ordinary text, or whose
-/// control character nobody writes.
+/// Commands whose tail (without the first letter) does not start ordinary text, or whose control
+/// character does not occur in practice.
 const UNAMBIGUOUS_COMMANDS: &[&str] = &[
     "backslash",
     "bar",
@@ -109,7 +109,7 @@ const UNAMBIGUOUS_COMMANDS: &[&str] = &[
     "triangleright",
 ];
 
-/// Commands whose tail may also be a word at the start of a line or a column, or is only a letter.
+/// Commands whose tail may also be a word at the start of a line or column, or is a single letter.
 const AMBIGUOUS_COMMANDS: &[&str] = &[
     "bf",
     "bm",
@@ -129,8 +129,8 @@ const AMBIGUOUS_COMMANDS: &[&str] = &[
     "top",
 ];
 
-/// How much a text has to be trusted: a backslash before a letter that JSON does not know shows
-/// a writer who does not escape.
+/// Detects the policy for a text: a backslash before a letter that is no JSON escape shows a writer
+/// who does not escape.
 pub(super) fn detect_policy(text: &str) -> EscapePolicy {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -156,20 +156,20 @@ pub(super) fn detect_policy(text: &str) -> EscapePolicy {
     EscapePolicy::Careful
 }
 
-/// Whether the text after a backslash spells a command.
+/// Returns whether the text after a backslash spells a command.
 pub(super) fn is_command(after_backslash: &str, escapes: EscapePolicy) -> bool {
     let length = after_backslash
         .find(|c: char| !c.is_ascii_alphabetic())
         .unwrap_or(after_backslash.len());
     let (word, rest) = after_backslash.split_at_checked(length).unwrap_or_default();
-    // `\text` and its kin always take braces; a tab before a column «ext» does not.
+    // `\text` and related commands always take braces; a tab before a column "ext" does not.
     let complete = !word.starts_with("text") || rest.starts_with('{');
     complete
         && (UNAMBIGUOUS_COMMANDS.contains(&word)
             || (escapes == EscapePolicy::Commands && AMBIGUOUS_COMMANDS.contains(&word)))
 }
 
-/// Puts back the commands that a strict reader turned into control characters.
+/// Restores the commands that a strict parser turned into control characters.
 pub(super) fn restore(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -195,7 +195,7 @@ fn restore_text(text: &str) -> Option<String> {
             let length = tail
                 .find(|c: char| !c.is_ascii_alphabetic())
                 .unwrap_or(tail.len());
-            // The longest command has 17 letters; a longer run is not looked at.
+            // The longest command has 17 letters; a longer run is not examined.
             let Some(tail) = tail
                 .get(..(length + 1).min(24))
                 .or_else(|| tail.get(..length))

@@ -1,12 +1,12 @@
-//! JSON out of what a model wrote.
+//! Extracts JSON from a model's text, repairing it where needed.
 //!
-//! First the text as it is, then what stands between fences, then what stands between brackets;
-//! each as strict JSON before it is read tolerantly. [`read_json`] gives strict JSON back
-//! unchanged. For a model's answer, [`read`] also undoes what strictness does to mathematics:
-//! `"\frac{1}{2}"` is valid JSON for a form feed and `rac{1}{2}`, and no model means that.
+//! It tries the text itself, then fenced blocks, then bracketed spans, each as strict JSON before
+//! the tolerant parser. [`read_json`] returns strict JSON unchanged. For a model's answer,
+//! [`parse_with_end`] also restores LaTeX: `"\frac{1}{2}"` is valid JSON for a form feed and
+//! `rac{1}{2}`, which no model means.
 //!
-//! The time is linear in the length of the text, for hostile texts too: lists are bounded,
-//! looking ahead is bounded, nesting is bounded.
+//! The time is linear in the length of the text, for hostile texts too: lists, lookahead and
+//! nesting are bounded.
 
 mod candidates;
 mod cursor;
@@ -23,16 +23,16 @@ use candidates::{JsonCandidates, QuoteHandling};
 pub(crate) use parser::Termination;
 use parser::UnterminatedString;
 
-/// The longest text that is searched for JSON; strict JSON may be longer.
+/// Longest text that is searched for JSON; strict JSON may be longer.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// There is no JSON in a text.
+/// Error for a text that contains no JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no JSON was found in the text")]
 pub struct NoJson;
 
 /// Reads the JSON in a model's text: the object, if there is one, else an array of objects, else
-/// whatever strict JSON the whole text is.
+/// the strict JSON value that the whole text is.
 pub fn read_json(text: &str) -> Result<Value, NoJson> {
     let how = RepairOptions {
         escapes: latex::detect_policy(limit_length(text)),
@@ -43,8 +43,8 @@ pub fn read_json(text: &str) -> Result<Value, NoJson> {
     search_all(text, how)
 }
 
-/// Reads the JSON in a model's answer, of which it is known whether it was cut off. A text that
-/// ends inside a string is not whole and not read.
+/// Reads the JSON in a model's answer that is known to be complete or truncated. A text that ends
+/// inside a string is incomplete and rejected.
 pub(crate) fn parse_with_end(text: &str, end: Termination) -> Result<Value, NoJson> {
     let how = RepairOptions {
         escapes: latex::detect_policy(limit_length(text)),
@@ -55,19 +55,19 @@ pub(crate) fn parse_with_end(text: &str, end: Termination) -> Result<Value, NoJs
     search_all(text, how)
 }
 
-/// Whether a text that [`read`] refuses holds JSON that only lacks its end.
+/// Returns whether a text that [`parse_with_end`] rejects contains JSON that only lacks its end.
 pub(crate) fn is_truncated(text: &str) -> bool {
     read_json(text).is_ok_and(|value| value.is_object() || value.is_array())
 }
 
-/// Whether a bracket that opens in the text is never closed, as in JSON without its end.
+/// Returns whether a bracket in the text is never closed, as in truncated JSON.
 pub(crate) fn has_open_bracket(text: &str) -> bool {
     let spans =
         candidates::bracketed_spans(strip_thinking(limit_length(text)), QuoteHandling::Respected);
     !spans.open.is_empty()
 }
 
-/// How a text has to be taken.
+/// Options for reading a text.
 #[derive(Debug, Clone, Copy)]
 struct RepairOptions {
     escapes: latex::EscapePolicy,
@@ -76,19 +76,19 @@ struct RepairOptions {
     open_strings: UnterminatedString,
 }
 
-/// What control characters in strict JSON are.
+/// Meaning of control characters in strict JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ControlCharacters {
-    /// What they are.
+    /// They are literal control characters.
     Literal,
-    /// Perhaps the beginning of a LaTeX command, where only that makes sense.
+    /// Possibly the start of a LaTeX command, where only that makes sense.
     MaybeLatex,
 }
 
 fn search_all(text: &str, how: RepairOptions) -> Result<Value, NoJson> {
     let text = trim(text);
     match parse_strict(text, how) {
-        // JSON that was put into a JSON string once more.
+        // The JSON was encoded once more as a JSON string.
         Some(Value::String(inner)) => {
             let object = parse_strict(inner.trim(), how).filter(Value::is_object);
             return Ok(object.unwrap_or(Value::String(inner)));
@@ -110,7 +110,7 @@ fn search_all(text: &str, how: RepairOptions) -> Result<Value, NoJson> {
     array.ok_or(NoJson)
 }
 
-/// The text behind a `<think>` block, which reasoning models put before their answer.
+/// Returns the text after a `<think>` block, which reasoning models put before their answer.
 pub(crate) fn strip_thinking(text: &str) -> &str {
     text.rsplit_once("</think>")
         .map_or(text, |(_, spoken)| trim(spoken))
@@ -133,8 +133,8 @@ fn parse_strict(text: &str, how: RepairOptions) -> Option<Value> {
     Some(value)
 }
 
-/// Searches fenced blocks and the text itself. What stands first in an answer that begins with a
-/// brace is the answer: a fence in it is part of a string.
+/// Searches fenced blocks and the text itself. If the text begins with a brace, the object at its
+/// start is the answer: a fence inside it is part of a string.
 fn search(text: &str, how: RepairOptions, array: &mut Option<Value>) -> Option<Value> {
     let fenced = candidates::fenced_blocks(text);
     let (first, last) = if text.starts_with('{') {
@@ -184,8 +184,8 @@ fn find_object_in(
         .find_map(|span| parse_candidate(span, how).filter(Value::is_object))
 }
 
-/// Reads a span, if it can be meant as an answer: an object with something in it, or an array of
-/// objects. `[1]` in prose is a reference, `{}` a piece of code.
+/// Parses a span if it can be an answer: a non-empty object or an array of objects. In prose, `[1]`
+/// is a reference and `{}` a piece of code.
 fn parse_candidate(span: &str, how: RepairOptions) -> Option<Value> {
     let value = parse_strict(span, how)
         .or_else(|| parser::parse(span, how.escapes, how.end, how.open_strings))?;

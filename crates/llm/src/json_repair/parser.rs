@@ -1,6 +1,6 @@
-//! A JSON reader that forgives what models get wrong.
+//! JSON parser that tolerates the errors that models make.
 //!
-//! It forgives form, not sense: an object must have names with colons, so that braces in prose
+//! It tolerates errors of form only: an object must have names with colons, so that braces in prose
 //! (`the set {x}`) are not taken for one.
 
 use serde_json::{Map, Number, Value};
@@ -11,32 +11,32 @@ use super::{
     strings::{StringPosition, is_quote, is_word, read_string},
 };
 
-/// The deepest nesting; `serde_json` stops at the same depth.
+/// Maximum nesting depth; `serde_json` has the same limit.
 const MAX_DEPTH: usize = 128;
 
-/// Whether the text is known to stop too early.
+/// Whether the text is known to be truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Termination {
-    /// It ends where its writer ended it.
+    /// The text ends where its writer ended it.
     Complete,
-    /// It was cut off, so a number at its very end may lack digits and is left out.
+    /// The text was cut off, so a number at its very end may lack digits and is left out.
     Truncated,
 }
 
-/// What becomes of a text that ends inside a string.
+/// How to treat a text that ends inside a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnterminatedString {
     /// The string ends there too.
     Close,
-    /// It is not read at all.
+    /// The text is rejected.
     Reject,
 }
 
-/// This is not JSON, not even badly written.
+/// Error for a text that cannot be repaired to JSON.
 #[derive(Debug)]
 struct Unrepairable;
 
-/// Reads the object or array that begins `text`; what follows it is left alone.
+/// Parses the object or array at the start of `text` and ignores the rest.
 pub(super) fn parse(
     text: &str,
     escapes: EscapePolicy,
@@ -57,12 +57,12 @@ pub(super) fn parse(
     value.filter(|_| open_strings == UnterminatedString::Close || !parser.ends_in_string)
 }
 
-/// Whether a value without quotes is taken for a string.
+/// Whether an unquoted value is taken for a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnquotedText {
-    /// Yes: its name was in quotes, so this is surely meant as JSON.
+    /// Accepted: its name was quoted, so this is meant as JSON.
     Accept,
-    /// No: this may be prose.
+    /// Rejected: this may be prose.
     Reject,
 }
 
@@ -70,7 +70,7 @@ struct JsonRepairParser<'t> {
     cursor: TextCursor<'t>,
     escapes: EscapePolicy,
     end: Termination,
-    /// Whether the text ended before a string did.
+    /// Whether the text ended inside a string.
     ends_in_string: bool,
 }
 
@@ -86,12 +86,12 @@ impl JsonRepairParser<'_> {
                     self.cursor.bump();
                     break;
                 }
-                // The bracket of an array around us: our own was forgotten.
+                // The bracket belongs to the enclosing array: this object's brace is missing.
                 Some(']') if depth > 1 && !members.is_empty() => break,
                 Some(_) => {}
             }
             let Some((key, place)) = self.key() else {
-                // The outermost closing brace was forgotten and prose follows.
+                // The outermost closing brace is missing and prose follows.
                 if depth == 1 && !members.is_empty() {
                     break;
                 }
@@ -142,11 +142,11 @@ impl JsonRepairParser<'_> {
                     self.cursor.bump();
                     break;
                 }
-                // The brace of an object around us: our own bracket was forgotten.
+                // The brace belongs to the enclosing object: this array's bracket is missing.
                 Some('}') if depth > 1 => break,
                 Some(_) => {}
             }
-            // «and so on»
+            // Models write an ellipsis for "and so on".
             if self.cursor.eat("...") || self.cursor.eat("\u{2026}") {
                 continue;
             }
@@ -157,7 +157,7 @@ impl JsonRepairParser<'_> {
         Ok(Value::Array(items))
     }
 
-    /// Reads a value; `None` when the text ends before there is one to keep.
+    /// Parses a value; returns `None` if the text ends before there is one to keep.
     fn value(
         &mut self,
         depth: usize,
@@ -171,7 +171,7 @@ impl JsonRepairParser<'_> {
             '{' | '[' if depth >= MAX_DEPTH => Err(Unrepairable),
             '{' => self.object(depth + 1).map(Some),
             '[' => self.array(depth + 1, bare).map(Some),
-            // The end of the block the object stands in; a backtick alone may be a quote.
+            // A fence ends the block that contains the object; a single backtick may be a quote.
             '`' if self.cursor.starts_fence() => Err(Unrepairable),
             c if is_quote(c) => {
                 let text = read_string(&mut self.cursor, place, self.escapes);
@@ -189,7 +189,7 @@ impl JsonRepairParser<'_> {
             .cursor
             .take_while(|c| !matches!(c, ',' | '}' | ']' | '\n'));
         let cut = self.cursor.at_end();
-        // A comment may stand on the same line.
+        // A comment may follow on the same line.
         let text = text
             .split_once(" //")
             .or_else(|| text.split_once(" #"))
@@ -226,14 +226,14 @@ impl JsonRepairParser<'_> {
     }
 }
 
-/// Whether `text` is the beginning of a literal that the end of the text cut off.
+/// Returns whether `text` is the start of a literal that was cut off.
 fn is_truncated_literal(text: &str) -> bool {
     ["true", "false", "null", "True", "False", "None", "-"]
         .iter()
         .any(|word| word.starts_with(text))
 }
 
-/// Reads a number, also as `+1`, `.5`, `5.`, `007` or `1_000`.
+/// Parses a number, also in the forms `+1`, `.5`, `5.`, `007` and `1_000`.
 fn number(text: &str) -> Option<Number> {
     if let Ok(number) = serde_json::from_str(text) {
         return Some(number);

@@ -1,30 +1,29 @@
-//! Strings as models write them: any quotes, raw line ends, quotes within quotes, LaTeX.
+//! Parses strings as models write them: any quotes, raw line breaks, unescaped inner quotes, LaTeX.
 
 use super::{
     cursor::TextCursor,
     latex::{self, EscapePolicy},
 };
 
-/// Where a string stands, which decides what may follow it.
+/// Position of a string, which decides what may follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StringPosition {
     /// A name in an object: a colon follows.
     Key,
-    /// A value in an object whose names are quoted.
+    /// A value in an object with quoted names.
     Member,
-    /// A value in an object whose names are bare words.
+    /// A value in an object with bare names.
     BareMember,
     /// An element of an array.
     Item,
 }
 
-/// The longest name that is recognised when looking ahead.
+/// Longest name that lookahead recognizes.
 const MAX_KEY_CHARS: usize = 64;
-/// The longest name that is read. Without a bound, every stray quote would be read to the end of
-/// the text.
+/// Longest name that is read. Without a limit, every stray quote would be read to the end of the
+/// text.
 const MAX_KEY_BYTES: usize = 1024;
 
-/// Whether `c` can begin a string.
 pub(super) fn is_quote(c: char) -> bool {
     matches!(
         c,
@@ -32,7 +31,7 @@ pub(super) fn is_quote(c: char) -> bool {
     )
 }
 
-/// Whether `c` can end a string that `open` began.
+/// Returns whether `c` can end a string that started with `open`.
 fn is_closing_quote(open: char, c: char) -> bool {
     match open {
         '\u{201c}' | '\u{201d}' | '\u{201e}' => matches!(c, '\u{201c}' | '\u{201d}' | '"'),
@@ -41,15 +40,14 @@ fn is_closing_quote(open: char, c: char) -> bool {
     }
 }
 
-/// A string that was read.
 pub(super) struct ParsedString {
     pub(super) text: String,
-    /// Whether the end of the text came before its closing quote.
+    /// Whether the text ended before the closing quote.
     pub(super) is_open: bool,
 }
 
-/// Reads a string from its opening quote on. One that is cut off ends with the text; a name that
-/// is too long to be one stops in the middle, where no colon follows.
+/// Reads a string from its opening quote. A truncated string ends with the text. An overlong name
+/// stops in the middle, where no colon follows.
 pub(super) fn read_string(
     at: &mut TextCursor<'_>,
     place: StringPosition,
@@ -93,7 +91,7 @@ pub(super) fn read_string(
     }
 }
 
-/// Reads what follows a backslash. What JSON does not know stays as it is written.
+/// Reads the characters after a backslash. Unknown escapes stay as they are written.
 fn read_escape(at: &mut TextCursor<'_>, text: &mut String, escapes: EscapePolicy) {
     let rest = at.rest();
     let Some(c) = at.bump() else {
@@ -107,7 +105,7 @@ fn read_escape(at: &mut TextCursor<'_>, text: &mut String, escapes: EscapePolicy
         't' => '\t',
         'u' => return read_unicode(at, text),
         '"' | '\\' | '/' | '\'' | '\u{201c}' | '\u{201d}' => return text.push(c),
-        // A line continued by a backslash.
+        // A backslash at the end of a line continues it.
         '\n' => return text.push('\n'),
         _ => {
             text.push('\\');
@@ -122,8 +120,8 @@ fn read_escape(at: &mut TextCursor<'_>, text: &mut String, escapes: EscapePolicy
     }
 }
 
-/// Reads four hex digits, and a second half where the first calls for one. A half alone can't be
-/// kept in a Rust string and becomes the replacement character.
+/// Reads four hex digits, and the second surrogate where the first needs one. A lone surrogate
+/// cannot be stored in a Rust string and becomes the replacement character.
 fn read_unicode(at: &mut TextCursor<'_>, text: &mut String) {
     let Some(unit) = read_code_unit(at) else {
         return text.push_str("\\u");
@@ -155,8 +153,8 @@ fn read_code_unit(at: &mut TextCursor<'_>) -> Option<u32> {
     Some(unit)
 }
 
-/// Whether a quote that was just read ends its string, judged by what follows it: a quote that
-/// the rest of the document could not follow is part of the text.
+/// Returns whether the quote just read ends its string. A quote that the rest of the document could
+/// not follow is part of the text.
 fn ends_string(mut at: TextCursor<'_>, place: StringPosition) -> bool {
     let line_ended = at.skip_space();
     let Some(next) = at.peek() else {
@@ -179,13 +177,13 @@ fn ends_string(mut at: TextCursor<'_>, place: StringPosition) -> bool {
         '}' if place != StringPosition::Item => is_document_end(at),
         ']' if place == StringPosition::Item => is_document_end(at),
         '/' | '#' if at.starts_comment() => true,
-        // A comma was forgotten.
+        // The comma is missing.
         _ if place == StringPosition::Item => line_ended && is_quote(next),
         _ => line_ended && is_key(at, place),
     }
 }
 
-/// Whether a closing bracket stands where a document could have one.
+/// Returns whether the closing bracket here is at a possible end of the document.
 fn is_document_end(mut at: TextCursor<'_>) -> bool {
     at.bump();
     at.skip_space();
@@ -203,7 +201,7 @@ fn starts_value(c: char, at: TextCursor<'_>) -> bool {
         || WORDS.iter().any(|word| at.rest().starts_with(word))
 }
 
-/// Whether a name and its colon stand here.
+/// Returns whether a name and its colon are next.
 fn is_key(mut at: TextCursor<'_>, place: StringPosition) -> bool {
     let Some(open) = at.peek() else {
         return false;
@@ -231,7 +229,7 @@ fn is_bare_key(mut at: TextCursor<'_>) -> bool {
     word.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$') && at.peek() == Some(':')
 }
 
-/// Whether `c` can stand in a bare name.
+/// Returns whether `c` can occur in a bare name.
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$' | '-')
 }

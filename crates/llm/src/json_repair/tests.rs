@@ -1,4 +1,4 @@
-//! The odd answers that were seen, and laws that hold for all texts.
+//! Tests of malformed answers that models have given, and properties that hold for all texts.
 
 use proptest::prelude::*;
 use serde_json::{Map, json};
@@ -232,7 +232,7 @@ fn strict_json_is_what_it_says_but_a_models_answer_may_mean_latex() {
             r"\beta \neq \theta \rho",
         ),
         (r#"{"a": "\text{if } x"}"#, r"\text{if } x"),
-        // Too short to be sure of.
+        // Too short to be unambiguous.
         (r#"{"a": "\rm"}"#, "\rm"),
     ];
     for (text, meant) in cases {
@@ -335,7 +335,7 @@ fn hostile_texts_end_quickly() {
         text.insert_str(0, "{\"a\": \"");
         let _ = read_json(&text);
     }
-    // A few seconds here, unoptimised and on a busy machine; anything quadratic takes hours.
+    // This takes a few seconds unoptimized on a busy machine; quadratic time would take hours.
     assert!(started.elapsed().as_secs() < 60);
 }
 
@@ -345,7 +345,7 @@ fn nesting_is_bounded() {
     assert!(read_json(&deep(100)).is_ok());
     assert!(read_json(&deep(100).replace('1', "1,")).is_ok());
     let far_too_deep = read_json(&deep(50_000));
-    // Only an inner part can be read, if any; what counts is that the stack holds.
+    // Only an inner part can be read, if any; the test is that the stack does not overflow.
     assert!(far_too_deep.is_err() || far_too_deep.is_ok_and(|value| value.is_object()));
 }
 
@@ -371,8 +371,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The same with strings that need no escapes: about a quote within a string the two readers
-/// may differ, which is what the tolerant one is for.
+/// Replaces strings that need escapes: the two parsers may differ on a quote inside a string, which
+/// the tolerant one exists for.
 fn without_escapes(value: Value) -> Value {
     let plain = |text: String| -> String {
         let escaped = |c: &char| c.is_control() || matches!(c, '"' | '\\');
@@ -406,7 +406,7 @@ proptest! {
 
     #[test]
     fn fenced_objects_come_back_unchanged(object in any_object()) {
-        // A fence within the object's own strings ends the block; that is another test.
+        // A fence inside the object's own strings ends the block; another test covers that.
         prop_assume!(!object.to_string().contains("```"));
         prop_assert_eq!(read_json(&format!("Sure:\n```json\n{object}\n```\nDone.")), Ok(object));
     }

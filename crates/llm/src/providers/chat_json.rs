@@ -1,20 +1,20 @@
-//! What the chat formats have in common.
+//! JSON that the chat formats have in common.
 
 use serde_json::{Value, json};
 
 use crate::{ChatRole, FinishReason, ModelRequest, TokenUsage, ToolDefinition};
 
-/// What tokens cost, in US dollars for a million.
+/// Token prices in US dollars per million.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TokenPrices {
-    /// A million tokens sent.
+    /// Price of a million input tokens.
     pub input_per_mtok: f64,
-    /// A million tokens received.
+    /// Price of a million output tokens.
     pub output_per_mtok: f64,
 }
 
 impl TokenPrices {
-    /// What this usage costs, unless the provider said so itself.
+    /// Fills in the cost unless the provider reported one.
     pub(super) fn apply(prices: Option<Self>, mut usage: TokenUsage) -> TokenUsage {
         if let (None, Some(prices)) = (usage.cost_usd, prices) {
             let sent = usage.prompt_tokens as f64 * prices.input_per_mtok;
@@ -25,7 +25,7 @@ impl TokenPrices {
     }
 }
 
-/// The conversation without the standing instructions.
+/// Returns the conversation without the system prompt.
 pub(super) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
     ask.messages
         .iter()
@@ -39,7 +39,7 @@ pub(super) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
         .collect()
 }
 
-/// The conversation with the standing instructions before it.
+/// Returns the conversation after the system prompt.
 pub(super) fn messages_with_system(ask: &ModelRequest) -> Vec<Value> {
     let mut all = Vec::new();
     let system = super::system_with_schema(&ask.system, &ask.schema);
@@ -50,7 +50,7 @@ pub(super) fn messages_with_system(ask: &ModelRequest) -> Vec<Value> {
     all
 }
 
-/// The usage of a chat completion; tokens under either of their two names.
+/// Parses the usage of a chat completion; accepts both names of each token count.
 pub(super) fn parse_usage(usage: Option<&Value>) -> TokenUsage {
     let tokens = |names: [&str; 2]| {
         names
@@ -65,7 +65,6 @@ pub(super) fn parse_usage(usage: Option<&Value>) -> TokenUsage {
     }
 }
 
-/// Why a chat completion ended.
 pub(super) fn parse_finish_reason(reason: Option<&Value>) -> FinishReason {
     match reason.and_then(Value::as_str) {
         Some("length" | "max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
@@ -74,7 +73,7 @@ pub(super) fn parse_finish_reason(reason: Option<&Value>) -> FinishReason {
     }
 }
 
-/// The text of a message: a string, or parts of which some are text.
+/// Returns the text of a message: a string, or the text parts of a list.
 pub(super) fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
@@ -91,12 +90,11 @@ pub(super) fn content_text(content: Option<&Value>) -> String {
     }
 }
 
-/// A text field.
 pub(super) fn string_field(value: &Value, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(str::to_owned)
 }
 
-/// The schema of a function's arguments, as all want it: of an object.
+/// Returns the schema of a tool's arguments; all providers require an object.
 pub(super) fn tool_parameters(function: &ToolDefinition) -> Value {
     let mut parameters = match &function.parameters {
         Value::Object(members) => members.clone(),
@@ -107,7 +105,7 @@ pub(super) fn tool_parameters(function: &ToolDefinition) -> Value {
     Value::Object(parameters)
 }
 
-/// What a result says to a model that is not told of failures in another way.
+/// Returns the text of a result for a format that has no error flag.
 pub(super) fn result_text(result: &crate::ToolCallOutput) -> String {
     let told = result.text.get(..5);
     let says_so = told.is_some_and(|start| start.eq_ignore_ascii_case("error"));
@@ -118,7 +116,7 @@ pub(super) fn result_text(result: &crate::ToolCallOutput) -> String {
     }
 }
 
-/// Tells a piece of text, if it is one.
+/// Emits a piece of text unless it is empty.
 pub(super) fn emit_text(on: crate::OnStreamEvent<'_>, text: String) {
     if !text.is_empty() {
         on(crate::StreamEvent::Text(text));

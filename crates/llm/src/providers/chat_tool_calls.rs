@@ -1,15 +1,15 @@
-//! Functions in the chat format: how they, their calls and their results are written, how calls
-//! are read, and how a stream of pieces becomes the completion it would have been.
+//! Tool calls in the chat completions format: writes tools, calls and results, parses calls, and
+//! assembles a stream of chunks to the completion it stands for.
 
 use serde_json::{Map, Value, json};
 
 use super::{chat_json, system_with_tools};
 use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall};
 
-/// The most calls that are taken from a completion; more is no turn but a flood.
+/// Maximum number of calls taken from one completion; a completion with more is not a sensible
+/// turn.
 const MAX_CALLS: usize = 64;
 
-/// The functions of an ask.
 pub(super) fn tools_json(ask: &ModelRequest) -> Value {
     let tools = ask.functions.iter().map(|function| {
         json!({
@@ -24,7 +24,7 @@ pub(super) fn tools_json(ask: &ModelRequest) -> Value {
     Value::Array(tools.collect())
 }
 
-/// The conversation with its calls and results, and the standing instructions before it.
+/// Returns the conversation with its calls and results, after the system prompt.
 pub(super) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
     let mut all = Vec::new();
     let system = system_with_tools(ask);
@@ -77,7 +77,6 @@ fn call_json(call: &ToolCall) -> Value {
     written
 }
 
-/// What a message of a completion calls.
 pub(super) fn parse_tool_calls(message: Option<&Value>) -> Vec<ToolCall> {
     let calls = message
         .and_then(|message| message.get("tool_calls"))
@@ -105,7 +104,7 @@ fn parse_tool_call(call: &Value) -> Option<ToolCall> {
     })
 }
 
-/// The pieces of a completion, put together.
+/// Assembles the chunks of a stream to a completion.
 #[derive(Debug, Default)]
 pub(super) struct ChunkAssembler {
     text: String,
@@ -118,7 +117,7 @@ pub(super) struct ChunkAssembler {
     ended: bool,
 }
 
-/// A call of which pieces came.
+/// A call that is still incomplete.
 #[derive(Debug, Default)]
 struct PartialToolCall {
     index: Option<u64>,
@@ -129,7 +128,7 @@ struct PartialToolCall {
 }
 
 impl ChunkAssembler {
-    /// Takes a piece, and gives the text in it.
+    /// Adds a chunk and returns its text.
     pub(super) fn push_chunk(&mut self, chunk: &Value) -> String {
         let some = |name: &str| chunk.get(name).filter(|it| !it.is_null()).cloned();
         self.error = some("error").or_else(|| self.error.take());
@@ -140,7 +139,7 @@ impl ChunkAssembler {
         };
         let finish = choice.get("finish_reason").filter(|it| !it.is_null());
         self.finish = finish.cloned().or_else(|| self.finish.take());
-        // Some send their last piece whole.
+        // Some endpoints send the last chunk as a whole message.
         let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) else {
             return String::new();
         };
@@ -156,17 +155,17 @@ impl ChunkAssembler {
         text
     }
 
-    /// Nothing more comes.
+    /// Marks the end of the stream.
     pub(super) fn finish(&mut self) {
         self.ended = true;
     }
 
-    /// Whether the endpoint said that it failed.
+    /// Returns whether the endpoint reported an error.
     pub(super) fn has_failed(&self) -> bool {
         self.error.is_some()
     }
 
-    /// The completion, if it came to its end.
+    /// Returns the completion if it is complete.
     pub(super) fn into_completion(self) -> Option<Value> {
         if let Some(error) = self.error {
             return Some(json!({ "error": error }));
@@ -203,7 +202,7 @@ impl ChunkAssembler {
         let (id, name) = (part(Some(piece), "id"), part(function, "name"));
         let index = piece.get("index").and_then(Value::as_u64);
         let known = match index {
-            // Some give all calls the same index, and tell them apart by their ids.
+            // Some endpoints give all calls the same index and distinguish them by id.
             Some(_) => self.calls.iter().rposition(|call| {
                 call.index == index && (id.is_empty() || call.id.is_empty() || call.id == id)
             }),

@@ -1,5 +1,5 @@
-//! The client's own model, asked through the client: a call stops at the first ask without a
-//! reply, the client brings replies, and the call is run again from its start.
+//! The client's own model, asked through suspended calls: a call stops at the first request without
+//! a reply, the client sends replies, and the call is run again from its start.
 
 use std::{
     collections::BTreeMap,
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::without_native_tools;
 use crate::{ChatModel, ModelError, ModelReply, ModelRequest};
 
-/// Answers from the replies brought so far, and notes what is still to be asked.
+/// Answers from the replies received so far and collects the requests that still need one.
 #[derive(Debug, Default)]
 pub struct ClientDriven {
     replies: BTreeMap<String, String>,
@@ -20,7 +20,7 @@ pub struct ClientDriven {
 }
 
 impl ClientDriven {
-    /// Thinks with these replies, each under the key of its ask.
+    /// Uses these replies, each under the key of its request.
     pub fn new(replies: BTreeMap<String, String>) -> Self {
         Self {
             replies,
@@ -28,12 +28,12 @@ impl ClientDriven {
         }
     }
 
-    /// The replies it thinks with.
+    /// Returns the replies that it answers from.
     pub fn replies(&self) -> &BTreeMap<String, String> {
         &self.replies
     }
 
-    /// The asks that found no reply, in the order in which they were asked, each key once.
+    /// Returns the requests without a reply, in the order in which they were made, each key once.
     pub fn pending(&self) -> Vec<ModelRequest> {
         self.pending
             .lock()

@@ -1,7 +1,7 @@
-//! Langbase pipes: one a purpose, made when it is first missed.
+//! Langbase pipes: one for each purpose, created when it is first missing.
 //!
-//! A pipe made here is private and stores nothing, so it holds no prompt either: the standing
-//! instructions travel with each run. A pipe that is there is never changed.
+//! A pipe created here is private and stores nothing, so it contains no prompt either: the system
+//! prompt is sent with each run. An existing pipe is never changed.
 
 use std::{
     borrow::Cow,
@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::{
     chat_json::{self, TokenPrices},
     chat_tool_calls,
+    table::{ProviderModel, ProviderOptions},
     tool_support::ToolSupportError,
     without_native_tools,
 };
@@ -36,7 +37,7 @@ const RATE_HEADERS: RateHeaders = RateHeaders {
     reset: "lb-ratelimit-reset",
 };
 
-/// The pipes whose names are documented; others are `deliberate-{purpose}-v1`.
+/// Pipes with documented names; all others are called `deliberate-{purpose}-v1`.
 const PIPES: &[(&str, &str)] = &[
     ("linear", "linear-reasoning-v1"),
     ("tree", "tree-reasoning-v1"),
@@ -50,29 +51,29 @@ const PIPES: &[(&str, &str)] = &[
     ("got_refine", "got-refine-v1"),
 ];
 
-/// How Langbase is reached.
+/// Settings of the Langbase provider.
 #[derive(Debug, Clone)]
 pub struct LangbaseSettings {
-    /// The user's or organisation's key.
+    /// API key of the user or organization.
     pub api_key: SecretString,
-    /// Up to and without `/v1/pipes`.
+    /// Base URL, without `/v1/pipes`.
     pub base_url: String,
-    /// Pipes by purpose, where they are not the usual ones.
+    /// Pipes by purpose, where they differ from the default names.
     pub pipes: BTreeMap<String, String>,
-    /// The model of pipes that are made here.
+    /// Model of the pipes that are created.
     pub model: String,
-    /// The temperature of pipes that are made here, instead of the first ask's.
+    /// Temperature of the pipes that are created; by default that of the first request.
     pub temperature: Option<f32>,
-    /// The limit of tokens of pipes that are made here, instead of the first ask's.
+    /// Token limit of the pipes that are created; by default that of the first request.
     pub max_tokens: Option<u32>,
-    /// Time limits, retries, pace.
+    /// Timeouts, retries and rate limits.
     pub http: HttpSettings,
-    /// What it costs.
+    /// Token prices, for the cost in the invocation log.
     pub prices: Option<TokenPrices>,
 }
 
 impl LangbaseSettings {
-    /// The usual settings, with this key.
+    /// Returns the default settings with this key.
     pub fn new(api_key: SecretString) -> Self {
         Self {
             api_key,
@@ -87,10 +88,33 @@ impl LangbaseSettings {
     }
 }
 
-/// Whether a pipe was made (or found) by this process; held while it is being made.
+/// Builds the Langbase entry of the table of providers.
+pub(super) fn build(
+    api_key: SecretString,
+    options: ProviderOptions,
+) -> Result<ProviderModel, ModelError> {
+    let defaults = LangbaseSettings::new(api_key);
+    let base_url = options.base_url.unwrap_or(defaults.base_url);
+    let model = Langbase::new(LangbaseSettings {
+        base_url: base_url.clone(),
+        pipes: options.pipes,
+        model: options.model.unwrap_or(defaults.model),
+        temperature: options.temperature,
+        max_tokens: options.max_tokens,
+        http: options.http,
+        prices: options.prices,
+        api_key: defaults.api_key,
+    })?;
+    Ok(ProviderModel {
+        model: Arc::new(model),
+        base_url,
+    })
+}
+
+/// Whether this process has created (or found) a pipe; locked while it is being created.
 type PipeState = Arc<tokio::sync::Mutex<bool>>;
 
-/// Thinks with Langbase.
+/// Chat model at Langbase.
 pub struct Langbase {
     http: ProviderClient,
     pipes: BTreeMap<String, String>,
@@ -99,12 +123,12 @@ pub struct Langbase {
     max_tokens: Option<u32>,
     prices: Option<TokenPrices>,
     pipe_states: Mutex<HashMap<String, PipeState>>,
-    /// Whether runs take functions as such; if one refuses them, that is remembered.
+    /// Whether runs accept tools natively. Cleared after the first refusal.
     supports_tools: AtomicBool,
 }
 
 impl Langbase {
-    /// Checks the settings; nothing is sent yet.
+    /// Checks the settings and builds the client. Sends nothing.
     pub fn new(settings: LangbaseSettings) -> Result<Self, ModelError> {
         let http = ProviderClient::new(ProviderEndpoint {
             provider: "langbase".to_owned(),
@@ -126,7 +150,8 @@ impl Langbase {
         })
     }
 
-    /// The pipe of an ask. One that calls functions is another: it does not answer in JSON alone.
+    /// Returns the pipe of a request. Requests with tools use a separate pipe, because it does not
+    /// answer in JSON only.
     fn pipe_name(&self, ask: &ModelRequest) -> String {
         let mut purpose = Cow::Borrowed(ask.purpose.as_str());
         if !ask.functions.is_empty() {
@@ -149,7 +174,7 @@ impl Langbase {
         ask: &ModelRequest,
         deadline: Instant,
     ) -> Result<ModelReply, ModelError> {
-        // A run can't be told to call nothing.
+        // A run has no option to forbid calls.
         let native = !ask.functions.is_empty() && !ask.answer_now && self.supports_tools();
         if native {
             let (pipe, answered) = self.run_pipe(ask, deadline).await?;
@@ -172,7 +197,7 @@ impl Langbase {
         })
     }
 
-    /// Runs the pipe of an ask, and makes it if there is none.
+    /// Runs the pipe of a request and creates the pipe if it is missing.
     async fn run_pipe(
         &self,
         ask: &ModelRequest,
@@ -185,8 +210,8 @@ impl Langbase {
             self.create_pipe(&pipe, ask, deadline).await?;
             answered = self.http.send(&request, deadline).await?;
         }
-        // Threads are forgotten in time; the conversation goes on in a new one, since what it was
-        // about travels with the ask.
+        // Langbase deletes threads after some time. The conversation continues in a new one, since
+        // the request contains its whole content.
         if answered.status == 404 && ask.thread.is_some() {
             let mut fresh = ask.clone();
             fresh.thread = None;
@@ -196,7 +221,7 @@ impl Langbase {
         Ok((pipe, answered))
     }
 
-    /// Makes a pipe, once in a process: who comes second waits and finds it made.
+    /// Creates a pipe, once per process: concurrent callers wait for the first.
     async fn create_pipe(
         &self,
         pipe: &str,
@@ -216,11 +241,11 @@ impl Langbase {
         }
         let body = json!({
             "name": pipe,
-            "description": format!("Made by Deliberate for asks of the purpose «{}»", ask.purpose.as_str()),
+            "description": format!("Created by Deliberate for requests with the purpose {}", ask.purpose.as_str()),
             "model": self.model,
-            // A pipe of this name may be the user's own: it is never overwritten.
+            // A pipe of this name may be the user's own, so it is never overwritten.
             "upsert": false,
-            // Langbase's defaults are «public» and «store everything».
+            // Langbase's defaults are "public" and "store everything".
             "status": "private",
             "store": false,
             "stream": false,
@@ -232,11 +257,11 @@ impl Langbase {
             .http
             .send(&ProviderRequest::post("/v1/pipes", &body), deadline)
             .await?;
-        // 409: it is there already, made by someone else at this moment.
+        // 409: another process has just created it.
         if !answered.is_success() && answered.status != 409 {
             return Err(self.http.api_error(&answered));
         }
-        tracing::info!(pipe, "made the pipe {pipe}");
+        tracing::info!(pipe, "created the pipe {pipe}");
         *made = true;
         Ok(())
     }
@@ -250,7 +275,7 @@ impl Langbase {
         if body.get("success") == Some(&Value::Bool(false)) {
             return Err(self.body_error(answered.status, &body));
         }
-        // The documented answer nests the model's completion; the SDK's is flat.
+        // The documented response nests the model's completion; the SDK's is flat.
         let raw = body
             .get("raw")
             .filter(|raw| raw.is_object())
@@ -297,7 +322,7 @@ impl Langbase {
         })
     }
 
-    /// The error that stands in a response with a good status.
+    /// Converts an error inside a response with a success status.
     fn body_error(&self, status: u16, body: &Value) -> ModelError {
         let error = body.get("error").unwrap_or(body);
         let status = error
@@ -307,7 +332,7 @@ impl Langbase {
             .unwrap_or(status);
         let message = chat_json::string_field(error, "message")
             .or_else(|| error.as_str().map(str::to_owned))
-            .unwrap_or_else(|| "it failed without saying why".to_owned());
+            .unwrap_or_else(|| "it failed without a reason".to_owned());
         self.http.api_error_with_message(status, &message)
     }
 }

@@ -1,4 +1,4 @@
-//! Who can be asked, one file each.
+//! Chat models, one file for each protocol, and the table of providers.
 
 mod client_driven;
 mod sampling;
@@ -14,6 +14,8 @@ mod langbase;
 #[cfg(feature = "http")]
 mod openai;
 #[cfg(feature = "http")]
+pub(crate) mod table;
+#[cfg(feature = "http")]
 mod tool_support;
 
 pub use client_driven::ClientDriven;
@@ -27,6 +29,8 @@ pub use chat_json::TokenPrices;
 pub use langbase::{Langbase, LangbaseSettings};
 #[cfg(feature = "http")]
 pub use openai::{OpenAi, OpenAiSettings};
+#[cfg(feature = "http")]
+pub use table::{PROVIDERS, Provider, ProviderModel, ProviderOptions, find_provider, find_vendor};
 
 use std::borrow::Cow;
 
@@ -35,8 +39,8 @@ use serde_json::Value;
 use super::tool_use::tools_as_prompt;
 use crate::ModelRequest;
 
-/// The ask without functions, calls and results, for who takes none: what there is of them stands
-/// in words.
+/// Returns the request with tools, calls and results written as text, for providers that do not
+/// accept them natively.
 fn without_native_tools(ask: &ModelRequest) -> Cow<'_, ModelRequest> {
     let spoken =
         |message: &crate::ChatMessage| message.calls.is_empty() && message.results.is_empty();
@@ -47,8 +51,8 @@ fn without_native_tools(ask: &ModelRequest) -> Cow<'_, ModelRequest> {
     }
 }
 
-/// The standing instructions with the schema written out, for providers that take no schema, or
-/// may not heed one.
+/// Returns the system prompt with the schema appended, for providers that accept no schema or may
+/// ignore it.
 pub fn system_with_schema(system: &str, schema: &Value) -> String {
     if schema.is_null() {
         return system.to_owned();
@@ -60,7 +64,7 @@ pub fn system_with_schema(system: &str, schema: &Value) -> String {
     )
 }
 
-/// The standing instructions for one who may call functions before the answer.
+/// Returns the system prompt for a model that may call tools before it answers.
 #[cfg(feature = "http")]
 fn system_with_tools(ask: &ModelRequest) -> String {
     if ask.answer_now || ask.schema.is_null() {

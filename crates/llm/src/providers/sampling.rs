@@ -1,6 +1,6 @@
-//! The client's own model, asked by MCP sampling.
+//! The client's own model, asked through MCP sampling.
 //!
-//! This crate knows no MCP: the server gives it a [`SamplingPeer`].
+//! This crate does not know MCP: the server passes in a [`SamplingPeer`].
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -10,41 +10,41 @@ use tokio::time::{Instant, timeout_at};
 use super::{system_with_schema, without_native_tools};
 use crate::{ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
 
-/// A client that lets its model be asked.
+/// A client that offers its model through sampling.
 pub trait SamplingPeer: Send + Sync {
-    /// Asks the client's model once. Dropping the future gives the request up. The error is a
-    /// sentence for a person.
+    /// Sends one sampling request. Dropping the future cancels it. The error is a sentence for a
+    /// person.
     fn create_message(
         &self,
         request: SamplingRequest,
     ) -> BoxFuture<'_, Result<SamplingReply, String>>;
 }
 
-/// What a client is asked for, as `sampling/createMessage` has it.
+/// Parameters of `sampling/createMessage`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplingRequest {
-    /// The standing instructions, with the schema of the answer.
+    /// System prompt, with the schema of the answer.
     pub system: String,
-    /// The conversation, oldest first.
+    /// Conversation, oldest message first.
     pub messages: Vec<ChatMessage>,
-    /// The most the model may write.
+    /// Maximum number of tokens the model may write.
     pub max_tokens: u32,
-    /// How freely it may write, 0 to 1.
+    /// Sampling temperature, 0 to 1.
     pub temperature: f32,
 }
 
-/// What a client answers.
+/// Result of `sampling/createMessage`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SamplingReply {
-    /// The text of the message.
+    /// Text of the message.
     pub text: String,
-    /// The model, as the client names it.
+    /// Model, as named by the client.
     pub model: Option<String>,
-    /// Why it stopped: `endTurn`, `maxTokens`…
+    /// Stop reason: `endTurn`, `maxTokens`…
     pub stop_reason: Option<String>,
 }
 
-/// Thinks with the client's model.
+/// Chat model of the client, reached through sampling.
 pub struct Sampling {
     peer: Arc<dyn SamplingPeer>,
 }
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Sampling {
 }
 
 impl Sampling {
-    /// Asks through `peer`.
+    /// Creates a model that sends its requests to `peer`.
     pub fn new(peer: Arc<dyn SamplingPeer>) -> Self {
         Self { peer }
     }

@@ -1,18 +1,18 @@
-//! What a refusal says of functions: that the endpoint takes none, or not these.
+//! Recognizes refusals that concern tools: the endpoint accepts none, or not these.
 
 use crate::ModelRequest;
 
-/// How functions were refused.
+/// How an endpoint refuses tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolSupportError {
-    /// The endpoint, or its model, takes none.
+    /// The endpoint, or its model, accepts no tools.
     Unsupported,
-    /// It does not take what this ask has of them.
+    /// The endpoint does not accept the tools of this request.
     ThisRequest,
 }
 
 impl ToolSupportError {
-    /// What a refusal says of the ask's functions, if it speaks of them.
+    /// Returns what a refusal says about the request's tools, if it mentions them.
     pub(super) fn classify(status: u16, refusal: &str, ask: &ModelRequest) -> Option<Self> {
         const ABOUT: &[&str] = &["tool", "function", "template", "jinja"];
         const NEVER: &[&str] = &[
@@ -45,8 +45,8 @@ impl ToolSupportError {
         })
     }
 
-    /// Whether a failure of the server is a refusal: some local servers fail when the template of
-    /// their model has no place for functions.
+    /// Returns whether a server error is a refusal: some local servers fail when the template of
+    /// their model does not support tools.
     pub(super) fn is_hidden_refusal(status: u16, body: &str) -> bool {
         let body = body.to_lowercase();
         let speaks = ["tools", "tool_", "tool call", "template", "jinja"]

@@ -1,7 +1,7 @@
-//! One turn of a conversation in which a model may call functions: it calls some, or it answers.
+//! One turn of a conversation in which a model may call tools: it calls some, or it answers.
 //!
-//! Who has functions of their own is asked in their form, everybody else in words; either way the
-//! same comes out. What it calls is checked and mended here, and run by whoever asked.
+//! Models with native tools are asked natively, all others through the prompt; the result is the
+//! same. Calls are validated and repaired here; the caller runs them.
 
 mod parse;
 mod prompted;
@@ -20,29 +20,29 @@ use crate::{
 
 pub(crate) use prompted::tools_as_prompt;
 
-/// The most functions a model can call in one turn; what it calls beyond that is left out.
+/// Maximum number of tool calls in one turn; further calls are dropped.
 pub const MAX_TOOL_CALLS: usize = 16;
 
-/// How much of a bad turn the model is shown again.
+/// How much of an unusable turn is quoted to the model.
 const MAX_QUOTED_CHARS: usize = 2_000;
 
-/// What a model said and what it wants called.
+/// A model's text and its tool calls.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelTurn {
-    /// Its answer, if it calls nothing; else what it said to its calls, often nothing.
+    /// The answer, if there are no calls; otherwise the text beside the calls, often empty.
     pub text: String,
-    /// What it calls: functions of the ask, each with an object and an id of its own.
+    /// Calls of the request's tools, each with an object and a unique id.
     pub calls: Vec<ToolCall>,
 }
 
 impl ModelTurn {
-    /// The turn as a message of the conversation that goes on.
+    /// Returns the turn as a message for the rest of the conversation.
     pub fn to_message(&self) -> ChatMessage {
         ChatMessage::tool_calls(self.text.clone(), self.calls.clone())
     }
 }
 
-/// Asks for one turn. A turn that can't be used is asked for once more, with what was wrong.
+/// Asks for one turn. If it is unusable, the model is asked once more and told why.
 pub async fn ask_turn(
     thinker: &dyn ChatModel,
     ask: ModelRequest,
@@ -51,8 +51,8 @@ pub async fn ask_turn(
     ask_with_retry(thinker, ask, deadline, None).await
 }
 
-/// The same, telling `on` the text as it comes. Of a model that is asked in words only the answer
-/// is told, when it is there.
+/// Like [`ask_turn`], but passes the text to `on` as it arrives. With the tools in the prompt, only
+/// the complete answer is passed.
 pub async fn ask_turn_streaming(
     thinker: &dyn ChatModel,
     ask: ModelRequest,
@@ -62,15 +62,14 @@ pub async fn ask_turn_streaming(
     ask_with_retry(thinker, ask, deadline, Some(on)).await
 }
 
-/// Why an attempt gave no turn.
+/// Why an attempt failed.
 enum TurnAttemptError {
-    /// No reply came.
     NoReply(ModelError),
-    /// A reply came, and this is wrong with it.
+    /// The reply is unusable for this reason.
     Unusable(String),
 }
 
-/// Which attempt it is: the last has to make do with what came.
+/// Which attempt it is: the last one must use what came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AttemptKind {
     First,
@@ -94,13 +93,13 @@ async fn ask_with_retry(
     )
     .await;
     let result = match (first, replies.last()) {
-        // Who refuses once refuses again.
+        // A model that refuses once refuses again.
         (Err(TurnAttemptError::Unusable(reason)), Some(reply))
             if reply.finish_reason != FinishReason::Refusal =>
         {
             tracing::debug!(provider = thinker.name(), ask = ask.key, "asking again");
-            // The reason quotes what was said.
-            tracing::debug!(target: "deliberate::content", reason, "a turn can't be used");
+            // The reason quotes the reply.
+            tracing::debug!(target: "deliberate::content", reason, "a turn cannot be used");
             if let Some(on) = on {
                 on(StreamEvent::Restart);
             }
@@ -147,8 +146,8 @@ async fn attempt(
     turn.map_err(TurnAttemptError::Unusable)
 }
 
-/// The second ask: the same, with what was wrong. In plain words, for who called wrongly can't be
-/// given results.
+/// Returns the second request: the first one with the reason, as plain text, because results cannot
+/// be given to an invalid call.
 fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> ModelRequest {
     ask.key.push_str("/again");
     let mut shown = reply.text.trim().to_owned();

@@ -1,4 +1,4 @@
-//! What a reply means: calls or an answer, in either form.
+//! Parses a reply to calls or an answer, native or prompted.
 
 use serde_json::{Map, Value};
 
@@ -13,10 +13,10 @@ use crate::{
     structured_output::looks_like_json,
 };
 
-/// How many calls are looked at in a text.
+/// Maximum number of calls examined in a text.
 const MAX_CALLS_SCANNED: usize = 64;
 
-/// The turn in a reply, or what is wrong with it.
+/// Parses the turn in a reply or returns the reason why it is unusable.
 pub(super) fn parse_turn(
     reply: &ModelReply,
     ask: &ModelRequest,
@@ -39,7 +39,7 @@ pub(super) fn parse_turn(
     if reply.tools_in_prompt {
         return parse_prompted(text, reply, ask, which);
     }
-    // Servers that do not know how their model calls leave the call in the text.
+    // Servers that do not know their model's call format leave the call in the text.
     if tools_allowed(ask)
         && let Some(calls) = calls_in_text(text, ask)
     {
@@ -64,7 +64,7 @@ fn tool_turn(
 ) -> Result<ModelTurn, String> {
     let (mut calls, mut faults) = validate_calls(raw, ask);
     if reply.finish_reason == FinishReason::Length {
-        // What was written last may not be whole, even where it looks so.
+        // The last call may be incomplete even if it parses.
         calls.pop();
         faults.insert(0, "it ends in the middle".to_owned());
     }
@@ -74,7 +74,7 @@ fn tool_turn(
     Ok(ModelTurn { text, calls })
 }
 
-/// The turn in the text of one who was asked in words.
+/// Parses the turn in the text of a model that got the tools in the prompt.
 fn parse_prompted(
     text: &str,
     reply: &ModelReply,
@@ -88,7 +88,7 @@ fn parse_prompted(
     match json_repair::parse_with_end(text, end) {
         Ok(value @ (Value::Object(_) | Value::Array(_))) => {
             let calls = if tools_allowed(ask) {
-                // The reader mends mathematics, which arguments need not be.
+                // The repairing reader changes LaTeX, which arguments need not contain.
                 let strict = serde_json::from_str(text).ok();
                 extract_calls(strict.as_ref().unwrap_or(&value), ask)
             } else {
@@ -113,13 +113,14 @@ fn parse_prompted(
         Err(_) if looks_like_json(text) => {
             Err("it begins like JSON but can't be read as JSON".to_owned())
         }
-        // Who speaks plainly answers.
+        // A plain text is an answer.
         Ok(Value::String(said)) if !said.trim().is_empty() => Ok(text_turn(said.trim())),
         Ok(_) | Err(_) => Ok(text_turn(text)),
     }
 }
 
-/// What is said in the object: its answer, or itself if it was not put into its place.
+/// Returns the answer in an object: its `answer` field, or the object itself if the field is
+/// missing.
 fn answer_text(value: &Value, text: &str, ask: &ModelRequest) -> String {
     let Value::Object(members) = value else {
         return text.to_owned();
@@ -142,7 +143,7 @@ fn answer_text(value: &Value, text: &str, ask: &ModelRequest) -> String {
     }
 }
 
-/// What is called in what one wrote who was asked in words.
+/// Returns the calls in an object of a model that got the tools in the prompt.
 fn extract_calls(value: &Value, ask: &ModelRequest) -> Vec<ToolCall> {
     let list = match value {
         Value::Object(members) if is_call(members, ask) => vec![value],
@@ -163,7 +164,7 @@ fn extract_calls(value: &Value, ask: &ModelRequest) -> Vec<ToolCall> {
         .collect()
 }
 
-/// Whether an object is itself a call, of a function that is there.
+/// Returns whether an object is itself a call of a known tool.
 fn is_call(members: &Map<String, Value>, ask: &ModelRequest) -> bool {
     let named = members.get("name").and_then(Value::as_str);
     let known = named.is_some_and(|name| ask.functions.iter().any(|it| it.name == name));
@@ -194,7 +195,8 @@ fn arguments(members: &Map<String, Value>) -> Option<&Value> {
         .find_map(|name| members.get(*name))
 }
 
-/// Calls that are the whole text, by the exact names of functions: anything else is an answer.
+/// Returns calls if the whole text consists of them, with exact tool names; anything else is an
+/// answer.
 fn calls_in_text(text: &str, ask: &ModelRequest) -> Option<Vec<ToolCall>> {
     const OPENS: &str = "<tool_call>";
     let pieces: Vec<&str> = if text.starts_with(OPENS) {

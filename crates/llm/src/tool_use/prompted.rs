@@ -1,5 +1,5 @@
-//! Functions put in words, for models that are asked where nobody knows functions: they stand in
-//! the instructions, and the answer's schema has a place for calls.
+//! Describes tools in the prompt, for models without native tools: the system prompt lists them,
+//! and the answer's schema has a field for calls.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{MAX_TOOL_CALLS, validate::tools_allowed};
 use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall, ToolCallOutput};
 
-/// The ask as one can take it who knows no functions: in words, with a schema for the reply.
+/// Returns the request with the tools in the prompt and a schema for the reply.
 pub(crate) fn tools_as_prompt(ask: &ModelRequest) -> ModelRequest {
     let mut told = ModelRequest {
         messages: ask.messages.iter().map(flatten_message).collect(),
@@ -37,12 +37,12 @@ pub(crate) fn tools_as_prompt(ask: &ModelRequest) -> ModelRequest {
     told
 }
 
-/// Whether the answer to the ask in words stands in the field `answer` of an object.
+/// Returns whether the prompted answer is in the field `answer` of an object.
 pub(super) fn is_wrapped(ask: &ModelRequest) -> bool {
     tools_allowed(ask) || ask.schema.is_null()
 }
 
-/// What a model called, as it would write it in words.
+/// Writes calls the way a prompted model would.
 pub(super) fn render_calls(calls: &[ToolCall]) -> String {
     let calls: Vec<Value> = calls
         .iter()
@@ -51,7 +51,7 @@ pub(super) fn render_calls(calls: &[ToolCall]) -> String {
     json!({ "calls": calls }).to_string()
 }
 
-/// A message without calls and results: what they were stands in its text.
+/// Returns a message whose calls and results are written as text.
 fn flatten_message(message: &ChatMessage) -> ChatMessage {
     let mut text = String::new();
     let results: Vec<String> = message.results.iter().map(render_result).collect();
@@ -123,11 +123,11 @@ fn reply_schema(ask: &ModelRequest) -> Value {
         }),
     );
     let mut wanted = ask.schema.clone();
-    // References of the answer's schema point to the root.
+    // References in the answer's schema point to the root.
     let definitions = wanted
         .as_object_mut()
         .and_then(|wanted| wanted.shift_remove("$defs"));
-    // Who calls something has no object to answer with yet, but can leave a text empty.
+    // A model that calls something has no object to answer with yet, but can leave a text empty.
     let required = if wanted.is_null() {
         wanted = json!({ "type": "string" });
         json!(["calls", "answer"])

@@ -1,4 +1,4 @@
-//! What the tests from outside can't see: names.
+//! Tests of tool-name matching, which the public interface does not expose.
 
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn a_name_that_is_nearly_right_is_known_if_only_one_is_meant() {
     for (called, meant) in cases {
         assert_eq!(match_name(&names, called).as_deref(), meant, "{called}");
     }
-    // The exact name comes first, whatever else it resembles.
+    // The exact name takes precedence over similar ones.
     assert_eq!(
         match_name(&["read", "READ"], "READ").as_deref(),
         Some("READ")

@@ -1,5 +1,5 @@
-//! What a model wants called, checked and mended: names that are nearly right, arguments in other
-//! shapes, ids that are missing or taken. What can't be mended is said.
+//! Validates and repairs tool calls: names that are nearly correct, arguments in other shapes, ids
+//! that are missing or duplicated. Calls that cannot be repaired are reported.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,21 @@ use crate::{
     truncate::truncate,
 };
 
-/// The longest id that is taken as it is.
+/// Longest id that is accepted unchanged.
 const MAX_ID_CHARS: usize = 128;
-/// The shortest name that is known by its beginning or its end.
+/// Shortest name that is matched by its beginning or end.
 const MIN_PART_CHARS: usize = 4;
-/// How much of a name that is none is told.
+/// How much of an unknown name is quoted.
 const MAX_NAME_CHARS: usize = 80;
-/// How many names are offered instead.
+/// How many names are suggested instead.
 const MAX_SUGGESTED: usize = 20;
 
-/// Whether something can be called in answer to the ask.
+/// Returns whether the request allows tool calls.
 pub(super) fn tools_allowed(ask: &ModelRequest) -> bool {
     !ask.functions.is_empty() && !ask.answer_now
 }
 
-/// The calls that can be made, and what is wrong with the others.
+/// Returns the valid calls and the errors of the others.
 pub(super) fn validate_calls(
     raw: Vec<ToolCall>,
     ask: &ModelRequest,
@@ -69,7 +69,7 @@ fn repair_call(call: ToolCall, functions: &[ToolDefinition]) -> Result<ToolCall,
     })
 }
 
-/// The function a name means: the one that has it, else the only one that nearly has it.
+/// Returns the tool that a name refers to: an exact match, or else the only similar one.
 fn match_tool<'f>(name: &str, functions: &'f [ToolDefinition]) -> Option<&'f str> {
     if let Some(known) = functions.iter().find(|it| it.name == name) {
         return Some(&known.name);
@@ -87,14 +87,14 @@ fn match_tool<'f>(name: &str, functions: &'f [ToolDefinition]) -> Option<&'f str
     if let Some(one) = only(&|known| known == given) {
         return Some(one);
     }
-    // A prefix of the server is forgotten, or one of the provider's stands before the name.
+    // The model dropped the server's prefix, or the provider added one.
     let part_of = |part: &str, whole: &str| {
         part.chars().count() >= MIN_PART_CHARS && (whole.starts_with(part) || whole.ends_with(part))
     };
     only(&|known| part_of(&given, known) || part_of(known, &given))
 }
 
-/// A name without what models get wrong: case, and what stands between words.
+/// Normalizes case and word separators.
 fn normalize_name(name: &str) -> String {
     name.chars()
         .filter(|c| c.is_alphanumeric())
@@ -102,7 +102,7 @@ fn normalize_name(name: &str) -> String {
         .collect()
 }
 
-/// The arguments, whichever way they were put.
+/// Returns the arguments in whatever form they were written.
 fn parse_arguments(arguments: Value) -> Option<Map<String, Value>> {
     match arguments {
         Value::Object(members) => Some(members),
@@ -121,7 +121,7 @@ fn parse_arguments(arguments: Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// Reads arguments. Half of them are none: what is missing may be what matters.
+/// Parses arguments. Truncated ones are rejected: the missing part may be essential.
 fn parse_arguments_text(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| {
         let whole = !json_repair::has_open_bracket(text);
@@ -129,7 +129,7 @@ fn parse_arguments_text(text: &str) -> Option<Value> {
     })
 }
 
-/// The ids of a conversation. Who names no calls gets names that come out the same in every run.
+/// Call ids of a conversation. Calls without an id get one that is the same in every run.
 struct CallIds {
     used: BTreeSet<String>,
     count: usize,

@@ -1,4 +1,4 @@
-//! The messages format's own ways.
+//! Tests of the Anthropic messages format.
 
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};

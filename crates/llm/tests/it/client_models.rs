@@ -1,4 +1,4 @@
-//! The providers that need no network.
+//! Tests of the providers that need no network.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! What holds for all that speak HTTP.
+//! Tests that hold for all providers over HTTP.
 
 use std::{
     sync::{
@@ -306,7 +306,7 @@ async fn a_wait_that_does_not_fit_is_told_at_once() {
             panic!("{kind:?} {error:?}");
         };
         assert_eq!(wait.as_secs(), 60);
-        // And it is remembered: the next call does not even go out.
+        // The pause is remembered: the next call is not even sent.
         let error = thinker
             .complete(&thought_request(), short_deadline())
             .await
@@ -386,7 +386,7 @@ async fn slow_answers_time_out_and_are_tried_again() {
         };
         let failing = server(vec![kind.text_response(GOOD), slow.clone()]).await;
         let thinker = kind.build(&failing.uri(), hasty.clone());
-        // The first ask makes the HTTP client, which takes a part of its time.
+        // The first request builds the HTTP client, which takes part of its time.
         thinker
             .complete(&thought_request(), far_deadline())
             .await
@@ -419,7 +419,7 @@ async fn the_deadline_ends_the_call_whatever_the_settings_say() {
         let slow = kind.text_response(GOOD).set_delay(Duration::from_secs(30));
         let server = server(vec![kind.text_response(GOOD), slow]).await;
         let thinker = kind.build(&server.uri(), fast_retries());
-        // The first ask makes the HTTP client, which takes a part of its time.
+        // The first request builds the HTTP client, which takes part of its time.
         thinker
             .complete(&thought_request(), far_deadline())
             .await
@@ -435,7 +435,7 @@ async fn the_deadline_ends_the_call_whatever_the_settings_say() {
     }
 }
 
-/// A server that hangs up in the middle of each exchange.
+/// Starts a server that closes the connection in the middle of each exchange.
 async fn hang_up_server() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -469,7 +469,7 @@ async fn a_cut_connection_is_tried_again() {
 
 #[tokio::test]
 async fn nobody_there_is_said_plainly() {
-    // Held and not listened on, so that nobody else listens there.
+    // Bound but not listening, so that no other process listens there.
     let held = TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let base = format!("http://{}", held.local_addr().unwrap());

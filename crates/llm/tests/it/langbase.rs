@@ -1,4 +1,4 @@
-//! Langbase's own ways.
+//! Tests of Langbase pipes.
 
 use std::{
     collections::BTreeMap,
@@ -186,7 +186,7 @@ async fn pipes_are_chosen_by_purpose() {
     assert_eq!(names, words.map(|(_, pipe)| json!(pipe)));
 }
 
-/// A server without pipes. Making one answers `status`, and if it `works`, the pipe is there
+/// Starts a server without pipes. Creating one returns `status`; if it `works`, the pipe exists
 /// from then on.
 async fn without_pipes(status: u16, works: bool) -> MockServer {
     let server = MockServer::start().await;
@@ -205,7 +205,7 @@ async fn without_pipes(status: u16, works: bool) -> MockServer {
             if there.load(Ordering::SeqCst) {
                 return ProviderKind::Langbase.text_response("x");
             }
-            // Late, so that all who come together miss it together.
+            // Delayed, so that concurrent calls all miss the pipe.
             ResponseTemplate::new(404)
                 .set_body_json(json!({"error": {"message": "no such pipe"}}))
                 .set_delay(Duration::from_millis(200))
@@ -234,7 +234,7 @@ async fn a_missing_pipe_is_made_once_for_all_who_miss_it() {
             made[0],
             json!({
                 "name": "linear-reasoning-v1",
-                "description": "Made by Deliberate for asks of the purpose «linear»",
+                "description": "Created by Deliberate for requests with the purpose linear",
                 "model": "vendor:model",
                 "upsert": false,
                 "status": "private",

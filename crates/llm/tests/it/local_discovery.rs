@@ -1,4 +1,4 @@
-//! Model servers on this machine.
+//! Tests of the discovery of local model servers.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What callers of this crate see.
+//! Tests of the crate's public interface.
 
 #![allow(
     clippy::unwrap_used,

@@ -11,7 +11,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate, matchers::method};
 
 pub(crate) const KEY: &str = "sk-very-secret-0123456789";
 
-/// The wire formats.
+/// The protocols under test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ProviderKind {
     Langbase,
@@ -25,7 +25,7 @@ pub(crate) const PROVIDER_KINDS: [ProviderKind; 3] = [
     ProviderKind::Anthropic,
 ];
 
-/// Fast retries, so that tests are.
+/// Returns settings with fast retries, which keep the tests fast.
 pub(crate) fn fast_retries() -> HttpSettings {
     HttpSettings {
         request_timeout: Duration::from_secs(20),
@@ -81,7 +81,7 @@ impl ProviderKind {
         }
     }
 
-    /// A completion, ended for `reason` (`stop` or `length`).
+    /// Returns a completion that ended for `reason` (`stop` or `length`).
     pub(crate) fn body(self, text: &str, reason: &str) -> Value {
         let chat = json!({
             "model": "m-1",
@@ -105,7 +105,7 @@ impl ProviderKind {
     }
 }
 
-/// A server that gives these answers in order, and the last one from then on.
+/// Starts a server that gives these responses in order and then repeats the last.
 pub(crate) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     let server = MockServer::start().await;
     let last = answers.len() - 1;
@@ -124,7 +124,7 @@ pub(crate) async fn request_count(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
 }
 
-/// The bodies that were sent to a path.
+/// Returns the bodies that were sent to a path.
 pub(crate) async fn request_bodies(server: &MockServer, path: &str) -> Vec<Value> {
     let requests = server.received_requests().await.unwrap();
     requests

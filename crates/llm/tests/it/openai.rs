@@ -1,4 +1,4 @@
-//! Chat completions' own ways.
+//! Tests of chat completions.
 
 use serde_json::{Value, json};
 use wiremock::{
@@ -34,7 +34,7 @@ async fn the_schema_goes_with_the_request() {
     assert_eq!(sent["stream"], false);
     assert_eq!(sent["max_tokens"], 400);
     assert_eq!(sent["temperature"], 0.5);
-    // A server on this machine is told how long strings may get.
+    // A local server is told the maximum length of strings.
     let mut schema = thought_request().schema;
     schema["properties"]["tags"]["items"]["maxLength"] = json!(200);
     assert_eq!(
@@ -70,7 +70,7 @@ async fn a_key_is_sent_where_there_is_one() {
     );
 }
 
-/// A server that refuses requests with these fields, naming what it refuses.
+/// Starts a server that rejects requests with these fields and names the field.
 async fn refusing_server(refuse: fn(&Value) -> Option<&'static str>) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("POST"))

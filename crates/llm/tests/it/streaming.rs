@@ -1,4 +1,4 @@
-//! Replies that come as streams: whole however they are cut, and refused when they are not whole.
+//! Tests of streamed replies: complete however the chunks are cut, and rejected when incomplete.
 
 use std::sync::Mutex;
 
@@ -30,7 +30,7 @@ fn chunk(delta: Value, finish: Option<&str>) -> Value {
     json!({ "model": "m-1", "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }] })
 }
 
-/// A stream that says «Grüß dich» and calls twice.
+/// Returns a stream with the text "Grüß dich" and two calls.
 fn stream(kind: ProviderKind) -> String {
     if kind == ProviderKind::Anthropic {
         return events(&[
@@ -113,7 +113,7 @@ async fn a_stream_becomes_the_reply_it_would_have_been() {
     }
 }
 
-/// A server that sends the stream to each who asks, cut at one more byte each time.
+/// Starts a server that sends the stream to each client, cut one byte later each time.
 async fn truncating_server(stream: String) -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let uri = format!("http://{}", listener.local_addr().unwrap());
@@ -123,7 +123,7 @@ async fn truncating_server(stream: String) -> (String, tokio::task::JoinHandle<(
             socket.set_nodelay(true).unwrap();
             let mut request = Vec::new();
             let mut buffer = [0; 4096];
-            // The body of the request is one JSON object; it is whole when its length is there.
+            // The request's body is one JSON object; it is complete when its length is reached.
             while !is_complete_request(&request) {
                 let read = socket.read(&mut buffer).await.unwrap();
                 request.extend_from_slice(&buffer[..read]);
@@ -173,7 +173,7 @@ async fn a_stream_may_be_cut_anywhere() {
 async fn a_stream_that_ends_early_is_an_error() {
     for kind in STREAMING {
         let stream = stream(kind);
-        // Up to the event that says why it ended.
+        // Up to the event with the finish reason.
         let end = stream
             .find("tool_calls\"}]")
             .or(stream.find("\"stop_reason\""))
@@ -193,7 +193,7 @@ async fn a_stream_that_ends_early_is_an_error() {
                 "{kind:?} {cut} {error}"
             );
         }
-        // The last words are missing, but not the reason.
+        // The last words are missing, but not the finish reason.
         let without_last = stream
             .strip_suffix("data: [DONE]\n\n")
             .or(stream.strip_suffix("event: e\ndata: {\"type\":\"message_stop\"}\n\n"))

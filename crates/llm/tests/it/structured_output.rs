@@ -1,4 +1,4 @@
-//! Typed answers.
+//! Tests of typed answers.
 
 use deliberate_llm::{
     ChatMessage, FinishReason, ModelError, ModelReply, StructuredError, StructuredOutput,
@@ -99,7 +99,7 @@ async fn an_empty_answer_is_never_an_answer() {
         let script = ReplyScript::with_texts(&[empty, empty]);
         let failed = ask_script_plain(&script).await.unwrap_err();
         assert_eq!(failed.error.code(), "InvalidResponse", "{empty}");
-        // An empty message is refused by some providers: it is not shown again.
+        // Some providers reject an empty message, so it is not quoted.
         let messages = script.requests()[1].messages.len();
         assert_eq!(messages, if empty.trim().is_empty() { 2 } else { 3 });
     }
@@ -124,7 +124,7 @@ async fn plain_text_is_the_answer_where_the_ask_says_so() {
         let answer = ask_script_plain(&script).await.unwrap();
         assert_eq!(answer.value, from_plain(expected.to_owned()));
     }
-    // Where it does not say so, the same text is asked for again.
+    // Without that option, the same text leads to a second request.
     let script = ReplyScript::with_texts(&["It is 42.", "It is 42."]);
     assert!(
         ask_structured(&script, thought_request(), Some(from_plain), far_deadline())
@@ -163,7 +163,7 @@ async fn a_cut_answer_is_asked_for_in_short() {
         "{complaint}"
     );
 
-    // What is whole in it is enough; half a string is not.
+    // Its complete part is enough; half a string is not.
     let script = ReplyScript::new([Ok(ModelReply {
         text: r#"{"confidence": 95, "thought": "it is forty", "more": "#.to_owned(),
         ..cut.clone()

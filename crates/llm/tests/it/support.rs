@@ -1,4 +1,4 @@
-//! Asks, and a thinker that says what it is told.
+//! Requests, and a model that gives scripted replies.
 
 use std::{collections::VecDeque, sync::Mutex, time::Duration};
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// What most tests ask for.
+/// The answer type of most tests.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct ThoughtAnswer {
     pub(crate) thought: String,
@@ -66,7 +66,7 @@ pub(crate) fn plain_request() -> ModelRequest {
     }
 }
 
-/// An ask for free text, in which two functions may be called.
+/// Returns a request for free text with two tools.
 pub(crate) fn tool_request() -> ModelRequest {
     let function = |name: &str, description: &str| ToolDefinition {
         name: name.to_owned(),
@@ -91,7 +91,6 @@ pub(crate) fn tool_request() -> ModelRequest {
     }
 }
 
-/// A call.
 pub(crate) fn tool_call(id: &str, name: &str, arguments: Value) -> ToolCall {
     ToolCall {
         id: id.to_owned(),
@@ -101,7 +100,7 @@ pub(crate) fn tool_call(id: &str, name: &str, arguments: Value) -> ToolCall {
     }
 }
 
-/// The ask with a turn of two calls, and what came of them.
+/// Returns the request after a turn of two calls, with their results.
 pub(crate) fn tool_request_with_results() -> ModelRequest {
     let calls = vec![
         tool_call("a1", "look_up", json!({ "text": "x" })),
@@ -118,12 +117,12 @@ pub(crate) fn tool_request_with_results() -> ModelRequest {
     ask
 }
 
-/// A deadline that a test does not mean to reach.
+/// Returns a deadline that no test is meant to reach.
 pub(crate) fn far_deadline() -> Instant {
     Instant::now() + Duration::from_mins(1)
 }
 
-/// Replies in order, and remembers the asks.
+/// Model that gives replies in order and records the requests.
 pub(crate) struct ReplyScript {
     replies: Mutex<VecDeque<Result<ModelReply, ModelError>>>,
     pub(crate) requests: Mutex<Vec<ModelRequest>>,

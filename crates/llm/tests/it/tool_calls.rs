@@ -1,4 +1,4 @@
-//! Functions in the providers' own forms, there and back.
+//! Tests of native tool calls, written and parsed.
 
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers::method};
@@ -9,7 +9,7 @@ use crate::support::{
 };
 use deliberate_llm::{ToolCall, ask_turn};
 
-/// A completion that calls.
+/// Returns a completion with tool calls.
 fn completion_with_calls(kind: ProviderKind, text: &str, calls: &Value) -> ResponseTemplate {
     let chat = json!({
         "choices": [{
@@ -158,7 +158,7 @@ async fn who_has_to_answer_now_is_told_so() {
         match kind {
             ProviderKind::OpenAi => assert_eq!(sent["tool_choice"], "none"),
             ProviderKind::Anthropic => assert_eq!(sent["tool_choice"], json!({ "type": "none" })),
-            // A run takes no such thing, so it is asked in words.
+            // A run has no such option, so the tools are in the prompt.
             ProviderKind::Langbase => {
                 assert_eq!(sent.get("tools"), None);
                 assert_eq!(turn.value.text, "Rain.");
@@ -167,7 +167,7 @@ async fn who_has_to_answer_now_is_told_so() {
     }
 }
 
-/// A server that takes no functions, and says so.
+/// Starts a server that rejects tools with a message.
 async fn refusing_server(kind: ProviderKind, status: u16, message: &'static str) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("POST"))

@@ -1,4 +1,4 @@
-//! One turn in words: how it is asked, how it is read, and what is asked for again.
+//! Tests of prompted turns: the request, the parser, and the second request.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ async fn answers_are_read_in_the_forms_models_write_them() {
     ] {
         assert_eq!(turn_from_reply(form).await, text_turn("Rain."), "{form}");
     }
-    // An object that was not put into its place.
+    // An object without the field around it.
     let script = ReplyScript::with_texts(&[r#"{"thought": "wet", "confidence": 90}"#]);
     let mut wants_object = tool_request();
     wants_object.schema = thought_request().schema;
@@ -276,7 +276,7 @@ async fn of_who_is_asked_in_words_the_answer_is_told_at_its_end() {
     })
     .await
     .unwrap();
-    assert_eq!(*heard.lock().unwrap(), ["Again", "Text(\"Rain.\")"]);
+    assert_eq!(*heard.lock().unwrap(), ["Restart", "Text(\"Rain.\")"]);
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Whatever arguments a model writes as an object reach the function unchanged.
+    /// All arguments that a model writes as an object reach the tool unchanged.
     #[test]
     fn arguments_come_as_they_were_written(
         members in proptest::collection::btree_map("[a-z]{1,6}", json_value(), 0..4),
@@ -329,8 +329,7 @@ proptest! {
         prop_assert_eq!(turn.calls, [tool_call("call_1", "look_up", arguments)]);
     }
 
-    /// Whatever is said, what comes out can be run: functions that are there, with objects, each
-    /// with an id of its own.
+    /// All calls that are returned can be run: known tools, with objects, each with a unique id.
     #[test]
     fn what_is_called_can_be_run(said in prop_oneof![
         any::<String>(),

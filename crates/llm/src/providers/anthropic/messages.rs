@@ -1,14 +1,13 @@
-//! Functions in the messages format of Anthropic: how they, their calls and their results are
-//! written, how calls are read, and how a stream of events becomes the message it would have been.
+//! Tool calls in the Anthropic messages format: writes tools, calls and results, parses calls, and
+//! assembles a stream of events to the message it stands for.
 
 use serde_json::{Map, Value, json};
 
 use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall, providers::chat_json};
 
-/// The most blocks that are taken from a message; more is no turn but a flood.
+/// Maximum number of blocks taken from one message; a message with more is not a sensible turn.
 const MAX_BLOCKS: usize = 256;
 
-/// The functions of an ask.
 pub(crate) fn tools_json(ask: &ModelRequest) -> Value {
     let tools = ask.functions.iter().map(|function| {
         json!({
@@ -20,8 +19,8 @@ pub(crate) fn tools_json(ask: &ModelRequest) -> Value {
     Value::Array(tools.collect())
 }
 
-/// The conversation with its calls and results. What the same one says in a row is one message:
-/// the results of several calls must be.
+/// Returns the conversation with its calls and results. Consecutive messages of one role are
+/// merged: the results of several calls must be in one message.
 pub(crate) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
     let mut all: Vec<(ChatRole, Vec<Value>)> = Vec::new();
     for message in &ask.messages {
@@ -38,7 +37,7 @@ pub(crate) fn messages_json(ask: &ModelRequest) -> Vec<Value> {
                 ChatRole::User => "user",
                 ChatRole::Assistant => "assistant",
             };
-            // Results come first, whatever was said between them.
+            // Results come first, before any text between them.
             blocks.sort_by_key(|block| block.get("tool_use_id").is_none());
             json!({ "role": role, "content": blocks })
         })
@@ -57,7 +56,7 @@ fn content_blocks(message: &ChatMessage) -> Vec<Value> {
         }
         block
     });
-    // Blocks of text must say something.
+    // Text blocks must not be empty.
     let text = Some(&message.text)
         .filter(|text| !text.trim().is_empty())
         .map(|text| json!({ "type": "text", "text": text }));
@@ -71,7 +70,6 @@ fn content_blocks(message: &ChatMessage) -> Vec<Value> {
     results.chain(text).chain(calls).collect()
 }
 
-/// What a message calls.
 pub(crate) fn parse_tool_calls(message: &Value) -> Vec<ToolCall> {
     let blocks = message.get("content").and_then(Value::as_array);
     let blocks = blocks.into_iter().flatten().take(MAX_BLOCKS);
@@ -88,7 +86,7 @@ pub(crate) fn parse_tool_calls(message: &Value) -> Vec<ToolCall> {
         .collect()
 }
 
-/// The events of a message, put together.
+/// Assembles the events of a stream to a message.
 #[derive(Debug, Default)]
 pub(crate) struct MessageAssembler {
     message: Map<String, Value>,
@@ -98,7 +96,7 @@ pub(crate) struct MessageAssembler {
     ended: bool,
 }
 
-/// A block of which pieces came.
+/// A block that is still incomplete.
 #[derive(Debug, Default)]
 struct PartialBlock {
     index: u64,
@@ -108,7 +106,7 @@ struct PartialBlock {
 }
 
 impl MessageAssembler {
-    /// Takes an event, and gives the text in it.
+    /// Adds an event and returns its text.
     pub(crate) fn push_event(&mut self, event: &Value) -> String {
         match event.get("type").and_then(Value::as_str) {
             Some("message_start") => {
@@ -133,17 +131,17 @@ impl MessageAssembler {
         String::new()
     }
 
-    /// Whether nothing more is to come.
+    /// Returns whether the stream has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.ended || self.error.is_some()
     }
 
-    /// The error that came instead of the end.
+    /// Returns the error that came instead of the end.
     pub(crate) fn error(&self) -> Option<&Value> {
         self.error.as_ref()
     }
 
-    /// The message, if it came to its end.
+    /// Returns the message if it is complete.
     pub(crate) fn into_message(mut self) -> Option<Value> {
         let reason = self.message.get("stop_reason");
         if !self.ended && !reason.is_some_and(Value::is_string) {
@@ -161,7 +159,7 @@ impl MessageAssembler {
         Some(Value::Object(self.message))
     }
 
-    /// Later counts are of the whole, not of what came since.
+    /// Later counts are totals, not increments.
     fn take_usage(&mut self, usage: Option<&Value>) {
         if let Some(Value::Object(counts)) = usage {
             let known = counts.iter().filter(|(_, count)| !count.is_null());
@@ -222,7 +220,7 @@ impl PartialBlock {
         if self.start.contains_key("text") {
             self.start.insert("text".to_owned(), json!(self.text));
         }
-        // What can't be read stays as it is, to be mended or told.
+        // Input that cannot be parsed stays as text, to be repaired or reported.
         if !self.input.is_empty() {
             let input = serde_json::from_str(&self.input);
             self.start.insert(

@@ -1,11 +1,14 @@
-//! The messages format of Anthropic.
+//! Anthropic's messages format.
 
 #[cfg(feature = "http")]
 pub(crate) mod messages;
 
 use std::{
     borrow::Cow,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use futures::future::BoxFuture;
@@ -16,6 +19,7 @@ use tokio::time::Instant;
 use super::{
     chat_json::{self, TokenPrices},
     system_with_schema, system_with_tools,
+    table::{ProviderModel, ProviderOptions},
     tool_support::ToolSupportError,
     without_native_tools,
 };
@@ -28,7 +32,8 @@ use crate::{
 };
 use messages::MessageAssembler;
 
-/// The most steps down there are: the temperature; the functions, and one ask put in words.
+/// Maximum number of downgrades: one for the temperature, one for the tools, and one request with
+/// the tools in the prompt.
 const MAX_DOWNGRADES: usize = 3;
 
 const RATE_HEADERS: RateHeaders = RateHeaders {
@@ -36,23 +41,23 @@ const RATE_HEADERS: RateHeaders = RateHeaders {
     reset: "anthropic-ratelimit-requests-reset",
 };
 
-/// How Anthropic is reached.
+/// Settings of the Anthropic provider.
 #[derive(Debug, Clone)]
 pub struct AnthropicSettings {
-    /// The key.
+    /// API key.
     pub api_key: SecretString,
-    /// Up to and without `/v1/messages`.
+    /// Base URL, without `/v1/messages`.
     pub base_url: String,
-    /// The model.
+    /// Model name.
     pub model: String,
-    /// Time limits, retries, pace.
+    /// Timeouts, retries and rate limits.
     pub http: HttpSettings,
-    /// What it costs.
+    /// Token prices, for the cost in the invocation log.
     pub prices: Option<TokenPrices>,
 }
 
 impl AnthropicSettings {
-    /// The usual settings, with this key.
+    /// Returns the default settings with this key.
     pub fn new(api_key: SecretString) -> Self {
         Self {
             api_key,
@@ -64,19 +69,40 @@ impl AnthropicSettings {
     }
 }
 
-/// Thinks with Anthropic.
+/// Builds the Anthropic entry of the table of providers.
+pub(super) fn build(
+    api_key: SecretString,
+    options: ProviderOptions,
+) -> Result<ProviderModel, ModelError> {
+    let defaults = AnthropicSettings::new(api_key);
+    let base_url = options.base_url.unwrap_or(defaults.base_url);
+    let model = Anthropic::new(AnthropicSettings {
+        base_url: base_url.clone(),
+        model: options.model.unwrap_or(defaults.model),
+        http: options.http,
+        prices: options.prices,
+        api_key: defaults.api_key,
+    })?;
+    Ok(ProviderModel {
+        model: Arc::new(model),
+        base_url,
+    })
+}
+
+/// Chat model at Anthropic.
 pub struct Anthropic {
     http: ProviderClient,
     model: String,
     prices: Option<TokenPrices>,
-    /// Whether the model takes a temperature; some refuse it, which is remembered.
+    /// Whether the model accepts a temperature. Cleared after the first refusal.
     supports_temperature: AtomicBool,
-    /// Whether functions are taken as such; what only speaks the format may not.
+    /// Whether tools are accepted natively; other servers with the same format may not accept them.
+    /// Cleared after the first refusal.
     supports_tools: AtomicBool,
 }
 
 impl Anthropic {
-    /// Checks the settings; nothing is sent yet.
+    /// Checks the settings and builds the client. Sends nothing.
     pub fn new(settings: AnthropicSettings) -> Result<Self, ModelError> {
         let http = ProviderClient::new(ProviderEndpoint {
             provider: "anthropic".to_owned(),
@@ -110,7 +136,8 @@ impl Anthropic {
                 without_native_tools(ask)
             };
             let described = matches!(told, Cow::Owned(_));
-            // Calls that stand in a text are nothing to read while they are written.
+            // With the tools in the prompt, the text contains calls, so it is not streamed to the
+            // caller.
             let on = on.filter(|_| !described);
             let with_temperature = self.supports_temperature.load(Ordering::Relaxed);
             let body = self.body(&told, native, with_temperature, on.is_some());
@@ -140,7 +167,7 @@ impl Anthropic {
         }
         Err(self
             .http
-            .api_error_with_message(400, "it refuses the request in every form"))
+            .api_error_with_message(400, "it rejects the request in every form"))
     }
 
     fn body(
@@ -177,7 +204,7 @@ impl Anthropic {
         Value::Object(body)
     }
 
-    /// Sends the request, and hands on the text of a stream as it comes.
+    /// Sends the request and emits the text of a stream as it arrives.
     async fn exchange(
         &self,
         request: &ProviderRequest,
@@ -248,11 +275,10 @@ impl Anthropic {
     }
 }
 
-/// What was answered.
+/// Response of the messages endpoint.
 enum MessagesResponse {
-    /// A message.
     Message(Value),
-    /// A status that is none of success.
+    /// A response with an error status.
     Refusal(ProviderResponse),
 }
 

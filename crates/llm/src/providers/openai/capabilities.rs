@@ -1,61 +1,61 @@
-//! What an endpoint of the `OpenAI` kind takes, learned from what it refuses.
+//! Capabilities of an OpenAI-compatible endpoint, learned from its refusals.
 //!
-//! Endpoints differ in what they accept, by model and by version, and no table stays right. A
-//! refusal that names a field is taken at its word: the field is left out or put another way,
-//! and it stays so for this process.
+//! Endpoints differ in what they accept, by model and by version, and no table stays correct. If a
+//! refusal names a field, the field is omitted or sent in another form from then on in this
+//! process.
 
 use serde_json::{Map, Value, json};
 
 use crate::{JsonMode, ModelRequest, TokenLimit};
 
-/// The form of requests.
+/// The form of requests that an endpoint accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a field of its own, sent or not"
+    reason = "each is a separate field that is sent or omitted"
 )]
 pub(crate) struct EndpointCapabilities {
     pub(crate) json: JsonMode,
     pub(crate) token_limit: TokenLimit,
-    /// Whether the temperature is sent; reasoning models take none.
+    /// Whether the temperature is sent; reasoning models accept none.
     pub(crate) temperature: bool,
-    /// How long strings may get.
     pub(crate) strings: StringLimit,
-    /// Whether functions are sent as such.
+    /// Whether tools are sent natively.
     pub(crate) tools: bool,
-    /// Whether it is said if functions may be called.
+    /// Whether `tool_choice` is sent.
     pub(crate) tool_choice: bool,
-    /// Whether it is said that several may be called at once.
+    /// Whether `parallel_tool_calls` is sent.
     pub(crate) parallel_tool_calls: bool,
-    /// Whether a stream is asked to end with what it cost.
+    /// Whether a stream is asked to end with its usage.
     pub(crate) stream_usage: bool,
 }
 
-/// What a request is to be, beside its ask.
+/// Properties of one request beyond its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RequestShape {
-    /// Functions are sent as such.
+    /// Whether tools are sent natively.
     pub(crate) native_tools: bool,
-    /// The answer is to come as a stream.
+    /// Whether the answer is requested as a stream.
     pub(crate) streaming: bool,
 }
 
-/// How long strings in an answer may get.
+/// Maximum length of the strings in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StringLimit {
-    /// As the schema says.
+    /// The lengths in the schema.
     FromSchema,
-    /// Short enough for the answer to end before the limit of tokens. Servers on this machine hold
-    /// a model to its schema word by word, and a small model that is allowed to go on goes on.
+    /// Short enough for the answer to end before the token limit. Local servers constrain a model
+    /// to its schema token by token, and a small model that may continue a string does not stop.
     FitTokenLimit,
 }
 
 impl EndpointCapabilities {
-    /// The most steps down there are: schema, object, none; the limit's name; the temperature; the
-    /// functions, and one ask that is put in words; what goes with them; the cost of a stream.
+    /// Maximum number of downgrades: schema to object to none; the name of the token limit; the
+    /// temperature; the tools, and one request with the tools in the prompt; the options of tool
+    /// calls; the usage of a stream.
     pub(crate) const MAX_DOWNGRADES: usize = 9;
 
-    /// What an endpoint takes of which nothing is known.
+    /// Returns the capabilities assumed for an unknown endpoint.
     pub(crate) fn assume_all(
         json: JsonMode,
         token_limit: TokenLimit,
@@ -73,12 +73,12 @@ impl EndpointCapabilities {
         }
     }
 
-    /// Whether the functions of an ask can be sent as such.
+    /// Returns whether the request's tools can be sent natively.
     pub(crate) fn supports_tools_of(self, ask: &ModelRequest) -> bool {
         !ask.functions.is_empty() && self.tools && (self.tool_choice || !ask.answer_now)
     }
 
-    /// The next simpler form, if the refusal is about something that can be simpler.
+    /// Returns the next simpler form if the refusal concerns something that has one.
     pub(crate) fn downgrade(self, status: u16, refusal: &str, shape: RequestShape) -> Option<Self> {
         if status != 400 && status != 422 {
             return None;
@@ -139,7 +139,7 @@ impl EndpointCapabilities {
         })
     }
 
-    /// Puts what depends on the dialect into a request.
+    /// Adds the fields that depend on the capabilities to a request.
     pub(crate) fn apply(
         self,
         ask: &ModelRequest,
@@ -160,7 +160,7 @@ impl EndpointCapabilities {
                 json!({ "include_usage": true }),
             );
         }
-        // Many endpoints take functions or a format, not both.
+        // Many endpoints accept either tools or a response format, not both.
         if shape.native_tools {
             self.apply_tools(ask, body);
             return;
@@ -169,8 +169,8 @@ impl EndpointCapabilities {
             return;
         }
         let format = match self.json {
-            // Not strict: that wants every field required and none unknown, which an answer
-            // with optional fields is not; it is checked here anyway.
+            // Not strict: strict mode requires every field and forbids unknown ones, which excludes
+            // optional fields. The answer is validated here anyway.
             JsonMode::Schema => json!({
                 "type": "json_schema",
                 "json_schema": {
@@ -203,11 +203,12 @@ impl EndpointCapabilities {
     }
 }
 
-/// The schema with a length for every string and every list that has none, so that all of them
-/// together take fewer tokens than there are. A token has two characters or more, nearly always.
+/// Returns the schema with a maximum length for every string and list that has none, so that all of
+/// them together fit into the token limit. A token nearly always has two characters or more.
 fn bounded_schema(ask: &ModelRequest) -> Value {
     const CHARS_PER_TOKEN: u64 = 2;
-    // Below this nothing can be said; grammars for much more are slow to make, or refused.
+    // Shorter strings are too short for any content; grammars for much longer ones are slow to
+    // build or rejected.
     const BOUNDS: (u64, u64) = (80, 4_000);
     let mut schema = ask.schema.clone();
     let mut strings = StringLengths::default();
@@ -218,20 +219,20 @@ fn bounded_schema(ask: &ModelRequest) -> Value {
     schema
 }
 
-/// Items of a list that does not say how many it may have.
+/// Assumed number of items of a list without a maximum.
 const DEFAULT_ITEMS: u64 = 4;
 
-/// How long the strings of an answer may get.
+/// Total length of the strings of an answer.
 #[derive(Default)]
 struct StringLengths {
-    /// In all, where the schema says it.
+    /// Sum of the lengths that the schema limits.
     bounded: u64,
-    /// How many have no end.
+    /// Number of strings without a limit.
     unbounded: u64,
 }
 
 impl StringLengths {
-    /// Measures what stands in an answer `times` times.
+    /// Measures a schema that occurs `times` times in an answer.
     fn measure(&mut self, schema: &Value, times: u64) {
         let number = |name: &str| schema.get(name).and_then(Value::as_u64);
         match schema.get("type").and_then(Value::as_str) {
@@ -255,7 +256,7 @@ impl StringLengths {
     }
 }
 
-/// Gives an end to everything that has none.
+/// Sets a limit on everything that has none.
 fn bound_strings(schema: &mut Value, share: u64) {
     let Some(fields) = schema.as_object_mut() else {
         return;
@@ -281,7 +282,7 @@ fn bound_strings(schema: &mut Value, share: u64) {
     }
 }
 
-/// A name as the format allows it: letters, digits, `_` and `-`, at most 64.
+/// Returns a name in the allowed form: letters, digits, `_` and `-`, at most 64.
 fn schema_name(purpose: &str) -> String {
     let name: String = purpose
         .chars()

@@ -1,11 +1,12 @@
-//! Chat completions, the format of `OpenAI` and of most others: local servers, routers, vendors.
+//! Chat completions, the format of `OpenAI`, of most other vendors, of routers and of local
+//! servers.
 
 #[cfg(feature = "http")]
 pub(crate) mod capabilities;
 
 use std::{
     borrow::Cow,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use futures::future::BoxFuture;
@@ -16,6 +17,7 @@ use tokio::{sync::OnceCell, time::Instant};
 use super::{
     chat_json::{self, TokenPrices},
     chat_tool_calls::{self, ChunkAssembler},
+    table::{ProviderModel, ProviderOptions},
     tool_support::ToolSupportError,
     without_native_tools,
 };
@@ -36,29 +38,29 @@ const RATE_HEADERS: RateHeaders = RateHeaders {
     reset: "x-ratelimit-reset-requests",
 };
 
-/// How an endpoint of the `OpenAI` kind is reached.
+/// Settings of an OpenAI-compatible endpoint.
 #[derive(Debug, Clone)]
 pub struct OpenAiSettings {
-    /// The name for logs and records: the vendor's, or `openai-compatible`.
+    /// Name for logs and the invocation log: the vendor's, or `openai-compatible`.
     pub name: String,
-    /// Up to and without `/chat/completions`.
+    /// Base URL, without `/chat/completions`.
     pub base_url: String,
-    /// The key; without one no `Authorization` is sent.
+    /// API key; without one no `Authorization` header is sent.
     pub api_key: Option<SecretString>,
-    /// The model; without one the endpoint's first is taken.
+    /// Model name; without one the endpoint's first model is used.
     pub model: Option<String>,
-    /// How it is told to write JSON, to begin with.
+    /// How JSON is requested at first.
     pub json: JsonMode,
-    /// Under which name it takes the limit of tokens, to begin with.
+    /// Name of the token-limit field at first.
     pub max_tokens: TokenLimit,
-    /// Time limits, retries, pace.
+    /// Timeouts, retries and rate limits.
     pub http: HttpSettings,
-    /// What it costs, if the endpoint does not say.
+    /// Token prices, used if the endpoint reports no cost.
     pub prices: Option<TokenPrices>,
 }
 
 impl OpenAiSettings {
-    /// The settings of a known vendor.
+    /// Returns the settings of a known vendor.
     pub fn for_vendor(vendor: &Vendor, api_key: Option<SecretString>) -> Self {
         Self {
             name: vendor.name.clone(),
@@ -72,7 +74,7 @@ impl OpenAiSettings {
         }
     }
 
-    /// The settings of an endpoint of which only the URL is known.
+    /// Returns the settings of an endpoint of which only the URL is known.
     pub fn for_url(base_url: impl Into<String>) -> Self {
         Self {
             name: "openai-compatible".to_owned(),
@@ -87,7 +89,30 @@ impl OpenAiSettings {
     }
 }
 
-/// Thinks with an endpoint of the `OpenAI` kind.
+/// Builds a vendor's entry of the table of providers.
+pub(super) fn build(
+    vendor: &Vendor,
+    options: ProviderOptions,
+) -> Result<ProviderModel, ModelError> {
+    let mut settings = OpenAiSettings::for_vendor(vendor, options.api_key);
+    if let Some(base_url) = options.base_url {
+        // The vendor's default model means nothing at another address.
+        settings.model = None;
+        settings.base_url = base_url;
+    }
+    if options.model.is_some() {
+        settings.model = options.model;
+    }
+    settings.http = options.http;
+    settings.prices = options.prices;
+    let base_url = settings.base_url.clone();
+    Ok(ProviderModel {
+        model: Arc::new(OpenAi::new(settings)?),
+        base_url,
+    })
+}
+
+/// Chat model at an OpenAI-compatible endpoint.
 pub struct OpenAi {
     http: ProviderClient,
     configured_model: Option<String>,
@@ -97,7 +122,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// Checks the settings; nothing is sent yet.
+    /// Checks the settings and builds the client. Sends nothing.
     pub fn new(settings: OpenAiSettings) -> Result<Self, ModelError> {
         let strings = if is_local_url(&settings.base_url) {
             StringLimit::FitTokenLimit
@@ -144,7 +169,8 @@ impl OpenAi {
                 without_native_tools(ask)
             };
             let described = matches!(told, Cow::Owned(_));
-            // Calls that stand in a text are nothing to read while they are written.
+            // With the tools in the prompt, the text contains calls, so it is not streamed to the
+            // caller.
             let on = on.filter(|_| !described);
             let shape = RequestShape {
                 native_tools: native,
@@ -180,10 +206,10 @@ impl OpenAi {
         }
         Err(self
             .http
-            .api_error_with_message(400, "it refuses the request in every form"))
+            .api_error_with_message(400, "it rejects the request in every form"))
     }
 
-    /// Sends the request, and hands on the text of a stream as it comes.
+    /// Sends the request and emits the text of a stream as it arrives.
     async fn exchange(
         &self,
         request: &ProviderRequest,
@@ -232,15 +258,15 @@ impl OpenAi {
         })
     }
 
-    /// From now on requests have a simpler form.
+    /// Switches to a simpler form of requests.
     fn downgrade(&self, dialect: EndpointCapabilities, simpler: EndpointCapabilities) {
         tracing::debug!(
             provider = self.name(),
             ?simpler,
-            "the endpoint takes a simpler form"
+            "the endpoint needs a simpler form of requests"
         );
         let mut known = self.capabilities();
-        // Another call may have learned something else meanwhile.
+        // Another call may have learned something else in the meantime.
         if *known == dialect {
             *known = simpler;
         }
@@ -274,7 +300,7 @@ impl OpenAi {
     }
 
     fn parse_completion(&self, completion: &Value) -> Result<ModelReply, ModelError> {
-        // Routers put errors of the model's host into a success.
+        // Routers report errors of the model's host inside a success response.
         if let Some(error) = completion.get("error").filter(|error| !error.is_null()) {
             let status = error.get("code").and_then(Value::as_u64);
             return Err(self.http.api_error_with_message(
@@ -312,11 +338,11 @@ impl OpenAi {
     }
 }
 
-/// What an endpoint answered.
+/// Response of the chat completions endpoint.
 enum CompletionResponse {
-    /// A completion, though perhaps with an error in it.
+    /// A completion, possibly with an error in it.
     Completion(Value),
-    /// A status that is none of success.
+    /// A response with an error status.
     Refusal(ProviderResponse),
 }
 
