@@ -1,6 +1,6 @@
-//! A step's arguments to the names a prompt declares.
+//! Binds the arguments of a step to the argument names that a prompt declares.
 //!
-//! Values stay values: nothing is coerced, checked or filled in here.
+//! Values are passed on unchanged: this module does not coerce, validate or add defaults.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::{
     span::{Span, Spanned},
 };
 
-/// Names that text without a name is likely meant for, the likeliest first.
+/// Parts of argument names that unnamed text is likely meant for, the likeliest first.
 const LIKELY_TEXT_ARGUMENTS: [&str; 13] = [
     "content",
     "text",
@@ -33,58 +33,55 @@ const LIKELY_TEXT_ARGUMENTS: [&str; 13] = [
     "code",
     "file",
 ];
-/// What text is called where nothing is declared.
+/// The argument name for unnamed text when the prompt declares no arguments.
 const DEFAULT_ARGUMENT: &str = "input";
 
-/// More faults than this help nobody.
+/// The maximum number of diagnostics per step: more would not help the user.
 const MAX_DIAGNOSTICS: usize = 20;
 
-/// How many names are compared with the declared ones: comparing takes time, and nobody misspells
-/// more.
+/// The maximum number of unknown names compared with the declared ones. Each comparison takes
+/// time, and nobody misspells more names than this.
 const MAX_COMPARISONS: usize = 100;
 
-/// More pairs than this that may be text or not help nobody.
+/// The maximum number of doubtful pairs reported per step: more would not help the user.
 const MAX_DOUBTFUL: usize = 20;
 
-/// An argument of a prompt.
+/// An argument that a prompt declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredArgument<'a> {
-    /// Its name.
     pub name: &'a str,
-    /// Whether it must be given.
     pub required: bool,
-    /// Whether text without a name is for it, whatever it is called.
+    /// Whether unnamed text is bound to this argument, whatever its name.
     pub takes_unnamed_text: bool,
 }
 
-/// One argument that was given.
+/// An argument that the command gives to a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GivenArgument {
-    /// Its name.
     pub name: String,
-    /// What was given: text, or what JSON said.
+    /// A string, or any value that the JSON arguments contain.
     pub value: Value,
-    /// Where the value stands.
+    /// The location of the value in the source.
     pub span: Span,
 }
 
-/// Arguments by name.
+/// The arguments of a step, sorted by whether the prompt declares or uses their names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BoundArguments {
-    /// Those that are declared, in the order given.
+    /// Declared arguments, in the order given.
     pub values: Vec<GivenArgument>,
-    /// Those that are not declared, but that the template uses.
+    /// Arguments that are not declared but that the template uses.
     pub extra: Vec<GivenArgument>,
-    /// Those that nobody knows: in quotes or in JSON, or with a name much like a declared one.
+    /// Unknown arguments that are quoted, in JSON, or close in spelling to a declared name.
     pub unknown: Vec<GivenArgument>,
-    /// Pairs that nobody knows and that were taken for text, because no declared name is like
-    /// theirs. They are in a value besides; the first few.
+    /// The first few unknown pairs that were treated as text because no declared name is similar.
+    /// Their text is also part of a value.
     pub doubtful: Vec<GivenArgument>,
-    /// What is wrong: a name given twice, or text with no argument left for it.
+    /// Errors: a name given twice, or text that no argument can take.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Binds arguments to declared names; `used` tells whether the template names something.
+/// Binds arguments to declared names; `used` returns whether the template uses a name.
 pub fn bind(
     args: &StepArgs,
     declared: &[DeclaredArgument<'_>],
@@ -113,9 +110,9 @@ struct ArgumentBinder<'a> {
     declared: &'a [DeclaredArgument<'a>],
     is_used: &'a dyn Fn(&str) -> bool,
     bound: BoundArguments,
-    /// Where each name was given first.
+    /// The location where each name was given first.
     first_spans: HashMap<String, Span>,
-    /// How many names were compared with the declared ones.
+    /// The number of names compared with the declared ones so far.
     comparisons: usize,
 }
 
@@ -128,8 +125,8 @@ impl ArgumentBinder<'_> {
         self.declared.iter().any(|argument| argument.name == name)
     }
 
-    /// Whether a pair without quotes that nobody knows is meant as an argument all the same: its
-    /// name is a slip of a declared one.
+    /// Returns whether an unquoted pair with an unknown name is meant as an argument because its
+    /// name is a misspelling of a declared one.
     fn is_misspelling(&mut self, name: &str, value: &Spanned<String>) -> bool {
         if !could_be_argument(name, &value.value) || self.comparisons >= MAX_COMPARISONS {
             return false;
@@ -160,7 +157,7 @@ impl ArgumentBinder<'_> {
         }
     }
 
-    /// Pairs bind by name. One that nobody knows, nobody quoted and that is no slip is text like
+    /// Binds pairs by name. An unquoted pair whose name is unknown and no misspelling is text like
     /// the words around it, so that `note: see foo:bar` loses nothing.
     fn bind_pairs(&mut self, raw: &str, placed: &[ArgumentItem]) {
         let mut loose: Vec<Spanned<(usize, usize)>> = Vec::new();
@@ -229,7 +226,7 @@ impl ArgumentBinder<'_> {
         }
     }
 
-    /// Text beside the pairs goes where text without a name goes.
+    /// Joins the text between the pairs and binds it as unnamed text.
     fn bind_loose_text(&mut self, raw: &str, loose: &[Spanned<(usize, usize)>]) {
         let (Some(first), Some(last)) = (loose.first(), loose.last()) else {
             return;
@@ -261,25 +258,25 @@ impl ArgumentBinder<'_> {
                     DiagnosticCode::LeftoverText,
                     span,
                     "this prompt takes no arguments",
-                    "belongs to no argument",
+                    "unexpected text",
                 );
                 self.add_diagnostic(
-                    fault.with_help("leave this out, or declare an argument in the prompt"),
+                    fault.with_help("remove this text, or declare an argument in the prompt"),
                 );
             }
             None => {
                 let fault = Diagnostic::new(
                     DiagnosticCode::LeftoverText,
                     span,
-                    "no argument is left for this text",
-                    "belongs to no argument",
+                    "every argument already has a value, so this text cannot be bound",
+                    "unexpected text",
                 );
                 self.add_diagnostic(fault.with_help("quote the whole value: `name:\"value\"`"));
             }
         }
     }
 
-    /// The argument that text without a name is for, of those not given by name.
+    /// Chooses the argument for unnamed text from the declared arguments not given by name.
     fn unnamed_text_target(&self) -> Option<String> {
         let given = |name: &str| self.bound.values.iter().any(|given| given.name == name);
         let free: Vec<_> = self
@@ -310,7 +307,7 @@ impl ArgumentBinder<'_> {
                 "given again here",
             )
             .with_secondary_label(*first, "given first here")
-            .with_help("leave one");
+            .with_help("keep only one");
             self.add_diagnostic(fault);
             return;
         }
@@ -336,13 +333,13 @@ impl ArgumentBinder<'_> {
     }
 }
 
-/// A pair whose bare value goes on up to the next pair that counts.
+/// A pair whose unquoted value continues up to the next pair that is bound by name.
 struct BareValue {
     name: String,
     name_span: Span,
-    /// In the raw text.
+    /// The location of the value in the raw argument text.
     raw_span: Span,
-    /// In the source.
+    /// The location of the value in the source.
     source_span: Span,
 }
 
@@ -357,12 +354,12 @@ impl BareValue {
     }
 }
 
-/// Whether a pair without quotes looks like an argument: `12:30` and `C:\…` do not.
+/// Returns whether an unquoted pair looks like an argument: `12:30` and `C:\…` do not.
 fn could_be_argument(name: &str, value: &str) -> bool {
     name.starts_with(|it: char| it.is_alphabetic() || it == '_') && !value.starts_with('\\')
 }
 
-/// From the first byte of an item to its last.
+/// Returns the span from the first byte of an item to its last.
 fn item_span(item: &ArgumentItem) -> Span {
     match item {
         ArgumentItem::Pair { name, value, .. } => name.span.join(value.span),
@@ -370,7 +367,7 @@ fn item_span(item: &ArgumentItem) -> Span {
     }
 }
 
-/// Text as a value: as it is or, if it is exactly one quoted string, what that holds.
+/// Returns the content of the text if it is exactly one quoted string, else the text unchanged.
 fn unquote_if_quoted(text: &str) -> String {
     let text = text.trim();
     if text.starts_with(QUOTE_CHARS) && QuoteFinder::new(text).quote_end(0) == Some(text.len()) {

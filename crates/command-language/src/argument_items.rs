@@ -1,4 +1,4 @@
-//! Raw argument text cut into pairs and words, nothing judged and no byte left out.
+//! Splits raw argument text into pairs and words without judging them; no byte is lost.
 
 use super::{
     ast::ArgumentItem,
@@ -9,7 +9,7 @@ use crate::{
     span::{Span, Spanned},
 };
 
-/// The pairs and words of raw text, with offsets into it.
+/// Returns the pairs and words of raw text, with offsets into that text.
 pub(crate) fn split_items(raw: &str) -> Vec<ArgumentItem> {
     let tokens = tokenize_arguments(raw);
     let mut items = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn split_items(raw: &str) -> Vec<ArgumentItem> {
     items
 }
 
-/// A pair whose name was taken: the sign, and a quoted value or words up to the next name.
+/// Parses a pair after its name: the sign, and a quoted value or words up to the next name.
 fn parse_pair<'a>(
     raw: &str,
     name: &CommandToken,
@@ -71,7 +71,7 @@ fn parse_pair<'a>(
     rest
 }
 
-/// All that stands together up to the next blank or name.
+/// Parses adjacent tokens up to the next blank or name as one word.
 fn parse_word<'a>(
     raw: &str,
     tokens: &'a [CommandToken],
@@ -95,7 +95,7 @@ fn spanned_text(raw: &str, span: Span) -> Spanned<String> {
     Spanned::new(span.slice(raw).to_owned(), span)
 }
 
-/// The same items with every offset moved.
+/// Returns the items with every span mapped to new offsets.
 pub(crate) fn map_item_spans(
     mut items: Vec<ArgumentItem>,
     place: impl Fn(Span) -> Span,

@@ -1,55 +1,51 @@
-//! What a command is once read: stages of steps, each with its marks and arguments.
+//! The tree of a parsed command: stages of steps, each with its annotations and arguments.
 //!
-//! Knows nothing of how it is read or written.
+//! Contains no parsing or printing.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{quote::quote, span::Spanned};
 
-/// A whole command.
+/// A whole command: its stages, and the annotations that apply to every step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CommandTree {
-    /// What holds for every step of it.
+    /// Annotations that apply to every step.
     pub whole: CommandAnnotations,
-    /// Its stages, in order.
     pub stages: Vec<CommandStage>,
 }
 
-/// One link of the chain.
+/// One stage of a chain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CommandStage {
-    /// How it follows the one before.
     pub arrow: Arrow,
-    /// What it does.
     pub kind: StageKind,
 }
 
-/// How a stage follows the one before.
+/// The operator that connects a stage to the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrow {
-    /// It is the first.
+    /// No operator: this is the first stage.
     First,
-    /// `-->`: next.
+    /// `-->`: runs after the previous stage.
     Chain,
-    /// `==>`: next, and handed to a sub-agent.
+    /// `==>`: runs after the previous stage and is delegated to a sub-agent.
     Delegate,
 }
 
-/// What a stage does.
+/// The content of a stage: parallel steps or a conditional.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StageKind {
-    /// Steps side by side; most often one.
+    /// Parallel steps; most often one.
     Group(Vec<CommandStep>),
-    /// One branch or the other.
+    /// Two branches of which one runs.
     Conditional {
-        /// What decides.
         condition: Spanned<String>,
-        /// Steps side by side if it holds.
+        /// Parallel steps that run if the condition holds.
         then: Vec<CommandStep>,
-        /// Steps side by side if not; may be none.
+        /// Parallel steps that run if the condition does not hold; may be empty.
         otherwise: Vec<CommandStep>,
     },
 }
@@ -57,13 +53,12 @@ pub enum StageKind {
 /// One call of one prompt.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CommandStep {
-    /// The prompt.
+    /// The id of the prompt.
     pub id: Spanned<String>,
-    /// What holds for this step alone.
+    /// Annotations that apply to this step alone.
     pub marks: CommandAnnotations,
-    /// How many times it runs, if said.
+    /// The number of repetitions, if `* N` is given.
     pub repeat: Option<Spanned<u32>>,
-    /// What it is given.
     pub args: StepArgs,
 }
 
@@ -76,36 +71,36 @@ pub struct CommandAnnotations {
     pub framework: Option<Spanned<String>>,
     /// `#name`.
     pub style: Option<Spanned<String>>,
-    /// Each `::`.
+    /// One entry per `::`.
     pub gates: Vec<Spanned<GateAnnotation>>,
 }
 
 impl CommandAnnotations {
-    /// Whether nothing is marked.
+    /// Returns whether there are no annotations.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// How much is put around a prompt.
+/// A modifier that limits which guidance is added around a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandModifier {
-    /// Nothing but the prompt.
+    /// Adds nothing to the prompt.
     Clean,
-    /// The gates alone.
+    /// Adds only the gates.
     Lean,
-    /// The framework alone.
+    /// Adds only the framework.
     Framework,
-    /// A choice of guidance first.
+    /// Asks for a choice of guidance first.
     Judge,
 }
 
 impl CommandModifier {
-    /// All four.
+    /// All modifiers.
     pub const ALL: [Self; 4] = [Self::Clean, Self::Lean, Self::Framework, Self::Judge];
 
-    /// As written after `%`.
+    /// Returns the name as written after `%`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -115,43 +110,40 @@ impl CommandModifier {
         }
     }
 
-    /// The one of that name, exactly as written.
+    /// Finds the modifier with exactly this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
     }
 }
 
-/// What stands after `::`.
+/// The operand of `::`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateAnnotation {
-    /// Quoted texts, each one criterion whatever it holds.
+    /// Quoted texts, each one criterion whatever it contains.
     Criteria(Vec<Spanned<String>>),
     /// A word: a gate's id, or a criterion if there is no such gate.
     Word(String),
-    /// A gate of its own name, for this command.
+    /// A named gate that exists for this command only.
     Named {
-        /// The name.
         name: String,
-        /// Its criterion.
+        /// The criterion of the gate.
         text: String,
     },
-    /// A command of the shell to check with.
+    /// A shell command that checks the result.
     Verify(ShellVerify),
 }
 
 /// `:: verify:"…"` with its options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ShellVerify {
-    /// What to run.
     pub command: String,
-    /// How thorough.
     pub preset: Option<ShellVerifyPreset>,
-    /// `max:N`: how many tries.
+    /// `max:N`: the maximum number of attempts.
     pub max: Option<u32>,
-    /// `timeout:N`: seconds for one run.
+    /// `timeout:N`: the seconds that one run may take.
     pub timeout: Option<u32>,
-    /// `loop:…`: whether to go on until it passes.
+    /// `loop:…`: whether to repeat until the command passes.
     #[serde(rename = "loop")]
     pub again: Option<bool>,
 }
@@ -160,19 +152,16 @@ pub struct ShellVerify {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShellVerifyPreset {
-    /// `:fast`.
     Fast,
-    /// `:full`.
     Full,
-    /// `:extended`.
     Extended,
 }
 
 impl ShellVerifyPreset {
-    /// All three.
+    /// All presets.
     pub const ALL: [Self; 3] = [Self::Fast, Self::Full, Self::Extended];
 
-    /// As written after `:`.
+    /// Returns the name as written after `:`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fast => "fast",
@@ -182,31 +171,30 @@ impl ShellVerifyPreset {
     }
 }
 
-/// What a step is given.
+/// The arguments of a step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepArgs {
-    /// Nothing.
     #[default]
     None,
     /// One JSON object.
     Json {
-        /// As written.
+        /// The JSON as written.
         raw: Spanned<String>,
-        /// As read.
+        /// The parsed object.
         value: Map<String, Value>,
     },
-    /// Anything else.
+    /// Text with optional `name:value` pairs.
     Text {
-        /// As written, byte for byte.
+        /// The text as written, byte for byte.
         raw: Spanned<String>,
-        /// The same, cut into pairs and words.
+        /// The same text, split into pairs and words.
         items: Vec<ArgumentItem>,
     },
 }
 
 impl StepArgs {
-    /// A JSON object as arguments.
+    /// Creates arguments from a JSON object.
     pub fn from_json(value: Map<String, Value>) -> Self {
         let raw = Value::Object(value.clone()).to_string();
         Self::Json {
@@ -215,7 +203,7 @@ impl StepArgs {
         }
     }
 
-    /// Named values as arguments, each quoted so that it reads back to the same bytes.
+    /// Creates arguments from named values, each quoted so that it parses to the same bytes.
     pub fn from_pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let written: Vec<_> = pairs
             .into_iter()
@@ -224,7 +212,7 @@ impl StepArgs {
         Self::from_raw(written.join(" "))
     }
 
-    /// One text as the only argument, quoted so that it reads back to the same bytes.
+    /// Creates one unnamed text argument, quoted so that it parses to the same bytes.
     pub fn from_text(text: &str) -> Self {
         Self::from_raw(quote(text))
     }
@@ -242,20 +230,18 @@ impl StepArgs {
     }
 }
 
-/// A piece of raw arguments.
+/// A pair or word of raw argument text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ArgumentItem {
     /// `name:value` or `name=value`.
     Pair {
-        /// The name.
         name: Spanned<String>,
-        /// The value, without quotes and escapes if it was quoted. A bare one goes on up to the
-        /// next pair.
+        /// The value; a quoted one is stored without quotes and escapes, an unquoted one
+        /// continues up to the next pair.
         value: Spanned<String>,
-        /// Whether it was quoted.
         quoted: bool,
     },
-    /// A bare word, or a quoted text, as written.
+    /// An unquoted word or a quoted text, as written.
     Word(Spanned<String>),
 }

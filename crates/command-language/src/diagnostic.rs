@@ -1,6 +1,6 @@
-//! A fault: what is wrong, where, what was expected, and what to do; drawn as a compiler draws it.
+//! Diagnostics: message, location, expected input and help, rendered like compiler errors.
 //!
-//! Draws text alone: where it is shown is the caller's.
+//! This module only produces text; the caller decides where it is displayed.
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet, renderer::DecorStyle};
 use serde::Serialize;
@@ -8,59 +8,59 @@ use serde::Serialize;
 use super::suggest::did_you_mean;
 use crate::span::Span;
 
-/// At most this much of the source is drawn on each side of the place, in characters.
+/// The maximum number of source characters rendered on each side of the location.
 const WINDOW_CHARS: usize = 90;
-/// Names listed when none is near.
+/// The maximum number of known names listed when none is similar.
 const MAX_LISTED_NAMES: usize = 12;
 
-/// Which fault it is.
+/// The kind of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiagnosticCode {
-    /// Nothing was written.
+    /// The command is empty.
     Empty,
-    /// The command is JSON, but not one that holds a command.
+    /// The command is JSON that does not contain a valid command.
     Wrapper,
-    /// `>p`.
+    /// A prompt is called with `>` instead of `>>`.
     SingleAngle,
-    /// `%` and a name that is none of the four.
+    /// `%` is followed by a name that is none of the four modifiers.
     UnknownModifier,
-    /// A second modifier, framework or style where one may stand.
+    /// A second modifier, framework or style where only one is allowed.
     SecondMark,
-    /// Nothing before an arrow or `+`.
+    /// No step before an arrow or `+`.
     NothingBefore,
-    /// Nothing after an arrow.
+    /// No step after an arrow.
     NothingAfter,
-    /// Marks, but no prompt.
+    /// Annotations without a prompt.
     NoPrompt,
-    /// Something that cannot be a prompt's id.
+    /// A word that cannot be a prompt's id.
     BadId,
-    /// A count out of bounds.
+    /// A repeat count out of bounds.
     Repeat,
-    /// A second count.
+    /// A second repeat count on one step.
     SecondRepeat,
-    /// More steps than allowed.
+    /// More steps than the limit allows.
     TooManySteps,
-    /// A quote that never closes.
+    /// A quote that is never closed.
     UnclosedQuote,
-    /// `::` without what it needs.
+    /// `::` without a valid operand.
     GateOperand,
-    /// An option of `verify` that is none.
+    /// An invalid or repeated option of `verify`.
     VerifyOption,
-    /// `?` without what it needs.
+    /// `?` without a quoted condition, `:` and a step.
     Conditional,
-    /// Text around a mark that cannot be told apart.
+    /// Text around an annotation that parses differently when it is joined.
     SplitText,
-    /// One argument given twice.
+    /// An argument given twice.
     DuplicateName,
-    /// Text that no argument is left for.
+    /// Text that no argument can take.
     LeftoverText,
-    /// A name nobody knows.
+    /// An unknown name.
     UnknownName,
 }
 
 impl DiagnosticCode {
-    /// As shown: `bad-id`.
+    /// Returns the code as displayed, e.g. `bad-id`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "empty",
@@ -87,27 +87,25 @@ impl DiagnosticCode {
     }
 }
 
-/// One fault in one place.
+/// An error at one location of the source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// Which fault.
     pub code: DiagnosticCode,
-    /// One sentence.
+    /// The error in one sentence.
     pub message: String,
-    /// The place.
     pub span: Span,
-    /// What could stand there.
+    /// Descriptions of the input that would be valid at the location.
     pub expected: Vec<String>,
-    /// Said at the place.
+    /// The text rendered at the location.
     pub label: String,
-    /// A second place that belongs to it, and what is said there.
+    /// A second, related location and its label.
     pub other: Option<(Span, String)>,
-    /// What to do.
+    /// The suggested fix.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// A fault without more to say.
+    /// Creates a diagnostic without expected input, second location or help.
     pub fn new(
         code: DiagnosticCode,
         span: Span,
@@ -125,30 +123,30 @@ impl Diagnostic {
         }
     }
 
-    /// With what could stand there.
+    /// Sets the descriptions of valid input.
     pub fn with_expected<T: Into<String>>(mut self, expected: impl IntoIterator<Item = T>) -> Self {
         self.expected = expected.into_iter().map(Into::into).collect();
         self
     }
 
-    /// With what to do.
+    /// Sets the suggested fix.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// With a second place.
+    /// Sets a second, related location and its label.
     pub fn with_secondary_label(mut self, span: Span, label: impl Into<String>) -> Self {
         self.other = Some((span, label.into()));
         self
     }
 
-    /// Drawn without colours; `name` says what the source is.
+    /// Renders the diagnostic without colors; `name` is the displayed name of the source.
     pub fn render(&self, source: &str, name: &str) -> String {
         self.render_with(source, name, &Renderer::plain())
     }
 
-    /// Drawn with the colours of a terminal.
+    /// Renders the diagnostic with terminal colors.
     pub fn render_colored(&self, source: &str, name: &str) -> String {
         self.render_with(source, name, &Renderer::styled())
     }
@@ -171,7 +169,7 @@ impl Diagnostic {
                     .label(label.as_str()),
             );
         }
-        // Where the line is cut, the drawer would count columns from the cut.
+        // If the line is truncated, the renderer would count columns from the truncation.
         let (line, column) = line_and_column(source, self.span.start);
         let cut = window.prefix_len > 0 && line == window.line;
         if !cut {
@@ -182,7 +180,7 @@ impl Diagnostic {
             .id(self.code.as_str())
             .element(snippet);
         if cut {
-            let place = format!("at {name}:{line}:{column}, of which a part is shown");
+            let place = format!("at {name}:{line}:{column}; only part of the line is shown");
             group = group.element(Level::NOTE.message(place));
         }
         if !self.expected.is_empty() {
@@ -199,13 +197,13 @@ impl Diagnostic {
     }
 }
 
-/// The part of a source that is drawn.
+/// The part of the source that is rendered.
 struct SourceWindow {
     text: String,
     line: usize,
     start: usize,
     end: usize,
-    /// Bytes put before what is cut.
+    /// The length of the ellipsis before a truncated start, in bytes.
     prefix_len: usize,
 }
 
@@ -238,7 +236,7 @@ impl SourceWindow {
         self.start <= span.start && span.end <= self.end
     }
 
-    /// Where a place of the source is drawn, cut to what is shown.
+    /// Maps a span of the source to the rendered text, clamped to the window.
     fn map_span(&self, span: Span) -> Span {
         let inside = |at: usize| {
             let at = at.clamp(self.start, self.end) - self.start + self.prefix_len;
@@ -248,7 +246,7 @@ impl SourceWindow {
     }
 }
 
-/// Line and column of an offset, both from one, the column in characters.
+/// Returns the line and column of an offset, both starting at one; columns count characters.
 fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     let before = source
         .get(..source.floor_char_boundary(at))
@@ -258,7 +256,7 @@ fn line_and_column(source: &str, at: usize) -> (usize, usize) {
     (lines + 1, line.chars().count() + 1)
 }
 
-/// A name of some kind that nobody knows, with the nearest that somebody does.
+/// Creates a diagnostic for an unknown name that suggests the most similar known name.
 pub fn unknown_name<'a>(
     kind: &str,
     name: &str,
@@ -269,7 +267,7 @@ pub fn unknown_name<'a>(
     let near = did_you_mean(name, known.iter().copied());
     let shown: String = name.chars().take(WINDOW_CHARS).collect();
     let label = near.map_or_else(
-        || format!("no such {kind}"),
+        || format!("unknown {kind}"),
         |near| format!("did you mean `{near}`?"),
     );
     let fault = Diagnostic::new(
@@ -280,7 +278,7 @@ pub fn unknown_name<'a>(
     );
     match near {
         Some(near) => fault.with_help(format!("write `{near}`")),
-        None if known.is_empty() => fault.with_help(format!("there is no {kind} at all yet")),
+        None if known.is_empty() => fault.with_help(format!("no {kind} is defined yet")),
         None => {
             let listed: Vec<_> = known.iter().take(MAX_LISTED_NAMES).copied().collect();
             let more = if known.len() > MAX_LISTED_NAMES {
@@ -288,7 +286,7 @@ pub fn unknown_name<'a>(
             } else {
                 ""
             };
-            fault.with_help(format!("there are: {}{more}", listed.join(", ")))
+            fault.with_help(format!("available: {}{more}", listed.join(", ")))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A command wrapped in JSON: `{"command": "…", "args": {…}}`.
+//! Unwraps a command in JSON: `{"command": "…", "args": {…}}`.
 
 use serde_json::{Map, Value};
 
@@ -7,13 +7,13 @@ use crate::{
     span::Span,
 };
 
-/// What a wrapper holds.
+/// The content of a JSON wrapper.
 pub(crate) struct WrappedCommand {
     pub(crate) command: String,
     pub(crate) args: Option<Map<String, Value>>,
 }
 
-/// Opens a wrapper, and one more inside it. `None` if the text is no JSON object at all.
+/// Unwraps up to two nested wrappers. Returns `None` if the text is not a JSON object at all.
 pub(crate) fn unwrap_command(text: &str) -> Option<Result<WrappedCommand, Box<Diagnostic>>> {
     if !text.trim_start().starts_with('{') {
         return None;
@@ -42,8 +42,8 @@ fn unwrap_once(text: &str) -> Result<WrappedCommand, Box<Diagnostic>> {
     let brace = Span::new(start, start + 1);
     let mut object: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
         let at = byte_offset(text, error.line(), error.column());
-        let message = format!("the command starts as JSON but is none: {error}");
-        fault(Span::new(at, at), message, "here the JSON goes wrong")
+        let message = format!("the command starts like JSON but is not valid JSON: {error}");
+        fault(Span::new(at, at), message, "the JSON is invalid here")
     })?;
     let command = match object.remove("command").or_else(|| object.remove("prompt")) {
         Some(Value::String(command)) => command,
@@ -52,7 +52,7 @@ fn unwrap_once(text: &str) -> Result<WrappedCommand, Box<Diagnostic>> {
             return Err(fault(brace, message, "in this object"));
         }
         None => {
-            let message = "the JSON holds no `command`".to_owned();
+            let message = "the JSON has no `command` field".to_owned();
             return Err(fault(brace, message, "no `command` in this object"));
         }
     };
@@ -67,7 +67,7 @@ fn unwrap_once(text: &str) -> Result<WrappedCommand, Box<Diagnostic>> {
     Ok(WrappedCommand { command, args })
 }
 
-/// The byte a line and column of the JSON reader stand for.
+/// Converts a line and column of the JSON parser to a byte offset.
 fn byte_offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text
         .split_inclusive('\n')

@@ -1,7 +1,4 @@
-//! The command language: the text of a command to a tree with every fault at its place, the tree
-//! back to text, and a step's arguments to the names a prompt declares.
-//!
-//! Knows nothing of prompts, files or runs: whether a name exists is for the caller to say.
+#![doc = include_str!("../README.md")]
 
 pub mod argument_binding;
 mod argument_items;

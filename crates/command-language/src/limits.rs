@@ -1,11 +1,11 @@
-//! How much one command may ask for.
+//! Limits on the size of one command.
 
-/// Bounds that are checked before anything is multiplied.
+/// Limits that are checked before any step is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandLimits {
     /// The largest N of one `* N`.
     pub repetitions: u32,
-    /// Steps in the whole command, with every repeat counted.
+    /// The maximum number of steps in the command, every repetition counted.
     pub steps: usize,
 }
 

@@ -1,7 +1,7 @@
-//! A tree back to text that reads as the same tree.
+//! Prints a tree as text that parses to the same tree.
 //!
-//! Holds for trees that were read, and for those built of [`StepArgs::json`], [`StepArgs::pairs`] and
-//! [`StepArgs::quote_text`]: raw text is written as it is.
+//! This holds for parsed trees and for trees built with [`StepArgs::from_json`],
+//! [`StepArgs::from_pairs`] and [`StepArgs::from_text`]: raw text is printed unchanged.
 
 use std::fmt::{self, Display, Formatter, Write as _};
 
@@ -50,7 +50,7 @@ impl Display for CommandTree {
 
 struct CommandPrinter {
     words: Vec<String>,
-    /// Quote marks that stand open in text already written: the next of the kind would close it.
+    /// Quotes that are open in the printed text: the next one of the kind would close them.
     open_quotes: Vec<char>,
 }
 
@@ -66,7 +66,7 @@ impl CommandPrinter {
         quote_with(text, free.unwrap_or('"'))
     }
 
-    /// `leads`: the group opens the command. `bare`: what stands before needs `>>` behind it.
+    /// `leads`: the group starts the command. `bare`: the preceding text requires `>>` after it.
     fn print_group(&mut self, steps: &[CommandStep], leads: bool, bare: bool) {
         for (number, step) in steps.iter().enumerate() {
             if number > 0 {
@@ -76,8 +76,8 @@ impl CommandPrinter {
         }
     }
 
-    /// The marks of a step stand before it, except for the first of the command, where that would
-    /// be the place of marks for the whole.
+    /// Prints a step with its annotations before it. The first step of the command has them after
+    /// its id, because annotations before it apply to the whole command.
     fn print_step(&mut self, step: &CommandStep, leads: bool, bare: bool) {
         if !leads {
             if bare && !step.marks.gates.is_empty() {

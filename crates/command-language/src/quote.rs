@@ -1,20 +1,21 @@
-//! Quotes: where one closes, what stands in it, and how any text is put in one.
+//! Quoting: finds the end of a quoted text, unquotes it, and quotes any text.
 
-/// Both marks that open a quote.
+/// The two quote characters.
 pub(crate) const QUOTE_CHARS: [char; 2] = ['"', '\''];
 
-/// Any text as a quoted value that reads back to the same bytes.
+/// Quotes any text so that it parses to the same bytes.
 ///
 /// ```
-/// use deliberate_language::quote;
+/// use deliberate_command_language::quote;
 /// assert_eq!(quote("say \"hi\""), r#""say \"hi\"""#);
 /// ```
 pub fn quote(text: &str) -> String {
     quote_with(text, '"')
 }
 
-/// The same, in the mark given. A backslash is doubled only where it would else escape something,
-/// so that patterns stay legible and an escaped mark of the other kind stays escaped.
+/// Quotes with the given quote character. A backslash is doubled only where it would otherwise
+/// escape something, so that patterns stay legible and an escaped quote of the other kind stays
+/// escaped.
 pub(crate) fn quote_with(text: &str, mark: char) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push(mark);
@@ -42,8 +43,8 @@ pub(crate) fn quote_with(text: &str, mark: char) -> String {
     quoted
 }
 
-/// What stands between the marks of a closed quote. A backslash before anything that is not an
-/// escape stays as it is.
+/// Returns the content of a closed quoted text. A backslash that does not start an escape stays
+/// unchanged.
 pub(crate) fn unquote(quoted: &str) -> String {
     let mut chars = quoted.chars();
     let mark = chars.next();
@@ -69,9 +70,9 @@ pub(crate) fn unquote(quoted: &str) -> String {
     text
 }
 
-/// Finds the end of a quote in time that adds up to the length of the text, however many are
-/// asked for: whether a mark is escaped depends on the backslashes before it alone, so where the
-/// last live mark stands is known beforehand.
+/// Finds the ends of quoted texts, in time linear in the length of the text however many are
+/// queried: whether a quote is escaped depends only on the backslashes before it, so the last
+/// unescaped quote is known beforehand.
 pub(crate) struct QuoteFinder<'a> {
     text: &'a str,
     last_unescaped: [Option<usize>; 2],
@@ -99,13 +100,14 @@ impl<'a> QuoteFinder<'a> {
         }
     }
 
-    /// Whether a quote mark stands here, and which.
+    /// Returns the quote character at an offset, if there is one.
     pub(crate) fn quote_char(&self, at: usize) -> Option<char> {
         let byte = self.text.as_bytes().get(at)?;
         QUOTE_CHARS.into_iter().find(|mark| *mark as u8 == *byte)
     }
 
-    /// The end of the quote that opens here; `None` if none does, or it never closes.
+    /// Returns the end of the quoted text that starts here; `None` if none does or it is not
+    /// closed.
     pub(crate) fn quote_end(&self, at: usize) -> Option<usize> {
         let mark = self.quote_char(at)?;
         let which = QUOTE_CHARS.iter().position(|known| *known == mark)?;

@@ -1,4 +1,4 @@
-//! Repeats unrolled, after the sum is known to fit.
+//! Expands repeats, after the total number of steps is known to be within the limit.
 
 use super::ast::{Arrow, CommandStage, CommandStep, CommandTree, StageKind};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 
 impl CommandTree {
-    /// Every step, in the order written.
+    /// Iterates over every step in the order written.
     pub fn steps(&self) -> impl Iterator<Item = &CommandStep> {
         self.stages.iter().flat_map(|stage| {
             let (first, second) = match &stage.kind {
@@ -21,8 +21,8 @@ impl CommandTree {
         })
     }
 
-    /// The stages with every repeat unrolled: copies of a step that stands alone follow one
-    /// another by `-->`, those in a group or branch stand side by side.
+    /// Returns the stages with every repeat expanded: copies of a single step follow one another
+    /// with `-->`, copies in a group or branch are parallel.
     pub fn expand_repeats(
         &self,
         limits: &CommandLimits,
@@ -40,16 +40,16 @@ impl CommandTree {
     }
 }
 
-/// The step, or its count, that makes a command too long.
+/// Creates the diagnostic for the step or count that exceeds the limit.
 pub(crate) fn too_many_steps(place: Span, limits: &CommandLimits) -> Diagnostic {
     let steps = limits.steps;
     Diagnostic::new(
         DiagnosticCode::TooManySteps,
         place,
         format!("the command has more than {steps} steps"),
-        "one too many, repeats counted",
+        "exceeds the limit; every repetition counts",
     )
-    .with_help("split the command, or repeat less")
+    .with_help("split the command, or use fewer repetitions")
 }
 
 fn unroll_stage(stage: &CommandStage) -> Vec<CommandStage> {

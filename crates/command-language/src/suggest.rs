@@ -1,9 +1,10 @@
-//! The known word most like an unknown one, for "did you mean".
+//! Finds the known name most similar to an unknown one, for "did you mean".
 
-/// No name is longer, and comparing takes time by the length.
+/// The longest name that is compared: no known name is longer, and the time grows with length.
 const MAX_NAME_LEN: usize = 100;
 
-/// The candidate most like `given`, whatever its case, if at most two fifths of it are changed.
+/// Returns the candidate most similar to `given`, ignoring case, if at most two fifths of it
+/// differ.
 pub(crate) fn did_you_mean<'a>(
     given: &str,
     candidates: impl IntoIterator<Item = &'a str>,

@@ -1,13 +1,13 @@
-//! `%name`, `@name` and `#name`: where each is a mark and not data.
+//! Scans `%name`, `@name` and `#name`, and decides where each is an annotation and not data.
 
 use super::{CommandLexer, StepPosition, TokenKind};
 use crate::ast::CommandModifier;
 
-/// The old ways to write a style, by what opens its name and what closes it.
+/// The legacy syntaxes of a style: the text before its name and the text after it.
 const LEGACY_STYLE_SYNTAX: [(&str, &str); 3] = [("#style(", ")"), ("#style:", ""), ("#style=", "")];
 
 impl CommandLexer<'_> {
-    /// Takes the mark that stands here, if one does.
+    /// Consumes the annotation at the current offset, if there is one.
     pub(super) fn scan_annotation(&mut self) -> bool {
         let found = match self.cursor.char_at(self.cursor.position()) {
             Some('%') => self.modifier_end().map(|end| (TokenKind::Modifier, end)),
@@ -21,7 +21,8 @@ impl CommandLexer<'_> {
         found.is_some()
     }
 
-    /// Before an id any name is one; elsewhere only the four, so that `%s` stays data.
+    /// Before an id, `%` with any name is a modifier; elsewhere only the four known names are, so
+    /// that `%s` stays data.
     fn modifier_end(&self) -> Option<usize> {
         let at = self.cursor.position();
         if self.position == StepPosition::Start {
@@ -44,7 +45,8 @@ impl CommandLexer<'_> {
         let at = self.cursor.position();
         for (open, close) in LEGACY_STYLE_SYNTAX {
             let name = at + open.len();
-            // A name begins with a letter, however it is written: else it could not be printed.
+            // In every syntax, a style name begins with a letter: otherwise it could not be
+            // printed.
             let named = self
                 .cursor
                 .char_at(name)
@@ -65,14 +67,14 @@ impl CommandLexer<'_> {
             .filter(|end| self.ends_annotation(*end))
     }
 
-    /// A mark is a word of its own: `@home.org` and `#1,` are data.
+    /// An annotation must be a whole word: `@home.org` and `#1,` are data.
     fn ends_annotation(&self, end: usize) -> bool {
         self.cursor.is_boundary(end)
             || (self.position == StepPosition::Start && self.cursor.starts_with_at(end, ">>"))
     }
 }
 
-/// The name in a style, however it was written.
+/// Returns the name in a style annotation of any syntax.
 pub(crate) fn style_name(written: &str) -> &str {
     LEGACY_STYLE_SYNTAX
         .iter()

@@ -1,11 +1,11 @@
-//! What may stand after a prompt's id: operators where they count, and argument data.
+//! Scans the text after a prompt's id: argument data, and operators where they apply.
 
 use serde_json::{Map, Value};
 
 use super::{CommandLexer, StepPosition, TokenKind, cursor::is_argument_name_char};
 
 impl CommandLexer<'_> {
-    /// Takes one token after the id.
+    /// Consumes one token after the id.
     pub(super) fn scan_after_id(&mut self) {
         let starred = self.last_kind() == Some(TokenKind::Id) && !self.arguments_only;
         let word_start = self.is_at_word_start();
@@ -27,7 +27,7 @@ impl CommandLexer<'_> {
         self.push(TokenKind::Text, end);
     }
 
-    /// `+`, `?`, `:` and `::`, at the start of a word.
+    /// Consumes `+`, `?`, `:` or `::` at the start of a word.
     fn scan_operator(&mut self) -> bool {
         let at = self.cursor.position();
         if self.cursor.starts_with_at(at, "::") {
@@ -45,7 +45,7 @@ impl CommandLexer<'_> {
         true
     }
 
-    /// Whether a quoted text and a colon follow, or a `"` that never closes.
+    /// Returns whether a quoted text and a colon follow, or a `"` that is never closed.
     fn is_condition(&self, at: usize) -> bool {
         let open = self.cursor.blank_end(at);
         match self.quotes.quote_end(open) {
@@ -54,8 +54,8 @@ impl CommandLexer<'_> {
         }
     }
 
-    /// `* N`: right after the id it is a repeat; later it is one if nothing but operators follow,
-    /// which is settled by the next token.
+    /// Consumes `* N`. Right after the id it is a repeat; later it is one only if nothing but
+    /// operators follow, which the next token decides.
     fn scan_repeat(&mut self) -> bool {
         let at = self.cursor.position();
         if !self.cursor.starts_with_at(at, "*") {
@@ -77,7 +77,7 @@ impl CommandLexer<'_> {
         true
     }
 
-    /// A JSON object as the first of the arguments, whatever its strings hold.
+    /// Consumes a JSON object as the first argument, whatever its strings contain.
     fn scan_json(&mut self) -> bool {
         let at = self.cursor.position();
         if self.position != StepPosition::AfterId || !self.cursor.starts_with_at(at, "{") {
@@ -93,7 +93,7 @@ impl CommandLexer<'_> {
         true
     }
 
-    /// A quote at the start of a word or value.
+    /// Consumes a quoted text at the start of a word or value.
     fn scan_quoted_data(&mut self, word_start: bool) -> bool {
         let at = self.cursor.position();
         let Some(mark) = self.quotes.quote_char(at) else {
@@ -114,8 +114,8 @@ impl CommandLexer<'_> {
         false
     }
 
-    /// `?"…"` that is no condition: the quote is one all the same, so that where it closes does
-    /// not depend on what stands behind the arguments.
+    /// Consumes `?"…"` that is not a condition. The quoted text is still one token, so that its
+    /// end does not depend on the text after the arguments.
     fn scan_quoted_question(&mut self) -> bool {
         let open = self.cursor.position() + 1;
         if !self.cursor.starts_with_at(self.cursor.position(), "?")
@@ -130,8 +130,8 @@ impl CommandLexer<'_> {
         true
     }
 
-    /// A name and its sign at the start of a word. Blanks before the sign only if the value is
-    /// quoted, so that `so : well` stays text.
+    /// Consumes a name and its sign at the start of a word. Blanks before the sign are allowed
+    /// only if the value is quoted, so that `so : well` stays text.
     fn scan_pair(&mut self) -> bool {
         let at = self.cursor.position();
         let end = self.cursor.run_end(at, is_argument_name_char);
@@ -152,7 +152,7 @@ impl CommandLexer<'_> {
         true
     }
 
-    /// `:` or `=`, but not that of `http://`, `a::b`, `a == b` or an arrow.
+    /// Returns whether a `:` or `=` is a sign, not part of `http://`, `a::b`, `a == b` or an arrow.
     fn is_sign(&self, at: usize) -> bool {
         let next = at + 1;
         match self.cursor.char_at(at) {

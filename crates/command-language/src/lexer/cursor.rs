@@ -1,6 +1,6 @@
-//! Looking about in the text: where runs of a kind end, and what stands at an offset.
+//! Lookahead in the source: the characters at an offset and the end of a run of characters.
 //!
-//! Every offset it gives lies between two characters.
+//! Every offset that it returns is a character boundary.
 
 use super::TokenKind;
 
@@ -42,7 +42,7 @@ impl<'a> LexerCursor<'a> {
         self.rest(at).starts_with(with)
     }
 
-    /// Where the run of characters that `fits` ends.
+    /// Returns the end of the run of characters for which `fits` is true.
     pub(super) fn run_end(&self, at: usize, fits: impl Fn(char) -> bool) -> usize {
         let rest = self.rest(at);
         at + rest.find(|each| !fits(each)).unwrap_or(rest.len())
@@ -52,7 +52,7 @@ impl<'a> LexerCursor<'a> {
         self.run_end(at, char::is_whitespace)
     }
 
-    /// Where a word that starts here ends: at a blank or, if arrows count, at an arrow.
+    /// Returns the end of the word that starts here: a blank or, if `arrows` is set, an arrow.
     pub(super) fn word_end(&self, at: usize, arrows: bool) -> usize {
         let rest = self.rest(at);
         let end = rest.char_indices().find(|(offset, each)| {
@@ -72,19 +72,19 @@ impl<'a> LexerCursor<'a> {
         }
     }
 
-    /// Whether a mark or operand may end here: before a blank, an arrow, or the end.
+    /// Returns whether an annotation or operand may end here: at a blank, an arrow or the end.
     pub(super) fn is_boundary(&self, at: usize) -> bool {
         self.char_at(at).is_none_or(char::is_whitespace) || self.arrow_at(at).is_some()
     }
 
-    /// The end of an identifier that starts here.
+    /// Returns the end of the identifier that starts here, if one does.
     pub(super) fn match_identifier(&self, at: usize) -> Option<usize> {
         self.char_at(at)
             .filter(|first| is_identifier_char(*first) && *first != '-')?;
         Some(self.identifier_end(at))
     }
 
-    /// Where the run of identifier characters ends; the dashes of an arrow are not among them.
+    /// Returns the end of a run of identifier characters; the dashes of an arrow are not included.
     pub(super) fn identifier_end(&self, at: usize) -> usize {
         let end = self.run_end(at, is_identifier_char);
         if self.starts_with_at(end, ">") && self.slice(at, end).ends_with("--") {
@@ -94,7 +94,7 @@ impl<'a> LexerCursor<'a> {
         }
     }
 
-    /// Whether `>>` stands here, behind nothing but blanks and marks.
+    /// Returns whether `>>` follows after nothing but blanks and annotations.
     pub(super) fn reference_follows(&self, mut at: usize) -> bool {
         loop {
             at = self.blank_end(at);
@@ -108,12 +108,12 @@ impl<'a> LexerCursor<'a> {
     }
 }
 
-/// What an id or the name of a mark is made of.
+/// Returns whether a character may be part of an id or of the name of an annotation.
 pub(super) fn is_identifier_char(each: char) -> bool {
     each.is_ascii_alphanumeric() || matches!(each, '_' | '-')
 }
 
-/// What the name of an argument is made of.
+/// Returns whether a character may be part of an argument name.
 pub(super) fn is_argument_name_char(each: char) -> bool {
     each.is_alphanumeric() || matches!(each, '_' | '-')
 }

@@ -1,9 +1,9 @@
-//! `::` and its operand.
+//! Scans `::` and its operand.
 
 use super::{CommandLexer, TokenKind};
 
 impl CommandLexer<'_> {
-    /// Takes `::` and what belongs to it.
+    /// Consumes `::` and its operand.
     pub(super) fn scan_gate(&mut self) {
         self.push(TokenKind::Gate, self.cursor.position() + 2);
         let operand = self.cursor.blank_end(self.cursor.position());
@@ -33,7 +33,7 @@ impl CommandLexer<'_> {
         }
     }
 
-    /// Quoted texts with `,` or `;` between them.
+    /// Consumes quoted texts separated by `,` or `;`.
     fn scan_criteria(&mut self) {
         while self.scan_quoted(TokenKind::Criterion) {
             let sign = self.cursor.blank_end(self.cursor.position());

@@ -1,7 +1,8 @@
-//! Text to tokens, in one pass and in linear time: quotes first, operators second, all else data.
-//! Every byte is in exactly one token, blanks included.
+//! The lexer: splits the text into tokens in one pass and in linear time. Quotes are recognized
+//! first, then operators; everything else is data. Every byte, blanks included, is in exactly one
+//! token.
 //!
-//! Judges nothing: what must not stand where it stands is the parser's to say.
+//! The lexer reports no errors: the parser rejects tokens that are not allowed where they are.
 
 mod annotations;
 mod arguments;
@@ -16,16 +17,14 @@ use cursor::LexerCursor;
 
 use crate::{quote::QuoteFinder, span::Span};
 
-/// A piece of the source.
+/// A token: a kind and its span in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandToken {
-    /// What it is.
     pub kind: TokenKind,
-    /// Where it stands.
     pub span: Span,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// White space.
@@ -44,11 +43,11 @@ pub enum TokenKind {
     Colon,
     /// `>>` or `/` before a prompt's id.
     Reference,
-    /// A single `>` where `>>` belongs.
+    /// A single `>` where `>>` is required.
     SingleAngle,
-    /// A prompt's id.
+    /// The id of a prompt.
     Id,
-    /// Something else where an id belongs.
+    /// A word where an id is required that cannot be one.
     BadId,
     /// `%name`
     Modifier,
@@ -62,11 +61,11 @@ pub enum TokenKind {
     Criterion,
     /// `,` or `;` between criteria.
     Separator,
-    /// A bare word after `::`.
+    /// An unquoted word after `::`.
     GateWord,
     /// A word and its colon after `::`, before a quoted text.
     GateName,
-    /// `:fast`, `max:3` and the like after `verify:"…"`.
+    /// An option after `verify:"…"`, such as `:fast` or `max:3`.
     VerifyOption,
     /// `* N`
     Repeat,
@@ -78,14 +77,14 @@ pub enum TokenKind {
     Name,
     /// `:` or `=` of a pair.
     Sign,
-    /// Bare argument text.
+    /// Unquoted argument text.
     Text,
-    /// A mark that opens a quote, never closed, where only a quote can stand.
+    /// An opening quote that is never closed, where only a quoted text is allowed.
     Unclosed,
 }
 
 impl TokenKind {
-    /// Whether it is argument data.
+    /// Returns whether the token is argument data.
     pub(crate) fn is_data(self) -> bool {
         matches!(
             self,
@@ -94,14 +93,14 @@ impl TokenKind {
     }
 }
 
-/// The tokens of a command. Their spans, in order, cover the text.
+/// Splits a command into tokens whose spans, in order, cover the text.
 pub fn tokenize(text: &str) -> Vec<CommandToken> {
     let mut scanner = CommandLexer::new(text, StepPosition::Start);
     scanner.run();
     scanner.tokens
 }
 
-/// The tokens of raw argument text, where nothing is an operator.
+/// Splits raw argument text into tokens; nothing in it is an operator.
 pub(crate) fn tokenize_arguments(text: &str) -> Vec<CommandToken> {
     let mut scanner = CommandLexer::new(text, StepPosition::Args);
     scanner.arguments_only = true;
@@ -109,18 +108,18 @@ pub(crate) fn tokenize_arguments(text: &str) -> Vec<CommandToken> {
     scanner.tokens
 }
 
-/// Where in a step the scanner stands.
+/// The position of the lexer in a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StepPosition {
     /// Before the id.
     Start,
     /// After the id, before any argument.
     AfterId,
-    /// In the arguments or behind them.
+    /// In the arguments or after them.
     Args,
 }
 
-/// Which part of a conditional the scanner stands in.
+/// The position of the lexer in a conditional.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ConditionalBranch {
     None,
@@ -134,9 +133,9 @@ struct CommandLexer<'a> {
     tokens: Vec<CommandToken>,
     position: StepPosition,
     branch: ConditionalBranch,
-    /// Whether a `?` may open a stage here.
+    /// Whether a `?` may start a stage here.
     stage_start: bool,
-    /// Tokens that are repeats if no argument follows them, and data otherwise.
+    /// Indexes of tokens that are repeats if no argument follows them, and data otherwise.
     undecided_repeats: Vec<usize>,
     arguments_only: bool,
 }
@@ -188,7 +187,7 @@ impl<'a> CommandLexer<'a> {
         self.stage_start = true;
     }
 
-    /// Adds a token up to `end` and moves there.
+    /// Adds a token that ends at `end` and moves the cursor there.
     fn push(&mut self, kind: TokenKind, end: usize) {
         if kind.is_data() {
             self.resolve_undecided_repeats(TokenKind::Text);
@@ -209,14 +208,14 @@ impl<'a> CommandLexer<'a> {
         }
     }
 
-    /// Whether what stands here is at the start of a word.
+    /// Returns whether the cursor is at the start of a word.
     fn is_at_word_start(&self) -> bool {
         self.tokens
             .last()
             .is_none_or(|last| last.kind == TokenKind::Blank)
     }
 
-    /// The last token that is not blank.
+    /// Returns the kind of the last token that is not blank.
     fn last_kind(&self) -> Option<TokenKind> {
         self.tokens
             .iter()

@@ -1,9 +1,9 @@
-//! What may stand before a prompt's id, the id, and the condition of a conditional.
+//! Scans the text before a prompt's id, the id itself, and the condition of a conditional.
 
 use super::{CommandLexer, ConditionalBranch, StepPosition, TokenKind, cursor::is_identifier_char};
 
 impl CommandLexer<'_> {
-    /// Takes one token before or at the id.
+    /// Consumes one token before or at the id.
     pub(super) fn scan_before_id(&mut self) {
         let at = self.cursor.position();
         if self.scan_annotation() {
@@ -49,14 +49,14 @@ impl CommandLexer<'_> {
         self.stage_start = false;
     }
 
-    /// Where the id of `id*3` ends.
+    /// Returns the end of the id in `id*3`.
     fn starred_id_end(&self, at: usize, end: usize) -> Option<usize> {
         let (id, count) = self.cursor.slice(at, end).split_once('*')?;
         let digits = count.chars().all(|each| each.is_ascii_digit());
         (is_id(id) && digits && !count.is_empty()).then_some(at + id.len())
     }
 
-    /// `?` and what belongs to it: a quoted text and a colon.
+    /// Consumes `?`, its quoted condition and the colon.
     pub(super) fn scan_condition(&mut self) {
         let at = self.cursor.position();
         self.push(TokenKind::Question, at + 1);
@@ -81,7 +81,7 @@ impl CommandLexer<'_> {
         self.stage_start = false;
     }
 
-    /// Whether a `:` here opens the other branch of a conditional.
+    /// Returns whether a `:` here starts the else branch of a conditional.
     pub(super) fn opens_else(&self) -> bool {
         let at = self.cursor.position();
         self.branch == ConditionalBranch::Then
@@ -112,7 +112,7 @@ fn is_id(word: &str) -> bool {
     })
 }
 
-/// The offset of the first byte that keeps a word from being an id.
+/// Returns the offset of the first byte that an id may not contain.
 pub(crate) fn bad_id_offset(word: &str) -> usize {
     let mut part_start = true;
     for (offset, each) in word.char_indices() {

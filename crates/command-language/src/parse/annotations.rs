@@ -1,4 +1,4 @@
-//! Marks from tokens: modifier, framework, style and gates.
+//! Parses annotations from tokens: modifier, framework, style and gates.
 
 use super::{CommandParser, errors, partial_tree::PendingAnnotation};
 use crate::{
@@ -9,7 +9,8 @@ use crate::{
 };
 
 impl CommandParser<'_> {
-    /// Takes the mark that stands next, if one does; one that is wrong is left out.
+    /// Consumes the next annotation, if there is one; an invalid annotation is reported and
+    /// skipped.
     pub(super) fn parse_annotation(&mut self, marks: &mut Vec<PendingAnnotation>) -> bool {
         let Some(token) = self.peek() else {
             return false;
@@ -65,7 +66,7 @@ impl CommandParser<'_> {
             _ => {
                 self.report(errors::bad_gate_operand(
                     sign.span,
-                    "nothing to check stands here",
+                    "no gate or criterion follows",
                 ));
                 return None;
             }
@@ -74,14 +75,14 @@ impl CommandParser<'_> {
         if glued.end > glued.start {
             self.report(errors::bad_gate_operand(
                 glued,
-                "a blank belongs here, or quotes",
+                "add a space here, or quote the text",
             ));
             return None;
         }
         Some(Spanned::new(gate, sign.span.join(end)))
     }
 
-    /// The length of a character that stands right behind an operand and should not.
+    /// Returns the length of a character directly after an operand, where a blank is required.
     fn glued_char_len(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         if rest.starts_with("-->") || rest.starts_with("==>") {
@@ -107,7 +108,7 @@ impl CommandParser<'_> {
                     return None;
                 }
                 _ => {
-                    let label = "another quoted criterion belongs here";
+                    let label = "another quoted criterion must follow";
                     self.report(errors::bad_gate_operand(separator.span, label));
                     return None;
                 }
@@ -122,7 +123,7 @@ impl CommandParser<'_> {
             if let Some(unclosed) = unclosed {
                 self.report_unclosed_quote(unclosed);
             } else {
-                let label = "a quoted text belongs after the colon";
+                let label = "a quoted text must follow the colon";
                 self.report(errors::bad_gate_operand(name.span, label));
             }
             return None;
@@ -156,7 +157,7 @@ impl CommandParser<'_> {
     }
 }
 
-/// Sets one option; `None` if it is none, or was set before.
+/// Sets one option; returns `None` if it is unknown or was set before.
 fn set_verify_option(verify: &mut ShellVerify, written: &str) -> Option<()> {
     fn set_once<T>(slot: &mut Option<T>, value: Option<T>) -> Option<()> {
         if slot.is_some() {

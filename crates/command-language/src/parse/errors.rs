@@ -1,4 +1,4 @@
-//! The words of each fault of the grammar.
+//! The texts of the syntax errors.
 
 use crate::{
     ast::{CommandModifier, ShellVerifyPreset},
@@ -9,7 +9,7 @@ use crate::{
     suggest::did_you_mean,
 };
 
-/// As much of a hostile word as a message repeats.
+/// Truncates a word from the input to the length that a message repeats.
 fn shorten_word(word: &str) -> String {
     let mut shown: String = word.chars().take(40).collect();
     if shown.len() < word.len() {
@@ -33,17 +33,17 @@ pub(super) fn split_text(span: Span) -> Diagnostic {
     Diagnostic::new(
         DiagnosticCode::SplitText,
         span,
-        "the text around a mark reads otherwise when it is put together",
-        "this text stands behind a mark of its own step",
+        "the text around an annotation changes its meaning when it is joined",
+        "this text follows an annotation of its own step",
     )
-    .with_help("put arguments before the marks, and quote text that holds operators")
+    .with_help("put arguments before the annotations, and quote text that contains operators")
 }
 
 pub(super) fn unclosed_quote(span: Span) -> Diagnostic {
     Diagnostic::new(
         DiagnosticCode::UnclosedQuote,
         span,
-        "a quote is opened and never closed",
+        "a quote is never closed",
         "opened here",
     )
     .with_help("close it, and write a quote inside it as `\\\"`")
@@ -60,7 +60,7 @@ pub(super) fn single_angle(span: Span, rest: &str) -> Diagnostic {
         DiagnosticCode::SingleAngle,
         span,
         "a prompt is called with `>>`, not with a single `>`",
-        "one `>` only",
+        "only one `>`",
     )
     .with_expected(["`>>`"])
     .with_help(format!("write `>>{word}`, or `{word}` alone"))
@@ -70,7 +70,7 @@ pub(super) fn unknown_modifier(span: Span, name: &str) -> Diagnostic {
     let names = CommandModifier::ALL.map(CommandModifier::name);
     let near = did_you_mean(name, names);
     let label = near.map_or_else(
-        || "no such modifier".to_owned(),
+        || "unknown modifier".to_owned(),
         |near| format!("did you mean `%{near}`?"),
     );
     let name = shorten_word(name);
@@ -87,12 +87,12 @@ pub(super) fn duplicate_annotation(what: &str, span: Span, first: Span) -> Diagn
     Diagnostic::new(
         DiagnosticCode::SecondMark,
         span,
-        format!("only one {what} may stand here"),
+        format!("only one {what} is allowed here"),
         "the second",
     )
     .with_secondary_label(first, "the first")
     .with_help(format!(
-        "leave one; a {what} of its own goes before a later step: `--> {}name >>prompt`",
+        "keep only one; write the {what} of a later step before that step: `--> {}name >>prompt`",
         match what {
             "modifier" => "%",
             "framework" => "@",
@@ -105,30 +105,30 @@ pub(super) fn missing_before(span: Span, operator: &str) -> Diagnostic {
     Diagnostic::new(
         DiagnosticCode::NothingBefore,
         span,
-        format!("nothing stands before `{operator}`"),
-        "no step comes before this",
+        format!("there is no step before `{operator}`"),
+        "a step must come before this",
     )
-    .with_expected(["a step, as `>>prompt`"])
-    .with_help(format!("put a step before it, or leave out `{operator}`"))
+    .with_expected(["a step such as `>>prompt`"])
+    .with_help(format!("add a step before it, or remove `{operator}`"))
 }
 
 pub(super) fn missing_after(span: Span, operator: &str) -> Diagnostic {
     Diagnostic::new(
         DiagnosticCode::NothingAfter,
         span,
-        format!("nothing stands after `{operator}`"),
-        "no step comes after this",
+        format!("there is no step after `{operator}`"),
+        "a step must come after this",
     )
-    .with_expected(["a step, as `>>prompt`"])
-    .with_help(format!("add the next step, or leave out `{operator}`"))
+    .with_expected(["a step such as `>>prompt`"])
+    .with_help(format!("add the next step, or remove `{operator}`"))
 }
 
 pub(super) fn missing_prompt(span: Span) -> Diagnostic {
     Diagnostic::new(
         DiagnosticCode::NoPrompt,
         span,
-        "no prompt is named",
-        "a prompt's id belongs here",
+        "the prompt's id is missing",
+        "a prompt's id is required here",
     )
     .with_expected(["`>>` and a prompt's id"])
 }
@@ -146,9 +146,10 @@ pub(super) fn bad_id(span: Span, word: &str) -> Diagnostic {
     )
     .with_expected(["letters, digits, `_`, `-`, and single `/` between parts"]);
     if word.contains("::") {
-        fault.with_help("put a blank before `::`")
+        fault.with_help("add a space before `::`")
     } else if word.contains(['"', '\'', ':', '=']) {
-        fault.with_help("name the prompt first, then its arguments: `>>prompt name:\"value\"`")
+        fault
+            .with_help("write the prompt's id first, then its arguments: `>>prompt name:\"value\"`")
     } else {
         fault
     }
@@ -161,21 +162,21 @@ pub(super) fn bad_repeat_count(span: Span, digits: &str, limits: &CommandLimits)
         DiagnosticCode::Repeat,
         span,
         format!("a step cannot be repeated {digits} times"),
-        format!("between 1 and {most}"),
+        format!("must be between 1 and {most}"),
     )
     .with_expected([format!("`* 1` to `* {most}`")]);
-    fault.with_help("if the text is meant, put it in quotes")
+    fault.with_help("if this is text, put it in quotes")
 }
 
 pub(super) fn duplicate_repeat(span: Span, first: Span) -> Diagnostic {
     Diagnostic::new(
         DiagnosticCode::SecondRepeat,
         span,
-        "a step is repeated once, not twice",
+        "a step can have only one repeat count",
         "the second count",
     )
     .with_secondary_label(first, "the first")
-    .with_help("leave one; if the text is meant, put it in quotes")
+    .with_help("keep only one; if this is text, put it in quotes")
 }
 
 pub(super) fn bad_gate_operand(span: Span, label: &str) -> Diagnostic {
@@ -191,7 +192,7 @@ pub(super) fn bad_gate_operand(span: Span, label: &str) -> Diagnostic {
         "`name:\"criterion\"`",
         "`verify:\"command\"`",
     ])
-    .with_help("several are written `:: \"one\", \"two\"`, or each with `::` of its own")
+    .with_help("write several as `:: \"one\", \"two\"`, or each after its own `::`")
 }
 
 pub(super) fn bad_verify_option(span: Span, written: &str) -> Diagnostic {
@@ -201,14 +202,14 @@ pub(super) fn bad_verify_option(span: Span, written: &str) -> Diagnostic {
         .collect();
     let near = did_you_mean(written, names.iter().map(String::as_str));
     let label = near.map_or_else(
-        || "not an option".to_owned(),
+        || "invalid option".to_owned(),
         |near| format!("did you mean `{near}`?"),
     );
     let written = shorten_word(written);
     Diagnostic::new(
         DiagnosticCode::VerifyOption,
         span,
-        format!("`verify` has no option `{written}`, or it is said twice"),
+        format!("the option `{written}` of `verify` is invalid or given twice"),
         label,
     )
     .with_expected([
@@ -229,5 +230,5 @@ pub(super) fn bad_conditional(span: Span, label: &str) -> Diagnostic {
         label,
     )
     .with_expected(["`? \"condition\" : >>prompt`"])
-    .with_help("with another branch: `? \"condition\" : >>one : >>other`; text goes in quotes")
+    .with_help("with an else branch: `? \"condition\" : >>one : >>other`; put text in quotes")
 }

@@ -1,5 +1,5 @@
-//! Tokens to a tree, with every fault at its place. Goes on after a fault where it can, so that
-//! one reading shows more than one.
+//! The parser: builds the tree from tokens and reports each error at its location. It continues
+//! after an error where it can, so that one pass reports several errors.
 
 mod annotations;
 mod errors;
@@ -18,28 +18,28 @@ use crate::{
 };
 use partial_tree::PartialStage;
 
-/// More faults than this help nobody.
+/// The maximum number of diagnostics per command: more would not help the user.
 const MAX_DIAGNOSTICS: usize = 20;
 
-/// What was read.
+/// The result of parsing: the tree and the errors found.
 #[derive(Clone, Debug)]
 pub struct ParsedCommand {
-    /// The text all places point into: the one given, or the one a JSON wrapper held.
+    /// The text that all spans refer to: the input, or the command inside a JSON wrapper.
     pub source: String,
-    /// The tree, or as much of it as could be read.
+    /// The tree, or the part of it that could be parsed.
     pub command: CommandTree,
-    /// What is wrong; the tree may be used only if nothing is.
+    /// The errors; the tree may be used only if there are none.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl ParsedCommand {
-    /// Whether nothing is wrong.
+    /// Returns whether there are no errors.
     pub fn is_valid(&self) -> bool {
         self.diagnostics.is_empty()
     }
 }
 
-/// Reads a command.
+/// Parses a command, with or without a JSON wrapper.
 pub fn parse(text: &str, limits: &CommandLimits) -> ParsedCommand {
     match json_wrapper::unwrap_command(text) {
         None => parse_unwrapped(text, limits),
@@ -73,7 +73,7 @@ fn set_first_step_args(command: &mut CommandTree, args: StepArgs) {
 
 fn parse_unwrapped(text: &str, limits: &CommandLimits) -> ParsedCommand {
     let (mut parsed, doubtful) = parse_once(text, limits);
-    // Text on both sides of a mark is joined; what came of it must still read as it did.
+    // Text on both sides of an annotation is joined; the joined text must parse to the same tree.
     if let Some(span) = doubtful
         && parsed.is_valid()
     {
@@ -85,7 +85,7 @@ fn parse_unwrapped(text: &str, limits: &CommandLimits) -> ParsedCommand {
     parsed
 }
 
-/// The tree, and the place of text that stands behind a mark of its own step.
+/// Returns the tree, and the location of text that follows an annotation of its own step.
 fn parse_once(text: &str, limits: &CommandLimits) -> (ParsedCommand, Option<Span>) {
     let mut parser = CommandParser::new(text, limits);
     parser.parse_stages();
@@ -155,13 +155,13 @@ impl<'a> CommandParser<'a> {
         token.span.slice(self.text)
     }
 
-    /// The end of what was written, blanks behind it left out.
+    /// Returns the end of the command, without trailing blanks.
     fn end_span(&self) -> Span {
         let end = self.text.trim_end().len();
         Span::new(end, end)
     }
 
-    /// Notes a fault, and gives up when there are enough.
+    /// Adds a diagnostic, and stops parsing when there are too many.
     fn report(&mut self, fault: Diagnostic) {
         if self.halted {
             return;
@@ -171,7 +171,7 @@ impl<'a> CommandParser<'a> {
         self.diagnostics.push(fault);
     }
 
-    /// After a quote that never closes, nothing is what it seems.
+    /// Reports an unclosed quote and stops: the tokens after it cannot be trusted.
     fn report_unclosed_quote(&mut self, token: CommandToken) {
         self.report(errors::unclosed_quote(token.span));
         self.halted = true;

@@ -1,4 +1,5 @@
-//! What was read before it is known which marks belong to whom, and the tree made of it.
+//! The partial tree, built before it is known which step each annotation belongs to, and its
+//! conversion to the final tree.
 
 use super::errors;
 use crate::{
@@ -29,7 +30,7 @@ pub(super) enum PartialStageKind {
     Group(Vec<PartialStep>),
     Conditional {
         condition: Spanned<String>,
-        /// Marks before the `?`.
+        /// Annotations before the `?`.
         leading: Vec<PendingAnnotation>,
         then: Vec<PartialStep>,
         otherwise: Vec<PartialStep>,
@@ -53,12 +54,12 @@ pub(super) struct PartialStep {
     pub(super) leading: Vec<PendingAnnotation>,
     pub(super) trailing: Vec<PendingAnnotation>,
     pub(super) repeat: Option<Spanned<u32>>,
-    /// Stretches of argument text with no mark inside.
+    /// Spans of argument text without annotations inside.
     pub(super) data_spans: Vec<Span>,
-    /// How many of the marks behind the id have argument text behind them.
+    /// The number of annotations after the id that are followed by argument text.
     annotations_before_data: usize,
     is_json: bool,
-    /// Whether a gate stands behind the id.
+    /// Whether a gate follows the id.
     pub(super) has_gate: bool,
 }
 
@@ -70,7 +71,7 @@ impl PartialStep {
         }
     }
 
-    /// Notes whether the last mark behind the id is a gate.
+    /// Records whether the last annotation after the id is a gate.
     pub(super) fn note_gate(&mut self) {
         self.has_gate |= matches!(self.trailing.last(), Some(PendingAnnotation::Gate(_)));
     }
@@ -106,7 +107,7 @@ impl PartialStep {
         StepArgs::Text { raw, items }
     }
 
-    /// Where in the source a stretch of the joined text stands.
+    /// Maps a span of the joined text to the source.
     fn source_span(&self, span: Span) -> Span {
         Span::new(self.source_offset(span.start), self.source_offset(span.end))
     }
@@ -124,7 +125,7 @@ impl PartialStep {
     }
 }
 
-/// The tree of what was read, with a fault for every mark that has no room.
+/// Builds the final tree, with a diagnostic for every duplicate annotation.
 pub(super) fn build_tree(text: &str, drafts: Vec<PartialStage>) -> (CommandTree, Vec<Diagnostic>) {
     let mut binder = AnnotationBinder {
         text,
@@ -148,7 +149,7 @@ pub(super) fn build_tree(text: &str, drafts: Vec<PartialStage>) -> (CommandTree,
     (command, binder.diagnostics)
 }
 
-/// Gives each mark to its step or to the whole command.
+/// Assigns each annotation to its step or to the whole command.
 struct AnnotationBinder<'a> {
     text: &'a str,
     total_steps: usize,
@@ -172,7 +173,7 @@ impl AnnotationBinder<'_> {
                 } else if let Some(first) = then.first_mut() {
                     first.leading.splice(..0, lead);
                 }
-                // A branch is never the start of the command: its marks stand behind a `:`.
+                // A branch is never the start of the command: its annotations follow a `:`.
                 let first = self.step_number == 0 && self.total_steps > 1;
                 let ahead = first.then(|| then.first_mut().map(|step| &mut step.leading));
                 let own = ahead.flatten().map(std::mem::take);

@@ -1,4 +1,4 @@
-//! Stages, branches and steps from tokens.
+//! Parses stages, branches and steps from tokens.
 
 use super::{
     CommandParser, errors,
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl CommandParser<'_> {
-    /// Reads all there is.
+    /// Parses all stages of the command.
     pub(super) fn parse_stages(&mut self) {
         if self.tokens.is_empty() {
             self.report(errors::empty_command(self.end_span()));
@@ -79,7 +79,7 @@ impl CommandParser<'_> {
             _ => {
                 self.report(errors::bad_conditional(
                     sign.span,
-                    "a quoted condition belongs after this",
+                    "a quoted condition must follow",
                 ));
                 None
             }
@@ -88,7 +88,7 @@ impl CommandParser<'_> {
         if let Some(condition) = condition.as_ref().filter(|_| colon.is_none()) {
             self.report(errors::bad_conditional(
                 condition.span,
-                "`:` and a step belong after this",
+                "`:` and a step must follow",
             ));
         }
         let mut then = Vec::new();
@@ -111,16 +111,13 @@ impl CommandParser<'_> {
 
     fn parse_branch(&mut self, colon: CommandToken, steps: &mut Vec<PartialStep>) {
         if self.peek().is_none_or(|token| ends_step(token.kind)) {
-            self.report(errors::bad_conditional(
-                colon.span,
-                "a step belongs after this",
-            ));
+            self.report(errors::bad_conditional(colon.span, "a step must follow"));
             return;
         }
         self.parse_group(steps, Vec::new());
     }
 
-    /// Steps with `+` between them.
+    /// Parses steps separated by `+`.
     fn parse_group(&mut self, steps: &mut Vec<PartialStep>, mut lead: Vec<PendingAnnotation>) {
         loop {
             steps.extend(self.parse_step(std::mem::take(&mut lead)));
@@ -130,7 +127,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// One step; `None` if its prompt cannot be read.
+    /// Parses one step; returns `None` if its prompt id is missing or invalid.
     fn parse_step(&mut self, lead: Vec<PendingAnnotation>) -> Option<PartialStep> {
         let mut before = lead;
         let id = loop {
@@ -157,7 +154,7 @@ impl CommandParser<'_> {
                         continue;
                     }
                     self.report(errors::missing_prompt(token.span));
-                    // What no step begins with is left out, that the reading goes on.
+                    // A token that cannot start a step is skipped so that parsing continues.
                     if token.kind == TokenKind::Colon || !ends_step(token.kind) {
                         self.next();
                     }
@@ -175,7 +172,7 @@ impl CommandParser<'_> {
         (!self.halted || !self.exceeds_step_limit()).then_some(step)
     }
 
-    /// What stands behind the id.
+    /// Parses the part of a step after its id.
     fn parse_step_rest(&mut self, step: &mut PartialStep) {
         let mut joined = false;
         while let Some(token) = self.peek() {
@@ -213,7 +210,7 @@ impl CommandParser<'_> {
         }
     }
 
-    /// Adds a step's copies to the sum, before anything is copied.
+    /// Adds the repetitions of a step to the total before any step is copied.
     fn count_copies(&mut self, step: &PartialStep) {
         let copies = step.repeat.as_ref().map_or(1, |repeat| repeat.value);
         self.step_count = self.step_count.saturating_add(copies as usize);
@@ -236,7 +233,7 @@ fn arrow_from_token(kind: TokenKind) -> Option<Arrow> {
     }
 }
 
-/// Whether a step cannot go on here.
+/// Returns whether a token of this kind ends a step.
 fn ends_step(kind: TokenKind) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! Arguments to names.
+//! Tests of argument binding.
 
 use deliberate_command_language::{
     BoundArguments, DeclaredArgument, GivenArgument, StepArgs, bind,

@@ -1,10 +1,10 @@
-//! What looks like an operator and is data, byte for byte.
+//! Data that looks like an operator is preserved byte for byte.
 
 use deliberate_command_language::{ArgumentItem, StepArgs};
 
 use crate::{parse_single_step, parse_text, parse_valid, raw_args, step_ids};
 
-/// The value of the only pair; nothing if there is something else.
+/// Returns the value of the only pair, or an empty string if there is anything else.
 fn single_pair_value(text: &str) -> String {
     let pairs = match parse_single_step(text).args {
         StepArgs::Text { items, .. } => items,
@@ -180,7 +180,7 @@ fn every_item_has_its_place() {
 #[test]
 fn text_that_would_turn_into_an_operator_is_refused_not_guessed() {
     let parsed = parse_text(">>a x + #s >>b");
-    // A mark between `+` and `>>` belongs to the step behind it.
+    // An annotation between `+` and `>>` belongs to the step after it.
     assert_eq!(step_ids(&parsed.command), [["a", "b"]]);
     let parsed = parse_text(">>a x * #s 3");
     assert_eq!(parsed.diagnostics[0].code.as_str(), "split-text");

@@ -1,10 +1,10 @@
-//! Each fault, drawn at its place.
+//! Every diagnostic, rendered at its location.
 
 use deliberate_command_language::{Span, unknown_name};
 
 use crate::parse_text;
 
-/// All faults of a command, drawn.
+/// Renders all diagnostics of a command.
 fn render_diagnostics(text: &str) -> String {
     let parsed = parse_text(text);
     assert!(!parsed.is_valid(), "{text}");

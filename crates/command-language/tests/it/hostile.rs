@@ -1,5 +1,5 @@
-//! A megabyte of anything ends in an answer. No clock is read: a scan that looked back or ahead
-//! without bound would take hours here, not seconds.
+//! A megabyte of any input is parsed to the end. No clock is read: a scan with unbounded lookahead
+//! or lookbehind would take hours here, not seconds.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use deliberate_command_language::{DeclaredArgument, bind, tokenize};
 use crate::parse_text;
 
 const MEGABYTE: usize = 1 << 20;
-/// Enough that a quadratic scan would not end, and small enough for so many.
+/// Large enough that a quadratic scan would not end, small enough for this many inputs.
 const LARGE: usize = 1 << 15;
 
 fn repeat_to_size(start: &str, piece: &str, size: usize) -> String {

@@ -1,4 +1,4 @@
-//! The command language, as its callers use it.
+//! Tests of the command language through its public interface.
 
 mod arguments;
 mod data;
@@ -11,7 +11,7 @@ use deliberate_command_language::{
     CommandLimits, CommandStep, CommandTree, ParsedCommand, StageKind, StepArgs, parse,
 };
 
-/// Reads a command that must be sound.
+/// Parses a command that must be valid.
 fn parse_valid(text: &str) -> CommandTree {
     let parsed = parse_text(text);
     assert_eq!(parsed.diagnostics, [], "{text}");
@@ -26,7 +26,7 @@ fn parse_text(text: &str) -> ParsedCommand {
     parse(text, &CommandLimits::default())
 }
 
-/// The first step of a command, which must be the only one.
+/// Parses a command and returns its only step.
 fn parse_single_step(text: &str) -> CommandStep {
     let command = parse_valid(text);
     assert_eq!(command.steps().count(), 1, "{text}: {command:?}");
@@ -34,7 +34,6 @@ fn parse_single_step(text: &str) -> CommandStep {
     first.unwrap_or_else(|| unreachable!())
 }
 
-/// The raw arguments of a step.
 fn raw_args(step: &CommandStep) -> &str {
     match &step.args {
         StepArgs::None => "",
@@ -42,7 +41,7 @@ fn raw_args(step: &CommandStep) -> &str {
     }
 }
 
-/// The ids of a command, stage by stage.
+/// Returns the prompt ids of a command, stage by stage.
 fn step_ids(command: &CommandTree) -> Vec<Vec<&str>> {
     command
         .stages

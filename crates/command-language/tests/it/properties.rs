@@ -1,4 +1,4 @@
-//! What holds for every text.
+//! Properties that hold for every input.
 
 use deliberate_command_language::{
     Arrow, CommandAnnotations, CommandStage, CommandStep, CommandTree, DeclaredArgument, Span,
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::parse_text;
 
-/// Pieces that, put together, come near every rule.
+/// Fragments that, joined, come close to every syntax rule.
 fn any_piece() -> impl Strategy<Value = String> {
     let fixed = prop::sample::select(vec![
         ">>",

@@ -1,4 +1,4 @@
-//! Chains, groups, conditionals, repeats, wrappers, and whom a mark belongs to.
+//! Tests of chains, groups, conditionals, repeats, wrappers, and the scope of annotations.
 
 use deliberate_command_language::{
     Arrow, CommandLimits, CommandModifier, GateAnnotation, ShellVerify, ShellVerifyPreset,
