@@ -1,6 +1,5 @@
-//! A set of small numbers, one bit each.
+//! A fixed-size set of small numbers, one bit each.
 
-/// Which of the numbers below a length are in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct BitSet {
     words: Vec<u64>,
@@ -24,7 +23,7 @@ impl BitSet {
         bits
     }
 
-    /// Puts a number in; one that is too large is left out.
+    /// Inserts a number; one that is too large is ignored.
     pub(crate) fn insert(&mut self, number: u32) {
         if number < self.len
             && let Some(word) = self.words.get_mut((number / 64) as usize)
@@ -71,7 +70,7 @@ impl BitSet {
             .sum()
     }
 
-    /// The numbers of the set from `from` on and below `to`, in order.
+    /// The numbers from `from` on and below `to`, in order.
     pub(crate) fn iter_range(&self, from: u32, to: u32) -> impl Iterator<Item = u32> + '_ {
         let to = to.min(self.len);
         let first = (from / 64) as usize;

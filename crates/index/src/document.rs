@@ -1,79 +1,67 @@
-//! What is indexed: documents, their passages and facets, and the filters over them.
+//! The documents of the index: passages, facets, and filters over them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// A piece of a document's text: what a search finds.
+/// A piece of a document's text, the unit of search.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passage {
-    /// Its running number within its document.
+    /// The sequence number in the document.
     pub number: u32,
-    /// The text, word for word.
+    /// The verbatim text.
     pub text: String,
-    /// The headings above it, outermost first.
+    /// The path of headings, outermost first.
     pub section: Vec<String>,
-    /// The page it starts on, from 1.
+    /// The first page, from 1.
     pub page: u32,
-    /// The page it ends on.
+    /// The last page.
     pub end_page: u32,
-    /// Where it starts, in bytes of the document's whole text.
+    /// The start, as a byte offset in the document's text.
     pub start: u64,
-    /// Where it ends, in bytes of the document's whole text.
+    /// The end, as a byte offset in the document's text.
     pub end: u64,
 }
 
-/// A document and all its passages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexedDocument {
-    /// What names it: putting the same id again replaces it.
+    /// Putting a document with the same id replaces it.
     pub id: String,
-    /// Its title: searched with each of its passages, as is the section path.
+    /// Searched with each passage, like the section path.
     pub title: String,
-    /// What it can be filtered by.
     pub facets: Facets,
-    /// Its passages.
     pub passages: Vec<Passage>,
 }
 
-/// What a document can be filtered by.
+/// The values by which documents are filtered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facets {
-    /// Words by name, such as a category or an author. Matched exactly.
+    /// Words by facet name, such as a category or an author. Matched exactly.
     pub words: BTreeMap<String, Vec<String>>,
-    /// Numbers by name, such as a date written 20240131.
+    /// Numbers by facet name, such as a date written as 20240131.
     pub numbers: BTreeMap<String, i64>,
 }
 
-/// Which documents a search may find.
+/// Limits the documents that a search can return.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum IndexFilter {
-    /// Every document.
     #[default]
     All,
-    /// The documents of these ids.
+    /// The documents with these ids.
     Documents(BTreeSet<String>),
-    /// Documents that carry one of these words under that name.
-    Word {
-        /// The facet.
-        name: String,
-        /// The words, any of which will do.
-        any_of: Vec<String>,
-    },
-    /// Documents whose number of that name lies within bounds, both ends included. A document
-    /// without the number does not match.
+    /// Documents that have one of these words in the facet.
+    Word { name: String, any_of: Vec<String> },
+    /// Documents whose number in the facet is in the range, both ends included. A document without
+    /// the number does not match.
     Number {
-        /// The facet.
         name: String,
-        /// The least it may be.
         from: Option<i64>,
-        /// The most it may be.
         to: Option<i64>,
     },
-    /// What all of these let through; all documents if there are none.
+    /// The intersection; all documents if empty.
     And(Vec<Self>),
-    /// What any of these lets through; nothing if there are none.
+    /// The union; no document if empty.
     Or(Vec<Self>),
-    /// What this does not let through.
+    /// The complement.
     Not(Box<Self>),
 }

@@ -1,39 +1,32 @@
-//! What can go wrong with an index.
+//! Errors of the index.
 
 use tantivy::TantivyError;
 use tantivy::directory::error::LockError;
 
-/// Why the index did not do what was asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// Another process (or another handle) writes to the same folder.
+    /// Another process or handle writes to the same folder.
     #[error("another process is writing to the search index: try again in a moment")]
     Busy,
-    /// The files can't be read. They are derived: wipe them and index again.
-    #[error("the search index can't be used and must be made again: {reason}")]
-    Corrupt {
-        /// What is wrong.
-        reason: String,
-    },
-    /// There are no words in the question.
+    /// The files cannot be read. They are derived: wipe them and index again.
+    #[error("the search index can't be used and must be rebuilt: {reason}")]
+    Corrupt { reason: String },
+    /// The query has no words.
     #[error("the search needs at least one word to look for")]
     EmptyQuery,
-    /// What was given can't be indexed or asked.
+    /// The document or the query is invalid.
     #[error("{reason}")]
     Invalid {
         /// What is wrong, and what is allowed.
         reason: String,
     },
-    /// The embedder did not do its part.
+    /// The embedder failed.
     #[error("no vectors can be made: {0}")]
     Embedding(#[from] crate::EmbedError),
-    /// The disk or the machine did not do its part.
+    /// The disk or the system failed.
     #[error("the search index failed: {reason}")]
-    Failed {
-        /// What happened.
-        reason: String,
-    },
+    Failed { reason: String },
 }
 
 impl IndexError {
@@ -65,7 +58,7 @@ impl From<std::io::Error> for IndexError {
 impl From<tokio::task::JoinError> for IndexError {
     fn from(error: tokio::task::JoinError) -> Self {
         if error.is_panic() {
-            return Self::corrupt("reading it stopped half-way, which good files never cause");
+            return Self::corrupt("reading it failed, which intact files never cause");
         }
         Self::failed("the work was stopped")
     }

@@ -1,4 +1,4 @@
-//! The index: opening it, and all that is neither putting in nor searching.
+//! The index: opening, wiping, statistics. Writing is in `writer`, searching in `search`.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +25,7 @@ use crate::{
     vectors::{EmbedderIdentity, VectorStore, is_vectors},
 };
 
-/// A search index over passages. Copies are handles on the same one.
+/// A search index over passages. Clones are handles on the same index.
 #[derive(Clone)]
 pub struct Index {
     pub(crate) inner: Arc<IndexInner>,
@@ -40,21 +40,21 @@ pub(crate) struct IndexInner {
     pub vector_joiner: VectorJoiner,
     cached_snapshot: Mutex<Option<CachedSnapshot>>,
     slot: Mutex<WriterSlot>,
-    /// How often the writer was used.
+    /// Counts the uses of the writer.
     pub writer_uses: AtomicU64,
-    /// Of the embedder.
+    /// The embedder's cooldown.
     pub cooldown: Cooldown,
 }
 
 impl Index {
-    /// Opens the index, making it if there is none. Cheap whatever its size: files are mapped, not
-    /// read. Files that can't be used give [`IndexError::Corrupt`], which [`Self::wipe`] answers.
+    /// Opens the index, or creates it. Cheap whatever its size, because files are mapped and not read.
+    /// Unusable files return [`IndexError::Corrupt`]; [`Self::wipe`] is the remedy.
     pub fn open(options: IndexOptions) -> Result<Self, IndexError> {
-        // The text index is known to panic on some damaged files.
+        // Tantivy is known to panic on some damaged files.
         let opened = catch_unwind(AssertUnwindSafe(|| open(options)));
         let inner = opened.unwrap_or_else(|_| {
             Err(IndexError::corrupt(
-                "reading it stopped half-way, which good files never cause",
+                "reading it failed, which intact files never cause",
             ))
         })?;
         Ok(Self {
@@ -62,7 +62,7 @@ impl Index {
         })
     }
 
-    /// Removes the files of an index from a folder, and nothing else.
+    /// Removes the index files from a folder, and nothing else.
     pub fn wipe(folder: &Path) -> Result<(), IndexError> {
         let entries = match fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -82,15 +82,15 @@ impl Index {
         Ok(())
     }
 
-    /// The caller's mark at the last commit, whoever made it; 0 before the first. Files that are
-    /// gone give [`IndexError::Corrupt`].
+    /// The caller's mark at the last commit of any process; 0 before the first. Missing files return
+    /// [`IndexError::Corrupt`].
     pub fn mark(&self) -> Result<u64, IndexError> {
         let metas = self.inner.index.load_metas()?;
         let payload = metas.payload.unwrap_or_default();
         Ok(payload.parse().unwrap_or(0))
     }
 
-    /// The passages of a document in order; none if it is not there.
+    /// The passages of a document in order; none if the document is not indexed.
     pub async fn document_passages(&self, document: &str) -> Result<Vec<Passage>, IndexError> {
         let term = self.inner.schema.document_term(document);
         self.blocking(move |inner| {
@@ -108,8 +108,8 @@ impl Index {
         .await
     }
 
-    /// What the index holds. The first call after opening joins passages and vectors, which takes
-    /// a moment when there are hundreds of thousands.
+    /// Statistics of the index. The first call after opening joins passages and vectors, which takes
+    /// a moment with hundreds of thousands.
     pub fn stats(&self) -> Stats {
         let inner = &self.inner;
         let counted = inner.snapshot().and_then(|view| {
@@ -137,7 +137,7 @@ impl Index {
         }
     }
 
-    /// Runs something slow where it blocks nobody.
+    /// Runs slow work on the blocking pool.
     pub(crate) async fn blocking<T: Send + 'static>(
         &self,
         act: impl FnOnce(&Arc<IndexInner>) -> Result<T, IndexError> + Send + 'static,
@@ -179,7 +179,7 @@ fn open(options: IndexOptions) -> Result<IndexInner, IndexError> {
         None => builder.create_in_ram()?,
         Some(folder) => {
             private_folder(folder)?;
-            // Two processes that both find an empty folder must not both fill it.
+            // Two processes that find an empty folder must not both create the index.
             let lock = fs::File::create(folder.join(CREATE_LOCK))?;
             lock.lock()?;
             let directory = MmapDirectory::open(folder).map_err(TantivyError::from)?;
@@ -214,7 +214,7 @@ fn open(options: IndexOptions) -> Result<IndexInner, IndexError> {
 
 const CREATE_LOCK: &str = "create.lock";
 
-/// Vectors are comparable when the same model made them from texts put together the same way.
+/// Vectors are comparable if the same model made them from texts composed the same way.
 fn embedder_identity(embedder: &str, headings: bool) -> EmbedderIdentity {
     Sha256::new()
         .chain_update([u8::from(headings)])
@@ -223,7 +223,7 @@ fn embedder_identity(embedder: &str, headings: bool) -> EmbedderIdentity {
         .into()
 }
 
-/// When opening, what can't be parsed is damage too, not a failing disk.
+/// While opening, unparsable files are damage too, not an I/O failure.
 fn opening_error(error: TantivyError) -> IndexError {
     match &error {
         TantivyError::IoError(io)
@@ -239,7 +239,6 @@ fn opening_error(error: TantivyError) -> IndexError {
     }
 }
 
-/// Whether a file of that name is part of an index.
 fn is_index_file(name: &str) -> bool {
     const NAMES: [&str; 5] = [
         "meta.json",
@@ -254,7 +253,7 @@ fn is_index_file(name: &str) -> bool {
     segment || NAMES.contains(&name) || is_vectors(name)
 }
 
-/// Made for the user alone: what people read is their own.
+/// Creates a folder that only the user can read.
 fn private_folder(folder: &Path) -> std::io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

@@ -1,8 +1,4 @@
-//! Hybrid search over passages: BM25 and vectors, fused by reciprocal rank, with filters.
-//!
-//! Knows nothing of papers, tools, stores or HTTP: a document is an id, a title, some facets and
-//! its passages; who makes the vectors and who reranks is behind the traits [`Embedder`] and
-//! [`Reranker`]. All that is kept here is derived: it can be wiped and made again.
+#![doc = include_str!("../README.md")]
 
 mod bit_set;
 pub mod chunk;

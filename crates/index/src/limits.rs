@@ -1,26 +1,22 @@
-//! What an index takes at the most, and the checks that say so.
+//! The limits of an index, and the checks that enforce them.
 
 use crate::{IndexError, IndexFilter, IndexedDocument, Query};
 
-/// Bytes of a document's id, and of a facet's word.
+/// Bytes of a document id or a facet word.
 pub(crate) const WORD_BYTES: usize = 1024;
-/// Bytes of a facet's name.
+/// Bytes of a facet name.
 const NAME_BYTES: usize = 64;
-/// Bytes of a title or heading that are looked at.
+/// Bytes of a title or heading that are indexed.
 pub(crate) const TITLE_BYTES: usize = 4096;
-/// Bytes of one passage.
 const PASSAGE_BYTES: usize = 256 * 1024;
-/// Passages of one document.
 const PASSAGES: usize = 200_000;
-/// Words in one document's facets.
 const FACET_WORDS: usize = 10_000;
-/// Bytes of a question that are looked at.
+/// Bytes of a query that are used.
 pub(crate) const QUERY_BYTES: usize = 64 * 1024;
-/// What may be asked for at once.
 const MAX_HITS: usize = 1000;
-/// What each side may be asked for at once.
+/// Candidates per side.
 pub(crate) const MAX_CANDIDATES: usize = 10_000;
-/// Filters within filters.
+/// Nesting depth of a filter.
 const FILTER_DEPTH: usize = 32;
 /// Filters, ids and words in one filter.
 const FILTER_PARTS: usize = 100_000;
@@ -119,7 +115,7 @@ fn check_word(what: &str, word: &str) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// A name becomes part of a column's path, where a dot would mean something.
+/// A name becomes part of a column path, in which a dot has a meaning.
 fn check_name(name: &str) -> Result<(), IndexError> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(plain) {
@@ -130,7 +126,7 @@ fn check_name(name: &str) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// The start of a text, at most so many bytes of it, cut between characters.
+/// Truncates a text to `bytes` at a character boundary.
 pub(crate) fn truncate_bytes(text: &str, bytes: usize) -> &str {
     let end = text.floor_char_boundary(bytes);
     text.get(..end).unwrap_or_default()

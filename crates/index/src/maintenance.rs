@@ -1,4 +1,4 @@
-//! Work for quiet times: vectors still missing, and rows nobody needs any more.
+//! Background maintenance: missing vectors, and rows that are no longer used.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use crate::index::{Index, IndexInner};
 use crate::vectors::VectorStore;
 use crate::{IndexError, MaintenanceReport};
 
-/// How many passages one piece of work takes on at the most, and for how long.
+/// Passages per batch, and the time limit below.
 const MAX_PASSAGES: usize = 2048;
 const MAX_TIME: Duration = Duration::from_secs(2);
 
 impl Index {
-    /// Does a piece of the work that is left: makes vectors that are missing, because the embedder
-    /// changed or was not there, then tidies up. Call it again while `left` is above 0.
+    /// Does one batch of maintenance: makes vectors that are missing because the embedder changed or
+    /// was unavailable, then compacts. Call it again while `remaining` is above 0.
     pub async fn run_maintenance(
         &self,
         stop: &CancellationToken,
@@ -75,8 +75,8 @@ impl IndexInner {
         self.vectors.as_ref().and_then(VectorStore::dimensions)
     }
 
-    /// Keys and texts of some passages without vectors, and how many there are in all; when there
-    /// are none, tidies up instead.
+    /// Returns keys and texts of some passages without vectors and their total; compacts if there are
+    /// none.
     fn next_batch(
         &self,
         dimensions: Option<usize>,
@@ -101,7 +101,7 @@ impl IndexInner {
                 let text = embedding_text(&kept.title, &kept.passage, headings);
                 wanted.extend(key.map(|key| (key, text)));
             }
-            // What is put but not committed looks dead from here.
+            // Uncommitted passages look deleted in this snapshot.
             if wanted.is_empty() && !*dirty {
                 vectors.compact(rows.generation, &rows.live)?;
                 vectors.remove_stale_files();

@@ -1,23 +1,21 @@
-//! What an index is opened with, and what it says of itself.
+//! The options of an index, and its statistics.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::Embedder;
 
-/// What the writer may keep in memory unless told otherwise.
+/// The default memory budget of the writer.
 const WRITER_BYTES: usize = 64 * 1024 * 1024;
 
-/// How an index is opened.
 #[derive(Clone)]
 pub struct IndexOptions {
-    /// Where its files are; `None` keeps it all in memory.
+    /// The folder of its files; `None` is an index in memory.
     pub folder: Option<PathBuf>,
-    /// What the writer may keep in memory before it writes a piece out (at least 15 MB).
+    /// The memory budget of the writer before it flushes a segment (at least 15 MB).
     pub writer_bytes: usize,
-    /// Who makes the vectors; `None` for text alone.
+    /// `None` for full-text search only.
     pub embedder: Option<Arc<dyn Embedder>>,
-    /// How text is looked at.
     pub analyzer: AnalyzerOptions,
 }
 
@@ -32,19 +30,18 @@ impl Default for IndexOptions {
     }
 }
 
-/// How text is looked at.
+/// How texts are analyzed and compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnalyzerOptions {
-    /// What a question's word found in the title adds, as a multiple of its BM25 score there. The
-    /// title is part of each passage's searched text anyway, so 0 is plain BM25 over title,
-    /// headings and text.
+    /// The boost of a query word in the title, as a multiple of its BM25 score there. The title is part
+    /// of each passage's searched text anyway, so 0 is plain BM25 over title, headings and text.
     pub title_boost: f32,
-    /// Whether title and headings are put before the text a vector is made of.
+    /// Whether title and headings are part of the embedded text.
     pub embed_headings: bool,
-    /// How many distinct words of a question are looked for.
+    /// The number of distinct query words that are searched.
     pub query_words: usize,
-    /// Up to how many vectors each one is compared in full. With more, their signs are compared
-    /// first and only the best of these in full: quicker, and next to nothing is missed.
+    /// Up to this number of vectors each one is compared in full. Above it, signs are compared first
+    /// and only the best rows in full: faster, with almost no loss of recall.
     pub exact_up_to: u64,
 }
 
@@ -59,30 +56,29 @@ impl Default for AnalyzerOptions {
     }
 }
 
-/// What an index holds.
+/// Statistics of an index.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Documents with at least one passage.
     pub documents: u64,
-    /// Passages.
     pub passages: u64,
-    /// Passages that have a vector of the present embedder.
+    /// Passages with a vector of the current embedder.
     pub vectors: u64,
-    /// Passages still without one; 0 when there is no embedder.
+    /// Passages without one; 0 without an embedder.
     pub missing_vectors: u64,
-    /// The present embedder.
+    /// The id of the current embedder.
     pub embedder: Option<String>,
-    /// How many numbers its vectors have, once there is one.
+    /// The dimensions of its vectors, once there is one.
     pub dimensions: Option<usize>,
-    /// What the files take on disk, or the vectors in memory.
+    /// The size of the files on disk, or of the vectors in memory.
     pub bytes: u64,
 }
 
-/// How far the background work has come.
+/// The result of one batch of maintenance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MaintenanceReport {
-    /// Vectors made just now.
+    /// Vectors made in this batch.
     pub embedded: u64,
-    /// Vectors still missing. When `made` is 0 and this is not, wait before trying again.
+    /// Vectors still missing. If `embedded` is 0 and this is not, wait before trying again.
     pub remaining: u64,
 }

@@ -1,4 +1,4 @@
-//! The index as it is at one moment: what every search looks at, and when a newer one is due.
+//! Snapshots of the index: every search uses one, and a newer one is loaded when it is due.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -10,21 +10,21 @@ use super::vectors::passage_join::PassageVectors;
 use crate::IndexError;
 use crate::index::IndexInner;
 
-/// How old what is seen may be before the files are looked at again.
+/// The age after which the files are checked again.
 const REFRESH_INTERVAL: Duration = Duration::from_millis(200);
 const META: &str = "meta.json";
 
 /// The index at one moment.
 pub(crate) struct IndexSnapshot {
     pub searcher: Searcher,
-    /// The text index's own account of itself, as it was then.
+    /// Tantivy's metadata at that moment.
     meta: Vec<u8>,
     vectors: (u32, u32),
     rows: OnceLock<Result<Arc<PassageVectors>, IndexError>>,
 }
 
 impl IndexSnapshot {
-    /// Passages and vectors, joined the first time somebody asks.
+    /// Joins passages and vectors at the first call.
     pub(crate) fn rows(
         &self,
         inner: &IndexInner,
@@ -40,19 +40,19 @@ impl IndexSnapshot {
     }
 }
 
-/// The view of now and when it was looked for.
+/// The current snapshot and the time of its last check.
 pub(crate) struct CachedSnapshot {
     snapshot: Arc<IndexSnapshot>,
     taken_at: Instant,
 }
 
 impl IndexInner {
-    /// The index as it is now, or was a moment ago.
+    /// The current snapshot, up to [`REFRESH_INTERVAL`] old.
     pub(crate) fn snapshot(&self) -> Result<Arc<IndexSnapshot>, IndexError> {
         self.load_snapshot(REFRESH_INTERVAL)
     }
 
-    /// The index as it is now.
+    /// A snapshot of the current state.
     pub(crate) fn fresh_snapshot(&self) -> Result<Arc<IndexSnapshot>, IndexError> {
         self.load_snapshot(Duration::ZERO)
     }
@@ -72,7 +72,7 @@ impl IndexInner {
         Ok(view)
     }
 
-    /// The newest view: the last one if nothing has changed.
+    /// The newest snapshot; the last one if nothing changed.
     fn newest_snapshot(
         &self,
         last: Option<&Arc<IndexSnapshot>>,

@@ -1,4 +1,4 @@
-//! Stand-ins for tests and measurements: vectors and scores without a model.
+//! An embedder and a reranker without a model, for tests and measurements.
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, ready};
@@ -6,17 +6,15 @@ use sha2::{Digest, Sha256};
 
 use crate::{EmbedError, Embedder, EmbeddingPurpose};
 
-/// Makes vectors from the words of a text: texts that share words are near to each other.
+/// Hashes the words of a text into a vector: texts that share words are close.
 #[derive(Debug, Clone)]
 pub struct HashingEmbedder {
-    /// How many numbers a vector has.
     pub dimensions: usize,
     /// Part of its id, so that two can differ.
     pub name: String,
 }
 
 impl HashingEmbedder {
-    /// One of that many dimensions.
     pub fn new(dimensions: usize) -> Self {
         Self {
             dimensions,
@@ -24,7 +22,6 @@ impl HashingEmbedder {
         }
     }
 
-    /// The vector of a text.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut vector = vec![0.0; self.dimensions];
         let words = text

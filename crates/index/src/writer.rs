@@ -1,4 +1,4 @@
-//! Putting documents in, taking them out, and making it last.
+//! Writing: putting and removing documents, and committing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::limits::check_document;
 use crate::vectors::{QuantizedVector, quantize};
 use crate::{EmbedError, Embedder, IndexError, IndexedDocument};
 
-/// Vectors ready to be kept, and how many numbers each has.
+/// Vectors ready to be stored, and their dimensions.
 #[derive(Default)]
 pub(crate) struct NewVectors {
     pub rows: Vec<(u64, QuantizedVector)>,
     pub dimensions: usize,
 }
 
-/// Documents on their way in.
+/// Documents that are validated and about to be written.
 struct PreparedDocuments {
     documents: Vec<IndexedDocument>,
     keys: Vec<Vec<u64>>,
@@ -30,9 +30,9 @@ struct PreparedDocuments {
 }
 
 impl Index {
-    /// Puts documents in, each replacing the one of its id wholly. They are seen after
-    /// [`Self::commit`]. Vectors of passages that are there unchanged are not made again; where
-    /// the embedder fails, passages go in without and [`Self::run_maintenance`] makes up for it later.
+    /// Puts documents, each replacing the one with its id. They are visible after [`Self::commit`].
+    /// Vectors of unchanged passages are reused; if the embedder fails, passages are written without
+    /// and [`Self::run_maintenance`] makes the vectors later.
     pub async fn put(&self, documents: Vec<IndexedDocument>) -> Result<(), IndexError> {
         let ready = self.blocking(move |inner| inner.prepare(documents)).await?;
         self.inner.release_later();
@@ -61,7 +61,7 @@ impl Index {
         .await
     }
 
-    /// Takes documents out; seen after [`Self::commit`].
+    /// Removes documents; visible after [`Self::commit`].
     pub async fn remove(&self, ids: &[String]) -> Result<(), IndexError> {
         let ids = ids.to_vec();
         self.blocking(move |inner| {
@@ -76,8 +76,7 @@ impl Index {
         .await
     }
 
-    /// Makes what was put and removed so far last and be seen, and keeps the caller's mark with
-    /// it: both or neither.
+    /// Makes all writes durable and visible, and stores the caller's mark atomically with them.
     pub async fn commit(&self, mark: u64) -> Result<(), IndexError> {
         self.blocking(move |inner| {
             if inner.discard_lost() {
@@ -97,8 +96,8 @@ impl Index {
         Ok(())
     }
 
-    /// Gives the writer back at once, for others to have; it is given back anyway a moment after
-    /// each commit. What is not committed keeps it.
+    /// Releases the writer at once for other processes; it is released anyway a moment after each
+    /// commit. Uncommitted writes keep it.
     pub async fn release(&self) -> Result<(), IndexError> {
         self.blocking(|inner| {
             inner.release(None);
@@ -107,7 +106,7 @@ impl Index {
         .await
     }
 
-    /// Takes everything out, at once; the mark is 0 again.
+    /// Removes everything at once; the mark is 0 again.
     pub async fn clear(&self) -> Result<(), IndexError> {
         self.blocking(move |inner| {
             inner.discard_lost();
@@ -130,8 +129,8 @@ impl Index {
 }
 
 impl IndexInner {
-    /// Checks documents and finds the passages that need a vector. Takes the writer first: better
-    /// to learn that somebody else has it before the work than after.
+    /// Validates documents and finds the passages that need a vector. Acquires the writer first, so
+    /// that [`IndexError::Busy`] comes before the work and not after it.
     fn prepare(&self, documents: Vec<IndexedDocument>) -> Result<PreparedDocuments, IndexError> {
         for document in &documents {
             check_document(document)?;
@@ -165,7 +164,7 @@ impl IndexInner {
         }
     }
 
-    /// Vectors first: rows without a passage do no harm, and the mark then covers both.
+    /// Commits vectors first: rows without a passage do no harm, and the mark then covers both.
     fn commit(&self, writer: &mut IndexWriter, mark: u64) -> Result<(), IndexError> {
         if let Some(vectors) = &self.vectors {
             vectors.flush()?;
@@ -177,14 +176,14 @@ impl IndexInner {
     }
 }
 
-/// As many vectors as the embedder gives without being waited for.
+/// Makes as many vectors as the embedder returns in time.
 async fn embed_passages(embedder: &Arc<dyn Embedder>, wanted: &[(u64, String)]) -> NewVectors {
     let mut made = NewVectors::default();
     let until = Instant::now() + EMBED_TIMEOUT;
     for batch in wanted.chunks(embedder.batch().max(1)) {
         let one = embed_batch(embedder, batch, &mut made);
         let Ok(one) = tokio::time::timeout_at(until, one).await else {
-            // The words can be found by now; the rest is made behind the calls.
+            // Full-text search works by now; the rest is done by maintenance.
             break;
         };
         if let Err(error) = one {
@@ -196,7 +195,7 @@ async fn embed_passages(embedder: &Arc<dyn Embedder>, wanted: &[(u64, String)]) 
     made
 }
 
-/// Putting texts in waits so long for their vectors.
+/// The time that writing waits for vectors.
 const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Makes the vectors of one batch, all or none.
@@ -215,8 +214,8 @@ pub(crate) async fn embed_batch(
     }
     made.dimensions = dimensions;
     for ((key, _), vector) in batch.iter().zip(vectors) {
-        // A text without direction (no known word in it) is near to nothing, but has its row: it
-        // would be asked for again and again otherwise.
+        // A text without direction (no known word) is near to nothing, but has a row: otherwise it would
+        // be embedded again and again.
         let row = quantize(&vector).unwrap_or_else(|| QuantizedVector {
             scale: 0.0,
             values: vec![0; dimensions],
@@ -226,7 +225,7 @@ pub(crate) async fn embed_batch(
     Ok(())
 }
 
-/// The dimensions of vectors that can be used.
+/// Returns the dimensions if the vectors are usable.
 pub(crate) fn check_vectors(vectors: &[Vec<f32>], wanted: usize) -> Result<usize, EmbedError> {
     let malformed = |reason: String| Err(EmbedError::Malformed { reason });
     if vectors.len() != wanted {

@@ -1,5 +1,5 @@
-//! The one writer: taken when something is to be written, given back when nobody wrote for a
-//! moment, so that other processes have their turn.
+//! The single writer: acquired to write, released after a moment without writes, so that other
+//! processes can write.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use tantivy::IndexWriter;
 use crate::IndexError;
 use crate::index::IndexInner;
 
-/// How long the writer is kept after a commit: the next batch often follows at once.
+/// How long the writer is kept after a commit, because the next batch often follows at once.
 const IDLE_RELEASE: Duration = Duration::from_millis(300);
-/// The least a writer's thread works with.
+/// The minimum memory budget of a writer thread.
 const THREAD_BYTES: usize = 15_000_000;
 const MAX_THREADS: usize = 4;
-/// The text index's lock file.
+/// Tantivy's lock file.
 const WRITER_LOCK: &str = ".tantivy-writer.lock";
 
-/// The writer, if this process has it.
+/// The writer, if this process holds it.
 #[derive(Default)]
 pub(crate) struct WriterSlot {
     writer: Option<IndexWriter>,
-    /// Whether something was written that is not committed.
+    /// Whether there are uncommitted writes.
     dirty: bool,
-    /// Whether something that was put was lost with a writer that failed.
+    /// Whether writes were lost with a writer that failed.
     lost: bool,
 }
 
 impl IndexInner {
-    /// Does something with the writer; the flag says whether something is not committed. Blocks;
-    /// [`IndexError::Busy`] when another has it.
+    /// Runs a function with the writer and a flag for uncommitted writes. Blocks;
+    /// [`IndexError::Busy`] if another process holds it.
     pub(crate) fn with_writer<T>(
         &self,
         act: impl FnOnce(&mut IndexWriter, &mut bool) -> Result<T, IndexError>,
@@ -45,8 +45,7 @@ impl IndexInner {
         let mut dirty = slot.dirty;
         let done = act(&mut writer, &mut dirty);
         if done.is_err() && (slot.dirty || dirty) {
-            // A writer that failed may have lost what it was given: the next commit must not
-            // pretend otherwise.
+            // A writer that failed may have lost writes: the next commit must not pretend otherwise.
             slot.dirty = false;
             slot.lost = true;
             return done;
@@ -56,8 +55,7 @@ impl IndexInner {
         done
     }
 
-    /// Whether something that was put was lost; if so, all that is not committed goes with it, to
-    /// be put again.
+    /// Whether writes were lost; if so, all uncommitted writes are discarded, to be put again.
     pub(crate) fn discard_lost(&self) -> bool {
         let mut slot = self.slot();
         let lost = std::mem::take(&mut slot.lost);
@@ -75,7 +73,7 @@ impl IndexInner {
         Ok(self.index.writer_with_num_threads(threads, bytes)?)
     }
 
-    /// Gives the writer back once it has been idle for a moment.
+    /// Releases the writer once it has been idle for a moment.
     pub(crate) fn release_later(self: &Arc<Self>) {
         let turn = self.writer_uses.load(Ordering::Relaxed);
         let inner = Arc::downgrade(self);
@@ -91,7 +89,7 @@ impl IndexInner {
         });
     }
 
-    /// Gives the writer back, unless it was used since that turn or holds what is not committed.
+    /// Releases the writer, unless it was used since that turn or has uncommitted writes.
     pub(crate) fn release(&self, turn: Option<u64>) {
         let mut slot = self.slot();
         let turns = self.writer_uses.load(Ordering::Relaxed);
@@ -101,12 +99,12 @@ impl IndexInner {
         if let Some(writer) = slot.writer.take()
             && let Err(error) = writer.wait_merging_threads()
         {
-            tracing::warn!(%error, "tidying up the index failed");
+            tracing::warn!(%error, "compacting the index failed");
         }
     }
 }
 
-/// Whether somebody writes to that folder.
+/// Whether a process is writing to the folder.
 pub(crate) fn is_busy(folder: &Path) -> bool {
     match std::fs::File::open(folder.join(WRITER_LOCK)) {
         Ok(file) => matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)),

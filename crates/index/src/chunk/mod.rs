@@ -1,5 +1,5 @@
-//! A document's text to passages: within one section each, cut between sentences, with the exact
-//! place each came from. Knows nothing of the index.
+//! Splits a document's text into passages: each within one section, split between sentences, with
+//! the exact byte range. Knows nothing of the index.
 
 mod pack;
 mod sentences;
@@ -8,18 +8,17 @@ use crate::Passage;
 use pack::pack;
 use sentences::units;
 
-/// A passage of more tokens is a document, not a passage; and sums of tokens stay in bounds.
+/// Upper limit of the passage size, so that sums of tokens cannot overflow.
 const MAX_TOKENS: usize = 1_000_000;
 
-/// How large passages are.
+/// The size of passages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkOptions {
-    /// What a passage has at the most, in tokens as models count them (an estimate from the
-    /// words). 350 is some 260 words: small enough that its vector is about one thing and that a
-    /// citation points somewhere, large enough to answer from. Less than 1 is taken for 1, more
-    /// than a million for a million.
+    /// The maximum of a passage in model tokens (estimated from the words). 350 is about 260 words:
+    /// small enough that its vector has one topic and a citation is precise, large enough to answer
+    /// from. Clamped to 1 to 1,000,000.
     pub tokens: usize,
-    /// How many tokens of the passage before are repeated at the most, in whole sentences.
+    /// The maximum overlap with the passage before, in tokens, in whole sentences.
     pub overlap: usize,
 }
 
@@ -32,20 +31,19 @@ impl Default for ChunkOptions {
     }
 }
 
-/// A heading of the text.
+/// A heading in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionHeading {
-    /// How deep it is, 1 the outermost.
+    /// The depth; 1 is the outermost.
     pub level: u8,
-    /// What it says.
     pub title: String,
-    /// Where it starts, in bytes of the text.
+    /// The byte offset in the text.
     pub start: usize,
 }
 
-/// Cuts a text into passages. None crosses a heading; each is `text[start..end]` to the byte. The
-/// line of a heading itself is in no passage: it is in their section path. `page_starts` holds
-/// where each page starts, in bytes and in order; without any, all is page 1.
+/// Splits a text into passages. No passage crosses a heading; each is exactly `text[start..end]`.
+/// The heading line itself is in no passage but in their section path. `page_starts` holds the
+/// byte offset of each page in order; without any, everything is page 1.
 pub fn chunk(
     text: &str,
     headings: &[SectionHeading],
@@ -118,7 +116,7 @@ fn regions(text: &str, headings: &[SectionHeading]) -> Vec<SectionRegion> {
     regions
 }
 
-/// Where the text under a heading starts: after its line, if the line is indeed the heading.
+/// The offset where the text under a heading starts: after its line, if that line is the heading.
 fn skip_heading(text: &str, start: usize, title: &str) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     let line = rest.split_inclusive('\n').next().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! Units to passages: as full as they may be, rather ending with a paragraph than within one.
+//! Packs text units into passages that are as full as allowed and preferably end with a paragraph.
 
 use super::ChunkOptions;
 use super::sentences::TextUnit;
 
-/// Where the passages of one section start and end.
+/// Returns the start and end of each passage of one section.
 pub(super) fn pack(units: &[TextUnit], options: ChunkOptions) -> Vec<(usize, usize)> {
     let mut passages: Vec<(usize, usize)> = Vec::new();
     let mut from = 0;
@@ -24,8 +24,8 @@ fn span(units: &[TextUnit], from: usize, to: usize) -> Option<(usize, usize)> {
     Some((piece.first()?.start, piece.last()?.end))
 }
 
-/// Up to which unit a passage goes that starts at `from`; always at least one past `fresh`, the
-/// first that is in no passage yet.
+/// Returns the end unit of a passage that starts at `from`; always at least one past `fresh`, the
+/// first unit that is in no passage yet.
 fn fill(units: &[TextUnit], from: usize, fresh: usize, options: ChunkOptions) -> usize {
     let mut tokens = 0;
     let mut to = from;
@@ -34,7 +34,7 @@ fn fill(units: &[TextUnit], from: usize, fresh: usize, options: ChunkOptions) ->
         if place > fresh && tokens + unit.tokens > options.tokens {
             break;
         }
-        // A paragraph's end is a good end once the passage is well filled.
+        // A passage that is two thirds full ends with the paragraph.
         if unit.starts_paragraph && place > fresh && tokens * 3 >= options.tokens * 2 {
             paragraph = Some(place);
         }
@@ -51,7 +51,7 @@ fn fill(units: &[TextUnit], from: usize, fresh: usize, options: ChunkOptions) ->
     }
 }
 
-/// Where the next passage starts: some sentences back, but after the start of the one before.
+/// The start of the next passage: some sentences back, but after the start of the one before.
 fn step_back(units: &[TextUnit], from: usize, to: usize, options: ChunkOptions) -> usize {
     let next = units.get(to).map_or(0, |unit| unit.tokens);
     let mut tokens = 0;

@@ -1,36 +1,35 @@
-//! Text to the units passages are made of: sentences, or parts of one that is too long.
+//! Splits text into units: sentences, or parts of a sentence that is too long.
 
-/// A piece of text that is not cut any further.
+/// A piece of text that is not split further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextUnit {
     pub start: usize,
     pub end: usize,
     pub tokens: usize,
-    /// Whether a paragraph starts with it.
     pub starts_paragraph: bool,
 }
 
-/// Letters a token has at the most, about: what makes English come out at 1.3 tokens a word.
+/// Approximate maximum of letters per token, so that English has 1.3 tokens per word.
 const TOKEN_LETTERS: usize = 6;
 
-/// Words a full stop follows without ending the sentence.
+/// Abbreviations whose full stop does not end a sentence.
 const SHORT: [&str; 24] = [
     "al", "e.g", "i.e", "fig", "figs", "eq", "eqs", "sec", "ref", "refs", "no", "vs", "cf", "dr",
     "prof", "mr", "mrs", "ms", "st", "approx", "resp", "ca", "vol", "pp",
 ];
 
-/// What ends a sentence in writing without spaces, and what may close a quotation behind it.
+/// Sentence ends in scripts without spaces, and closing quotation marks after them.
 const WIDE_ENDS: [char; 4] = ['。', '！', '？', '｡'];
 const WIDE_CLOSERS: [char; 5] = ['」', '』', '）', '”', '’'];
 
-/// About how many tokens a word has. Writing without spaces has a token a letter.
+/// Estimates the tokens of a word. Scripts without spaces have one token per letter.
 fn token_count(word: &str) -> usize {
     let dense = word.chars().filter(|letter| *letter >= '\u{2e80}').count();
     let other = word.chars().count() - dense;
     (other.div_ceil(TOKEN_LETTERS) + dense).max(1)
 }
 
-/// The units of a stretch of text, none of more than so many tokens.
+/// Splits a range of text into units of at most `most` tokens.
 pub(super) fn units(text: &str, start: usize, end: usize, most: usize) -> Vec<TextUnit> {
     let words = words(text, start, end);
     let mut units = Vec::new();
@@ -62,7 +61,7 @@ pub(super) fn units(text: &str, start: usize, end: usize, most: usize) -> Vec<Te
     units
 }
 
-/// Runs of anything but white space; where no space follows the end of a sentence, it parts them.
+/// Splits at white space, and after a sentence end that no space follows.
 fn words(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     let stretch = text.get(start..end).unwrap_or_default();
     let mut words = Vec::new();
@@ -84,7 +83,7 @@ fn words(text: &str, start: usize, end: usize) -> Vec<(usize, usize)> {
     words
 }
 
-/// A word in pieces of at most so many tokens: one, unless it is a monster.
+/// Splits an overlong word into pieces of at most `most` tokens.
 fn split_word(text: &str, (start, end): (usize, usize), most: usize) -> Vec<(usize, usize, usize)> {
     let word = text.get(start..end).unwrap_or_default();
     let tokens = token_count(word);
@@ -95,7 +94,7 @@ fn split_word(text: &str, (start, end): (usize, usize), most: usize) -> Vec<(usi
     let mut from = start;
     let mut count = 0;
     for (at, letter) in word.char_indices() {
-        // As many letters as tokens is always within the bound, whatever the letters are.
+        // A piece of `most` letters never has more than `most` tokens.
         if count == most {
             bits.push((from, start + at, most));
             from = start + at;
@@ -107,7 +106,7 @@ fn split_word(text: &str, (start, end): (usize, usize), most: usize) -> Vec<(usi
     bits
 }
 
-/// Whether a blank line lies between two words.
+/// Whether a blank line separates two words.
 fn is_paragraph_break(text: &str, end: usize, start: usize) -> bool {
     let gap = text.get(end..start).unwrap_or_default();
     gap.chars().filter(|letter| *letter == '\n').count() > 1 || gap.contains('\u{c}')

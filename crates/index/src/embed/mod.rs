@@ -1,5 +1,5 @@
-//! What makes vectors of texts, and what reorders passages: the embedded table, and services over
-//! HTTP. Knows nothing of the index that keeps the vectors.
+//! Embedders and rerankers: the built-in table, and services over HTTP. Knows nothing of the index
+//! that stores the vectors.
 
 pub(crate) mod cooldown;
 mod pre_tokenizer;

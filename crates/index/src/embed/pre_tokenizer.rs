@@ -1,10 +1,10 @@
-//! Splits text into the words that the vocabulary was made of: lower case, without accents, each
-//! mark and each Chinese character a word of its own. Knows nothing of the vocabulary.
+//! Splits text into the words of the vocabulary: lower case, without accents, each punctuation
+//! mark and each Chinese character a word. Knows nothing of the vocabulary.
 
 use unicode_general_category::{GeneralCategory as Category, get_general_category};
 use unicode_normalization::char::decompose_canonical;
 
-/// Hands over each word of a text, in order.
+/// Calls `take` with each word of a text, in order.
 pub(super) fn for_each_word(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
     for character in text.chars() {
@@ -66,7 +66,7 @@ fn push_single(mark: char, word: &mut String, take: &mut impl FnMut(&str)) {
     take(mark.encode_utf8(&mut [0; 4]));
 }
 
-/// Control characters, formats, and what no one has given a meaning.
+/// Control, format and unassigned characters.
 fn is_invisible(character: char) -> bool {
     matches!(
         get_general_category(character),
@@ -92,8 +92,8 @@ fn is_punctuation(character: char) -> bool {
         )
 }
 
-/// The blocks that are written without spaces and that the vocabulary holds by the character. The
-/// other scripts of East Asia are words here, as they were when the vocabulary was made.
+/// The blocks that are written without spaces and that the vocabulary holds by character. Other
+/// East Asian scripts are words here, as they were when the vocabulary was made.
 fn is_chinese(character: char) -> bool {
     matches!(
         u32::from(character),

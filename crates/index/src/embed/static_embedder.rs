@@ -1,5 +1,5 @@
-//! The embedded embedder: one vector a piece of a word, and a text is the mean of its pieces. It
-//! needs no network, no model server and no file; it knows words, not sentences.
+//! The built-in embedder: one vector per word piece; a text is the mean of its pieces. It needs no
+//! network, no model server and no file; it knows words, not sentences.
 
 use std::sync::LazyLock;
 
@@ -8,43 +8,42 @@ use futures::{FutureExt as _, future::BoxFuture};
 use super::wordpiece::WordPieceVocabulary;
 use crate::{EmbedError, Embedder, EmbeddingPurpose};
 
-/// How many numbers a vector has.
 const DIMENSIONS: usize = 256;
 
-/// One row of signed bytes a piece, in the order of the vocabulary. It is part of the program and
-/// read where it lies: nothing is copied, and only the rows that are used come into memory.
+/// One row of signed bytes per piece, in the order of the vocabulary. It is part of the executable
+/// and read in place, so only the rows that are used come into memory.
 static TABLE: &[u8] = include_bytes!("../../models/embeddings.i8");
 
-/// The beginning of the table's SHA-256: vectors of another table can't be compared with these.
+/// The start of the table's SHA-256: vectors of different tables cannot be compared.
 const TABLE_ID: &str = "15da2880015ae369";
 
-/// How texts are read; it goes up when the same text would get another vector.
+/// The version of the text processing; incremented when the same text would get another vector.
 const READING_VERSION: u32 = 1;
 
 static VOCABULARY: LazyLock<WordPieceVocabulary> =
     LazyLock::new(|| WordPieceVocabulary::parse(include_str!("../../models/vocabulary.txt")));
 
-/// How much of one text counts. A passage has a few thousand bytes; the mean of more than this
-/// says nothing about any part of it.
+/// Bytes of one text that count. A passage has a few thousand bytes; the mean of more than this
+/// describes no part of it.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// How many texts are embedded before other tasks get their turn.
+/// Texts that are embedded before the task yields.
 const BATCH: usize = 32;
 
-/// Embeds texts with the table that the program carries.
+/// Embeds texts with the table in the executable.
 ///
-/// Nothing is made before the first text; from then on the vocabulary takes about 2 MiB, once for
-/// all, and of the table (7.5 MiB, in the program file) the pages that were used.
+/// Nothing is allocated before the first text; then the vocabulary takes about 2 MiB, once per
+/// process, plus the used pages of the table (7.5 MiB in the executable).
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StaticEmbedder;
 
 impl StaticEmbedder {
-    /// The embedder. It costs nothing until it is used.
+    /// Costs nothing until it is used.
     pub fn new() -> Self {
         Self
     }
 
-    /// The vector of one text, of length 1; all zeros if no word of it is known or says anything.
+    /// The unit vector of a text; all zeros if no word of it is known.
     pub fn vector(self, text: &str) -> Vec<f32> {
         embed_text(text, &mut Vec::new())
     }
@@ -59,7 +58,7 @@ impl Embedder for StaticEmbedder {
         futures::future::ready(Ok(DIMENSIONS)).boxed()
     }
 
-    /// Questions and passages are read alike.
+    /// Queries and passages are embedded alike.
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
@@ -84,12 +83,12 @@ impl Embedder for StaticEmbedder {
     }
 }
 
-/// The vector of a text; `places` is room to work in.
+/// The vector of a text; `places` is a reusable buffer.
 fn embed_text(text: &str, places: &mut Vec<usize>) -> Vec<f32> {
     let counted = text.split_at(text.floor_char_boundary(MAX_TEXT_BYTES)).0;
     VOCABULARY.tokenize(counted, places);
     let (rows, _) = TABLE.as_chunks::<DIMENSIONS>();
-    // Whole numbers: exact in any order, and 64 KiB of pieces stay far from the limit.
+    // Integers are exact in any order, and 64 KiB of pieces cannot overflow them.
     let mut sums = [0_i32; DIMENSIONS];
     for row in places.iter().filter_map(|place| rows.get(*place)) {
         for (sum, byte) in sums.iter_mut().zip(row) {
@@ -99,7 +98,7 @@ fn embed_text(text: &str, places: &mut Vec<usize>) -> Vec<f32> {
     normalize(&sums)
 }
 
-/// The same direction with length 1. The mean needs no division: only the direction counts.
+/// Normalizes to length 1. The mean needs no division, because only the direction counts.
 fn normalize(sums: &[i32; DIMENSIONS]) -> Vec<f32> {
     let squares: f64 = sums.iter().map(|sum| f64::from(*sum).powi(2)).sum();
     let scale = if squares > 0.0 {

@@ -1,41 +1,39 @@
-//! The two things others do for a search: vectors for texts, and a second look at the best hits.
+//! The traits of what others provide to a search: vectors for texts, and reranking.
 
 use futures::future::BoxFuture;
 
-/// What a vector is made for: some models treat the two differently.
+/// What a vector is made for; some models treat the two differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbeddingPurpose {
-    /// A question.
     Query,
-    /// A text to be found.
     Passage,
 }
 
-/// Makes vectors.
+/// Makes vectors of texts.
 pub trait Embedder: Send + Sync {
     /// The model and its revision. Vectors of different ids are never compared.
     fn id(&self) -> String;
 
-    /// How many numbers a vector has; may have to ask.
+    /// The dimensions of a vector; may need a request.
     fn dimensions(&self) -> BoxFuture<'_, Result<usize, EmbedError>>;
 
-    /// One vector for each text, in order. They need not be normalised.
+    /// Returns one vector for each text, in order. They need not be normalized.
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
         what: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>>;
 
-    /// How many texts it takes at once.
+    /// The texts per call.
     fn batch(&self) -> usize;
 }
 
-/// Scores texts for a question, better and slower than a search does.
+/// Scores texts for a query, better and slower than a search.
 pub trait Reranker: Send + Sync {
-    /// What it is called in notes.
+    /// The name in notes.
     fn name(&self) -> &str;
 
-    /// One score from 0 to 1 for each text, in order.
+    /// Returns one score from 0 to 1 for each text, in order.
     fn rerank<'a>(
         &'a self,
         query: &'a str,
@@ -43,32 +41,20 @@ pub trait Reranker: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<f32>, EmbedError>>;
 }
 
-/// Why there are no vectors or no scores.
+/// Why there are no vectors or scores.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmbedError {
-    /// An address or a key that can't be right; nothing was sent.
+    /// The URL or the key cannot be right; nothing was sent.
     #[error("the settings can't be used: {reason}")]
-    Misconfigured {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// The service is not there, or too busy: later may do.
+    Misconfigured { reason: String },
+    /// The service is unreachable or busy; a later call may succeed.
     #[error("the service can't be reached: {reason}")]
-    Unavailable {
-        /// What happened.
-        reason: String,
-    },
-    /// The service said no.
-    #[error("the service refused: {reason}")]
-    Refused {
-        /// What it said.
-        reason: String,
-    },
-    /// What came back can't be used.
-    #[error("the answer can't be used: {reason}")]
-    Malformed {
-        /// What is wrong with it.
-        reason: String,
-    },
+    Unavailable { reason: String },
+    /// The service rejected the request.
+    #[error("the service rejected the request: {reason}")]
+    Refused { reason: String },
+    /// The response cannot be used.
+    #[error("the response can't be used: {reason}")]
+    Malformed { reason: String },
 }

@@ -1,17 +1,17 @@
-//! The vocabulary of the embedded table: a word is cut into the longest pieces that it holds.
+//! The WordPiece vocabulary of the built-in table: a word is split into its longest known pieces.
 //! Knows nothing of vectors.
 
 use std::collections::HashMap;
 
 use super::pre_tokenizer::for_each_word;
 
-/// What stands before a piece that goes on with a word.
+/// The prefix of a piece that continues a word.
 const CONTINUATION: &str = "##";
 
-/// Words longer than this are noise: no piece of them says anything.
+/// Longer words are noise.
 const MAX_WORD_CHARS: usize = 100;
 
-/// The pieces of words and their places in the table.
+/// Word pieces and their rows in the table.
 pub(super) struct WordPieceVocabulary {
     first: HashMap<&'static str, usize>,
     continuation: HashMap<&'static str, usize>,
@@ -19,7 +19,7 @@ pub(super) struct WordPieceVocabulary {
 }
 
 impl WordPieceVocabulary {
-    /// Reads a vocabulary of one piece a line.
+    /// Parses a vocabulary with one piece per line.
     pub(super) fn parse(vocabulary: &'static str) -> Self {
         let mut pieces = Self {
             first: HashMap::new(),
@@ -36,7 +36,7 @@ impl WordPieceVocabulary {
         pieces
     }
 
-    /// The places of all pieces of a text. Words that can't be put together are left out.
+    /// Collects the rows of all pieces of a text. Words that no pieces make up are left out.
     pub(super) fn tokenize(&self, text: &str, places: &mut Vec<usize>) {
         places.clear();
         for_each_word(text, |word| {
@@ -47,7 +47,7 @@ impl WordPieceVocabulary {
         });
     }
 
-    /// Cuts a word, the longest piece first; `None` if a part of it is in no piece.
+    /// Splits a word, the longest piece first; `None` if a part of it is no piece.
     fn tokenize_word(&self, word: &str, places: &mut Vec<usize>) -> Option<()> {
         if word.len() > MAX_WORD_CHARS && word.chars().count() > MAX_WORD_CHARS {
             return None;
@@ -63,7 +63,7 @@ impl WordPieceVocabulary {
         Some(())
     }
 
-    /// The place of the longest piece that `rest` starts with, and what comes behind it.
+    /// The row of the longest piece that `rest` starts with, and the remainder.
     fn longest_prefix<'w>(
         &self,
         rest: &'w str,

@@ -1,4 +1,4 @@
-//! Which passages a filter lets through, one bit each.
+//! Evaluates a filter to a bit set of passages.
 
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, Searcher, SegmentReader, TERMINATED, Term};
@@ -9,7 +9,7 @@ use crate::{
     text::schema::{NUMBERS, PassageSchema},
 };
 
-/// Which living passages of each segment are let through, by segment; `None` when all are.
+/// The live passages that pass the filter, by segment; `None` if all do.
 pub(crate) fn allowed_passages(
     filter: &IndexFilter,
     searcher: &Searcher,

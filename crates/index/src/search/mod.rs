@@ -1,4 +1,4 @@
-//! Searching: both sides asked at once, fused, and looked at again.
+//! Search: full-text and vector search in parallel, rank fusion, reranking.
 
 pub(crate) mod filter;
 pub(crate) mod query;
@@ -34,16 +34,15 @@ use rank_fusion::fuse;
 use reranking::rerank;
 use top_k::break_ties;
 
-/// How many telling words stand in for a vector.
+/// Key terms that replace a missing vector.
 const MAX_KEY_TERMS: usize = 32;
-/// How many texts are taken together.
+/// Texts that are averaged.
 const MAX_TEXTS: usize = 64;
 
-/// What is looked for.
 struct SearchPlan {
     words: Vec<String>,
     vector: Option<QuantizedVector>,
-    /// Whether the words are only asked where the vectors can't be.
+    /// Whether full-text search is only the fallback for missing vectors.
     vector_alone: bool,
     filter: IndexFilter,
     candidates: usize,
@@ -51,7 +50,7 @@ struct SearchPlan {
     fusion: Fusion,
 }
 
-/// What both sides found.
+/// The candidates of both sides.
 #[derive(Default)]
 struct SearchCandidates {
     text: Vec<ScoredPassage>,
@@ -60,7 +59,7 @@ struct SearchCandidates {
 }
 
 impl Index {
-    /// The passages that answer a question best.
+    /// Returns the best passages for a query.
     pub async fn search(&self, query: &Query) -> Result<PassageHits, IndexError> {
         let began = Instant::now();
         check_query(query)?;
@@ -100,8 +99,8 @@ impl Index {
         Ok(hits)
     }
 
-    /// The passages nearest to these texts taken together (the first 64 of them), by vector; by
-    /// their telling words when there are no vectors.
+    /// Returns the passages nearest to the mean of these texts (the first 64), by vector, or by key
+    /// terms without vectors.
     pub async fn nearest(
         &self,
         texts: &[String],
@@ -156,7 +155,7 @@ fn candidate_count(fusion: &Fusion, keep: usize) -> usize {
 }
 
 impl IndexInner {
-    /// Whether there are rows this vector can be compared with.
+    /// Whether there are rows that this vector can be compared with.
     fn can_use(&self, view: &IndexSnapshot, vector: &QuantizedVector) -> bool {
         let rows = view.rows(self).ok().flatten();
         rows.is_some_and(|rows| rows.joined > 0 && rows.set.dimensions == vector.values.len())
@@ -179,7 +178,7 @@ impl IndexInner {
             (false, true) => SearchMode::Hybrid,
         };
         if words_too && sought.words.is_empty() && !matches!(mode, SearchMode::Vector) {
-            notes.push("the question has only words too common or too long to look for".to_owned());
+            notes.push("the query has only words that are too common or too long".to_owned());
         }
         let hits = self.fuse_hits(&view, sought, &found, mode)?;
         let mut answer = PassageHits {
@@ -266,7 +265,7 @@ impl IndexInner {
         })
     }
 
-    /// One ranking of what both sides found, with the passages themselves.
+    /// Fuses the candidates of both sides and loads their passages.
     fn fuse_hits(
         &self,
         view: &IndexSnapshot,
@@ -321,7 +320,7 @@ impl IndexInner {
         Ok(hits)
     }
 
-    /// The two rankings as one.
+    /// Fuses the two rankings.
     fn fuse_rankings(
         &self,
         view: &IndexSnapshot,
@@ -369,7 +368,7 @@ struct RankedCandidate {
     address: DocAddress,
 }
 
-/// What a side found, in an order that depends on the passages alone and not on where they lie.
+/// Ranks candidates in an order that depends on the passages alone, not on their segments.
 fn rank_candidates(
     view: &IndexSnapshot,
     found: &[ScoredPassage],

@@ -1,4 +1,4 @@
-//! What is asked of an index, and what it answers.
+//! Queries and their results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,40 +8,40 @@ use crate::{IndexFilter, Passage, Reranker};
 /// Which side of the index answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SearchMode {
-    /// Words and vectors, fused.
+    /// Full-text and vector search, fused.
     #[default]
     Hybrid,
-    /// Words alone (BM25).
+    /// Full-text search (BM25).
     Text,
-    /// Vectors alone (cosine).
+    /// Vector search (cosine).
     Vector,
 }
 
-/// How the two sides are fused.
+/// The parameters of rank fusion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fusion {
-    /// What is added to each rank: the larger, the less the first places count.
+    /// Added to each rank: the larger, the less the first ranks count.
     pub rank_constant: f32,
-    /// The weight of the vectors' ranks, or the most it can be.
+    /// The weight of the vector ranks, or its maximum if adaptive.
     pub vector_weight: f32,
-    /// The weight of the words' ranks, or the most it can be.
+    /// The weight of the text ranks, or its maximum if adaptive.
     pub text_weight: f32,
-    /// Whether a side that has little to say on this question counts less than its weight.
+    /// Whether a side with little evidence for this query counts less than its weight.
     ///
-    /// If so, a place counts weight × (score ÷ its side's best score)² ÷ (constant + rank), and the
-    /// vectors' weight is first multiplied by (1 − covered)². Covered is the BM25 score of the
-    /// words' best passage as a share of the most that the question's words could score, words
-    /// that are nowhere included: 0 when hardly a word is found, towards 1 when one passage is
-    /// full of them all. If not, a place counts weight ÷ (constant + rank) whatever it scored.
+    /// If so, a rank counts weight × (score ÷ best score of its side)² ÷ (constant + rank), and the
+    /// vector weight is first multiplied by (1 − coverage)². Coverage is the BM25 score of the best
+    /// passage as a share of the maximum that the query words could score, words that occur nowhere
+    /// included: 0 if hardly a word is found, near 1 if one passage has them all. If not, a rank counts
+    /// weight ÷ (constant + rank) whatever its score.
     pub adaptive: bool,
-    /// How many candidates each side gives, as a multiple of `k`.
+    /// The candidates of each side, as a multiple of `k`.
     pub candidates: usize,
-    /// How many candidates each side gives at the least.
+    /// The minimum of candidates of each side.
     pub min_candidates: usize,
 }
 
 impl Default for Fusion {
-    /// For the embedded embedder, whose vectors are weaker than the words on most collections.
+    /// For the built-in embedder, whose vectors are weaker than full-text search on most collections.
     fn default() -> Self {
         Self {
             rank_constant: 60.0,
@@ -55,7 +55,7 @@ impl Default for Fusion {
 }
 
 impl Fusion {
-    /// For the vectors of a real model, such as a service's: they count more than the words.
+    /// For vectors of a full model, such as a service's, which count more than full-text search.
     pub fn for_services() -> Self {
         Self {
             vector_weight: 0.7,
@@ -65,22 +65,18 @@ impl Fusion {
     }
 }
 
-/// A question.
 #[derive(Clone)]
 pub struct Query {
-    /// The question, as plain text: nothing in it is syntax.
+    /// Plain text without syntax.
     pub text: String,
-    /// How many passages to answer with.
+    /// The number of passages to return.
     pub k: usize,
-    /// Which side answers.
     pub mode: SearchMode,
-    /// Which documents may be found.
     pub filter: IndexFilter,
-    /// How the sides are fused.
     pub fusion: Fusion,
-    /// Who has a second look at the best.
+    /// Reranks the best hits.
     pub reranker: Option<Arc<dyn Reranker>>,
-    /// How many it looks at.
+    /// The hits that are reranked.
     pub rerank_candidates: usize,
 }
 
@@ -98,51 +94,44 @@ impl Default for Query {
     }
 }
 
-/// The answer to a question, best first.
+/// The result of a query, best first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PassageHits {
-    /// The passages.
     pub hits: Vec<PassageHit>,
-    /// Which side really answered.
+    /// The side that answered.
     pub mode: SearchMode,
-    /// What the asker should know, such as vectors still being made.
+    /// Notes for the caller, such as vectors still being made.
     pub notes: Vec<String>,
-    /// How long the parts took.
     pub timings: SearchTimings,
 }
 
-/// A passage that was found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PassageHit {
-    /// The id of its document.
+    /// The document id.
     pub document: String,
-    /// The passage.
     pub passage: Passage,
-    /// What it was ranked by: the fused score, or that of the one side that answered.
+    /// The fused score, or that of the side that answered.
     pub score: f32,
-    /// Its BM25 score, if the words found it.
+    /// The BM25 score, if full-text search found it.
     pub text_score: Option<f32>,
-    /// Its place among what the words found, from 1.
+    /// The rank in full-text search, from 1.
     pub text_rank: Option<u32>,
-    /// Its cosine similarity, if the vectors found it.
+    /// The cosine similarity, if vector search found it.
     pub similarity: Option<f32>,
-    /// Its place among what the vectors found, from 1.
+    /// The rank in vector search, from 1.
     pub vector_rank: Option<u32>,
-    /// What the reranker gave it.
     pub rerank_score: Option<f32>,
 }
 
-/// How long the parts of a search took.
+/// The duration of the parts of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SearchTimings {
-    /// Making the question's vector.
+    /// Embedding the query.
     pub embed: Duration,
-    /// Finding by words.
+    /// Full-text search.
     pub text: Duration,
-    /// Finding by vector.
+    /// Vector search.
     pub vector: Duration,
-    /// Reranking.
     pub rerank: Duration,
-    /// All of it.
     pub total: Duration,
 }

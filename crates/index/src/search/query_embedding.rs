@@ -1,4 +1,4 @@
-//! The vectors of questions, or a note why there are none: a search goes on without.
+//! The vectors of queries, or a note why there are none: a search continues without.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Index {
             .and_then(|vector| quantize(vector))
     }
 
-    /// The direction the texts' vectors have in common.
+    /// The mean direction of the texts' vectors.
     pub(crate) async fn middle_vector(
         &self,
         texts: &[String],
@@ -51,9 +51,7 @@ impl Index {
         };
         let rest = &self.inner.cooldown;
         if rest.is_active() {
-            return Err(unavailable(
-                "it was too slow a moment ago and is left alone",
-            ));
+            return Err(unavailable("it was too slow a moment ago and is paused"));
         }
         let made = async {
             let mut vectors = Vec::with_capacity(texts.len());
@@ -73,7 +71,7 @@ impl Index {
     }
 }
 
-/// Who asks waits so long for a vector; then words alone must do.
+/// The time a query waits for its vector before it uses full-text search only.
 const EMBED_TIMEOUT: Duration = Duration::from_millis(2_500);
 
 fn unavailable(reason: &str) -> EmbedError {

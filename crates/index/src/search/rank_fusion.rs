@@ -1,43 +1,39 @@
-//! Reciprocal rank fusion: several rankings to one. Knows nothing of what is ranked.
+//! Reciprocal rank fusion of several rankings. Knows nothing of the ranked items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The least share of a place that a score leaves it: so that places still order what scores
-/// next to nothing.
+/// The minimum share of a rank, so that ranks still order items with scores near zero.
 const MIN_SHARE: f64 = 0.01;
 
-/// One ranking and how much it counts.
+/// A ranking and its weight.
 #[derive(Debug, Clone, Copy)]
 pub struct Ranking<'a, T> {
-    /// Its weight; 0 (or less, or not a number) leaves it out.
+    /// 0 (or less, or not a number) leaves the ranking out.
     pub weight: f32,
-    /// Its items, best first. An item that comes twice counts at its better place.
+    /// Best first. A repeated item counts at its better rank.
     pub items: &'a [T],
 }
 
-/// One ranking with what its items scored, and how much it counts at the most.
+/// A ranking with scores and its maximum weight.
 #[derive(Debug, Clone, Copy)]
 pub struct ScoredRanking<'a, T> {
-    /// Its weight; 0 (or less, or not a number) leaves it out.
+    /// 0 (or less, or not a number) leaves the ranking out.
     pub weight: f32,
-    /// Its items and their scores, best first. An item that comes twice counts at its better
-    /// place.
+    /// Items and scores, best first. A repeated item counts at its better rank.
     pub items: &'a [(T, f32)],
 }
 
 /// An item of the fused ranking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FusedItem<T> {
-    /// The item.
     pub item: T,
-    /// The sum of its shares of the rankings it is in. A share is weight ÷ (constant + rank),
-    /// ranks counted from 1, or less of it where the fusion is adaptive.
+    /// The sum of its shares of the rankings. A share is weight ÷ (constant + rank), ranks counted from
+    /// 1, or less if the fusion is adaptive.
     pub score: f32,
 }
 
-/// One ranking from several: each item scores weight ÷ (`rank_constant` + rank) in each ranking it
-/// is in. Equal scores are ordered by the items themselves, so the answer depends on nothing but
-/// the rankings.
+/// Fuses rankings: each item scores weight ÷ (`rank_constant` + rank) in each ranking it is in.
+/// Equal scores are ordered by the items themselves, so the result depends on the rankings alone.
 pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<'_, T>], rank_constant: f32) -> Vec<FusedItem<T>> {
     let mut shares = RankShares::new(rank_constant);
     for ranking in rankings {
@@ -47,19 +43,18 @@ pub fn fuse<T: Ord + Clone>(rankings: &[Ranking<'_, T>], rank_constant: f32) -> 
     shares.into_ranking()
 }
 
-/// One ranking from what words and vectors found for one question, where a side that has little to
-/// say counts less:
+/// Fuses full-text and vector results so that a side with little evidence counts less:
 ///
-/// - A place counts by how near its score comes to the best of its side: its share is
-///   weight × (score ÷ best)² ÷ (`rank_constant` + rank). A side with one clear winner so speaks
-///   for that one, a side whose scores are all alike for none.
-/// - The vectors count by what the words leave open: their weight is multiplied by
-///   (1 − `covered`)², where `covered` (0 to 1) is how much of the question the words' best item
-///   has. Where the question's own words are all found, near meanings can add little but noise;
-///   where hardly one is found, they are all there is.
+/// - A rank counts by how close its score is to the best of its side: its share is
+///   weight × (score ÷ best)² ÷ (`rank_constant` + rank). A side with one clear winner supports that
+///   one; a side with equal scores supports none.
+/// - The vectors count by what full-text search leaves open: their weight is multiplied by
+///   (1 − `covered`)², where `covered` (0 to 1) is the share of the query that the best full-text hit
+///   has. If all words of the query are found, similar meanings add mostly noise; if hardly one is
+///   found, they are all there is.
 ///
-/// So no share is larger than the same weights give in [`fuse`]. Of two items that both sides rank
-/// alike, the better stays the better, whatever the scores.
+/// So no share is larger than in [`fuse`] with the same weights. Of two items that both sides rank
+/// in the same order, the better one stays better, whatever the scores.
 pub fn fuse_adaptive<T: Ord + Clone>(
     words: &ScoredRanking<'_, T>,
     vectors: &ScoredRanking<'_, T>,
@@ -77,22 +72,22 @@ pub fn fuse_adaptive<T: Ord + Clone>(
     shares.into_ranking()
 }
 
-/// Each item with the square of how near its score comes to the best.
+/// Each item with the squared ratio of its score to the best.
 fn by_closeness<T>(items: &[(T, f32)]) -> impl Iterator<Item = (&T, f64)> {
     let best = items.first().map_or(0.0, |(_, score)| f64::from(*score));
     let mut before = 1.0_f64;
     items.iter().map(move |(item, score)| {
-        // A best score of nothing or less is no measure: then the places alone count.
+        // A best score of zero or less is no measure, so the ranks alone count.
         if best > 0.0 {
             let close = (f64::from(*score) / best).clamp(MIN_SHARE, 1.0);
-            // Never nearer than the one before (nor not a number): places come first.
+            // Never above the ratio before (nor NaN): ranks have precedence.
             before = before.min(close);
         }
         (item, before.powi(2))
     })
 }
 
-/// What each item has from each ranking.
+/// The shares of each item in each ranking.
 struct RankShares<'a, T> {
     constant: f64,
     by_item: BTreeMap<&'a T, Vec<f64>>,
@@ -106,7 +101,7 @@ impl<'a, T: Ord + Clone> RankShares<'a, T> {
         }
     }
 
-    /// Adds a ranking whose items count by so much of their place.
+    /// Adds a ranking whose items count by this factor of their rank.
     fn add(&mut self, weight: f64, items: impl Iterator<Item = (&'a T, f64)>) {
         if weight.is_nan() || weight <= 0.0 {
             return;
@@ -125,7 +120,7 @@ impl<'a, T: Ord + Clone> RankShares<'a, T> {
         let shares = self.by_item.into_iter();
         let mut fused: Vec<(f64, &T)> = shares
             .map(|(item, mut shares)| {
-                // Added from the smallest up, so that the order of the rankings can't show.
+                // Summed in ascending order, so that the order of the rankings does not matter.
                 shares.sort_by(f64::total_cmp);
                 (shares.iter().sum(), item)
             })
@@ -157,7 +152,7 @@ mod tests {
 
     type Scored = Vec<(u8, f32)>;
 
-    /// Distinct items with any scores: below nothing, in no order, not numbers.
+    /// Distinct items with arbitrary scores: negative, unordered, NaN.
     fn ranking() -> impl Strategy<Value = Scored> {
         let items = prop::collection::hash_set(0_u8..40, 0..30);
         let score = prop_oneof![20 => -5.0_f32..20.0, 1 => Just(f32::NAN)];

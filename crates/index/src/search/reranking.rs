@@ -1,13 +1,13 @@
-//! The second look at the best hits.
+//! Reranks the best hits.
 
 use std::time::{Duration, Instant};
 
 use crate::{EmbedError, PassageHit, PassageHits, Query};
 
-/// The order is waited for so long; then it stays what it was.
+/// The time limit of reranking; after it the order stays.
 const RERANK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Has the reranker order the hits; as they were if it fails.
+/// Reranks the hits; keeps their order if the reranker fails.
 pub(crate) async fn rerank(query: &Query, hits: &mut PassageHits) {
     let Some(reranker) = &query.reranker else {
         return;
@@ -35,7 +35,7 @@ pub(crate) async fn rerank(query: &Query, hits: &mut PassageHits) {
             for (hit, score) in hits.hits.iter_mut().zip(scores) {
                 hit.rerank_score = Some(score.clamp(0.0, 1.0));
             }
-            // What it did not see stays behind what it did, in the order it was.
+            // Hits that were not reranked stay behind the others in their order.
             hits.hits.sort_by(|left, right| {
                 let score = |hit: &PassageHit| hit.rerank_score.unwrap_or(-1.0);
                 score(right).total_cmp(&score(left))

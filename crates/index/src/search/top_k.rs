@@ -1,6 +1,6 @@
-//! Keeping the best few of many, in an order that does not change from one time to the next.
+//! Selects the best `k` items in a deterministic order.
 
-/// The best `k` of what it was shown: highest score first, then lowest number.
+/// The best `k` of the pushed items: highest score first, then lowest number.
 pub(crate) struct TopK {
     k: usize,
     entries: Vec<(f32, u64)>,
@@ -23,7 +23,7 @@ impl TopK {
         }
     }
 
-    /// What a score must reach to be of interest.
+    /// The minimum score that can still enter.
     pub(crate) fn threshold(&self) -> f32 {
         self.threshold
     }
@@ -39,7 +39,7 @@ impl TopK {
         }
     }
 
-    /// Twice as many as wanted are kept and cut at once: cheaper than keeping them in order.
+    /// Collects twice `k` and cuts at once, which is cheaper than keeping them sorted.
     fn shrink(&mut self) {
         if self.entries.len() <= self.k {
             return;
@@ -63,10 +63,10 @@ impl TopK {
     }
 }
 
-/// Scores this near, as a share of themselves, are equal: the same sum added up in another order.
+/// Relative difference below which scores are equal: the same sum in another order.
 const TIE_TOLERANCE: f32 = 2e-6;
 
-/// Puts items of equal score in the order of their keys, in a list that is in the order of scores.
+/// Orders items of equal score by their keys, in a list sorted by score.
 pub(crate) fn break_ties<T>(ranked: &mut [T], score: impl Fn(&T) -> f32, key: impl Fn(&T) -> u64) {
     let same = |left: &T, right: &T| {
         let (left, right) = (score(left), score(right));

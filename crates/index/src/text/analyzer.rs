@@ -1,5 +1,4 @@
-//! Text to words: how passages and questions are taken apart. The same for both, or nothing is
-//! found.
+//! The analyzer: splits passages and queries into words. Both must use the same one to match.
 
 use std::collections::BTreeSet;
 
@@ -11,12 +10,12 @@ use tantivy::tokenizer::{
 use super::tokenizer::UnicodeTokenizer;
 use crate::limits::{QUERY_BYTES, truncate_bytes};
 
-/// The analyser's name in the index: changes when what it does changes, so that files made before
-/// are refused instead of half matching.
+/// The analyzer's name in the index. It changes with the analyzer, so that older files are rejected
+/// instead of matching in part.
 pub(crate) const ANALYZER: &str = "words-2";
 
-/// English words by their stems, words of other languages as they are written but for accents, and
-/// of writing without spaces each letter and each two neighbours.
+/// English words by their stems, words of other languages as written but without accents, and in
+/// scripts without spaces each letter and each pair of neighbors.
 fn analyzer() -> TextAnalyzer {
     let words = TextAnalyzer::builder(UnicodeTokenizer::default())
         .filter(LowerCaser)
@@ -36,7 +35,7 @@ pub(crate) fn tokenizers() -> TokenizerManager {
     manager
 }
 
-/// The distinct words of a text in the order they first come, at most so many of them.
+/// The first `most` distinct words of a text, in order.
 pub(crate) fn distinct_words(text: &str, most: usize) -> Vec<String> {
     let mut analyser = analyzer();
     let mut stream = analyser.token_stream(truncate_bytes(text, QUERY_BYTES));

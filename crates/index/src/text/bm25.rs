@@ -1,4 +1,4 @@
-//! The words' side of a search: BM25 over the passages a filter lets through.
+//! Full-text search: BM25 over the passages that pass a filter.
 
 use tantivy::query::{
     Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Occur, Query, TermQuery,
@@ -9,11 +9,10 @@ use tantivy::{DocAddress, Score, Searcher, Term};
 use super::{analyzer, schema::PassageSchema};
 use crate::{AnalyzerOptions, IndexError, bit_set::BitSet, search::top_k::TopK};
 
-/// What a word that fills a passage scores at the most, as a multiple of its rarity: one and the
-/// k1 of BM25.
+/// The maximum score of a word that fills a passage, as a multiple of its inverse document
+/// frequency: one plus the k1 of BM25.
 const MAX_TERM_SCORE: f64 = 2.2;
 
-/// A passage and its score.
 pub(crate) type ScoredPassage = (f32, DocAddress);
 
 pub(crate) fn pack(address: DocAddress) -> u64 {
@@ -25,7 +24,7 @@ pub(crate) fn unpack(packed: u64) -> DocAddress {
     DocAddress::new(low(packed >> 32), low(packed))
 }
 
-/// The `k` passages that fit the words best, any of which will do.
+/// The `k` best passages for any of the words.
 pub(crate) fn top_passages(
     searcher: &Searcher,
     layout: &PassageSchema,
@@ -44,7 +43,7 @@ pub(crate) fn top_passages(
         let segment_ord = u32::try_from(number).unwrap_or(u32::MAX);
         let allowed = allowed.and_then(|allowed| allowed.get(number));
         let alive = segment.alive_bitset();
-        // What the earlier segments gave already tells the scorer what it may skip here.
+        // The results of earlier segments tell the scorer what it can skip here.
         let least = top.threshold().max(Score::MIN);
         weight.for_each_pruning(least, segment, &mut |doc_id, score| {
             let lets = match allowed {
@@ -79,8 +78,8 @@ fn any_of(layout: &PassageSchema, words: &[String], title_boost: f32) -> Boolean
     BooleanQuery::new(clauses)
 }
 
-/// How much of the question a passage of this score has: its score as a share of the most that the
-/// words could score, those that are nowhere included.
+/// The share of the query that a passage of this score has: its score divided by the maximum that
+/// the words could score, words that occur nowhere included.
 pub(crate) fn query_coverage(
     searcher: &Searcher,
     layout: &PassageSchema,
@@ -107,7 +106,7 @@ pub(crate) fn query_coverage(
     Ok(covered)
 }
 
-/// The words of the texts that tell most about them: the rarest that are in the index at all.
+/// The key terms of the texts: their rarest words that the index has.
 pub(crate) fn key_terms(
     searcher: &Searcher,
     layout: &PassageSchema,

@@ -1,4 +1,4 @@
-//! How a passage is laid out in the text index, and how it is read back.
+//! The tantivy schema of a passage.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,18 @@ use super::analyzer::ANALYZER;
 use crate::limits::{TITLE_BYTES, truncate_bytes};
 use crate::{IndexError, IndexedDocument, Passage};
 
-/// The column of the passages' keys.
+/// The column of the passage keys.
 pub(crate) const KEY: &str = "key";
-/// The column the numbers are below.
+/// The parent column of the numbers.
 pub(crate) const NUMBERS: &str = "numbers";
-/// Between a facet's name and its word; no name has it.
+/// Separates a facet's name and word; no name contains it.
 const SEPARATOR: char = '\u{1f}';
 
-/// The fields of a passage.
 #[derive(Clone)]
 pub(crate) struct PassageSchema {
     pub schema: Schema,
     pub document: Field,
-    /// Title, headings and text: what BM25 looks at.
+    /// Title, headings and text: the field for BM25.
     pub body: Field,
     pub title: Field,
     word: Field,
@@ -36,7 +35,7 @@ pub(crate) struct PassageSchema {
     location: Field,
 }
 
-/// All of a passage that is not searched.
+/// The parts of a passage that are stored but not searched.
 #[derive(Serialize, Deserialize)]
 struct PassageLocation<'a> {
     #[serde(rename = "n")]
@@ -51,7 +50,7 @@ struct PassageLocation<'a> {
     title: std::borrow::Cow<'a, str>,
 }
 
-/// A passage read back.
+/// A passage read from the index.
 pub(crate) struct StoredPassage {
     pub document: String,
     pub title: String,
@@ -92,13 +91,13 @@ impl PassageSchema {
         Term::from_field_text(self.word, &format!("{name}{SEPARATOR}{word}"))
     }
 
-    /// What the first passage of each document carries, so that documents can be counted.
+    /// The term of each document's first passage, by which documents are counted.
     pub(crate) fn first_passage_term(&self) -> Term {
         self.facet_term("", "first")
     }
 
-    /// The passages of a document as the text index keeps them, made one after the other: all at
-    /// once would hold a long text several times.
+    /// The passages of a document as tantivy documents, made lazily: all at once would hold a long text
+    /// several times.
     pub(crate) fn rows<'a>(
         &'a self,
         document: &'a IndexedDocument,
@@ -191,7 +190,7 @@ fn encode_location(passage: &Passage, title: &str) -> Result<Vec<u8>, IndexError
     .map_err(IndexError::failed)
 }
 
-/// What a vector is made of.
+/// The text that is embedded for a passage.
 pub(crate) fn embedding_text(title: &str, passage: &Passage, headings: bool) -> String {
     let mut text = String::with_capacity(passage.text.len() + title.len() + 64);
     if headings {
@@ -208,8 +207,8 @@ pub(crate) fn embedding_text(title: &str, passage: &Passage, headings: bool) -> 
     text
 }
 
-/// A key for each passage: the same for the same document, title, headings and text, whatever the
-/// passage's number, so that a vector outlives the passages around its own being changed.
+/// A key for each passage: the same for the same document, title, headings and text, whatever its
+/// number, so that a vector survives changes of neighboring passages.
 pub(crate) fn keys(document: &IndexedDocument) -> Vec<u64> {
     let mut base = Sha256::new();
     update_digest(&mut base, &document.id);

@@ -1,13 +1,13 @@
-//! Runs of letters: the first step from text to words, for every script. Marks stay with their
-//! letters, what can't be seen is left out, and accents go. Knows nothing of languages.
+//! The Unicode tokenizer: runs of letters in every script. Combining marks stay with their letters,
+//! invisible characters are left out, accents are removed. Knows nothing of languages.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
-/// Words of as many letters are noise: hashes, addresses, tables run together.
+/// Longer words are noise: hashes, URLs, tables without spaces.
 const MAX_WORD_CHARS: usize = 64;
 
-/// Cuts text into runs of letters and digits.
+/// Splits text into runs of letters and digits.
 #[derive(Clone, Default)]
 pub(crate) struct UnicodeTokenizer {
     token: Token,
@@ -29,31 +29,28 @@ impl Tokenizer for UnicodeTokenizer {
     }
 }
 
-/// The runs of one text.
 pub(crate) struct UnicodeTokenStream<'a> {
     rest: &'a str,
-    /// A run of writing without spaces, and how far it was handed over.
+    /// A run in a script without spaces, and how much of it was emitted.
     dense: String,
     position: usize,
-    /// Where the letter before starts.
+    /// The start of the letter before.
     previous: Option<usize>,
-    /// Where two neighbours start and end that are to come next.
+    /// The start and end of the pair that comes next.
     pair: Option<(usize, usize)>,
     token: &'a mut Token,
 }
 
-/// What a character is to a run.
+/// The role of a character in a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharClass {
-    /// A letter or digit of writing with spaces.
+    /// A letter or digit of a script with spaces.
     Letter,
-    /// One of writing without.
+    /// A letter of a script without spaces.
     Dense,
     /// Belongs to the letter before it.
     Mark,
-    /// Not there.
     Ignored,
-    /// Ends a run.
     Separator,
 }
 
@@ -66,7 +63,7 @@ fn char_class(it: char) -> CharClass {
         };
     }
     match it {
-        // Soft hyphens, joiners, marks of direction, the stroke that draws Arabic words out.
+        // Soft hyphens, joiners, bidirectional marks, the Arabic tatweel.
         '\u{ad}'
         | '\u{640}'
         | '\u{200b}'..='\u{200f}'
@@ -80,13 +77,13 @@ fn char_class(it: char) -> CharClass {
     }
 }
 
-/// What changes the letter before it; in half-width writing two signs of their own do.
+/// A combining mark; half-width kana have two signs of their own.
 fn is_mark(it: char) -> bool {
     is_combining_mark(it) || matches!(it, '\u{ff9e}' | '\u{ff9f}')
 }
 
-/// Letters of scripts whose words nothing parts: Thai, Lao, Burmese, Khmer, Chinese, Japanese; and
-/// Korean, whose endings grow on to the words.
+/// Letters of scripts that do not separate words: Thai, Lao, Burmese, Khmer, Chinese, Japanese; and
+/// Korean, whose endings attach to the words.
 fn is_dense(it: char) -> bool {
     matches!(
         u32::from(it),
@@ -107,7 +104,7 @@ fn is_dense(it: char) -> bool {
     ) && it.is_alphanumeric()
 }
 
-/// Accents and the points of Hebrew and Arabic, which some write and some leave out.
+/// Accents, and Hebrew and Arabic points, which are optional in writing.
 fn is_accent(it: char) -> bool {
     matches!(
         u32::from(it),
@@ -124,7 +121,7 @@ fn is_accent(it: char) -> bool {
     )
 }
 
-/// The one form of a run, however it was written. Letters keep their case.
+/// The normalized form of a run. Letters keep their case.
 fn fold_run(run: &str) -> String {
     let plain = run
         .chars()
@@ -138,7 +135,7 @@ fn fold_run(run: &str) -> String {
 }
 
 impl<'a> UnicodeTokenStream<'a> {
-    /// The next run, and what it is of.
+    /// The next run and its class.
     fn next_run(&mut self) -> Option<(&'a str, CharClass)> {
         let starts = |it: char| matches!(char_class(it), CharClass::Letter | CharClass::Dense);
         let rest = self.rest.get(self.rest.find(starts)?..)?;
@@ -152,7 +149,7 @@ impl<'a> UnicodeTokenStream<'a> {
         Some((run, kind))
     }
 
-    /// Hands over the next letter of writing without spaces, or it and the one before.
+    /// Emits the next letter of a script without spaces, or the pair with the one before.
     fn next_dense(&mut self) -> bool {
         let (start, end) = if let Some(pair) = self.pair.take() {
             pair

@@ -1,4 +1,4 @@
-//! The vectors' files in a folder: their names, which one counts, and writing a new one.
+//! The vector files in a folder: names, the current generation, writing a new one.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -9,13 +9,12 @@ use std::time::{Duration, SystemTime};
 use super::format::EmbedderIdentity;
 use crate::IndexError;
 
-/// How long another embedder's vectors are kept, in case it comes back.
+/// How long the vectors of another embedder are kept, in case it is used again.
 const RETENTION: Duration = Duration::from_hours(24);
 const PREFIX: &str = "vectors-";
 const SUFFIX: &str = ".bin";
 const UNFINISHED: &str = ".tmp";
 
-/// Whether a file of that name is one of ours.
 pub(crate) fn is_vectors(name: &str) -> bool {
     name.starts_with(PREFIX) && (name.ends_with(SUFFIX) || name.ends_with(UNFINISHED))
 }
@@ -23,7 +22,7 @@ pub(crate) fn is_vectors(name: &str) -> bool {
 fn stem(identity: &EmbedderIdentity) -> String {
     let mut stem = PREFIX.to_owned();
     for byte in identity.iter().take(8) {
-        // Writing to a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(stem, "{byte:02x}");
     }
     stem
@@ -33,7 +32,7 @@ pub(super) fn vectors_path(folder: &Path, identity: &EmbedderIdentity, generatio
     folder.join(format!("{}-{generation:010}{SUFFIX}", stem(identity)))
 }
 
-/// The newest file of that embedder and its generation.
+/// The newest file of an embedder and its generation.
 pub(super) fn newest_file(
     folder: &Path,
     identity: &EmbedderIdentity,
@@ -55,7 +54,7 @@ pub(super) fn newest_file(
     Ok(newest.map(|generation| (generation, vectors_path(folder, identity, generation))))
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 pub(super) fn create(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), IndexError>,
@@ -69,7 +68,7 @@ pub(super) fn create(
     Ok(())
 }
 
-/// Puts bytes at that place of a file, dropping whatever was there.
+/// Writes bytes at an offset and truncates the rest.
 pub(super) fn append(path: &Path, at: u64, bytes: &[u8]) -> Result<(), IndexError> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     if file.metadata()?.len() > at {
@@ -81,8 +80,8 @@ pub(super) fn append(path: &Path, at: u64, bytes: &[u8]) -> Result<(), IndexErro
     Ok(())
 }
 
-/// Removes what no longer counts: older generations and unfinished files at once, the files of
-/// other embedders after a day without change. What can't be removed now is left for next time.
+/// Removes obsolete files: older generations and unfinished files at once, files of other embedders
+/// after a day without change. Files that cannot be removed now are left for the next time.
 pub(super) fn remove_stale(folder: &Path, identity: &EmbedderIdentity, generation: u32) {
     let current = vectors_path(folder, identity, generation);
     let own = stem(identity);

@@ -1,20 +1,19 @@
-//! How vectors lie in a file: a header, then pieces that are only ever added.
+//! The file format of vectors: a header, then append-only blocks.
 //!
-//! A piece is a header, the rows' keys, their scales, their signs and their values, each kind
-//! together so that a scan reads only what it needs, filled up to 64 bytes. Numbers are
-//! little-endian.
+//! A block is a header, the keys of its rows, their scales, their signs and their values, each kind
+//! together so that a scan reads only what it needs, padded to 64 bytes. Numbers are little-endian.
 
 use super::quantization::{QuantizedVector, signs};
 use crate::IndexError;
 
-/// The length of either header.
+/// The length of both headers.
 pub(crate) const HEADER: usize = 64;
 const FILE_MAGIC: &[u8; 8] = b"DLBVECT1";
 const BLOCK_MAGIC: &[u8; 8] = b"DLBROWS1";
-/// What a vector may have at the most; more is a mistake.
+/// The maximum of a vector; more is a mistake.
 pub(crate) const MAX_DIMENSIONS: usize = 16_384;
 
-/// Who made the vectors of a file.
+/// Identifies the embedder of a file.
 pub(crate) type EmbedderIdentity = [u8; 32];
 
 pub(crate) fn file_header(identity: &EmbedderIdentity, dimensions: usize) -> Vec<u8> {
@@ -25,7 +24,7 @@ pub(crate) fn file_header(identity: &EmbedderIdentity, dimensions: usize) -> Vec
     with_checksum(header)
 }
 
-/// The dimensions a file's header tells.
+/// Reads the dimensions from a file header.
 pub(crate) fn read_file_header(
     header: &[u8],
     identity: &EmbedderIdentity,
@@ -39,7 +38,6 @@ pub(crate) fn read_file_header(
     if right { Ok(dimensions) } else { Err(broken()) }
 }
 
-/// What a piece's header tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VectorBlockHeader {
     pub rows: u32,
@@ -47,7 +45,7 @@ pub(crate) struct VectorBlockHeader {
     pub rest_sum: u32,
 }
 
-/// The header at the start of these bytes, or `None` where nothing was written (a torn end).
+/// Reads a block header; `None` where nothing was written (a torn write).
 pub(crate) fn read_block_header(bytes: &[u8]) -> Result<Option<VectorBlockHeader>, IndexError> {
     let Some(header) = bytes.get(..HEADER) else {
         return Ok(None);
@@ -55,7 +53,7 @@ pub(crate) fn read_block_header(bytes: &[u8]) -> Result<Option<VectorBlockHeader
     if header.iter().all(|byte| *byte == 0) {
         return Ok(None);
     }
-    let broken = || IndexError::corrupt("a piece of the vectors has a broken header");
+    let broken = || IndexError::corrupt("a vector block has a broken header");
     let body = verify_checksum(header).ok_or_else(broken)?;
     match (read_u32(body, 8), read_u32(body, 12), read_u32(body, 16)) {
         (Some(rows), Some(keys_sum), Some(rest_sum)) if body.starts_with(BLOCK_MAGIC) => {
@@ -69,7 +67,7 @@ pub(crate) fn read_block_header(bytes: &[u8]) -> Result<Option<VectorBlockHeader
     }
 }
 
-/// Where the parts of a piece's body start, and where it ends.
+/// The offsets of the parts of a block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockLayout {
     pub scales: usize,
@@ -91,7 +89,7 @@ pub(crate) fn block_layout(rows: u32, dimensions: usize) -> BlockLayout {
     }
 }
 
-/// Rows on their way into a piece.
+/// Rows that are collected for a block.
 #[derive(Default)]
 pub(crate) struct VectorBlock {
     keys: Vec<u8>,
@@ -117,7 +115,7 @@ impl VectorBlock {
         self.rows += 1;
     }
 
-    /// The piece with its header.
+    /// Serializes the block with its header.
     pub(crate) fn into_bytes(self, dimensions: usize) -> Vec<u8> {
         let parts = block_layout(self.rows, dimensions);
         let mut rest = self.scales;
@@ -137,7 +135,7 @@ impl VectorBlock {
     }
 }
 
-/// Filled up, with a sum of itself at the end.
+/// Pads a header and appends its checksum.
 fn with_checksum(mut header: Vec<u8>) -> Vec<u8> {
     header.resize(HEADER - 4, 0);
     let sum = crc32fast::hash(&header);

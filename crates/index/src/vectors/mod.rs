@@ -1,5 +1,5 @@
-//! The vectors' side of the index: rows in one file per embedder, found again by the passages'
-//! keys. Knows nothing of passages beyond their keys, nor of who writes when.
+//! Vector search: rows in one file per embedder, identified by passage keys. Knows nothing of
+//! passages but their keys, nor of who writes when.
 
 mod files;
 mod format;

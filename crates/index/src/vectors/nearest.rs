@@ -1,4 +1,4 @@
-//! The rows nearest to a vector: all of them looked at, or for many rows their signs first.
+//! Nearest rows of a vector: a full scan, or for many rows a scan of their signs first.
 
 use rayon::prelude::*;
 
@@ -8,26 +8,26 @@ use super::{
 };
 use crate::{bit_set::BitSet, search::top_k::TopK};
 
-/// How many rows are looked at again after their signs: one in so many, and so many at the least.
-/// Measured at 200,000 rows for the best 50: one in 8 finds 99.7 % where some directions
-/// matter more than others, as with vectors of texts, all where rows lie in clusters, and 96 % in
-/// plain noise, which no search is about.
+/// Rows that are rescored after the sign scan: one in this many, with the minimum below.
+/// Measured at 200,000 rows for the best 50: one in 8 finds 99.7 % if some directions matter more
+/// than others, as with vectors of texts, all if rows form clusters, and 96 % in pure noise, which
+/// no search is about.
 const RESCORE_SHARE: u64 = 8;
 const MIN_RESCORE: usize = 8_000;
-/// Rows one thread looks at in one go.
+/// Rows per task of a parallel scan.
 const ROWS_PER_TASK: u32 = 8192;
 
-/// How the rows are gone through.
+/// How rows are scanned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ScanStrategy {
     /// Every row in full.
     Exact,
-    /// Signs first, then so many rows in full.
+    /// Signs first, then this number of rows in full.
     SignsFirst(usize),
 }
 
 impl ScanStrategy {
-    /// What suits so many rows: in full up to a number, above it in two stages.
+    /// Chooses by the number of rows: in full up to a limit, above it in two stages.
     pub(crate) fn for_rows(rows: u64, exact_up_to: u64, k: usize) -> Self {
         if rows <= exact_up_to {
             return Self::Exact;
@@ -70,7 +70,7 @@ fn row_number(row: u64) -> u32 {
     u32::try_from(row).unwrap_or(u32::MAX)
 }
 
-/// Stretches of rows, each for one thread at a time.
+/// Row ranges, one per task.
 fn row_ranges(set: &VectorSet) -> Vec<(&VectorSegment, (u32, u32))> {
     let segments = set.segments.iter();
     let goes = segments.flat_map(|segment| {
@@ -80,7 +80,7 @@ fn row_ranges(set: &VectorSet) -> Vec<(&VectorSegment, (u32, u32))> {
     goes.collect()
 }
 
-/// Goes through all rows on all threads, keeping the best.
+/// Scans all rows on all threads and returns the best.
 fn scan_parallel(
     set: &VectorSet,
     k: usize,
@@ -99,8 +99,8 @@ fn scan_parallel(
 }
 
 /// At least `again` of the allowed rows, if there are so many: those with the most signs in common
-/// with the query. Differences are small whole numbers, so counting how often each occurs finds
-/// the border without sorting.
+/// with the query. Differences are small integers, so a histogram finds the threshold without
+/// sorting.
 fn nearest_by_signs(set: &VectorSet, query: &[u64], allowed: &BitSet, again: usize) -> BitSet {
     let differences: Vec<(u32, Vec<u16>)> = row_ranges(set)
         .into_par_iter()
@@ -135,8 +135,7 @@ fn nearest_by_signs(set: &VectorSet, query: &[u64], allowed: &BitSet, again: usi
     chosen
 }
 
-/// In how many signs each row differs from the query; for a row that is not allowed, in more than
-/// there are.
+/// The number of differing signs of each row; for a row that is not allowed, more than possible.
 fn sign_differences(
     segment: &VectorSegment,
     query: &[u64],
@@ -180,8 +179,8 @@ fn score_in_full(
     }
 }
 
-/// The dot product. Written so that the compiler turns it into wide instructions: lengths it
-/// knows, no branches, sums that can't overflow.
+/// The dot product, written so that the compiler vectorizes it: known lengths, no branches, sums
+/// that cannot overflow.
 #[inline]
 fn dot(query: &[i16], row: &[u8]) -> i32 {
     let (query_chunks, query_rest) = query.as_chunks::<32>();
@@ -200,7 +199,7 @@ fn dot(query: &[i16], row: &[u8]) -> i32 {
     sum
 }
 
-/// In how many signs the two differ; vectors are never so long that the count would not fit.
+/// The number of differing signs; no vector is so long that the count overflows.
 #[inline]
 fn hamming_distance(query: &[u64], row: &[u8]) -> u16 {
     let (words, _) = row.as_chunks::<8>();

@@ -1,4 +1,4 @@
-//! Which vector belongs to which passage: the rows of one moment joined with the passages of one.
+//! Joins the passages of a snapshot with their vectors.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,15 +16,14 @@ use crate::{
     vectors::{NO_ROW, VectorSet, VectorSnapshot, VectorStore},
 };
 
-/// Passages and vectors, joined.
 pub(crate) struct PassageVectors {
     pub generation: u32,
     pub set: Arc<VectorSet>,
-    /// The rows that belong to a living passage.
+    /// The rows that belong to a live passage.
     pub live: BitSet,
-    /// How many these are.
+    /// The number of `live` rows.
     pub joined: u64,
-    /// Living passages without a row.
+    /// Live passages without a row.
     pub missing: u64,
     /// The passage of each row.
     addresses: Vec<u64>,
@@ -33,13 +32,13 @@ pub(crate) struct PassageVectors {
 }
 
 impl PassageVectors {
-    /// The passage a living row belongs to.
+    /// The passage of a live row.
     pub(crate) fn passage(&self, row: u32) -> Option<DocAddress> {
         let packed = self.addresses.get(row as usize)?;
         self.live.contains(row).then(|| unpack(*packed))
     }
 
-    /// The rows of the passages that are let through.
+    /// The rows of the passages that pass the filter.
     pub(crate) fn allowed_rows(&self, allowed: Option<&[BitSet]>) -> BitSet {
         let Some(allowed) = allowed else {
             return self.live.clone();
@@ -55,7 +54,7 @@ impl PassageVectors {
         rows
     }
 
-    /// The first living passages without a row, at most so many.
+    /// The first `most` live passages without a row.
     pub(crate) fn missing_vectors(&self, searcher: &Searcher, most: usize) -> Vec<DocAddress> {
         let segments = searcher.segment_readers().iter().zip(&self.rows_by_segment);
         let without = (0..).zip(segments).flat_map(|(number, (segment, rows))| {
@@ -73,7 +72,7 @@ fn is_alive(segment: &SegmentReader, doc: u32) -> bool {
         .is_none_or(|alive| alive.is_alive(doc))
 }
 
-/// What was joined before: a segment's passages never change, only which of them live.
+/// Caches joins by segment: a segment's passages never change, only which of them are live.
 #[derive(Default)]
 pub(crate) struct VectorJoiner {
     segments: Mutex<HashMap<SegmentId, SegmentJoin>>,
@@ -82,7 +81,7 @@ pub(crate) struct VectorJoiner {
 #[derive(Clone)]
 struct SegmentJoin {
     generation: u32,
-    /// How many rows there were to be found.
+    /// The number of rows at the time of the join.
     row_count: u32,
     is_complete: bool,
     rows: Arc<[u32]>,

@@ -1,13 +1,13 @@
-//! A vector of floats to small whole numbers: a byte a number and a scale, and the signs alone.
+//! Quantization of vectors: a byte per number and a scale, and the signs alone.
 
-/// A vector as it is kept: of length 1 when each value is multiplied by the scale.
+/// A quantized vector: of length 1 when each value is multiplied by the scale.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QuantizedVector {
     pub scale: f32,
     pub values: Vec<i8>,
 }
 
-/// The vector in bytes, or `None` if it has no direction (all zero, or not numbers).
+/// Quantizes a vector; `None` if it has no direction (all zero, or NaN).
 pub(crate) fn quantize(vector: &[f32]) -> Option<QuantizedVector> {
     let length = vector
         .iter()
@@ -25,7 +25,7 @@ pub(crate) fn quantize(vector: &[f32]) -> Option<QuantizedVector> {
         .iter()
         .map(|value| round_to_i8(f64::from(*value) / step))
         .collect();
-    // The scale carries both the step and the length, so that rows come out normalised.
+    // The scale includes both the step and the length, so that rows are normalized.
     Some(QuantizedVector {
         scale: to_f32(step / length),
         values,
@@ -48,7 +48,7 @@ fn to_f32(value: f64) -> f32 {
     value as f32
 }
 
-/// One bit for each value, set when it is below zero, in words of 64.
+/// One bit per value, set if it is negative, in words of 64.
 pub(crate) fn signs(values: &[i8]) -> Vec<u64> {
     values
         .chunks(64)

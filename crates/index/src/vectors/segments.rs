@@ -1,4 +1,4 @@
-//! The vectors of one moment: rows in pieces, none of which changes any more.
+//! The vectors of a snapshot: rows in immutable segments.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use super::{
 };
 use crate::IndexError;
 
-/// A piece of a file (or of memory) that is whole.
+/// A complete block of a file or of memory.
 #[derive(Clone)]
 pub(crate) struct VectorSegment {
     bytes: Arc<MappedBytes>,
-    /// Where the body starts in the blob.
+    /// The start of the body in the bytes.
     offset: usize,
     header: VectorBlockHeader,
     layout: BlockLayout,
     dimensions: usize,
-    /// The number of its first row among all.
+    /// The number of its first row in the set.
     pub first: u32,
 }
 
@@ -33,7 +33,7 @@ impl VectorSegment {
             .unwrap_or_default()
     }
 
-    /// The rows' keys, or `None` if they are not what was written.
+    /// The keys of the rows; `None` if their checksum is wrong.
     pub(crate) fn keys(&self) -> Option<impl Iterator<Item = u64> + '_> {
         let bytes = self.slice(0, self.layout.scales);
         if crc32fast::hash(bytes) != self.header.keys_sum {
@@ -43,31 +43,30 @@ impl VectorSegment {
         Some(keys.iter().map(|key| u64::from_le_bytes(*key)))
     }
 
-    /// Whether scales, signs and values are what was written.
+    /// Whether scales, signs and values match their checksum.
     pub(crate) fn is_intact(&self) -> bool {
         let bytes = self.slice(self.layout.scales, self.layout.end);
         crc32fast::hash(bytes) == self.header.rest_sum
     }
 
-    /// The scales of all rows.
     pub(crate) fn scales(&self) -> &[[u8; 4]] {
         let bytes = self.slice(self.layout.scales, self.layout.signs);
         bytes.as_chunks::<4>().0
     }
 
-    /// The signs of all rows, one after the other.
+    /// The signs of all rows, concatenated.
     pub(crate) fn signs(&self) -> &[u8] {
         self.slice(self.layout.signs, self.layout.values)
     }
 
-    /// The values of all rows, one after the other.
+    /// The values of all rows, concatenated.
     pub(crate) fn values(&self) -> &[u8] {
         let end = self.layout.values + self.rows() as usize * self.dimensions;
         self.slice(self.layout.values, end)
     }
 }
 
-/// All rows of one moment.
+/// All rows of a snapshot.
 #[derive(Clone, Default)]
 pub(crate) struct VectorSet {
     pub dimensions: usize,
@@ -83,8 +82,8 @@ impl VectorSet {
         }
     }
 
-    /// Adds the whole pieces at the start of these bytes; says how many bytes they are. What
-    /// follows is an end that was torn while it was written.
+    /// Adds the complete blocks at the start of these bytes and returns their length. The rest is a
+    /// torn write.
     pub(crate) fn add(&mut self, blob: MappedBytes) -> Result<usize, IndexError> {
         let blob = Arc::new(blob);
         let mut at = 0;
@@ -108,7 +107,7 @@ impl VectorSet {
         Ok(at)
     }
 
-    /// The piece a row is in, and its place there.
+    /// The segment of a row, and its index there.
     pub(crate) fn find(&self, row: u32) -> Option<(&VectorSegment, usize)> {
         let after = self.segments.partition_point(|piece| piece.first <= row);
         let segment = self.segments.get(after.checked_sub(1)?)?;
@@ -116,7 +115,6 @@ impl VectorSet {
         (place < segment.rows()).then_some((segment, place as usize))
     }
 
-    /// The vector of a row as it is kept.
     pub(crate) fn row(&self, row: u32) -> Option<QuantizedVector> {
         let (segment, place) = self.find(row)?;
         let from = place * self.dimensions;

@@ -1,6 +1,6 @@
-//! The rows of one embedder: what is there, what is about to be written, and where each key is.
+//! The rows of one embedder: what is stored, what is pending, and the row of each key.
 //!
-//! Only the holder of the writer's lock may call what writes.
+//! Only the holder of the writer lock may call the methods that write.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -20,18 +20,18 @@ use super::{
 };
 use crate::{IndexError, bit_set::BitSet};
 
-/// The row of a passage that has no vector.
+/// Marks a passage without a vector.
 pub(crate) const NO_ROW: u32 = u32::MAX;
-/// How many rows wait in memory before they are written out.
+/// Pending rows before they are flushed.
 const MAX_PENDING_ROWS: u32 = 8192;
-/// How many rows a piece has after tidying up.
+/// Rows per block after compaction.
 const COMPACTED_ROWS: u32 = 65_536;
-/// More pieces than this are put together.
+/// More blocks than this are compacted.
 const MAX_BLOCKS: usize = 512;
-/// Fewer dead rows than this are not worth the work.
+/// Fewer dead rows than this are not worth a compaction.
 const MIN_DEAD_ROWS: u64 = 1024;
 
-/// Keys are digests already: no need to hash them again.
+/// Keys are digests already and need no further hashing.
 #[derive(Default)]
 pub(crate) struct IdentityHasher(u64);
 
@@ -51,32 +51,30 @@ impl Hasher for IdentityHasher {
     }
 }
 
-/// Which row a key has.
 pub(crate) type RowByKey = HashMap<u64, u32, BuildHasherDefault<IdentityHasher>>;
 
 #[derive(Default)]
 struct VectorStoreState {
     generation: u32,
-    /// How much of the file is whole pieces.
+    /// The length of the complete blocks of the file.
     valid_bytes: u64,
     set: Arc<VectorSet>,
     row_by_key: Arc<RowByKey>,
-    /// How many pieces `row_of` knows.
+    /// The number of blocks in `row_of`.
     indexed_blocks: usize,
-    /// Whether one of them is not what was written.
+    /// Whether a block's checksum is wrong.
     broken: bool,
     pending: VectorBlock,
     pending_keys: HashSet<u64, BuildHasherDefault<IdentityHasher>>,
 }
 
-/// The rows of one embedder.
 pub(crate) struct VectorStore {
     folder: Option<PathBuf>,
     identity: EmbedderIdentity,
     state: Mutex<VectorStoreState>,
 }
 
-/// The rows of one moment, and where each key is among them.
+/// The rows at one moment, and the row of each key.
 pub(crate) struct VectorSnapshot {
     pub generation: u32,
     pub set: Arc<VectorSet>,
@@ -84,7 +82,7 @@ pub(crate) struct VectorSnapshot {
 }
 
 impl VectorStore {
-    /// Looks at the headers only.
+    /// Opens the file and reads the headers only.
     pub(crate) fn open(
         folder: Option<PathBuf>,
         identity: EmbedderIdentity,
@@ -102,7 +100,7 @@ impl VectorStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in what other processes wrote.
+    /// Loads blocks that other processes wrote.
     fn refresh(&self, state: &mut VectorStoreState) -> Result<(), IndexError> {
         let Some(folder) = &self.folder else {
             return Ok(());
@@ -112,7 +110,7 @@ impl VectorStore {
         };
         let file = match File::open(&path) {
             Ok(file) => file,
-            // Replaced just now: the next look finds the newer one.
+            // The file was just replaced: the next call finds the newer one.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error.into()),
         };
@@ -136,7 +134,7 @@ impl VectorStore {
         Ok(())
     }
 
-    /// The rows of now. Reads them through, once.
+    /// The current rows. Reads their keys once.
     pub(crate) fn snapshot(&self) -> Result<VectorSnapshot, IndexError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
@@ -148,25 +146,24 @@ impl VectorStore {
         })
     }
 
-    /// How many rows there are, whoever wrote them, and of which generation: a cheap look.
+    /// The number of rows and their generation, of any process; cheap.
     pub(crate) fn version(&self) -> Result<(u32, u32), IndexError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
         Ok((state.generation, state.set.rows))
     }
 
-    /// How many numbers a vector has, once there is one.
+    /// The dimensions of a vector, once there is one.
     pub(crate) fn dimensions(&self) -> Option<usize> {
         let state = self.lock();
         (state.set.dimensions > 0).then_some(state.set.dimensions)
     }
 
-    /// What the rows take.
     pub(crate) fn bytes(&self) -> u64 {
         self.lock().valid_bytes
     }
 
-    /// Which of the keys have no row, written or waiting.
+    /// Which of the keys have no row, stored or pending.
     pub(crate) fn missing_keys(&self, keys: &[u64]) -> Result<Vec<bool>, IndexError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
@@ -177,7 +174,7 @@ impl VectorStore {
         Ok(unknown.collect())
     }
 
-    /// Takes rows in; they are written out with [`Self::flush`], or when there are many.
+    /// Adds rows; [`Self::flush`] writes them, or this does when there are many.
     pub(crate) fn add(
         &self,
         rows: &[(u64, QuantizedVector)],
@@ -205,7 +202,7 @@ impl VectorStore {
         Ok(())
     }
 
-    /// Writes out what waits.
+    /// Writes the pending rows.
     pub(crate) fn flush(&self) -> Result<(), IndexError> {
         let mut state = self.lock();
         self.write_pending(&mut state)
@@ -230,7 +227,7 @@ impl VectorStore {
         }
     }
 
-    /// A new generation without rows.
+    /// Starts a new generation without rows.
     fn new_generation(
         &self,
         state: &mut VectorStoreState,
@@ -252,7 +249,7 @@ impl VectorStore {
         Ok(())
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub(crate) fn clear(&self) -> Result<(), IndexError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
@@ -262,8 +259,8 @@ impl VectorStore {
         }
     }
 
-    /// Writes the living rows anew when over a third is dead, the pieces are many or one is broken;
-    /// says whether it did. `live` counts for that generation only.
+    /// Rewrites the live rows if over a third is dead, there are too many blocks or one is broken;
+    /// returns whether it did. `live` is valid for that generation only.
     pub(crate) fn compact(&self, generation: u32, live: &BitSet) -> Result<bool, IndexError> {
         let mut state = self.lock();
         self.refresh(&mut state)?;
@@ -301,7 +298,6 @@ impl VectorStore {
         Ok(true)
     }
 
-    /// Removes files nobody needs any more.
     pub(crate) fn remove_stale_files(&self) {
         let generation = self.lock().generation;
         if let Some(folder) = &self.folder {
@@ -310,8 +306,8 @@ impl VectorStore {
     }
 }
 
-/// Learns the keys of pieces not seen before. A piece that is not what was written counts for
-/// nothing: its passages go without vectors until these are made again.
+/// Reads the keys of new blocks. A broken block is ignored: its passages have no vectors until they
+/// are made again.
 fn index_keys(state: &mut VectorStoreState) {
     if state.indexed_blocks == state.set.segments.len() {
         return;
@@ -322,7 +318,7 @@ fn index_keys(state: &mut VectorStoreState) {
     row_of.reserve(new.clone().map(|piece| piece.rows() as usize).sum());
     for piece in new {
         let Some(keys) = piece.keys().filter(|_| piece.is_intact()) else {
-            tracing::warn!("a piece of the vectors is broken; its vectors are made again");
+            tracing::warn!("a vector block is broken; its vectors are rebuilt");
             state.broken = true;
             continue;
         };
@@ -331,7 +327,7 @@ fn index_keys(state: &mut VectorStoreState) {
     state.indexed_blocks = set.segments.len();
 }
 
-/// The living rows in new pieces, leaving out pieces that are broken.
+/// The live rows in new blocks, without broken blocks.
 fn live_blocks(
     set: &VectorSet,
     live: &BitSet,

@@ -1,5 +1,5 @@
-//! The laws of the rows: what is kept is near to what was given, a scan finds what a plain loop
-//! finds, and files that were torn or broken are seen for what they are.
+//! Properties of the rows: quantized vectors are close to the originals, a scan finds what a plain
+//! loop finds, and torn or broken files are detected.
 
 use std::fs;
 
@@ -26,7 +26,7 @@ fn vectors(dimensions: usize) -> impl Strategy<Value = Vec<Vec<f32>>> {
     prop::collection::vec(vector, 1..40)
 }
 
-/// Rows put in by pieces of the given lengths.
+/// A store with rows in blocks of the given length.
 fn store_with_rows(rows: &[QuantizedVector], cut: usize) -> VectorStore {
     let store = VectorStore::open(None, IDENTITY).unwrap();
     for (number, piece) in rows.chunks(cut.max(1)).enumerate() {
@@ -200,7 +200,7 @@ fn tidying_keeps_the_living_and_their_vectors() {
             let expected = (key % 2 == 0).then(|| rows[usize::try_from(key).unwrap()].1.clone());
             assert_eq!(found, expected);
         }
-        // What was seen before is still whole for those who look at it.
+        // Existing snapshots stay valid.
         assert_eq!(before.set.row(1).unwrap(), rows[1].1);
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

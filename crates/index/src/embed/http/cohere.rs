@@ -1,4 +1,4 @@
-//! Scores from any service with Cohere's `/rerank`.
+//! Reranking by any service with Cohere's `/rerank` API.
 
 use futures::{FutureExt as _, future::BoxFuture};
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::{ServiceSettings, head, service::ServiceClient};
 use crate::{EmbedError, Reranker};
 
-/// How much of one text is sent: what these models read at most.
+/// Bytes of one text that are sent: the maximum that these models read.
 const MAX_TEXT_BYTES: usize = 16_000;
 
-/// How many texts go at once. Each is scored for itself, so parts can be put together.
+/// Texts per request. Each text is scored by itself, so batches can be combined.
 const BATCH: usize = 500;
 
-/// Asks a Cohere-compatible service for scores.
+/// Reranks with a Cohere-compatible service.
 #[derive(Debug)]
 pub struct CohereReranker {
     service: ServiceClient,
@@ -39,7 +39,7 @@ struct RerankResult {
 }
 
 impl CohereReranker {
-    /// A reranker; its base URL ends with the version, as in `https://api.cohere.com/v2`.
+    /// Creates a reranker; the base URL ends with the version, as in `https://api.cohere.com/v2`.
     pub fn new(settings: ServiceSettings) -> Result<Self, EmbedError> {
         let name = format!("cohere/{}", settings.model);
         let service = ServiceClient::new(settings, "rerank")?;
@@ -82,7 +82,7 @@ impl Reranker for CohereReranker {
     }
 }
 
-/// Scores in the order of the texts; the service gives them best first.
+/// Returns the scores in the order of the texts; the service returns them best first.
 fn scores_in_order(results: &[RerankResult], count: usize) -> Result<Vec<f32>, EmbedError> {
     let malformed = |reason: String| EmbedError::Malformed { reason };
     if results.len() != count {
@@ -94,13 +94,13 @@ fn scores_in_order(results: &[RerankResult], count: usize) -> Result<Vec<f32>, E
     let mut places: Vec<Option<f32>> = vec![None; count];
     for scored in results {
         if !scored.relevance_score.is_finite() {
-            return Err(malformed("a score is without an end".to_owned()));
+            return Err(malformed("a score is not finite".to_owned()));
         }
         match places.get_mut(scored.index) {
             Some(place @ None) => *place = Some(scored.relevance_score),
             _ => {
                 return Err(malformed(format!(
-                    "the index {} is there twice or too large",
+                    "the index {} is repeated or out of range",
                     scored.index
                 )));
             }
@@ -109,8 +109,8 @@ fn scores_in_order(results: &[RerankResult], count: usize) -> Result<Vec<f32>, E
     Ok(places.into_iter().flatten().collect())
 }
 
-/// Scores from 0 to 1. Some services give what comes before the last step of their model, which
-/// has no bounds; that step keeps the order.
+/// Normalizes scores to 0 to 1. Some services return logits, which are unbounded; the sigmoid keeps
+/// their order.
 fn normalize_scores(scores: Vec<f32>) -> Vec<f32> {
     if scores.iter().all(|score| (0.0..=1.0).contains(score)) {
         return scores;

@@ -1,13 +1,13 @@
-//! What a service says of a failure, in one short line.
+//! Extracts a short error message from a service's response.
 
 use serde_json::Value;
 
 use super::head;
 
-/// The longest excerpt of a foreign body.
+/// The longest excerpt of a response body.
 const MAX_BYTES: usize = 300;
 
-/// The sentence in an error body, else what kind of thing the body is.
+/// The message in an error body, else a description of the body.
 pub(super) fn error_message(body: &str) -> String {
     let text = body.trim();
     let found = serde_json::from_str::<Value>(text).ok();
@@ -17,7 +17,7 @@ pub(super) fn error_message(body: &str) -> String {
     }
 }
 
-/// What a body is, if it is nothing worth repeating.
+/// Describes a body that is not worth quoting.
 pub(super) fn describe_body(body: &str) -> Option<&'static str> {
     let text = body.trim_start();
     if text.is_empty() {
@@ -29,13 +29,13 @@ pub(super) fn describe_body(body: &str) -> Option<&'static str> {
     }
 }
 
-/// A short excerpt in one line, without what a terminal would obey.
+/// A short excerpt in one line without control characters.
 pub(super) fn excerpt(text: &str) -> String {
     let text = head(text, MAX_BYTES).replace(char::is_control, " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Finds it where services put it: `{error: {message}}`, `{error}`, `{message}`, `{detail}`.
+/// Finds the message where services put it: `{error: {message}}`, `{error}`, `{message}`, `{detail}`.
 fn find_message(value: &Value) -> Option<&str> {
     const KEYS: [&str; 5] = ["error", "message", "detail", "errors", "msg"];
     match value {

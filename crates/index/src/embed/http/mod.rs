@@ -1,5 +1,5 @@
-//! Embeddings and scores from services over HTTP. Secrets stay out of errors and logs, answers are
-//! bounded and checked, and what may pass is tried again before a deadline.
+//! Embeddings and reranking from services over HTTP. Secrets stay out of errors and logs,
+//! responses are bounded and validated, and transient failures are retried within a deadline.
 
 mod cohere;
 mod error_message;
@@ -13,27 +13,26 @@ pub use cohere::CohereReranker;
 pub use openai::OpenAiEmbedder;
 use secrecy::SecretString;
 
-/// Where a service is, and how it is asked.
+/// The address of a service and its limits.
 #[derive(Debug, Clone)]
 pub struct ServiceSettings {
-    /// The address that the method is added to, with its version: `https://api.openai.com/v1`.
+    /// The base URL with its version: `https://api.openai.com/v1`.
     pub base_url: String,
-    /// The model.
     pub model: String,
-    /// The key, if it wants one.
+    /// The API key, if the service needs one.
     pub key: Option<SecretString>,
-    /// The most that one request may take, all attempts and waits together.
+    /// The time limit of a request, all attempts and waits included.
     pub deadline: Duration,
-    /// The most that one attempt may take.
+    /// The time limit of one attempt.
     pub attempt: Duration,
-    /// How many times a failure that may pass is tried again.
+    /// The number of retries after transient failures.
     pub retries: usize,
-    /// The wait before the first retry; it doubles with each.
+    /// The wait before the first retry; it doubles each time.
     pub retry_delay: Duration,
 }
 
 impl ServiceSettings {
-    /// A service with the usual patience: a minute, thirty seconds an attempt, three retries.
+    /// A service with the default limits: a minute, thirty seconds per attempt, three retries.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
@@ -46,13 +45,12 @@ impl ServiceSettings {
         }
     }
 
-    /// The same with a key.
     pub fn with_key(self, key: Option<SecretString>) -> Self {
         Self { key, ..self }
     }
 }
 
-/// The beginning of a text that is no longer than `most` bytes.
+/// Truncates a text to `most` bytes at a character boundary.
 fn head(text: &str, most: usize) -> &str {
     text.split_at(text.floor_char_boundary(most)).0
 }

@@ -1,4 +1,4 @@
-//! Vectors from any service with `OpenAI`'s `/embeddings`.
+//! Embeddings from any service with `OpenAI`'s `/embeddings` API.
 
 use futures::{FutureExt as _, future::BoxFuture};
 use serde::{Deserialize, Serialize};
@@ -10,13 +10,12 @@ use super::{
 };
 use crate::{EmbedError, Embedder, EmbeddingPurpose};
 
-/// How much of one text is sent: what these models read at most, in any script.
+/// Bytes of one text that are sent: the maximum that these models read, in any script.
 const MAX_TEXT_BYTES: usize = 24_000;
 
-/// The most numbers that a vector may have.
 const MAX_DIMENSIONS: usize = 16_384;
 
-/// Asks an OpenAI-compatible service for vectors.
+/// Embeds with an OpenAI-compatible service.
 #[derive(Debug)]
 pub struct OpenAiEmbedder {
     service: ServiceClient,
@@ -48,7 +47,7 @@ struct EmbeddingRow {
 }
 
 impl OpenAiEmbedder {
-    /// An embedder that takes 64 texts at once and learns the length of its vectors by asking.
+    /// An embedder with batches of 64 texts that learns the dimensions from a response.
     pub fn new(settings: ServiceSettings) -> Result<Self, EmbedError> {
         Ok(Self {
             service: ServiceClient::new(settings, "embeddings")?,
@@ -60,7 +59,7 @@ impl OpenAiEmbedder {
         })
     }
 
-    /// The same with vectors of a length that the model can give when asked to.
+    /// Requests vectors of these dimensions, if the model supports it.
     pub fn with_dimensions(self, dimensions: usize) -> Result<Self, EmbedError> {
         if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(misconfigured("vectors have 1 to 16384 numbers"));
@@ -72,7 +71,7 @@ impl OpenAiEmbedder {
         })
     }
 
-    /// The same with so many texts at once, 1 to 2048.
+    /// Sets the texts per request, 1 to 2048.
     pub fn with_batch(self, batch: usize) -> Self {
         Self {
             batch: batch.clamp(1, 2048),
@@ -80,7 +79,7 @@ impl OpenAiEmbedder {
         }
     }
 
-    /// The same with words before each question and each passage, as some models want them.
+    /// Sets prefixes of queries and passages, which some models need.
     pub fn with_prefixes(self, query: impl Into<String>, passage: impl Into<String>) -> Self {
         Self {
             query_prefix: query.into(),
@@ -89,7 +88,7 @@ impl OpenAiEmbedder {
         }
     }
 
-    /// Vectors for no more texts than go at once.
+    /// Embeds one batch.
     async fn embed_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let asked = EmbeddingRequest {
             model: self.service.model(),
@@ -112,7 +111,9 @@ impl OpenAiEmbedder {
                 )));
             }
             if !vector.iter().all(|number| number.is_finite()) {
-                return Err(malformed("a vector has a number without an end".to_owned()));
+                return Err(malformed(
+                    "a vector has a number that is not finite".to_owned(),
+                ));
             }
         }
         Ok(vectors)
@@ -169,7 +170,7 @@ impl Embedder for OpenAiEmbedder {
     }
 }
 
-/// A text as it is sent. Services refuse an empty one, and all others of its batch with it.
+/// Prepares a text. Services reject an empty one, and its whole batch with it.
 fn prepare_text(prefix: &str, text: &str) -> String {
     let text = format!("{prefix}{}", head(text, MAX_TEXT_BYTES));
     if text.is_empty() {
@@ -179,7 +180,7 @@ fn prepare_text(prefix: &str, text: &str) -> String {
     }
 }
 
-/// Vectors in the order of the texts: services may answer in another.
+/// Returns the vectors in the order of the texts; services may use another order.
 fn vectors_in_order(rows: Vec<EmbeddingRow>, count: usize) -> Result<Vec<Vec<f32>>, EmbedError> {
     if rows.len() != count {
         return Err(malformed(format!(
@@ -194,7 +195,7 @@ fn vectors_in_order(rows: Vec<EmbeddingRow>, count: usize) -> Result<Vec<Vec<f32
             Some(place @ None) => *place = Some(row.embedding),
             _ => {
                 return Err(malformed(format!(
-                    "the index {index} is there twice or too large"
+                    "the index {index} is repeated or out of range"
                 )));
             }
         }

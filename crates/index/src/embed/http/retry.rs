@@ -1,4 +1,4 @@
-//! What is tried again, after which wait, and what is said when it did not help.
+//! Which failures are retried, after which wait, and the error after the last attempt.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use tokio::time::Instant;
 use super::ServiceSettings;
 use crate::EmbedError;
 
-/// The longest wait that a service may ask for.
+/// The longest `Retry-After` that is accepted.
 const MAX_WAIT: Duration = Duration::from_hours(1);
 
-/// Why an attempt brought no answer.
+/// Why an attempt failed.
 #[derive(Debug)]
 pub(super) enum EmbedAttemptError {
-    /// It may pass.
+    /// A transient failure.
     Retryable {
         reason: String,
         wait: Option<Duration>,
     },
-    /// Trying again is of no use.
+    /// A failure that a retry cannot change.
     Final(EmbedError),
 }
 
@@ -30,7 +30,7 @@ impl EmbedAttemptError {
         matches!(self, Self::Retryable { .. })
     }
 
-    /// What the caller is told after the last attempt.
+    /// The error after the last attempt.
     pub(super) fn into_error(self, attempts: u32) -> EmbedError {
         match self {
             Self::Final(error) => error,
@@ -52,7 +52,7 @@ impl EmbedAttemptError {
     }
 }
 
-/// The waits between attempts: doubling, and never the same for two callers.
+/// Exponential backoff with jitter.
 pub(super) fn backoff(settings: &ServiceSettings) -> ExponentialBuilder {
     ExponentialBuilder::default()
         .with_min_delay(settings.retry_delay)
@@ -62,8 +62,8 @@ pub(super) fn backoff(settings: &ServiceSettings) -> ExponentialBuilder {
         .with_jitter()
 }
 
-/// The wait before the next attempt: the service's word, else ours. `None` if no attempts are left
-/// or it would come too late.
+/// The wait before the next attempt: the service's `Retry-After`, else the backoff. `None` if no
+/// attempts are left or it would exceed the deadline.
 pub(super) fn delay(
     setback: &EmbedAttemptError,
     ours: Option<Duration>,
@@ -77,7 +77,7 @@ pub(super) fn delay(
     (delay < deadline.saturating_duration_since(Instant::now())).then_some(delay)
 }
 
-/// The wait that `Retry-After` asks for: seconds, or a date.
+/// Parses `Retry-After`: seconds or a date.
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = if let Ok(seconds) = text.parse::<f64>() {

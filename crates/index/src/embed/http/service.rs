@@ -1,4 +1,4 @@
-//! One request to a service and its answer as JSON.
+//! Sends one request to a service and parses its JSON response.
 
 use std::{
     error::Error as _,
@@ -21,10 +21,10 @@ use super::{
 };
 use crate::EmbedError;
 
-/// The largest answer that is read: 128 vectors of 4,096 numbers take half of it.
+/// The largest response: 128 vectors of 4,096 numbers take half of it.
 const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 
-/// A service. The client is built with the first request.
+/// The HTTP client of a service, built with the first request.
 #[derive(Debug)]
 pub(super) struct ServiceClient {
     settings: ServiceSettings,
@@ -33,7 +33,7 @@ pub(super) struct ServiceClient {
 }
 
 impl ServiceClient {
-    /// A method of a service, checked before anything is sent.
+    /// A client for one method; the settings are checked before anything is sent.
     pub(super) fn new(settings: ServiceSettings, method: &str) -> Result<Self, EmbedError> {
         let url = method_url(&settings.base_url, method)?;
         if settings.model.trim().is_empty() {
@@ -58,13 +58,13 @@ impl ServiceClient {
         &self.settings.model
     }
 
-    /// Asks, again if that can help, all before the deadline.
+    /// Sends a request, with retries, within the deadline.
     pub(super) async fn post<A: DeserializeOwned>(
         &self,
         body: &impl Serialize,
     ) -> Result<A, EmbedError> {
         let body = serde_json::to_vec(body)
-            .map_err(|error| misconfigured(&format!("the question can't be written: {error}")))?;
+            .map_err(|error| misconfigured(&format!("the request can't be serialized: {error}")))?;
         let deadline = Instant::now() + self.settings.deadline;
         let attempts = AtomicU32::new(0);
         let attempt = || {
@@ -103,7 +103,7 @@ impl ServiceClient {
         })
     }
 
-    /// The body of a success.
+    /// Reads the body of a successful response.
     async fn read_response(&self, response: Response) -> Result<Vec<u8>, EmbedAttemptError> {
         let status = response.status();
         let wait = retry::retry_after(response.headers());
@@ -123,7 +123,7 @@ impl ServiceClient {
             }
             _ if status.is_server_error() => EmbedAttemptError::Retryable { reason, wait },
             _ if status.is_redirection() => EmbedAttemptError::Final(misconfigured(
-                "it sends elsewhere, which is not followed; check the base URL",
+                "it redirects, which is not followed; check the base URL",
             )),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => refused(&reason, "check the key"),
             StatusCode::NOT_FOUND => refused(&reason, "check the base URL and the model"),
@@ -133,7 +133,7 @@ impl ServiceClient {
 
     fn client(&self) -> Result<&Client, EmbedAttemptError> {
         let built = self.client.get_or_init(|| {
-            // An error means that one is chosen already.
+            // An error means that a provider is installed already.
             let _ = rustls::crypto::ring::default_provider().install_default();
             let builder = Client::builder()
                 .redirect(Policy::none())
@@ -163,7 +163,7 @@ impl ServiceClient {
         EmbedError::Malformed { reason }
     }
 
-    /// Takes our key out of what the other side said, before any cutting could leave a part.
+    /// Removes our key from a foreign message, before truncation could leave a part of it.
     fn redact_key(&self, text: &str) -> String {
         match &self.settings.key {
             Some(key) => text.replace(key.expose_secret().trim(), "[key]"),
@@ -172,8 +172,8 @@ impl ServiceClient {
     }
 }
 
-/// The address of a method. Plain HTTP is for this machine only: keys and texts would be readable
-/// on the way.
+/// The URL of a method. Plain HTTP is allowed on loopback only, because keys and texts would be
+/// readable in transit.
 fn method_url(base: &str, method: &str) -> Result<Url, EmbedError> {
     let mut url = Url::parse(base.trim())
         .map_err(|error| misconfigured(&format!("the base URL can't be read: {error}")))?;
@@ -189,7 +189,7 @@ fn method_url(base: &str, method: &str) -> Result<Url, EmbedError> {
     };
     if !secure {
         return Err(misconfigured(
-            "the base URL is refused: use https, or http to this machine only",
+            "the base URL is not allowed: use https, or http to this machine only",
         ));
     }
     url.set_query(None);
@@ -208,7 +208,7 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// A body, read by pieces so that a huge one is given up early.
+/// Reads a body in pieces, so that an oversized one is abandoned early.
 async fn read_bounded(mut response: Response) -> Result<Vec<u8>, EmbedAttemptError> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {
@@ -241,10 +241,10 @@ fn unreachable(error: reqwest::Error) -> EmbedAttemptError {
     }
 }
 
-/// The first cause: «connection refused» says more than «error sending request».
+/// The root cause: "connection refused" says more than "error sending request".
 fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else {
-        return "the exchange broke".to_owned();
+        return "the connection broke".to_owned();
     };
     while let Some(deeper) = cause.source() {
         cause = deeper;
