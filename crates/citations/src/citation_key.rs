@@ -7,21 +7,21 @@ use deliberate_core::Article;
 use super::text_normalization;
 use crate::BibliographyEntry;
 
-/// Keys that are made are not longer than this, but for letters that tell them apart.
+/// Limit for generated keys, not counting the letters that make them unique.
 const MAX_GENERATED_CHARS: usize = 60;
 
-/// Keys that were given stay as they are, since texts cite by them; this is beyond all in use.
+/// Keys that a record already has are kept, because texts cite by them; no key in use is longer.
 const MAX_GIVEN_CHARS: usize = 200;
 
-/// Words that say nothing of what a title is about.
+/// Words that do not describe the topic of a title.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "the", "on", "in", "of", "for", "to", "and", "or", "with", "at", "by", "from", "is",
     "are", "do", "does", "can", "how", "what", "why", "towards", "toward", "der", "die", "das",
     "ein", "eine", "le", "la", "les", "un", "une", "el", "los", "las", "l", "d",
 ];
 
-/// The key of a work: the first author's family name, the year, the first word of the title that
-/// says something.
+/// Generates the key of a work: the first author's family name, the year, and the first
+/// descriptive word of the title.
 pub fn citation_key(article: &Article) -> String {
     let author = article.authors.first().map(|it| ascii_word(&it.family));
     let year = article.year().map(|it| it.to_string());
@@ -44,15 +44,15 @@ pub fn citation_key(article: &Article) -> String {
         .collect()
 }
 
-/// A key for each entry, none twice: its own if it has a usable one, else a made one; what is
-/// there already gets `a`, `b`, `c` behind it.
+/// Returns a unique key for each entry: its own if it is usable, else a generated one. A repeated
+/// key gets the suffix `a`, `b`, `c`.
 pub fn citation_keys(entries: &[BibliographyEntry<'_>]) -> Vec<String> {
     let wanted: Vec<String> = entries.iter().map(preferred_key).collect();
     let mut often = std::collections::HashMap::<&str, usize>::new();
     for key in &wanted {
         *often.entry(key).or_default() += 1;
     }
-    // Keys that nobody else wants are taken first, so that no made suffix runs into one.
+    // Keys that only one entry has are reserved first, so that no generated suffix collides with one.
     let mut taken: HashSet<String> = wanted
         .iter()
         .filter(|key| often.get(key.as_str()) == Some(&1))
@@ -93,7 +93,7 @@ fn preferred_key(entry: &BibliographyEntry<'_>) -> String {
     }
 }
 
-/// What BibTeX, LaTeX and the shells around them take without quoting.
+/// Characters that BibTeX, LaTeX and shells accept without quoting.
 fn is_key_char(it: char) -> bool {
     it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | ':' | '.' | '/' | '+')
 }
@@ -105,7 +105,7 @@ fn ascii_word(text: &str) -> String {
         .collect()
 }
 
-/// `a` to `z`, then `aa`, `ab`, as a spreadsheet counts its columns.
+/// `a` to `z`, then `aa`, `ab`, like the columns of a spreadsheet.
 fn letter_suffix(mut count: usize) -> String {
     let mut out = Vec::new();
     loop {

@@ -1,8 +1,4 @@
-//! Records of works to citations and bibliography files, and back: styles of the Citation Style
-//! Language, BibTeX, RIS, `EndNote`, CSL-JSON and CSV; printed references to records; and whether
-//! two records are the same work.
-//!
-//! Text in, text out. Knows nothing of files, the web, stores or tools.
+#![doc = include_str!("../README.md")]
 
 mod citation_key;
 pub mod csl;
@@ -36,12 +32,11 @@ pub use same_work::identifiers::{MergeKey, is_same_work, merge_key, merge_keys};
 pub use text_normalization::fold_text;
 pub use write::{to_bibtex, to_csl_json, to_csv, to_endnote, to_ris};
 
-/// A work to cite, with the key it is known by, if it has one already.
+/// A work to cite and its citation key, if it has one.
 #[derive(Debug, Clone, Copy)]
 pub struct BibliographyEntry<'a> {
-    /// The citation key; one is made where there is none.
+    /// The citation key; generated if absent.
     pub key: Option<&'a str>,
-    /// The work.
     pub article: &'a Article,
 }
 

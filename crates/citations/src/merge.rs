@@ -1,6 +1,5 @@
-//! Records of one work made one: of each field the fullest value, of the work the published
-//! version, and what only another record has beside it. Knows nothing of how records are found to
-//! be of one work.
+//! Merges records of one work: the most complete value of each field, the metadata of the
+//! published version, and what only one record has. Does not decide which records belong together.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -8,7 +7,7 @@ use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 
 use super::{same_work::is_same_venue, text_normalization};
 
-/// What preprints are registered under.
+/// DOI prefixes of preprint servers.
 const PREPRINTS: &[&str] = &[
     "10.48550/",
     "10.64898/",
@@ -22,12 +21,12 @@ const PREPRINTS: &[&str] = &[
     "10.36227/",
     "10.22541/",
 ];
-/// A work has no more keywords than this, unless one record alone has.
+/// Limit of keywords, unless one record alone has more.
 const MAX_KEYWORDS: usize = 50;
 
-/// Puts what `other` says of the work into `into`, which speaks first unless the other is more
-/// published: the longer title and abstract, of every other field what is more complete, all
-/// sources and keywords, the highest count of citations, and a retraction if either knows of one.
+/// Merges `other` into `into`, which has precedence unless the other is closer to publication: the
+/// longer title and abstract, the more complete value of every other field, all sources and
+/// keywords, the highest citation count, and a retraction if either has one.
 pub fn merge(into: &mut Article, other: &Article) {
     let mut sources = into.sources.clone();
     add_new(&mut sources, &other.sources, usize::MAX);
@@ -39,14 +38,14 @@ pub fn merge(into: &mut Article, other: &Article) {
     *into = Article { sources, ..whole };
 }
 
-/// One record of all, as [`merge`] makes one of two. The order in which they come does not matter.
+/// Merges all records as [`merge`] merges two. Their order does not matter.
 pub fn merge_all(records: &[Article]) -> Article {
     let mut ranked: Vec<&Article> = records.iter().collect();
     ranked.sort_by_cached_key(|it| merge_order(it));
     let mut sources: Vec<String> = ranked.iter().flat_map(|it| it.sources.clone()).collect();
     sources.sort();
     sources.dedup();
-    // Who leads says nothing of how a title is written: of equals the first by its letters.
+    // Precedence says nothing about the spelling of a title: of equal ones take the first by order.
     let mut titles: Vec<&String> = records.iter().map(|it| &it.title).collect();
     titles.sort();
     Article {
@@ -56,7 +55,7 @@ pub fn merge_all(records: &[Article]) -> Article {
     }
 }
 
-/// How far a record says the work has come.
+/// The publication stage that a record describes.
 fn publication_stage(article: &Article) -> u8 {
     let kind = match article.kind {
         WorkKind::Unknown => 0,
@@ -71,8 +70,7 @@ fn publication_stage(article: &Article) -> u8 {
     }
 }
 
-/// Which of many records speaks first: the published before the preprint, the fuller before the
-/// emptier.
+/// The precedence of records: published before preprint, more complete before less complete.
 fn merge_order(article: &Article) -> (u8, Reverse<usize>, String) {
     let preprint = article.kind == WorkKind::Preprint;
     let version = match &article.doi {
@@ -81,7 +79,7 @@ fn merge_order(article: &Article) -> (u8, Reverse<usize>, String) {
         Some(_) => 3 - u8::from(preprint),
         None => 4 + u8::from(preprint),
     };
-    // The fields that a reference is made of.
+    // The fields of a reference.
     let fields = [
         &article.venue,
         &article.volume,
@@ -96,18 +94,18 @@ fn merge_order(article: &Article) -> (u8, Reverse<usize>, String) {
 
 fn is_preprint_doi(doi: &Doi) -> bool {
     let doi = doi.as_str();
-    // bioRxiv shares its number with journals, whose names start with letters.
+    // bioRxiv shares its prefix with journals, whose suffixes start with letters.
     let biorxiv = doi
         .strip_prefix("10.1101/")
         .is_some_and(|it| it.starts_with(|it: char| it.is_ascii_digit()));
     biorxiv || PREPRINTS.iter().any(|it| doi.starts_with(it))
 }
 
-/// One record of those, of which the first speaks first; all but the sources.
+/// Merges records in order of precedence; all fields but the sources.
 fn merge_ranked(ranked: &[&Article]) -> Article {
     let text = |field: fn(&Article) -> Option<&String>| first_value(ranked, field);
     let venue = text(|it| it.venue.as_ref());
-    // Volume and pages of one place don't go with the name of another.
+    // Volume and pages of one venue must not be combined with the name of another.
     let there: Vec<&Article> = ranked
         .iter()
         .filter(|it| has_venue(it, venue.as_deref()))
@@ -136,7 +134,7 @@ fn merge_ranked(ranked: &[&Article]) -> Article {
             .find(|it| !is_preprint_doi(it))
             .or_else(|| dois().next())
             .cloned(),
-        // An arXiv DOI that gives way to a journal's leaves the id behind.
+        // An arXiv DOI that is replaced by a journal's still yields the arXiv id.
         arxiv_id: ranked
             .iter()
             .find_map(|it| it.arxiv_id.clone())
@@ -156,21 +154,20 @@ fn merge_ranked(ranked: &[&Article]) -> Article {
     }
 }
 
-/// The first value with something in it, else the first.
+/// The first non-empty value, else the first.
 fn first_value(ranked: &[&Article], field: fn(&Article) -> Option<&String>) -> Option<String> {
     let mut values = ranked.iter().filter_map(|it| field(it));
     let first = values.clone().next();
     values.find(|it| !it.trim().is_empty()).or(first).cloned()
 }
 
-/// Whether a record is of that venue, or of none.
+/// Whether a record names this venue or none.
 fn has_venue(article: &Article, venue: Option<&str>) -> bool {
     let own = article.venue.as_deref().unwrap_or_default();
     own.trim().is_empty() || venue.is_none_or(|it| it == own || is_same_venue(it, own))
 }
 
-/// The longest, of those that are not in capitals throughout if there is one: those are how some
-/// print it, not how it is written.
+/// The longest title, preferring those that are not all capitals, which is a print style.
 fn best_title<'a>(titles: impl DoubleEndedIterator<Item = &'a String>) -> String {
     let quiet = |it: &str| it.chars().any(char::is_lowercase);
     let best = max_by_key_first(titles, |it| (quiet(it), letter_count(it)));
@@ -186,7 +183,7 @@ fn letter_count(text: &str) -> usize {
     text_normalization::single_line(text).chars().count()
 }
 
-/// The one with the highest key; of equals the first, where `max_by_key` would take the last.
+/// The item with the highest key; of equal ones the first, where `max_by_key` returns the last.
 fn max_by_key_first<T, K: Ord>(
     all: impl DoubleEndedIterator<Item = T>,
     key: impl Fn(&T) -> K,
@@ -194,7 +191,7 @@ fn max_by_key_first<T, K: Ord>(
     all.rev().max_by_key(key)
 }
 
-/// The date of the first that has one, as exactly as another of the same time knows it.
+/// The date of the first record that has one, as precise as another record of the same time has it.
 fn best_date(ranked: &[&Article]) -> Option<PartialDate> {
     let dates = ranked.iter().filter_map(|it| it.date);
     let first = dates.clone().next()?;
@@ -206,13 +203,13 @@ fn best_date(ranked: &[&Article]) -> Option<PartialDate> {
     max_by_key_first(finer, |it| (it.month.is_some(), it.day.is_some()))
 }
 
-/// The longest list, with the fullest names; ORCIDs from whoever has them.
+/// The longest author list with the most complete names, and ORCIDs from any record.
 fn merge_authors(ranked: &[&Article]) -> Vec<Author> {
     let full = |it: &&&Article| {
         let given = it.authors.iter().filter_map(|it| it.given.as_ref());
         let given: usize = given.map(|it| it.chars().count()).sum();
-        // Of the same words, those who give more of them to the family know better than those who
-        // take the last for it.
+        // Of the same words, a list that assigns more of them to the family name is more careful than one
+        // that takes the last word.
         let family: usize = it.authors.iter().map(|it| it.family.chars().count()).sum();
         let loud = it
             .authors
@@ -239,7 +236,7 @@ fn merge_authors(ranked: &[&Article]) -> Vec<Author> {
     authors
 }
 
-/// `HARRIS` is how some print a name, not how it is written.
+/// `HARRIS` is a print style, not a spelling.
 fn is_all_caps(name: &str) -> bool {
     let letters = name.chars().filter(|it| it.is_alphabetic());
     letters.clone().count() > 1
@@ -259,7 +256,7 @@ fn merge_keywords(ranked: &[&Article]) -> Vec<String> {
     all
 }
 
-/// Adds what is not there in any case of letters, up to so many in all.
+/// Adds values that are not there yet, ignoring case, up to a total of `most`.
 fn add_new(into: &mut Vec<String>, other: &[String], most: usize) {
     let mut there: HashSet<String> = into.iter().map(|it| it.to_lowercase()).collect();
     for it in other {

@@ -1,4 +1,4 @@
-//! Which fields a citation of a work needs and lacks. Knows nothing of styles.
+//! Finds the fields that a citation of a work needs and lacks. Knows no styles.
 
 use deliberate_core::{Article, WorkKind};
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ pub struct MissingField {
     pub field: String,
     /// What needs it, as `a journal article`.
     pub needed_for: String,
-    /// Whether styles print a stand-in for it, as `n.d.` for the year, or cite by something else.
+    /// False if styles print a substitute, such as `n.d.` for the year, or cite by another field.
     pub essential: bool,
 }
 
-/// What a citation of this kind of work needs and this record lacks; empty for a complete one.
+/// Returns the fields that a citation of this kind of work needs and this record lacks.
 pub fn missing_fields(article: &Article) -> Vec<MissingField> {
     let needed_for = kind_name(article.kind);
     let lacks = |field: &str, essential: bool| MissingField {
@@ -46,13 +46,13 @@ pub fn missing_fields(article: &Article) -> Vec<MissingField> {
     all
 }
 
-/// The further fields of a kind, and whether the record has them.
+/// The additional fields of a kind, and whether the record has them.
 fn required_fields(article: &Article) -> Vec<(&'static str, bool)> {
     let has = |it: &Option<String>| it.as_ref().is_some_and(|it| !it.trim().is_empty());
     let somewhere = article.doi.is_some() || article.arxiv_id.is_some() || has(&article.url);
     let venue = ("venue", has(&article.venue));
     let publisher = ("publisher", has(&article.publisher));
-    // An article that is online before it is in print has a DOI in place of its pages.
+    // An article that is online before print has a DOI instead of pages.
     let pages = ("pages", has(&article.pages) || article.doi.is_some());
     let place = ("url", somewhere);
     match article.kind {

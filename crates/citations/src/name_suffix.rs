@@ -1,9 +1,8 @@
-//! The generation that some names carry behind the given names: `Martin Luther, Jr.`.
+//! The generation suffix of a name: `Martin Luther, Jr.`.
 
-/// What is a generation and no name.
 const SUFFIXES: [&str; 6] = ["jr", "sr", "ii", "iii", "iv", "v"];
 
-/// Given names and the generation behind them, if there is one.
+/// Splits given names and their generation suffix.
 pub(crate) fn split_suffix(given: &str) -> (&str, Option<&str>) {
     let Some((names, last)) = given.rsplit_once(',') else {
         return (given, None);

@@ -1,10 +1,10 @@
-//! Text as every output may carry it, and text as it is compared. Knows nothing of formats.
+//! Normalizes text for output and for comparison. Knows no formats.
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
 /// One line without control characters: runs of white space become one space.
 ///
-/// Marks that turn the direction of writing or are not seen at all go as well: they hide text.
+/// Bidirectional and invisible characters are removed too, because they can hide text.
 pub(crate) fn single_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
@@ -22,12 +22,12 @@ pub(crate) fn single_line(text: &str) -> String {
     out
 }
 
-/// [`line`], or nothing where nothing is left.
+/// [`single_line`], or `None` if it is empty.
 pub(crate) fn non_empty_line(text: &str) -> Option<String> {
     Some(single_line(text)).filter(|it| !it.is_empty())
 }
 
-/// [`line`] of a value that may be absent.
+/// [`single_line`] of an optional value.
 pub(crate) fn optional_line(text: Option<&String>) -> Option<String> {
     text.and_then(|it| non_empty_line(it))
 }
@@ -36,12 +36,12 @@ fn is_control(it: char) -> bool {
     matches!(it, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}')
 }
 
-/// Lower case, without accents, letters and digits only, words apart by one space.
+/// Folds to lower case without accents: letters and digits, words separated by one space.
 pub fn fold_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     for it in text.nfkd().filter(|it| !is_combining_mark(*it)) {
-        // An apostrophe joins: `don't`, `O'Neill`.
+        // An apostrophe joins its word: `don't`, `O'Neill`.
         if matches!(it, '\'' | '’' | 'ʼ') {
             continue;
         }
@@ -61,7 +61,7 @@ pub fn fold_text(text: &str) -> String {
     out
 }
 
-/// The words of [`folded`] text.
+/// The words of [`fold_text`].
 pub(crate) fn folded_words(text: &str) -> Vec<String> {
     fold_text(text)
         .split(' ')
@@ -70,7 +70,7 @@ pub(crate) fn folded_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Letters that are no letter with a mark, as ASCII writes them.
+/// The ASCII spelling of letters that do not decompose into a letter and an accent.
 fn transliterate(it: char) -> Option<&'static str> {
     Some(match it {
         'ß' | 'ẞ' => "ss",

@@ -1,5 +1,5 @@
-//! Records in a citation style: the bibliography in the style's order, and each work as it is
-//! cited in the text.
+//! Formats records in a citation style: the bibliography in the style's order, and the in-text
+//! citation of each work.
 
 use std::{panic, sync::LazyLock};
 
@@ -18,70 +18,55 @@ use crate::{
     text_normalization,
 };
 
-/// The most entries formatted at once.
 pub const MAX_ENTRIES: usize = 1_000;
 
-/// How to format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FormatOptions {
-    /// What form the text is to have.
     pub output: OutputFormat,
-    /// The language of words like "and" and "edition", as `de-DE`; the style's own if absent.
+    /// The language of words such as "and" and "edition", for example `de-DE`; by default the style's.
     pub locale: Option<String>,
 }
 
-/// Works in a citation style.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormattedBibliography {
-    /// The entries, in the order of the bibliography.
+    /// In the order of the bibliography.
     pub entries: Vec<FormattedEntry>,
 }
 
-/// A work in a citation style.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormattedEntry {
-    /// Its place among the entries that were given, from 0.
+    /// The index among the given entries, from 0.
     pub index: usize,
-    /// Its citation key.
     pub key: String,
-    /// As it stands in the bibliography.
+    /// The entry of the bibliography.
     pub text: String,
-    /// As it is cited in the text, `(Doe, 2020)` or `[1]`; in a style of notes, the note.
+    /// The in-text citation, `(Doe, 2020)` or `[1]`; in a note style, the note.
     pub in_text: String,
-    /// What the record lacks for a whole citation. A text with something here has to be shown
-    /// with it.
+    /// The fields that a complete citation needs and the record lacks. Show them together with the
+    /// text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<MissingField>,
 }
 
-/// Why works can't be formatted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CitationError {
-    /// More than can be formatted at once.
-    #[error("{given} works are more than the {MAX_ENTRIES} that are formatted at once; give fewer")]
-    TooMany {
-        /// How many there were.
-        given: usize,
-    },
-    /// A locale that nobody knows.
+    #[error("{given} works exceed the limit of {MAX_ENTRIES} per call; give fewer")]
+    TooMany { given: usize },
     #[error(
-        "no locale is called {given:?}; `en-US`, `en-GB`, `de-DE`, `fr-FR`, `es-ES` and `zh-CN` are among those there are"
+        "there is no locale {given:?}; examples are `en-US`, `en-GB`, `de-DE`, `fr-FR`, `es-ES` and `zh-CN`"
     )]
     UnknownLocale {
-        /// What was asked for, cut short.
+        /// The requested locale, truncated.
         given: String,
     },
-    /// The style does what its processor can't.
+    /// The style uses a feature that the processor does not support.
     #[error("the style {style:?} can't format these works; try another style")]
-    Style {
-        /// Its name.
-        style: String,
-    },
+    Style { style: String },
 }
 
 static LOCALES: LazyLock<Vec<Locale>> = LazyLock::new(archive::locales);
 
-/// The works in the style.
+/// Formats the works in the style.
 pub fn format(
     entries: &[BibliographyEntry<'_>],
     style: &CitationStyle,
@@ -93,7 +78,7 @@ pub fn format(
         });
     }
     let locale = options.locale.as_deref().map(parse_locale).transpose()?;
-    // The place in the list is the id: two equal records stay two entries.
+    // The index in the list is the id, so two equal records stay two entries.
     let items: Vec<Item> = entries
         .iter()
         .enumerate()
@@ -102,15 +87,15 @@ pub fn format(
     let mut order: Vec<usize> = (0..items.len()).collect();
     let mut rendered = render(&items, style, locale.as_ref(), &order)?;
     let sorted = bibliography_order(&rendered);
-    // The letters of `2020a` and `2020b` go by the order of citing; they have to go by that of
-    // the bibliography.
+    // The processor assigns the letters of `2020a` and `2020b` in the order of citation; they must
+    // follow the order of the bibliography.
     if sorted.len() == order.len() && sorted != order {
         rendered = render(&items, style, locale.as_ref(), &sorted)?;
         order = sorted;
     }
     let keys = citation_key::citation_keys(entries);
     let mut texts = bibliography(&rendered, options.output);
-    // A style without a bibliography says everything in its notes.
+    // A style without a bibliography puts everything into its notes.
     if texts.is_empty() {
         texts = (0..entries.len()).map(|at| (at, None)).collect();
     }
@@ -144,7 +129,7 @@ pub fn format(
     })
 }
 
-/// A date that nobody knows is missing, and is not "n.d.", which says that the work has none.
+/// An unknown date is missing. It is not "n.d.", which says that the work has no date.
 fn mark_missing_date(text: String, article: &Article) -> String {
     if article.date.is_some() || article.title.contains("n.d.") {
         return text;
@@ -152,7 +137,7 @@ fn mark_missing_date(text: String, article: &Article) -> String {
     text.replace("n.d.", "date missing")
 }
 
-/// The texts of the bibliography with the places of their entries, in its order.
+/// The entries of the bibliography with their indexes, in its order.
 fn bibliography(rendered: &Rendered, output: OutputFormat) -> Vec<(usize, Option<String>)> {
     let items = rendered.bibliography.iter().flat_map(|it| &it.items);
     items
@@ -169,13 +154,13 @@ fn bibliography(rendered: &Rendered, output: OutputFormat) -> Vec<(usize, Option
         .collect()
 }
 
-/// The places of the entries, in the order of the bibliography.
+/// The indexes of the entries, in the order of the bibliography.
 fn bibliography_order(rendered: &Rendered) -> Vec<usize> {
     let items = rendered.bibliography.iter().flat_map(|it| &it.items);
     items.filter_map(|it| it.key.parse().ok()).collect()
 }
 
-/// Runs the processor, citing in this order. It may panic on a style it was not made for; that is an error here.
+/// Runs the processor, citing in this order. A panic on an unsupported style becomes an error.
 fn render(
     items: &[Item],
     style: &CitationStyle,
@@ -205,7 +190,7 @@ fn render(
     })
 }
 
-/// The locale as its file is called: `de` is `de-DE`, `EN-gb` is `en-GB`.
+/// Normalizes a locale: `de` is `de-DE`, `EN-gb` is `en-GB`.
 fn parse_locale(given: &str) -> Result<LocaleCode, CitationError> {
     let wanted = given.trim().replace('_', "-").to_lowercase();
     let codes = || LOCALES.iter().filter_map(|it| it.lang.clone());

@@ -1,4 +1,4 @@
-//! A record as an item of CSL-JSON, the form citation processors take. Knows nothing of styles.
+//! Converts a record to a CSL-JSON item, the input of citation processors. Knows no styles.
 
 use citationberg::json::{
     DateValue, Item, LiteralName, NameItem, NameValue, Value, VecDate, VecDateRange,
@@ -7,14 +7,14 @@ use deliberate_core::{Article, ArxivId, Author, PartialDate, WorkKind};
 
 use crate::{name_suffix, text_normalization};
 
-/// Longer than any title, in characters; a citation is no place for more.
+/// Longer than any title, in characters.
 const MAX_VALUE_CHARS: usize = 2_000;
 
-/// Styles print some twenty names at the most and the last one; telling works with thousands of
-/// authors apart takes a processor minutes.
+/// Styles print at most about twenty names and the last one. With thousands of authors the
+/// processor needs minutes to tell works apart.
 const MAX_NAMES: usize = 500;
 
-/// The type of CSL for a kind of work. Where nobody said, what the record holds decides.
+/// The CSL type of a work. Without a kind, the fields of the record decide.
 pub(crate) fn csl_type(article: &Article) -> &'static str {
     match article.kind {
         WorkKind::JournalArticle => "article-journal",
@@ -38,7 +38,7 @@ pub(crate) fn csl_type(article: &Article) -> &'static str {
     }
 }
 
-/// The item for a processor. `id` has to be unique in a list.
+/// Converts a record to an item. `id` must be unique in a list.
 pub(crate) fn to_csl_item(id: &str, article: &Article) -> Item {
     let mut fields = std::collections::BTreeMap::new();
     for (name, value) in text_fields(article) {
@@ -61,7 +61,7 @@ pub(crate) fn to_csl_item(id: &str, article: &Article) -> Item {
     Item(fields)
 }
 
-/// `Knu97`, `LBH15`: what styles that cite by letters go by.
+/// `Knu97`, `LBH15`: the label of styles that cite by letters.
 fn label(article: &Article) -> String {
     let start = |author: &Author, letters: usize| {
         author
@@ -89,13 +89,13 @@ fn label(article: &Article) -> String {
     format!("{names}{year}")
 }
 
-/// The fields that are plain text, by their names in CSL.
+/// The plain text fields, by their CSL names.
 pub(crate) fn text_fields(article: &Article) -> Vec<(&'static str, String)> {
     let preprint = csl_type(article) == "article";
     let arxiv = article.arxiv_id.as_ref().filter(|_| preprint);
     let archive = arxiv.map(|_| "arXiv".to_owned());
     let venue = text_normalization::optional_line(article.venue.as_ref());
-    // A preprint has no container: the repository is who publishes it.
+    // A preprint has no container: its repository is the publisher.
     let publisher = text_normalization::optional_line(article.publisher.as_ref());
     let (container, publisher) = if preprint {
         (None, archive.clone().or(venue).or(publisher))
@@ -152,10 +152,10 @@ pub(crate) fn text_fields(article: &Article) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// What some styles print in brackets behind the title.
+/// The genre that some styles print in brackets after the title.
 fn genre(article: &Article) -> Option<String> {
     let genre = match article.kind {
-        // The number of an arXiv paper says as much.
+        // An arXiv number says the same.
         WorkKind::Preprint if article.arxiv_id.is_none() => "Preprint",
         WorkKind::Thesis => "Thesis",
         _ => return None,
@@ -163,7 +163,7 @@ fn genre(article: &Article) -> Option<String> {
     Some(genre.to_owned())
 }
 
-/// The first authors and the last one.
+/// The first `MAX_NAMES - 1` authors and the last one.
 fn printed_authors(authors: &[Author]) -> impl Iterator<Item = &Author> {
     let last = authors.len().saturating_sub(1);
     let fits = move |at: usize| at < MAX_NAMES - 1 || at == last;
@@ -192,8 +192,8 @@ fn name(author: &Author) -> Option<NameValue> {
     }))
 }
 
-/// Parts a family name so that the processor puts it together again as it was; left alone, it
-/// would take `García de la` of `García de la Cruz` for a particle.
+/// Splits off the particle of a family name so that the processor joins it as it was. Otherwise it
+/// takes `García de la` of `García de la Cruz` for a particle.
 fn split_particle(family: &str) -> (Option<String>, String) {
     let starts_lower = |it: &str| it.starts_with(char::is_lowercase);
     let words: Vec<&str> = family.split(' ').collect();
@@ -206,7 +206,7 @@ fn split_particle(family: &str) -> (Option<String>, String) {
     (Some(particle.join(" ")), rest.join(" "))
 }
 
-/// The parts of a date, as CSL counts them.
+/// The parts of a date in CSL's order.
 pub(crate) fn date_parts(date: PartialDate) -> Vec<i16> {
     let year = i16::try_from(date.year).unwrap_or_default();
     let rest = [date.month, date.day].into_iter().flatten().map(i16::from);

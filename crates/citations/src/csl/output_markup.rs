@@ -1,32 +1,28 @@
-//! What a citation processor made, as plain text, Markdown or HTML. Every character that came
-//! from a record is escaped for the form it goes to.
+//! Writes the output of the citation processor as plain text, Markdown or HTML. Every character
+//! that comes from a record is escaped for the output format.
 
 use citationberg::{Display, FontStyle, FontWeight, VerticalAlign};
 use hayagriva::{ElemChild, ElemChildren, Formatted};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What form the text is to have.
+/// The markup of formatted citations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputFormat {
-    /// Text without any marks.
+    /// Text without markup.
     #[default]
     Plain,
-    /// Markdown.
     Markdown,
-    /// HTML.
     Html,
 }
 
-/// The text of some elements.
 pub(crate) fn render_elements(children: &ElemChildren, output: OutputFormat) -> String {
     let mut out = String::new();
     write_all(children, output, &mut out);
     collapse_spaces(&out)
 }
 
-/// The text of one element.
 pub(crate) fn render_element(child: &ElemChild, output: OutputFormat) -> String {
     let mut out = String::new();
     write(child, output, &mut out);
@@ -47,7 +43,7 @@ fn write(child: &ElemChild, output: OutputFormat, out: &mut String) {
     match child {
         ElemChild::Text(formatted) => out.push_str(&apply_markup(formatted, output)),
         ElemChild::Elem(elem) => {
-            // Blocks stand apart; in one line, a space is what is left of that.
+            // Blocks are separate lines in the style; in one line, a space separates them.
             if elem.display.is_some_and(|it| it != Display::LeftMargin) {
                 out.push(' ');
             }
@@ -65,7 +61,7 @@ fn write(child: &ElemChild, output: OutputFormat, out: &mut String) {
                 out.push_str(&apply_markup(text, output));
                 out.push_str("</a>");
             }
-            // Markdown readers make a link of a bare address.
+            // Markdown renderers turn a bare URL into a link.
             OutputFormat::Markdown if is_web_url(&text.text) => {
                 out.push_str(&encode_url(&text.text))
             }
@@ -75,7 +71,7 @@ fn write(child: &ElemChild, output: OutputFormat, out: &mut String) {
     }
 }
 
-/// Only addresses of the web become links: `javascript:` is none.
+/// Only web URLs become links: `javascript:` is not one.
 fn is_web_url(url: &str) -> bool {
     url.starts_with("https://") || url.starts_with("http://")
 }
@@ -103,7 +99,7 @@ fn apply_markup(formatted: &Formatted, output: OutputFormat) -> String {
     if open.is_empty() {
         return text;
     }
-    // Marks have to touch the text they mark; the space goes outside.
+    // Markers must touch the text they mark, so the space goes outside.
     let inner = text.trim();
     if inner.is_empty() {
         return text;

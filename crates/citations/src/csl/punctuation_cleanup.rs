@@ -1,10 +1,9 @@
-//! What the citation processor leaves behind, put right: doubled punctuation, the comma in front
-//! of a month that is not known, names that start small and were given a capital. What the
-//! record itself says is never touched.
+//! Cleans up the processor's output: doubled punctuation, the comma before an unknown month,
+//! capitals on names that begin with a small letter. The contents of the record are never changed.
 
 use deliberate_core::Article;
 
-/// Punctuation that meets where something between was empty, and what it comes to.
+/// Punctuation that meets where an element between was empty, and its replacement.
 const PUNCTUATION_GAPS: [(&str, &str); 13] = [
     (", Released.", "."),
     (", )", ")"),
@@ -18,11 +17,11 @@ const PUNCTUATION_GAPS: [(&str, &str); 13] = [
     ("..", "."),
     (" .", "."),
     (" ;", ";"),
-    // The day on which it was retrieved is not known.
+    // The date of retrieval is unknown.
     (". Retrieved http", ". http"),
 ];
 
-/// The text of a citation of this work, tidied.
+/// Cleans up the citation of this work.
 pub(crate) fn clean_punctuation(text: &str, article: &Article) -> String {
     close_gaps(&restore_name_case(text, article), article)
 }
@@ -54,8 +53,8 @@ fn own_texts(article: &Article) -> Vec<&str> {
     own
 }
 
-/// `arXiv`, `eLife`, `bioRxiv` stay small where a style starts a sentence with them; and arXiv is
-/// not named twice by styles that print the archive in front of the number.
+/// Keeps `arXiv`, `eLife` and `bioRxiv` lower-case at the start of a sentence, and removes a second
+/// "arXiv" where a style prints the archive before the number.
 fn restore_name_case(text: &str, article: &Article) -> String {
     let arxiv = article.arxiv_id.as_ref().map(|_| "arXiv");
     let named = [
@@ -69,7 +68,7 @@ fn restore_name_case(text: &str, article: &Article) -> String {
         let first = letters.next().filter(|it| it.is_lowercase());
         let Some(first) = first else { continue };
         let large: String = first.to_uppercase().chain(letters).collect();
-        // A word of one's own choice may be a word of the title as well.
+        // The capitalized form may also be a word of the title.
         if name.chars().any(char::is_uppercase) && !article.title.contains(&large) {
             text = text.replace(&large, name);
         }

@@ -1,4 +1,4 @@
-//! Citation styles: by the name a user gives, or from a user's own `.csl` file.
+//! Citation styles: by name, or from a user's own `.csl` file.
 
 use std::{fmt, sync::Arc};
 
@@ -15,39 +15,33 @@ pub struct CitationStyle {
     csl: Arc<IndependentStyle>,
 }
 
-/// A style that nobody knows.
+/// No style has this name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("no style is called {given:?}{}; `ieee`, `apa`, `mla`, `chicago`, `harvard`, `nature`, `vancouver`, `acm` and `ama` are among those there are", hint(.nearest.as_deref()))]
+#[error("there is no style {given:?}{}; examples are `ieee`, `apa`, `mla`, `chicago`, `harvard`, `nature`, `vancouver`, `acm` and `ama`", hint(.nearest.as_deref()))]
 pub struct UnknownStyle {
-    /// What was asked for, cut short.
+    /// The requested name, truncated.
     pub given: String,
-    /// The known name most like it.
+    /// The most similar known name.
     pub nearest: Option<String>,
 }
 
-/// Why a `.csl` file can't be used.
+/// Why a `.csl` file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StyleError {
-    /// It is larger than any style.
     #[error(
-        "the style is {bytes} bytes long, and {most} are the most; give a style file as the style repository has it"
+        "the style has {bytes} bytes, over the limit of {most}; give a style file from the CSL style repository"
     )]
-    TooLong {
-        /// Its size.
-        bytes: usize,
-        /// The most that is taken.
-        most: usize,
-    },
-    /// It is no style.
-    #[error("the file is no citation style: {0}; give an independent `.csl` file")]
+    TooLong { bytes: usize, most: usize },
+    /// It is not a CSL style.
+    #[error("the file is not a citation style: {0}; give an independent `.csl` file")]
     Unreadable(String),
-    /// It is the kind of style that only names another.
-    #[error("the style only points at another one, {parent}; give that one")]
+    /// It is a dependent style, which only names another one.
+    #[error("the style only refers to another one, {parent}; give that one")]
     Dependent {
-        /// The style it points at.
+        /// The style it refers to.
         parent: String,
     },
-    /// It would run for ever, or for too long.
+    /// It would run forever or too long.
     #[error("the style can't be run: {0}")]
     Unsafe(String),
 }
@@ -58,7 +52,7 @@ fn hint(nearest: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// Short names and what they stand for.
+/// Short names and the styles they mean.
 const SHORT_NAMES: &[(&str, &str)] = &[
     ("ieee", "ieee"),
     ("apa", "apa"),
@@ -92,7 +86,7 @@ const SHORT_NAMES: &[(&str, &str)] = &[
 ];
 
 impl CitationStyle {
-    /// The style of a name, whatever its case: a short name or the full one of the repository.
+    /// Finds a style by its short name or its full name in the repository, ignoring case.
     pub fn find(name: &str) -> Result<Self, UnknownStyle> {
         let wanted = name.trim().to_lowercase().replace([' ', '_'], "-");
         let full = SHORT_NAMES
@@ -113,7 +107,7 @@ impl CitationStyle {
     }
 
     fn from_independent(name: String, mut csl: IndependentStyle) -> Self {
-        // The guide of Cite Them Right is British; its style leaves the language open.
+        // The guide of Cite Them Right is British; its style does not set the language.
         let is_british = csl.info.id.ends_with("/harvard-cite-them-right");
         if is_british && csl.default_locale.is_none() {
             csl.default_locale = Some(LocaleCode("en-GB".to_owned()));
@@ -125,10 +119,10 @@ impl CitationStyle {
         }
     }
 
-    /// Every name there is, the short ones first.
+    /// All names, the short ones first.
     pub fn names() -> Vec<&'static str> {
         let mut names: Vec<&str> = SHORT_NAMES.iter().map(|it| it.0).collect();
-        // That one is for the marks in the text alone; it has no bibliography.
+        // This style has in-text marks only, no bibliography.
         let whole = ArchivedStyle::all()
             .iter()
             .filter(|it| **it != ArchivedStyle::Alphanumeric);
@@ -143,7 +137,7 @@ impl CitationStyle {
         names
     }
 
-    /// A user's own style, in the XML of the Citation Style Language.
+    /// Parses a user's own style, in CSL XML.
     pub fn from_csl_xml(xml: &str) -> Result<Self, StyleError> {
         style_safety::check(xml)?;
         let read = citationberg::Style::from_xml(xml).map_err(|err| {
@@ -158,12 +152,11 @@ impl CitationStyle {
         }
     }
 
-    /// What it is called.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether it cites in footnotes rather than in the text.
+    /// Whether it cites in footnotes instead of in the text.
     pub fn is_notes(&self) -> bool {
         self.csl.settings.class == StyleClass::Note
     }

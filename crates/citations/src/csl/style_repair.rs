@@ -1,6 +1,6 @@
-//! Styles as the processor can run them. A list of names that says how to label the names but
-//! not how to print them, it takes for empty and leaves the authors out; such a list is given
-//! the plain way to print names, which is what the language says is meant.
+//! Repairs styles for the processor. It treats a names element that defines labels but not how to
+//! print the names as empty and leaves the authors out; such an element gets the default name
+//! format, which is what the CSL specification means.
 
 use citationberg::{IndependentStyle, LayoutRenderingElement, Name, NamesChild};
 

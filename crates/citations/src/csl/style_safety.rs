@@ -1,5 +1,5 @@
-//! Whether a style file is safe to run. A style is a small program: its macros may call
-//! themselves, or each other so often that no machine gets to the end. Knows only its XML.
+//! Checks whether a style file is safe to run. A style is a small program: its macros may call
+//! themselves, or each other so often that they never finish. Knows only the XML.
 
 use std::{borrow::Cow, collections::HashMap, fmt::Display};
 
@@ -14,26 +14,26 @@ use super::style::StyleError;
 const MAX_STYLE_BYTES: usize = 1_000_000;
 /// The deepest styles in use nest about twenty elements.
 const MAX_DEPTH: usize = 60;
-/// Elements that one citation may run through, macros written out; the largest styles in use
-/// come to some 4,000.
+/// Elements that one citation may run through, with macros expanded; the largest styles in use
+/// have about 4,000.
 const MAX_STEPS: u64 = 12_000;
-/// Macros within macros.
+/// Depth of nested macro calls.
 const MAX_CALL_DEPTH: usize = 60;
 
-/// What an element runs through.
+/// The elements that a style element runs through.
 enum StyleNode {
-    /// This macro.
+    /// A call of this macro.
     Call(String),
-    /// All of these, and itself.
+    /// The element itself and all of these.
     All(Vec<Self>),
     /// One of these: the branches of a choice.
     OneOf(Vec<Self>),
 }
 
-/// An element that is open.
+/// An element whose end tag was not reached yet.
 struct OpenElement {
     is_choice: bool,
-    /// The name, if it is a macro.
+    /// The macro's name, if it defines one.
     defines: Option<String>,
     runs: Vec<StyleNode>,
 }
@@ -49,7 +49,7 @@ impl OpenElement {
     }
 }
 
-/// Refuses what is too large, is no XML, or would run too long.
+/// Rejects a style that is too large, is not XML, or would run too long.
 pub(crate) fn check(xml: &str) -> Result<(), StyleError> {
     if xml.len() > MAX_STYLE_BYTES {
         return Err(StyleError::TooLong {
@@ -65,13 +65,13 @@ pub(crate) fn check(xml: &str) -> Result<(), StyleError> {
     let steps = counter.steps(&main, 0)?;
     if steps > MAX_STEPS {
         return Err(StyleError::Unsafe(format!(
-            "its macros come to {steps} steps for one citation, and {MAX_STEPS} are the most"
+            "its macros take {steps} steps for one citation, over the limit of {MAX_STEPS}"
         )));
     }
     Ok(())
 }
 
-/// What the style runs through outside its macros, and its macros.
+/// Returns the elements outside macros, and the macros.
 fn parse(xml: &str) -> Result<(StyleNode, HashMap<String, StyleNode>), StyleError> {
     let mut reader = Reader::from_str(xml);
     let mut macros = HashMap::new();
@@ -134,12 +134,12 @@ fn unreadable(err: &dyn Display) -> StyleError {
 
 struct StepCounter<'a> {
     macros: &'a HashMap<String, StyleNode>,
-    /// The macros that are counted already; one that is being counted is there as `None`.
+    /// The counted macros; one that is being counted is `None`.
     counted: HashMap<&'a str, Option<u64>>,
 }
 
 impl<'a> StepCounter<'a> {
-    /// The most elements that are run through.
+    /// The largest number of elements that a run can reach.
     fn steps(&mut self, run: &'a StyleNode, calls: usize) -> Result<u64, StyleError> {
         match run {
             StyleNode::Call(name) => self.macro_steps(name, calls),
@@ -165,7 +165,7 @@ impl<'a> StepCounter<'a> {
             let what = format!("more than {MAX_CALL_DEPTH} macros call one another");
             return Err(StyleError::Unsafe(what));
         }
-        // A macro that is not there prints nothing.
+        // An undefined macro prints nothing.
         let Some(run) = self.macros.get(name) else {
             return Ok(0);
         };

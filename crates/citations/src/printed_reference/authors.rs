@@ -1,4 +1,4 @@
-//! A printed list of authors to names. All of it has to look like names, or none of it counts.
+//! Parses a printed list of authors. Either all of it looks like names, or none is taken.
 
 use deliberate_core::Author;
 
@@ -10,7 +10,7 @@ const PARTICLES: &[&str] = &[
     "ter", "zu", "zur", "bin", "al", "el", "af", "av",
 ];
 
-/// The authors, if that is what the text is.
+/// Parses the authors; `None` if the text is not a list of names.
 pub(super) fn parse_authors(text: &str) -> Option<Vec<Author>> {
     let (text, et_al) = strip_et_al(text);
     let text = text.trim_matches([' ', ',', ';', ':', '(']);
@@ -41,7 +41,7 @@ pub(super) fn parse_authors(text: &str) -> Option<Vec<Author>> {
     (!authors.is_empty()).then_some(authors)
 }
 
-/// `Doe, Jane, Roe, Richard`: every name turned round, given names in full.
+/// `Doe, Jane, Roe, Richard`: inverted names with full given names.
 fn parse_inverted_names(tokens: &[String]) -> Option<Vec<Author>> {
     let (pairs, rest) = tokens.as_chunks::<2>();
     if pairs.len() < 2 || !rest.is_empty() {
@@ -62,13 +62,13 @@ fn strip_et_al(text: &str) -> (String, bool) {
     let marks = ["et al", "and others", "and colleagues", "…", "..."];
     let found = marks.iter().filter_map(|it| lower.find(it)).min();
     match found.and_then(|at| text.get(..at)) {
-        // APA puts the last author behind the dots; that one is left out.
+        // APA prints the last author after an ellipsis; that one is left out.
         Some(before) => (before.to_owned(), true),
         None => (text.to_owned(), false),
     }
 }
 
-/// What is between commas, "and" and "&".
+/// Splits at commas, "and" and "&".
 fn tokens(text: &str) -> Vec<String> {
     let text = format!(" {text} ")
         .replace(" & ", " , ")
@@ -79,7 +79,7 @@ fn tokens(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// One author, and how many tokens that took.
+/// Parses one author and returns the number of tokens used.
 fn parse_author(
     token: &str,
     next: Option<&str>,
@@ -110,7 +110,7 @@ fn parse_author(
     {
         return Some((Author::parse(token), 1));
     }
-    // `Doe, Jane, and …`: the first of a list, turned round.
+    // `Doe, Jane, and …`: only the first name of the list is inverted.
     let given = next.filter(|it| {
         it.split(' ').count() <= 3 && it.split(' ').all(|it| is_name_word(it) || is_initials(it))
     });

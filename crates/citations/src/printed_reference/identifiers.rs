@@ -1,4 +1,4 @@
-//! Identifiers and addresses, taken out of a printed reference before the rest is looked at.
+//! Removes identifiers and URLs from a printed reference before the rest is parsed.
 
 use deliberate_core::{ArxivId, Doi};
 
@@ -13,7 +13,7 @@ pub(super) struct Identifiers {
 }
 
 impl Identifiers {
-    /// The identifiers, and the text without them.
+    /// Returns the identifiers and the text without them.
     pub(super) fn extract(text: &str) -> (Self, String) {
         let mut ids = Self::default();
         let (arxiv, text) = extract_match(&ARXIV, text);
@@ -31,14 +31,14 @@ impl Identifiers {
     }
 }
 
-/// The first match without the punctuation of the sentence behind it, and the text around it.
+/// Returns the first match without trailing punctuation, and the text around it.
 fn extract_match(pattern: &LazyPattern, text: &str) -> (Option<String>, String) {
     let found = captures(pattern, text);
     let Some((whole, value)) = found.as_ref().and_then(|it| it.get(0).zip(it.get(1))) else {
         return (None, text.to_owned());
     };
     let value_text = trim_brackets(value.as_str());
-    // What was cut off the end belongs to the sentence.
+    // Trailing punctuation belongs to the sentence.
     let end = if whole.end() == value.end() {
         value.start() + value_text.len()
     } else {
@@ -49,7 +49,7 @@ fn extract_match(pattern: &LazyPattern, text: &str) -> (Option<String>, String) 
     (Some(value_text.to_owned()), format!("{before}{after}"))
 }
 
-/// A closing bracket is part of it only if it was opened in it.
+/// A closing bracket belongs to the identifier only if it was opened inside it.
 fn trim_brackets(text: &str) -> &str {
     let mut text = text.trim_end_matches(['.', ',', ';', ':', '\'', '’']);
     while let Some(inner) = text.strip_suffix([')', ']']) {

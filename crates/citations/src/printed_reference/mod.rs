@@ -1,5 +1,5 @@
-//! A reference as it is printed in a paper to what can be known of the work. What can't be told
-//! stays unknown: a wrong author is worse than none.
+//! Parses a reference as it is printed in a paper. Fields that are uncertain stay empty: a wrong
+//! author is worse than none.
 
 mod authors;
 mod identifiers;
@@ -12,10 +12,10 @@ use super::text_normalization;
 use identifiers::Identifiers;
 use patterns::{AUTHOR_YEAR, COLON_TITLE, EDITION, LABEL, PAREN_YEAR, QUOTED, YEAR, captures};
 
-/// References are shorter than this; what is behind it is not looked at.
+/// Longer than any reference; the rest is ignored.
 const MAX_CHARS: usize = 3_000;
 
-/// Reads a printed reference.
+/// Parses a printed reference.
 pub fn read_reference(text: &str) -> Article {
     let text: String = text.chars().take(MAX_CHARS).collect();
     let text = text_normalization::single_line(&text);
@@ -48,8 +48,8 @@ pub fn read_reference(text: &str) -> Article {
     article
 }
 
-/// What one part says of another: a thesis is from a university, and what has no title was not
-/// understood.
+/// Infers fields from each other: a thesis comes from a university, and a reference without a title
+/// was not understood.
 fn infer_fields(article: &mut Article) {
     if article.title.is_empty() {
         article.venue = None;
@@ -68,7 +68,7 @@ fn infer_fields(article: &mut Article) {
     }
 }
 
-/// The pieces a reference falls into; empty where one could not be found.
+/// The parts of a reference; empty where a part was not found.
 #[derive(Default)]
 struct ReferenceParts {
     authors: String,
@@ -134,7 +134,7 @@ fn split_by_colon(text: &str) -> Option<ReferenceParts> {
     })
 }
 
-/// `J. Doe, A. Roe. Title. Venue …`: the first full stop behind which the authors are whole.
+/// `J. Doe, A. Roe. Title. Venue …`: splits at the first full stop after a complete author list.
 fn split_by_sentences(text: &str) -> Option<ReferenceParts> {
     for (at, _) in text.match_indices(". ").take(60) {
         let (before, after) = (text.get(..at + 1)?, text.get(at + 2..)?.trim_start());
@@ -155,8 +155,8 @@ fn split_by_sentences(text: &str) -> Option<ReferenceParts> {
     None
 }
 
-/// The first sentence and the rest. A stop behind one letter, or behind an abbreviation, ends
-/// none.
+/// Splits off the first sentence. A full stop after a single letter or an abbreviation does not
+/// end it.
 fn first_sentence(text: &str) -> (&str, &str) {
     let ends = text
         .char_indices()
@@ -194,7 +194,7 @@ fn trim_title(title: &str) -> String {
         .to_owned()
 }
 
-/// The last number that can be a year and is no end of a range of pages.
+/// The last number that can be a year and does not end a page range.
 fn find_year(text: &str) -> Option<i32> {
     let pattern = YEAR.as_ref()?;
     let is_dash = |it: char| matches!(it, '-' | '–' | '—');

@@ -1,11 +1,10 @@
-//! What the pieces of a printed reference look like. All of these run in time that grows with
-//! the text and no faster.
+//! Patterns of the parts of a printed reference. All run in linear time.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// A pattern. Every one is tested to be one, so that none is ever absent.
+/// A compiled pattern. A test compiles each one, so none is ever absent.
 pub(super) type LazyPattern = LazyLock<Option<Regex>>;
 
 macro_rules! patterns {
@@ -54,7 +53,7 @@ pub(super) fn matches(pattern: &LazyPattern, text: &str) -> bool {
     pattern.as_ref().is_some_and(|it| it.is_match(text))
 }
 
-/// Whether a text goes on with someone's initial: `K. Smith`.
+/// Whether a text starts with an initial: `K. Smith`.
 pub(super) fn starts_with_initial(text: &str) -> bool {
     matches(&INITIAL, text)
 }

@@ -1,4 +1,4 @@
-//! What stands behind the title of a printed reference: where it appeared, volume, issue, pages.
+//! Parses the part after the title of a printed reference: venue, volume, issue, pages.
 
 use super::patterns::{ISSUE, PAGES, VOLUME, VOLUME_ISSUE, VOLUME_PAGES, YEAR, captures, matches};
 use crate::text_normalization;
@@ -13,19 +13,19 @@ pub(super) struct PublicationDetails {
 
 pub(super) fn parse_details(text: &str) -> PublicationDetails {
     let mut tail = PublicationDetails::default();
-    // Where the name of the venue ends at the latest.
+    // The latest possible end of the venue's name.
     let mut end = text.len();
     let mut value = |pattern, groups: [Option<&mut Option<String>>; 3]| {
         let Some(found) = captures(pattern, text) else {
             return;
         };
-        // `CVPR '19, 49-58`: a year cut short.
+        // `CVPR '19, 49-58`: an abbreviated year.
         let start = found.get(0).map_or(0, |it| it.start());
         let before = text.get(..start).unwrap_or_default();
         if before.ends_with(['\'', '’']) {
             return;
         }
-        // `436–444 (2015)` is no volume and issue.
+        // `436–444 (2015)` is not a volume and issue.
         let is_year = |it: regex::Match<'_>| it.as_str().len() == 4 && matches(&YEAR, it.as_str());
         if found.get(2).is_some_and(is_year) && found.get(3).is_none() {
             return;
@@ -67,7 +67,7 @@ fn find_venue(text: &str) -> Option<String> {
         .iter()
         .find_map(|it| text.strip_prefix(it))
         .unwrap_or(text);
-    // A year at the front may belong to the name, `2019 IEEE Conference`; one behind does not.
+    // A leading year may belong to the name, `2019 IEEE Conference`; a trailing one does not.
     let year = YEAR
         .as_ref()?
         .find_iter(text)

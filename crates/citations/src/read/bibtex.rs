@@ -1,27 +1,26 @@
-//! The outer form of BibTeX: entries, their fields, strings joined with `#`. Knows nothing of
-//! what the values mean.
+//! The syntax of BibTeX: entries, fields, strings joined with `#`. Does not interpret values.
 
 use std::collections::HashMap;
 
 use super::{MAX_PROBLEMS, MAX_VALUE_BYTES, RecordCollector, truncate_bytes};
 
-/// More fields than any entry has.
+/// More fields than any real entry has.
 const MAX_FIELDS: usize = 500;
-/// The most text that the abbreviations of one bibliography may stand for, in bytes.
+/// Limit for the text that the abbreviations of one bibliography expand to.
 const MAX_EXPANDED_BYTES: usize = 32_000_000;
-/// What programs keep for themselves in a comment may be long.
+/// Programs store long data in comments.
 const MAX_COMMENT_BYTES: usize = 2_000_000;
 
-/// An entry as it is written, abbreviations put in.
+/// An entry with its abbreviations expanded.
 pub(super) struct BibtexEntry {
     pub(super) line: usize,
     pub(super) kind: String,
     pub(super) key: String,
-    /// The names in lower case, and the values in LaTeX.
+    /// Lower-case names and LaTeX values.
     pub(super) fields: HashMap<String, String>,
 }
 
-/// Whether there is anything like an entry.
+/// Whether the text contains something like an entry.
 pub(super) fn has_entry(text: &str) -> bool {
     text.match_indices('@').take(1_000).any(|(at, _)| {
         let rest = truncate_bytes(text.get(at + 1..).unwrap_or_default(), 100);
@@ -30,7 +29,7 @@ pub(super) fn has_entry(text: &str) -> bool {
     })
 }
 
-/// Every entry, in order; faults go to `gathered`.
+/// Parses every entry in order and reports problems to `gathered`.
 pub(super) fn parse_entries(text: &str, gathered: &mut RecordCollector) -> Vec<BibtexEntry> {
     let mut scanner = BibtexScanner {
         rest: text,
@@ -54,11 +53,11 @@ pub(super) fn parse_entries(text: &str, gathered: &mut RecordCollector) -> Vec<B
                 faults += 1;
             }
         }
-        // Each fault is looked for over again behind it; a text of nothing else would take long.
+        // Recovery searches the text again after each fault; a text of faults only would take long.
         if faults == MAX_PROBLEMS {
             gathered.add_problem(
                 scanner.line,
-                "there are too many faults; the rest is left out",
+                "there are too many problems; the rest is left out",
             );
             break;
         }
@@ -69,15 +68,15 @@ pub(super) fn parse_entries(text: &str, gathered: &mut RecordCollector) -> Vec<B
     entries
 }
 
-/// What went wrong, and what was read of the entry until then.
+/// The problem, and the part of the entry that was parsed before it.
 type BibtexFault = Box<(String, Option<BibtexEntry>)>;
 
 struct BibtexScanner<'a> {
     rest: &'a str,
     line: usize,
     strings: HashMap<String, String>,
-    /// How much text abbreviations may still stand for: a few that stand for one another would
-    /// fill any memory.
+    /// The bytes that abbreviations may still expand to: a few that refer to one another would fill
+    /// any memory.
     budget: usize,
 }
 
@@ -86,7 +85,7 @@ impl<'a> BibtexScanner<'a> {
         self.rest.chars().next()
     }
 
-    /// Takes so many bytes, and counts their lines.
+    /// Consumes bytes and counts their lines.
     fn take(&mut self, bytes: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((self.rest, ""));
         self.line += taken.matches('\n').count();
@@ -116,7 +115,7 @@ impl<'a> BibtexScanner<'a> {
         self.peek().is_some()
     }
 
-    /// After a fault: on to the next line that starts with an `@`.
+    /// Skips to the next line that starts with `@` after a problem.
     fn recover(&mut self, before: &'a str, line: usize) {
         let next = before.match_indices('\n').find(|(at, _)| {
             let rest = before.get(at + 1..).unwrap_or_default();
@@ -127,7 +126,7 @@ impl<'a> BibtexScanner<'a> {
         self.take(next.map_or(before.len(), |it| it.0 + 1));
     }
 
-    /// From an `@` to the end of what it opens; nothing for a comment, a preamble or a string.
+    /// Parses from an `@` to the end of its block; `None` for a comment, a preamble or a string.
     fn block(&mut self) -> Result<Option<BibtexEntry>, BibtexFault> {
         let line = self.line;
         self.eat('@');
@@ -138,7 +137,7 @@ impl<'a> BibtexScanner<'a> {
         let close = match self.peek() {
             Some('{') if !kind.is_empty() => '}',
             Some('(') if !kind.is_empty() => ')',
-            // An address in a comment, and the like.
+            // For example an email address in a comment.
             _ => return Ok(None),
         };
         if matches!(kind.as_str(), "comment" | "preamble") {
@@ -189,7 +188,7 @@ impl<'a> BibtexScanner<'a> {
             if fields.len() >= MAX_FIELDS {
                 return Err(format!("there are more than {MAX_FIELDS} fields"));
             }
-            // The first of two is the one BibTeX takes.
+            // BibTeX takes the first of two equal fields.
             fields.entry(name).or_insert(value);
         }
     }
@@ -203,12 +202,12 @@ impl<'a> BibtexScanner<'a> {
             let found = self
                 .peek()
                 .map_or_else(|| "the end".to_owned(), |it| format!("{it:?}"));
-            return Err(format!("a field has to start here, and {found} is here"));
+            return Err(format!("a field is expected here, but {found} was found"));
         }
         self.space();
         if !self.eat('=') {
             return Err(format!(
-                "`=` is missing behind the field {:?}",
+                "`=` is missing after the field {:?}",
                 deliberate_core::truncate_chars(name, 60)
             ));
         }
@@ -238,22 +237,22 @@ impl<'a> BibtexScanner<'a> {
                     it.is_alphanumeric() || matches!(it, '-' | '_' | ':' | '.' | '+' | '/')
                 });
                 if word.is_empty() {
-                    return Err("a value is missing behind `=` or `#`".to_owned());
+                    return Err("a value is missing after `=` or `#`".to_owned());
                 }
-                // A name nobody gave a meaning stands for itself: months, numbers, slips.
+                // An undefined name stands for itself: months, numbers, typing errors.
                 let Some(meant) = self.strings.get(&word.to_lowercase()) else {
                     return Ok(word.to_owned());
                 };
                 self.budget = self
                     .budget
                     .checked_sub(meant.len())
-                    .ok_or("the abbreviations stand for too much text")?;
+                    .ok_or("the abbreviations expand to too much text")?;
                 Ok(meant.clone())
             }
         }
     }
 
-    /// What is between a brace and the one that closes it.
+    /// Reads the text up to the matching closing brace.
     fn braced(&mut self, longest: usize) -> Result<&'a str, String> {
         let mut depth = 0_usize;
         let end = truncate_bytes(self.rest, longest)
@@ -266,12 +265,12 @@ impl<'a> BibtexScanner<'a> {
                 }
                 depth == 0
             });
-        let (end, _) = end.ok_or("a brace is not closed, or too far on")?;
+        let (end, _) = end.ok_or("a brace is not closed, or closed too late")?;
         let inner = self.take(end + 1);
         Ok(inner.get(1..end).unwrap_or_default())
     }
 
-    /// What is between two quotes that are in no braces.
+    /// Reads the text between two quotes that are not inside braces.
     fn quoted(&mut self) -> Result<&'a str, String> {
         let mut depth = 0_usize;
         let end = truncate_bytes(self.rest, MAX_VALUE_BYTES)
@@ -285,7 +284,7 @@ impl<'a> BibtexScanner<'a> {
                 }
                 depth == 0 && *it == '"'
             });
-        let (end, _) = end.ok_or("a quote is not closed, or too far on")?;
+        let (end, _) = end.ok_or("a quote is not closed, or closed too late")?;
         let inner = self.take(end + 1);
         Ok(inner.get(1..end).unwrap_or_default())
     }

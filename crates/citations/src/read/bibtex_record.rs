@@ -1,4 +1,4 @@
-//! Entries of BibTeX to records.
+//! Converts BibTeX entries to records.
 
 use std::collections::HashMap;
 
@@ -26,14 +26,14 @@ pub fn read_bibtex(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
 struct BibtexFields<'a>(&'a HashMap<String, String>);
 
 impl BibtexFields<'_> {
-    /// The first of these fields that is there, as it is written.
+    /// The raw value of the first of these fields that exists.
     fn raw(&self, any: &[&str]) -> Option<&str> {
         any.iter()
             .find_map(|it| self.0.get(*it))
             .map(String::as_str)
     }
 
-    /// The first of these fields with text in it.
+    /// The text of the first of these fields that is not empty.
     fn text(&self, any: &[&str]) -> Option<String> {
         let of =
             |name: &&str| text_normalization::non_empty_line(&latex::decode(self.0.get(*name)?));
@@ -156,8 +156,8 @@ fn arxiv_id(fields: &BibtexFields<'_>) -> Option<ArxivId> {
         .or_else(|| ArxivId::parse(&named?))
 }
 
-/// Many exports name arXiv as the journal, with the id in it. That is no journal, and the work
-/// is a preprint.
+/// Many exports give arXiv as the journal, with the id in its name. It is not a journal, and the
+/// work is a preprint.
 fn normalize_venue(article: &mut Article) {
     let Some(venue) = article.venue.clone() else {
         return;
@@ -178,7 +178,7 @@ fn normalize_venue(article: &mut Article) {
             .volume
             .as_deref()
             .and_then(|it| ArxivId::parse(it.strip_prefix("abs/").unwrap_or(it)));
-        // The id again, and no volume of anything.
+        // The volume repeats the id.
         if inside.is_some() {
             article.volume = None;
         }

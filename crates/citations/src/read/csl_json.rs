@@ -1,4 +1,4 @@
-//! CSL-JSON to records: a list, one item, or an object with a list in `items` or `references`.
+//! Reads CSL-JSON: a list, one item, or an object with a list in `items` or `references`.
 
 use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use serde_json::Value;
@@ -9,21 +9,20 @@ use super::{
 };
 use crate::text_normalization;
 
-/// Reads CSL-JSON.
 pub fn read_csl_json(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
     let mut gathered = RecordCollector::default();
     let text = limit_input(text, &mut gathered).trim_start_matches('\u{FEFF}');
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(err) => {
-            gathered.add_problem(err.line().max(1), format!("this is no JSON: {err}"));
+            gathered.add_problem(err.line().max(1), format!("this is not JSON: {err}"));
             return gathered.finish();
         }
     };
     for (at, item) in items(&value).iter().enumerate() {
-        // Where an item starts is not kept; its place in the list is what can be told.
+        // The parser keeps no line numbers, so the index in the list is reported.
         if !item.is_object() {
-            gathered.add_problem(1, format!("item {} of the list is no object", at + 1));
+            gathered.add_problem(1, format!("item {} of the list is not an object", at + 1));
             continue;
         }
         let key = text_field(item, "id")
@@ -49,7 +48,7 @@ fn items(value: &Value) -> &[Value] {
     }
 }
 
-/// A field that is text or a number; some exports make a list of one of it.
+/// A text or number field; some exports wrap it in a list of one.
 fn text_field(item: &Value, name: &str) -> Option<String> {
     match item.get(name)? {
         Value::String(text) => {
@@ -64,7 +63,7 @@ fn text_field(item: &Value, name: &str) -> Option<String> {
     }
 }
 
-/// The few tags that CSL-JSON allows in a text.
+/// Removes the few tags that CSL-JSON allows in a text.
 fn without_tags(text: &str) -> String {
     const TAGS: &[&str] = &[
         "<i>",
@@ -157,7 +156,7 @@ fn author(value: &Value) -> Option<Author> {
     })
 }
 
-/// `date-parts`, or a date in words that starts with a year.
+/// `date-parts`, or a literal date that starts with a year.
 fn date(value: &Value) -> Option<PartialDate> {
     let parts = value
         .get("date-parts")

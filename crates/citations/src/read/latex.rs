@@ -1,9 +1,8 @@
-//! LaTeX in a value to plain text: accents, letters, escapes, dashes and quotes. Marks like
-//! `\emph` go and what they mark stays. One pass, whatever the nesting.
+//! Converts LaTeX values to plain text: accents, letters, escapes, dashes and quotes. Commands
+//! such as `\emph` are removed and their argument stays. One pass, whatever the nesting.
 
 use unicode_normalization::char::compose;
 
-/// The text of a value.
 pub(super) fn decode(value: &str) -> String {
     let mut decoder = LatexDecoder {
         rest: value,
@@ -16,7 +15,7 @@ pub(super) fn decode(value: &str) -> String {
     decoder.out
 }
 
-/// An address: no dashes and quotes to make, only braces and escapes to take away.
+/// Decodes a URL: only braces and escapes are removed; dashes and quotes stay.
 pub(super) fn decode_url(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     let mut chars = value.chars().peekable();
@@ -83,7 +82,7 @@ impl LatexDecoder<'_> {
             }
             return;
         }
-        // White space behind a command's name ends the name and is not printed.
+        // White space after a command's name ends the name and is not printed.
         self.rest = rest.trim_start();
         if let Some(text) = letter(name).or_else(|| symbol(name)) {
             self.out.push_str(text);
@@ -113,7 +112,7 @@ impl LatexDecoder<'_> {
         }
     }
 
-    /// The next letter with a mark on it; `alone` is what the mark is on no letter.
+    /// Adds the next letter with an accent; `alone` is the accent without a letter.
     fn push_accented(&mut self, mark: char, alone: Option<char>) {
         self.rest = self.rest.trim_start();
         let group = self.eat("{");
@@ -122,7 +121,7 @@ impl LatexDecoder<'_> {
             self.out.extend(alone);
             return;
         }
-        // The dotless letters are there for their accents only.
+        // The dotless letters exist only for their accents.
         let base = if self.eat("\\i") {
             Some('i')
         } else if self.eat("\\j") {

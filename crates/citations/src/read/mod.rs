@@ -1,5 +1,5 @@
-//! Bibliography files to records. A fault costs its entry, or its field, and is told with its
-//! line; the rest is read. Nothing here trusts its input.
+//! Reads bibliography files. A problem costs its entry or its field and is reported with its line;
+//! the rest is read. The input is not trusted.
 
 mod bibtex;
 mod bibtex_record;
@@ -20,51 +20,44 @@ use serde::{Deserialize, Serialize};
 use super::text_normalization;
 use crate::write::RETRACTED;
 
-/// The longest text that is read, in bytes.
+/// Limit for the length of a text.
 pub const MAX_INPUT_BYTES: usize = 16_000_000;
-/// The most records taken from one text.
 const MAX_RECORDS: usize = 20_000;
-/// The longest value of a field, in bytes; abstracts have about 2,000.
+/// Limit for the value of a field; abstracts have about 2,000 bytes.
 const MAX_VALUE_BYTES: usize = 100_000;
-/// The most faults told of.
+/// Limit for reported problems.
 const MAX_PROBLEMS: usize = 200;
-/// More authors than any work has; the longest list has some 5,000.
+/// More authors than any work has; the longest list has about 5,000.
 const MAX_AUTHORS: usize = 10_000;
 
 /// A record of a bibliography.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BibRecord {
-    /// The key it has there; empty if it has none.
+    /// The citation key in the file; empty if there is none.
     pub key: String,
-    /// The work.
     pub article: Article,
 }
 
-/// A fault in a bibliography.
+/// A problem in a bibliography file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadProblem {
-    /// The line it is on, from 1.
+    /// From 1.
     pub line: usize,
-    /// What is wrong.
     pub what: String,
 }
 
-/// A format of bibliographies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BibliographyFormat {
     /// BibTeX and BibLaTeX.
     Bibtex,
-    /// RIS.
     Ris,
-    /// CSL-JSON.
     CslJson,
 }
 
-/// What was read, and what could not be.
 type ReadResult = (Vec<BibRecord>, Vec<ReadProblem>);
 
-/// Which format a text is in, by what it looks like.
+/// Detects the format of a text.
 pub fn detect_format(text: &str) -> Option<BibliographyFormat> {
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
     if text.starts_with(['[', '{']) {
@@ -80,7 +73,7 @@ pub fn detect_format(text: &str) -> Option<BibliographyFormat> {
     bibtex::has_entry(text).then_some(BibliographyFormat::Bibtex)
 }
 
-/// Reads a bibliography in whichever format it is.
+/// Detects the format of a bibliography and reads it.
 pub fn read_any(text: &str) -> ReadResult {
     match detect_format(text) {
         Some(BibliographyFormat::Bibtex) => read_bibtex(text),
@@ -96,7 +89,7 @@ pub fn read_any(text: &str) -> ReadResult {
     }
 }
 
-/// What is gathered while reading, within its bounds.
+/// Collects records and problems within their limits.
 #[derive(Default)]
 struct RecordCollector {
     records: Vec<BibRecord>,
@@ -105,7 +98,7 @@ struct RecordCollector {
 
 impl RecordCollector {
     fn add_problem(&mut self, line: usize, what: impl Into<String>) {
-        // One more, to say that there are too many.
+        // One more, which says that there are too many.
         if self.problems.len() <= MAX_PROBLEMS {
             self.problems.push(ReadProblem {
                 line,
@@ -114,7 +107,7 @@ impl RecordCollector {
         }
     }
 
-    /// Takes a record; false when there is room for no more.
+    /// Adds a record; false when the limit is reached.
     fn add_record(&mut self, line: usize, key: &str, article: Article) -> bool {
         if self.records.len() >= MAX_RECORDS {
             self.add_problem(
@@ -142,19 +135,19 @@ impl RecordCollector {
     }
 }
 
-/// The beginning of a text that is too long, and a word on it.
+/// Truncates a text that is too long and reports it.
 fn limit_input<'a>(text: &'a str, gathered: &mut RecordCollector) -> &'a str {
     if text.len() <= MAX_INPUT_BYTES {
         return text;
     }
     gathered.add_problem(
         1,
-        format!("the text is longer than {MAX_INPUT_BYTES} bytes; what is behind that is left out"),
+        format!("the text is longer than {MAX_INPUT_BYTES} bytes; the rest is left out"),
     );
     truncate_bytes(text, MAX_INPUT_BYTES)
 }
 
-/// At most so many bytes of a text, never part of a character.
+/// Truncates a text to `bytes` at a character boundary.
 fn truncate_bytes(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -163,7 +156,7 @@ fn truncate_bytes(text: &str, bytes: usize) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Pages with one hyphen, however they were joined.
+/// Normalizes the dash of a page range to one hyphen.
 fn pages(text: &str) -> Option<String> {
     let text = text_normalization::non_empty_line(text)?;
     let mut out = String::with_capacity(text.len());
@@ -185,7 +178,7 @@ fn is_retraction_note(note: &str) -> Option<bool> {
     note.trim().eq_ignore_ascii_case(RETRACTED).then_some(true)
 }
 
-/// Identifiers that stand in the address or the DOI of a work.
+/// Fills in identifiers that are part of the URL or the DOI.
 fn complete_identifiers(article: &mut Article) {
     let url = article.url.clone().unwrap_or_default();
     if article.arxiv_id.is_none() {

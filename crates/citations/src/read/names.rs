@@ -1,13 +1,13 @@
-//! Names of authors as bibliographies write them.
+//! Parses names of authors in the notations of bibliography files.
 
 use deliberate_core::Author;
 
 use super::{MAX_AUTHORS, latex};
 use crate::text_normalization;
 
-/// The names of a BibTeX field: parted by `and`, in one of BibTeX's three orders.
+/// Parses the names of a BibTeX field: separated by `and`, in one of BibTeX's three orders.
 pub(super) fn parse_bibtex_names(value: &str) -> Vec<Author> {
-    // Runs of white space would be gone through again and again.
+    // Collapsed white space keeps the scan below linear.
     let value = format!(" {} ", text_normalization::single_line(value));
     let parts = split_outside(&value, NameSeparator::And);
     parts
@@ -46,7 +46,7 @@ fn parse_bibtex_name(name: &str) -> Option<Author> {
     Some(author).filter(|it| !it.family.is_empty())
 }
 
-/// `Given Family`, where a word in the middle that starts small begins the family name.
+/// `Given Family`, where a lower-case word in the middle starts the family name.
 fn parse_person(name: &str) -> Author {
     let words: Vec<&str> = name.split(' ').collect();
     let last = words.len().saturating_sub(1);
@@ -63,7 +63,7 @@ fn parse_person(name: &str) -> Author {
     }
 }
 
-/// A name of RIS or `EndNote`: `Family, Given`; one that ends in a comma is an organisation's.
+/// A name of RIS or `EndNote`: `Family, Given`; a trailing comma marks an organization.
 pub(super) fn parse_comma_name(value: &str) -> Option<Author> {
     let value = text_normalization::non_empty_line(value)?;
     if let Some(name) = value.strip_suffix(',') {
@@ -86,7 +86,7 @@ pub(super) fn parse_comma_name(value: &str) -> Option<Author> {
     Some(author).filter(|it| !it.family.is_empty())
 }
 
-/// Words that only the names of organisations have.
+/// Whether the name contains a word that only organizations have.
 pub(crate) fn is_organization(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "university",
@@ -123,7 +123,7 @@ pub(crate) fn is_organization(name: &str) -> bool {
         .any(|it| WORDS.contains(&it.as_str()))
 }
 
-/// Whether the first brace closes with the last character.
+/// Whether the first brace closes at the last character.
 fn is_one_group(text: &str) -> bool {
     let mut depth = 0_usize;
     let closes = text.char_indices().find(|(_, it)| {
@@ -143,7 +143,7 @@ enum NameSeparator {
     Comma,
 }
 
-/// Splits where no brace is open.
+/// Splits outside braces.
 fn split_outside(text: &str, by: NameSeparator) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut depth = 0_usize;
@@ -175,7 +175,7 @@ fn split_outside(text: &str, by: NameSeparator) -> Vec<&str> {
     parts
 }
 
-/// The bytes up to the end of an `and` with white space on both sides; the space behind is left.
+/// The length of a leading `and` with white space on both sides, without the trailing space.
 fn and_width(text: &str) -> Option<usize> {
     let rest = text.trim_start();
     let after = rest.get(3..).filter(|_| {

@@ -1,4 +1,4 @@
-//! RIS to records.
+//! Reads RIS.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,6 @@ use crate::text_normalization;
 /// The tags of one record with their values, in order.
 type RisTags = HashMap<String, Vec<String>>;
 
-/// Reads RIS.
 pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
     let mut gathered = RecordCollector::default();
     let text = limit_input(text, &mut gathered).trim_start_matches('\u{FEFF}');
@@ -26,7 +25,7 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
                 if let Some((start, tags)) = open.take() {
                     gathered.add_problem(
                         line_number,
-                        "a record starts before the one in front of it has ended with `ER`",
+                        "a record starts before the previous one ended with `ER`",
                     );
                     if !record(start, &tags, &mut gathered) {
                         return gathered.finish();
@@ -56,10 +55,10 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
                 }
                 None => gathered.add_problem(
                     line_number,
-                    format!("`{tag}` is in no record; `TY` starts one"),
+                    format!("`{tag}` is outside a record; `TY` starts one"),
                 ),
             },
-            // What has no tag goes on with the line in front of it.
+            // A line without a tag continues the line before it.
             None if !line.trim().is_empty() => {
                 let value = open
                     .as_mut()
@@ -83,7 +82,7 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
     gathered.finish()
 }
 
-/// The tag and the value of a line: `TY  - JOUR`.
+/// Splits a line into tag and value: `TY  - JOUR`.
 pub(super) fn parse_tag(line: &str) -> Option<(&str, &str)> {
     let tag = line.get(..2)?;
     let mut chars = tag.chars();
@@ -202,7 +201,7 @@ fn work_kind(kind: &str, tags: &RisTags) -> WorkKind {
     }
 }
 
-/// `DA` has more than `PY`, if they are of the same year.
+/// `DA` is more precise than `PY` if both have the same year.
 fn date(tags: &RisTags) -> Option<PartialDate> {
     let of = |any: &[&str]| first(tags, any).and_then(|it| PartialDate::parse(&it));
     let year = of(&["PY", "Y1"]);

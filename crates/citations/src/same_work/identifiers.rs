@@ -1,36 +1,34 @@
-//! By what two records are known to be of the same work, without looking at how like they are.
+//! Identifies records of the same work by their keys, without comparing their texts.
 
 use deliberate_core::{Article, ArxivId, Doi};
 
 use crate::text_normalization;
 
-/// By what two records are known to be of the same work.
+/// A key that two records of the same work share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MergeKey {
-    /// The DOI.
     Doi(Doi),
-    /// The arXiv id, without version; arXiv's own DOIs are this too.
+    /// The arXiv id without version; arXiv's own DOIs become this key too.
     Arxiv(ArxivId),
-    /// The title and the first author's family name, letters and digits only.
+    /// The title and the first author's family name, folded to letters and digits.
     Title {
-        /// The title.
         title: String,
-        /// The family name; empty if there is no author.
+        /// Empty if there is no author.
         family: String,
     },
 }
 
-/// As many words of a title as tell a work by themselves; many a work without authors is called
+/// Words that a title needs to identify a work by itself; many works without authors are called
 /// `Editorial`.
 const MIN_TITLE_WORDS: usize = 4;
 
-/// The best key of a record: its DOI, else its arXiv id, else its title and first author.
-/// Records with the same one are the same work.
+/// The best key of a record: its DOI, else its arXiv id, else its title and first author. Records
+/// with the same key are the same work.
 pub fn merge_key(article: &Article) -> Option<MergeKey> {
     merge_keys(article).into_iter().next()
 }
 
-/// Every key of a record, the best first.
+/// All keys of a record, the best first.
 pub fn merge_keys(article: &Article) -> Vec<MergeKey> {
     let mut keys = Vec::new();
     keys.extend(publisher_doi(article).cloned().map(MergeKey::Doi));
@@ -57,8 +55,8 @@ pub fn is_same_work(a: &Article, b: &Article) -> bool {
     if equal {
         return true;
     }
-    // One publisher, or arXiv, does not give one work two numbers: two editorials of a name are
-    // two works. A journal's DOI and a repository's may well be of one.
+    // One registrant does not give one work two numbers, so two editorials of the same name are two
+    // works. A journal's DOI and a repository's may be of one work.
     let registrant = |doi: &Doi| doi.as_str().split('/').next().map(str::to_owned);
     let two_of_one = doi_a
         .zip(doi_b)
@@ -74,7 +72,7 @@ pub fn is_same_work(a: &Article, b: &Article) -> bool {
     title(a).is_some() && title(a) == title(b)
 }
 
-/// The DOI that is not arXiv's.
+/// The DOI, unless it is arXiv's.
 fn publisher_doi(article: &Article) -> Option<&Doi> {
     article.doi.as_ref().filter(|it| it.arxiv_id().is_none())
 }

@@ -1,4 +1,4 @@
-//! How like two records are, and whether they are the same work.
+//! The similarity of two records, and whether they are the same work.
 
 pub(crate) mod identifiers;
 mod similarity;
@@ -9,78 +9,72 @@ use serde::{Deserialize, Serialize};
 
 use super::text_normalization;
 
-/// What a title, the authors, the year and the venue weigh.
+/// Weights of title, authors, year and venue.
 const WEIGHTS: [f32; 4] = [0.45, 0.25, 0.15, 0.15];
-/// Titles less alike than this are those of two works.
+/// Titles with a lower similarity belong to two works.
 const MIN_TITLE_SIMILARITY: f32 = 0.80;
-/// From here on it is the same work.
+/// Minimum score of the same work.
 const SAME_THRESHOLD: f32 = 0.85;
-/// From here on it probably is, if nothing else comes near.
+/// Minimum score of probably the same work, if no other candidate is close.
 const PROBABLE_THRESHOLD: f32 = 0.70;
-/// How far ahead of the next one it has to be for that.
+/// The lead over the next candidate that "probably" requires.
 const MIN_LEAD: f32 = 0.15;
-/// From here on it may be.
+/// Minimum score of possibly the same work.
 const DOUBTFUL_THRESHOLD: f32 = 0.50;
-/// As like as records can be that don't both have a title.
+/// Maximum score of records that do not both have a title.
 const MAX_WITHOUT_TITLE: f32 = 0.69;
 
-/// How like two records are, each from 0 to 1. A part that a side lacks is 0, takes no part, and
+/// The similarity of two records, each value from 0 to 1. A field that one side lacks is 0 and
 /// its weight goes to the others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Similarity {
-    /// All in all; 0 if the titles differ too much.
+    /// The weighted total; 0 if the titles differ too much.
     pub score: f32,
-    /// The titles.
     pub title: f32,
-    /// The authors: the first one three fifths, the rest of them two.
+    /// The first author counts three fifths, the others two fifths.
     pub authors: f32,
-    /// The years.
     pub year: f32,
-    /// The journals or conferences.
+    /// Journal or conference.
     pub venue: f32,
-    /// The fields that both have and that are not the same.
+    /// The fields that both have and that differ.
     pub differs: Vec<Difference>,
 }
 
-/// A field that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// The field.
     pub field: String,
-    /// What the record in question says.
+    /// The value of the record in question.
     pub given: String,
-    /// What the one it is compared with says.
+    /// The value of the candidate.
     pub found: String,
 }
 
-/// What a likeness comes to.
+/// The verdict that follows from a similarity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SameWorkVerdict {
-    /// The same work.
     Same,
-    /// The same work, as far as can be told, and nothing else comes near.
+    /// Probably the same work, and no other candidate is close.
     Probably,
-    /// Someone has to look.
+    /// A person has to decide.
     Doubtful,
-    /// Another work.
     Different,
 }
 
-/// Which of several candidates a record is.
+/// The candidate that a record most likely is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SameWorkDecision {
-    /// What to make of the best one.
+    /// The verdict on the best candidate.
     pub verdict: SameWorkVerdict,
-    /// The place of the best one among the candidates; absent if none is like it at all.
+    /// The index of the best candidate; absent if none is similar.
     pub best: Option<usize>,
-    /// How like it the best one is.
+    /// The similarity of the best candidate.
     pub likeness: Similarity,
-    /// How like it the next best is.
+    /// The score of the next best.
     pub runner_up: f32,
 }
 
-/// How like two records are.
+/// Compares two records.
 pub fn similarity(given: &Article, found: &Article) -> Similarity {
     let title =
         both_non_empty(&given.title, &found.title).map(|(a, b)| similarity::title_similarity(a, b));
@@ -122,7 +116,7 @@ pub fn similarity(given: &Article, found: &Article) -> Similarity {
     }
 }
 
-/// Which of the candidates a record is, and how sure that is.
+/// Decides which of the candidates a record is.
 pub fn decide_same_work<'a>(
     given: &Article,
     candidates: impl IntoIterator<Item = &'a Article>,
@@ -154,12 +148,12 @@ pub fn decide_same_work<'a>(
     }
 }
 
-/// Whether two names are of one venue, be it that one abbreviates the other.
+/// Whether two names are of one venue, also if one abbreviates the other.
 pub(crate) fn is_same_venue(a: &str, b: &str) -> bool {
     similarity::venue_similarity(a, b) >= SAME_THRESHOLD
 }
 
-/// Two texts, if there is something to compare in both.
+/// Returns both texts if neither is empty.
 fn both_non_empty<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
     let has = |it: &str| it.chars().any(char::is_alphanumeric);
     (has(a) && has(b)).then_some((a, b))
@@ -182,7 +176,7 @@ fn author_similarity(given: &[Author], found: &[Author]) -> Option<f32> {
             .collect::<std::collections::HashSet<_>>()
     };
     let (a, b) = (families(given), families(found));
-    // A reference may stop at "et al.": those that are named count.
+    // A reference may stop at "et al.", so only the names that both have count.
     let fewest = a.len().min(b.len()).max(1);
     let overlap = a.intersection(&b).count() as f32 / fewest as f32;
     Some((0.6 * first + 0.4 * overlap).clamp(0.0, 1.0))
@@ -214,7 +208,7 @@ fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Diff
     if let Some((a, b)) = given.year().zip(found.year()).filter(|(a, b)| a != b) {
         put("year", &a.to_string(), &b.to_string());
     }
-    // Abbreviations of one venue are no difference.
+    // Abbreviations of one venue are not a difference.
     if venue.is_some_and(|it| it < SAME_THRESHOLD) {
         put(
             "venue",

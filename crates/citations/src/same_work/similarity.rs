@@ -1,4 +1,4 @@
-//! How like two titles, two people, two venues are, from 0 to 1. Knows nothing of records.
+//! The similarity of two titles, persons or venues, from 0 to 1. Knows no records.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use deliberate_core::Author;
 
 use crate::text_normalization;
 
-/// Longer texts are compared by their beginnings: comparing takes time by the square.
+/// Longer texts are compared by their beginnings, because the comparison takes quadratic time.
 const MAX_CHARS: usize = 600;
 
-/// Words a venue's name has or has not, and its initials never.
+/// Words that may be left out of a venue's name and never appear in its initials.
 const STOP_WORDS: &[&str] = &[
     "the", "of", "on", "in", "and", "for", "a", "an", "to", "der", "die", "und", "de", "la", "et",
 ];
 
-/// The best of three: as they are, with their words in order, and by the words they share.
+/// The best of three ratios: as written, with sorted words, and by shared words.
 pub(super) fn title_similarity(a: &str, b: &str) -> f32 {
     let (a, b) = (limited_words(a), limited_words(b));
     let plain = ratio(&a.join(" "), &b.join(" "));
@@ -41,8 +41,8 @@ fn sorted_words(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// The words both have against those and the rest of each. A title within a longer one is alike
-/// by this, so the shared part has to say something: `Deep learning` is in many a title.
+/// Compares the shared words with the shared words plus the rest of each. A title inside a longer
+/// one scores high, so the shared part must be specific: `Deep learning` is in many titles.
 fn shared_word_similarity(a: &[String], b: &[String]) -> f32 {
     let (a, b): (BTreeSet<&String>, BTreeSet<&String>) = (a.iter().collect(), b.iter().collect());
     let join = |it: Vec<&&String>| {
@@ -66,7 +66,7 @@ fn shared_word_similarity(a: &[String], b: &[String]) -> f32 {
     let best = ratio(&shared, &first)
         .max(ratio(&shared, &second))
         .max(ratio(&first, &second));
-    // A subtitle left out is not the same as nothing left out.
+    // An omitted subtitle is still a difference.
     if first == second {
         best
     } else {
@@ -74,7 +74,7 @@ fn shared_word_similarity(a: &[String], b: &[String]) -> f32 {
     }
 }
 
-/// How like two people are: the same family name, and given names that don't contradict.
+/// Compares two persons: the same family name, and given names that do not contradict.
 pub(super) fn person_similarity(a: &Author, b: &Author) -> f32 {
     let (family_a, family_b) = (
         text_normalization::fold_text(&a.family),
@@ -108,7 +108,7 @@ fn last_word(text: &str) -> &str {
     text.rsplit(' ').next().unwrap_or(text)
 }
 
-/// Whether one list names someone whom the other, as far as it goes, does not.
+/// Whether one list has an author whom the other, as far as it goes, does not have.
 pub(super) fn authors_differ(a: &[Author], b: &[Author]) -> bool {
     if a.is_empty() || b.is_empty() {
         return false;
@@ -122,7 +122,7 @@ pub(super) fn authors_differ(a: &[Author], b: &[Author]) -> bool {
     !in_order || (few.len() != many.len() && !stops_early)
 }
 
-/// The family names, for a message.
+/// The family names for a message.
 pub(super) fn family_names(authors: &[Author]) -> String {
     let names: Vec<&str> = authors
         .iter()
@@ -137,7 +137,7 @@ pub(super) fn family_names(authors: &[Author]) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// How like two venues are; an abbreviation and its long form are the same.
+/// Compares two venues; an abbreviation equals its long form.
 pub(super) fn venue_similarity(a: &str, b: &str) -> f32 {
     if text_normalization::fold_text(a) == text_normalization::fold_text(b) {
         return 1.0;
@@ -161,7 +161,7 @@ pub(super) fn venue_similarity(a: &str, b: &str) -> f32 {
         .max(shared_word_similarity(&a, &b))
 }
 
-/// `Proc Natl Acad Sci` of `Proceedings National Academy Sciences`; `pnas` of the same.
+/// `Proc Natl Acad Sci` abbreviates `Proceedings National Academy Sciences`, and so does `pnas`.
 fn abbreviates(short: &[String], long: &[String]) -> bool {
     if let [one] = short {
         let initials: String = long.iter().filter_map(|it| it.chars().next()).collect();
@@ -171,7 +171,7 @@ fn abbreviates(short: &[String], long: &[String]) -> bool {
         // `neurips` in `advances in neural information processing systems neurips`.
         return one.len() > 3 && long.len() > 2 && long.last() == Some(one);
     }
-    // Words are left out of abbreviations, but none is put in.
+    // Abbreviations leave words out but never add any.
     let mut long = long.iter();
     short.len() > 1
         && short
@@ -179,7 +179,7 @@ fn abbreviates(short: &[String], long: &[String]) -> bool {
             .all(|word| long.any(|it| starts_or_contracts(word, it)))
 }
 
-/// `sci` of `sciences`; `natl` of `national`: the same start, and the last letter within.
+/// `sci` of `sciences`; `natl` of `national`: the same start, and the last letter occurs inside.
 fn starts_or_contracts(short: &str, long: &str) -> bool {
     if long.starts_with(short) {
         return true;

@@ -1,4 +1,4 @@
-//! BibTeX, as BibTeX, Biber and the reference managers take it.
+//! Writes BibTeX for BibTeX, Biber and reference managers.
 
 use std::fmt::Write as _;
 
@@ -7,12 +7,11 @@ use deliberate_core::{Article, Author, WorkKind};
 use super::{RETRACTED, authors, bibtex_case_protection, page_range};
 use crate::{BibliographyEntry, citation_key, name_suffix, text_normalization};
 
-/// BibTeX's own names of the months; they are written without braces.
+/// BibTeX's names of the months, which are written without braces.
 pub(crate) const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
-/// The entries as BibTeX.
 pub fn to_bibtex(entries: &[BibliographyEntry<'_>]) -> String {
     let keys = citation_key::citation_keys(entries);
     let written: Vec<String> = entries
@@ -47,7 +46,7 @@ fn entry_type(kind: WorkKind) -> &'static str {
     }
 }
 
-/// Where the venue goes: the journal, the book it is in, the series it belongs to.
+/// The field of the venue: the journal, the book title or the series.
 fn venue_field(kind: WorkKind) -> &'static str {
     match kind {
         WorkKind::JournalArticle => "journal",
@@ -110,7 +109,7 @@ fn fields(article: &Article) -> Vec<(&'static str, String)> {
         ),
         ("issn", text(article.issn.as_ref())),
         ("isbn", text(article.isbn.as_ref())),
-        // Addresses are taken as they are by every style, escapes and all.
+        // Every style prints URLs verbatim, escapes included.
         (
             "doi",
             article
@@ -177,7 +176,8 @@ fn author_names(article: &Article) -> Option<String> {
     (!names.is_empty()).then(|| braced(&names.join(" and ")))
 }
 
-/// `Family, Given`, or `Family, Jr., Given`; braces keep an organisation, or a part with a comma or an "and", in one piece.
+/// `Family, Given` or `Family, Jr., Given`; braces protect an organization, or a part with a comma
+/// or an "and".
 fn name(author: &Author) -> String {
     let part = |text: &str| {
         let lower = text.to_lowercase();
@@ -201,12 +201,12 @@ fn name(author: &Author) -> String {
     }
 }
 
-/// Text with what LaTeX takes for a command escaped. Letters with accents stay as they are.
+/// Escapes LaTeX commands. Accented letters stay.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut before = None;
     for it in text.chars() {
-        // Two of these in a row are a dash or a quotation mark to LaTeX.
+        // LaTeX takes two of these in a row for a dash or a quotation mark.
         if matches!(it, '-' | '`' | '\'') && before == Some(it) {
             out.push_str("{}");
         }
@@ -215,7 +215,7 @@ fn escape(text: &str) -> String {
                 out.push('\\');
                 out.push(it);
             }
-            // An escaped brace still counts for BibTeX, and one alone would end the field.
+            // BibTeX counts escaped braces too, and an unbalanced one would end the field.
             '{' => out.push_str("{\\textbraceleft}"),
             '}' => out.push_str("{\\textbraceright}"),
             '~' => out.push_str("{\\textasciitilde}"),
@@ -228,7 +228,7 @@ fn escape(text: &str) -> String {
     out
 }
 
-/// An address: only braces, backslashes and spaces could do harm, and those have their codes.
+/// Percent-encodes the braces, backslashes and spaces of a URL, which could end the field.
 fn escape_url(text: &str) -> String {
     let code = |it: char| match it {
         '{' => "%7B".to_owned(),

@@ -1,6 +1,6 @@
-//! Which words of a title keep their capitals when a BibTeX style puts the rest in lower case.
+//! Finds the words of a title that keep their capitals when a BibTeX style lower-cases the rest.
 
-/// The pieces of a title and whether each is to be protected.
+/// Splits a title into pieces and whether each is protected.
 pub(super) fn split_title(title: &str) -> Vec<(String, bool)> {
     let words: Vec<&str> = title.split(' ').collect();
     let title_case = is_title_case(&words);
@@ -16,7 +16,7 @@ pub(super) fn split_title(title: &str) -> Vec<(String, bool)> {
     pieces
 }
 
-/// Whether most of the longer words have a capital, so that a capital says nothing of its word.
+/// Whether most of the longer words have a capital, so that capitals carry no information.
 fn is_title_case(words: &[&str]) -> bool {
     let long: Vec<&&str> = words
         .iter()
@@ -33,7 +33,7 @@ fn starts_upper(word: &str) -> bool {
         .is_some_and(char::is_uppercase)
 }
 
-/// `BERT`, `iPhone`, `mRNA`, `H2O`; in `Pre-Training`, the second part starts anew.
+/// `BERT`, `iPhone`, `mRNA`, `H2O`; in `Pre-Training` the second part counts as a word of its own.
 fn has_inner_capital(word: &str) -> bool {
     word.split(['-', '/', '‐', '–']).any(|part| {
         let letters: Vec<char> = part.chars().filter(|it| it.is_alphanumeric()).collect();
@@ -41,7 +41,7 @@ fn has_inner_capital(word: &str) -> bool {
     })
 }
 
-/// `C`, `X-ray`: one letter that is a name. `A` is an article where a sentence starts.
+/// `C`, `X-ray`: a single capital that is a name. `A` at the start of a sentence is an article.
 fn is_single_capital(word: &str, starts_sentence: bool) -> bool {
     let first = word.split(['-', '‐', '–']).next().unwrap_or_default();
     let mut letters = first.chars().filter(|it| it.is_alphanumeric());

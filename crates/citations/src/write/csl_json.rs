@@ -1,4 +1,4 @@
-//! CSL-JSON, as Zotero and pandoc take it.
+//! Writes CSL-JSON for Zotero and pandoc.
 
 use deliberate_core::{Article, Author};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use super::{RETRACTED, authors};
 use crate::{BibliographyEntry, citation_key, csl::item, name_suffix, text_normalization};
 
-/// The entries as CSL-JSON.
 pub fn to_csl_json(entries: &[BibliographyEntry<'_>]) -> String {
     let keys = citation_key::citation_keys(entries);
     let items: Vec<Value> = entries
@@ -74,7 +73,7 @@ fn name(author: &Author) -> Value {
     Value::Object(name)
 }
 
-/// `van der` and `Maaten`: the words in front that start small.
+/// Splits the leading lower-case words of a family name: `van der` and `Maaten`.
 fn particle(family: &str) -> Option<(&str, &str)> {
     let words = family.match_indices(' ').map(|it| it.0);
     let starts_small = |it: &str| it.starts_with(char::is_lowercase);

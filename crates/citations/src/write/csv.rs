@@ -1,4 +1,4 @@
-//! A table with a row for each work, quoted as RFC 4180 says.
+//! Writes a table with a row per work, quoted according to RFC 4180.
 
 use deliberate_core::{Article, Author};
 
@@ -30,7 +30,6 @@ const COLUMNS: [&str; 22] = [
     "abstract",
 ];
 
-/// The entries as a table.
 pub fn to_csv(entries: &[BibliographyEntry<'_>]) -> String {
     let keys = citation_key::citation_keys(entries);
     let mut out = COLUMNS.join(",");
@@ -99,8 +98,7 @@ fn name(author: &Author) -> String {
     }
 }
 
-/// A quoted cell. A spreadsheet would run what starts like a formula; the quote in front stops
-/// that.
+/// Quotes a cell. A leading apostrophe keeps a spreadsheet from running a formula.
 fn cell(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@']) {
         "'"

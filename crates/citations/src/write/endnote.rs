@@ -1,4 +1,4 @@
-//! The tagged format of `EndNote` (`.enw`), which Refer reads too.
+//! Writes the tagged format of `EndNote` (`.enw`), which Refer reads too.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,6 @@ use deliberate_core::{Article, WorkKind};
 use super::{RETRACTED, authors, comma_name, page_range};
 use crate::{BibliographyEntry, citation_key, text_normalization};
 
-/// The entries as the tags of `EndNote`.
 pub fn to_endnote(entries: &[BibliographyEntry<'_>]) -> String {
     let keys = citation_key::citation_keys(entries);
     let mut out = String::new();

@@ -1,5 +1,5 @@
-//! Records as bibliography files. Values lose their control characters and line breaks before
-//! anything else, so none can end a field, a line or a record.
+//! Writes records as bibliography files. Control characters and line breaks are removed from
+//! values first, so no value can end a field, a line or a record.
 
 mod bibtex;
 mod bibtex_case_protection;
@@ -19,10 +19,10 @@ use deliberate_core::{Article, Author};
 
 use super::text_normalization;
 
-/// What a file says of a work that was retracted.
+/// The note of a retracted work.
 pub(crate) const RETRACTED: &str = "Retracted";
 
-/// Pages as a first and a last one, if that is what they are: `12-34`, `S1–S9`.
+/// Splits pages into first and last, if they are a range: `12-34`, `S1–S9`.
 fn page_range(pages: &str) -> Option<(String, String)> {
     let is_dash = |it: char| matches!(it, '-' | '‐' | '‑' | '–' | '—');
     let mut parts = pages
@@ -38,7 +38,7 @@ fn page_range(pages: &str) -> Option<(String, String)> {
     is_range.then(|| (first.to_owned(), last.to_owned()))
 }
 
-/// Authors whose name has something in it, cleaned.
+/// Authors with a non-empty name, cleaned.
 fn authors(article: &Article) -> impl Iterator<Item = Author> {
     article.authors.iter().filter_map(|author| {
         Some(Author {
@@ -50,8 +50,8 @@ fn authors(article: &Article) -> impl Iterator<Item = Author> {
     })
 }
 
-/// `Family, Given` for formats in which a comma parts the two. `EndNote` and those that read its
-/// formats take a name that ends in a comma for that of an organisation.
+/// `Family, Given` for formats in which a comma separates the two. `EndNote` and readers of its
+/// formats take a name that ends in a comma for an organization.
 fn comma_name(author: &Author) -> String {
     let plain = |it: &str| text_normalization::single_line(&it.replace(',', " "));
     if author.organisation {

@@ -1,4 +1,4 @@
-//! RIS, one tag a line.
+//! Writes RIS, one tag per line.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,6 @@ use deliberate_core::{Article, PartialDate, WorkKind};
 use super::{RETRACTED, authors, comma_name, page_range};
 use crate::{BibliographyEntry, citation_key, text_normalization};
 
-/// The entries as RIS.
 pub fn to_ris(entries: &[BibliographyEntry<'_>]) -> String {
     let keys = citation_key::citation_keys(entries);
     let mut out = String::new();
@@ -20,7 +19,7 @@ pub fn to_ris(entries: &[BibliographyEntry<'_>]) -> String {
     out
 }
 
-/// The type of reference. RIS has none for preprints and documents; `M3` tells those apart.
+/// The reference type. RIS has none for preprints and documents; `M3` distinguishes them.
 fn reference_type(kind: WorkKind) -> &'static str {
     match kind {
         WorkKind::JournalArticle => "JOUR",
@@ -119,7 +118,7 @@ fn lines(key: &str, article: &Article) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// `2024/05/17/`: parts that are not known stay empty, and the slashes stay.
+/// `2024/05/17/`: unknown parts stay empty and the slashes stay.
 fn date(date: PartialDate) -> String {
     let part = |it: Option<u8>| it.map(|it| format!("{it:02}")).unwrap_or_default();
     format!("{}/{}/{}/", date.year, part(date.month), part(date.day))
