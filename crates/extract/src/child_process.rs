@@ -1,7 +1,7 @@
-//! The child's side of an extraction: binds its own memory and time, takes one file's content from
-//! standard input, writes one answer. The answer stands behind a record separator, so that nothing
-//! else on the same pipe can be taken for it. When standard input ends, whoever asked is gone, and
-//! so is the child.
+//! The child process of an extraction: limits its own memory and time, reads one file's content
+//! from standard input, writes one response. The response follows a record separator, so that
+//! nothing else on the same pipe can be taken for it. When standard input ends, the parent is gone
+//! and the child exits.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -13,14 +13,13 @@ use serde::{Deserialize, Serialize};
 use super::document_file::read_content;
 use crate::{DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
 
-/// Begins the answer; it cannot stand inside JSON.
+/// Starts the response; it cannot occur inside JSON.
 pub(crate) const RESPONSE_MARK: u8 = 0x1e;
-/// Parsers recurse; a page of nested forms must not run into the end of the stack.
+/// Parsers recurse; a page of nested forms must not overflow the stack.
 const STACK_BYTES: usize = 64 << 20;
-/// What listens for the end needs next to nothing.
+/// The thread that waits for the end of standard input needs almost no stack.
 const LISTENER_STACK_BYTES: usize = 128 << 10;
 
-/// What the child answers.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChildResponse {
@@ -28,19 +27,19 @@ pub(crate) enum ChildResponse {
     Failed(ExtractError),
 }
 
-/// What the child is to do, as its last four arguments.
+/// The job of the child, passed as its last four arguments.
 #[derive(Debug)]
 pub(crate) struct ChildRequest {
     pub(crate) limits: ExtractLimits,
     pub(crate) format: Option<DocumentFormat>,
-    /// How many bytes of content come through standard input.
+    /// The bytes of content that follow on standard input.
     pub(crate) bytes: u64,
-    /// The name of the file, which may tell its format.
+    /// The file name, which may indicate the format.
     pub(crate) name: String,
 }
 
 impl ChildRequest {
-    /// The arguments that say this job.
+    /// Encodes the job as arguments.
     pub(crate) fn arguments(&self) -> Result<[OsString; 4], ExtractError> {
         let limits = serde_json::to_string(&self.limits).map_err(|error| ExtractError::Io {
             reason: error.to_string(),
@@ -76,10 +75,10 @@ impl ChildRequest {
             .read_to_end(&mut content)?;
         if (content.len() as u64) < self.bytes {
             return Err(ExtractError::Io {
-                reason: "it became shorter while it was read".to_owned(),
+                reason: "it became shorter while it was being read".to_owned(),
             });
         }
-        // Without a listener there is still the limit of time.
+        // Without the listener there is still the time limit.
         let _ = thread::Builder::new()
             .stack_size(LISTENER_STACK_BYTES)
             .spawn(exit_when_stdin_closes);
@@ -87,7 +86,7 @@ impl ChildRequest {
     }
 }
 
-/// What the hidden subcommand runs, given its arguments; the last four say the job.
+/// The entry point of the hidden subcommand; the last four arguments are the job.
 pub fn child_main(arguments: &[OsString]) -> ExitCode {
     let Some(job) = ChildRequest::parse(arguments) else {
         return ExitCode::from(2);
@@ -98,7 +97,7 @@ pub fn child_main(arguments: &[OsString]) -> ExitCode {
         .spawn(move || job.run());
     let read = work.map_err(ExtractError::from).and_then(|work| {
         work.join()
-            .unwrap_or_else(|_| Err(ExtractError::broken("the reader stopped on it")))
+            .unwrap_or_else(|_| Err(ExtractError::broken("the reader stopped unexpectedly")))
     });
     let answer = match read {
         Ok(document) => ChildResponse::Read(Box::new(document)),
@@ -120,7 +119,7 @@ pub fn child_main(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// Waits for the end of standard input, then ends this process and what it started.
+/// Waits for the end of standard input, then ends this process and its children.
 #[expect(
     clippy::exit,
     reason = "nobody is left to answer to, and the work can't be asked to stop"
@@ -138,7 +137,7 @@ fn exit_when_stdin_closes() {
     #[cfg(unix)]
     {
         use rustix::process::{Signal, getpgrp, getpid, kill_current_process_group};
-        // Only a group of its own: that of whoever started it by hand has others in it.
+        // Only its own process group: if started by hand, the group has other processes in it.
         if getpgrp() == getpid() {
             let _ = kill_current_process_group(Signal::KILL);
         }
@@ -146,7 +145,7 @@ fn exit_when_stdin_closes() {
     std::process::exit(1)
 }
 
-/// Binds this process to its memory and time, and lets it leave no core behind.
+/// Limits memory and CPU time of this process and disables core dumps.
 #[cfg(unix)]
 fn apply_process_limits(limits: &ExtractLimits) {
     use rustix::process::{Resource, Rlimit, setrlimit};
@@ -154,7 +153,7 @@ fn apply_process_limits(limits: &ExtractLimits) {
         current: Some(value),
         maximum: Some(value),
     };
-    // A system that has no such limit still has the parent's deadline.
+    // A system without such a limit still has the parent's deadline.
     let _ = setrlimit(Resource::As, most(limits.memory));
     let _ = setrlimit(Resource::Cpu, most(limits.time.as_secs() + 10));
     let _ = setrlimit(Resource::Core, most(0));

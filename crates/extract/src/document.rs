@@ -1,4 +1,4 @@
-//! What comes out of a document. Plain values: nothing here knows where they came from.
+//! The result of an extraction. Plain values without a source format.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,139 +7,129 @@ use serde::{Deserialize, Serialize};
 pub struct ExtractedDocument {
     /// The pages in order; a format without pages has one.
     pub pages: Vec<DocumentPage>,
-    /// The headings in order.
     pub headings: Vec<Heading>,
-    /// The captions of figures and tables in order.
+    /// The captions of figures and tables.
     pub captions: Vec<Caption>,
     /// The bibliography, split into entries.
     pub references: Vec<DocumentReference>,
-    /// What the document says of itself.
     pub meta: DocumentMetadata,
-    /// Which extractor read it.
+    /// The name of the extractor.
     pub extractor: String,
-    /// What the reader should know before trusting the text.
+    /// Problems that the reader should know before trusting the text.
     pub warnings: Vec<DocumentWarning>,
 }
 
-/// One page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentPage {
-    /// The page's place in the file, from 1.
+    /// The position in the file, from 1.
     pub number: u32,
-    /// Its text in reading order: paragraphs parted by blank lines.
+    /// The text in reading order, with blank lines between paragraphs.
     pub text: String,
-    /// What is printed on it as its number, if that is known.
+    /// The printed page number, if known.
     pub label: Option<String>,
 }
 
-/// A heading and its place.
+/// A heading and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heading {
     /// 1 for a chapter or section, 2 below it, and so on.
     pub level: u8,
-    /// The heading's words, as they stand in the page's text.
+    /// The heading as it appears in the page's text.
     pub title: String,
-    /// The page it is on, from 1.
+    /// From 1.
     pub page: u32,
-    /// How many characters into the page's text it begins.
+    /// The character offset in the page's text.
     pub offset: u32,
 }
 
-/// What a caption belongs to.
+/// The kind of object that a caption describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CaptionKind {
     /// A figure, scheme or plate.
     Figure,
-    /// A table.
     Table,
 }
 
-/// A caption and its place.
+/// A caption and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caption {
-    /// Figure or table.
     pub kind: CaptionKind,
-    /// Its label, for example `Figure 3`.
+    /// For example `Figure 3`.
     pub label: String,
-    /// The whole caption with its label, as it stands in the page's text.
+    /// The caption with its label, as it appears in the page's text.
     pub text: String,
-    /// The page it is on, from 1.
+    /// From 1.
     pub page: u32,
-    /// How many characters into the page's text it begins.
+    /// The character offset in the page's text.
     pub offset: u32,
 }
 
-/// One entry of the bibliography. What could not be told for sure is left out.
+/// An entry of the bibliography. Uncertain fields are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentReference {
-    /// Its place in the list, from 1.
+    /// The position in the list, from 1.
     pub number: u32,
-    /// The label it is cited by, for example `[12]`.
+    /// The label by which it is cited, for example `[12]`.
     pub label: Option<String>,
     /// The entry as printed, without its label.
     pub text: String,
-    /// The page it begins on, from 1.
+    /// The page on which it starts, from 1.
     pub page: u32,
     /// The authors, as printed.
     pub authors: Vec<String>,
-    /// The title.
     pub title: Option<String>,
-    /// The year of publication.
     pub year: Option<i32>,
     /// The journal, proceedings or publisher.
     pub venue: Option<String>,
-    /// The DOI, in lower case.
+    /// In lower case.
     pub doi: Option<String>,
-    /// The arXiv identifier without its version.
+    /// Without the version.
     pub arxiv_id: Option<String>,
-    /// The first web address, unless it is only the DOI's.
+    /// The first URL, unless it is only the DOI's.
     pub url: Option<String>,
 }
 
-/// What a document says of itself.
+/// The metadata of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentMetadata {
-    /// The title: the file's own record of it, or the largest print on the first page.
+    /// From the file's metadata, or the largest print on the first page.
     pub title: Option<String>,
-    /// The authors, as the file's own record gives them.
+    /// As in the file's metadata.
     pub authors: Option<String>,
-    /// The same, each by itself, if the record has them so.
+    /// The authors one by one, if the metadata lists them so.
     #[serde(default)]
     pub author_list: Vec<String>,
-    /// The subject.
     pub subject: Option<String>,
-    /// The keywords.
     pub keywords: Option<String>,
-    /// When it was made, as the file says it.
+    /// The creation date in the file's notation.
     pub created: Option<String>,
-    /// When it was published, as the record says it. A file is often made at another time.
+    /// The publication date in the metadata. A file is often created at another time.
     pub published: Option<String>,
-    /// The journal or proceedings it is in, as the record says it.
+    /// The journal or proceedings.
     pub venue: Option<String>,
-    /// Where the record says that its PDF is.
+    /// The URL of its PDF according to the metadata.
     pub pdf_url: Option<String>,
-    /// The program that made it.
+    /// The program that created the file.
     pub producer: Option<String>,
-    /// The language it declares.
+    /// The declared language.
     pub language: Option<String>,
-    /// A DOI found in the file's record or on its first page, in lower case.
+    /// A DOI from the metadata or the first page, in lower case.
     pub doi: Option<String>,
-    /// An arXiv identifier found there, without its version.
+    /// An arXiv identifier from there, without its version.
     pub arxiv_id: Option<String>,
 }
 
-/// Something the reader should know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentWarning {
-    /// The page it is about, from 1; none if it is about the whole.
+    /// The page, from 1; `None` for the whole document.
     pub page: Option<u32>,
     /// One sentence.
     pub message: String,
 }
 
 impl ExtractedDocument {
-    /// All the text, pages parted by form feeds.
+    /// The whole text, with form feeds between pages.
     pub fn text(&self) -> String {
         let mut all = String::new();
         for (at, page) in self.pages.iter().enumerate() {
@@ -152,7 +142,7 @@ impl ExtractedDocument {
     }
 
     pub(crate) fn add_warning(&mut self, page: Option<u32>, message: impl Into<String>) {
-        /// More than this says nothing new.
+        /// More warnings add no information.
         const MAX_WARNINGS: usize = 200;
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(DocumentWarning {

@@ -1,5 +1,5 @@
-//! A file that is open and was seen to be a plain one. What is read is what was looked at: whoever
-//! puts something else at its path meanwhile changes nothing.
+//! An open regular file. The content that is read is that of the opened file, even if another file
+//! is put at its path meanwhile.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::{DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument, extract};
 
-/// A plain file, open from its start.
+/// A regular file, open at its start.
 #[derive(Debug)]
 pub struct DocumentFile {
     file: File,
@@ -16,16 +16,16 @@ pub struct DocumentFile {
 }
 
 impl DocumentFile {
-    /// Opens the file at a path; anything but a plain file is refused, since reading it might
+    /// Opens the file at a path. Anything but a regular file is rejected, because reading it might
     /// never end.
     pub fn open(path: &Path) -> Result<Self, ExtractError> {
-        // Looked at first: opening a pipe waits for whoever writes to it.
+        // Checked before opening, because opening a pipe waits for its writer.
         check(&std::fs::metadata(path)?)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Self::new(File::open(path)?, &name)
     }
 
-    /// A file that was opened elsewhere, under the name that may tell its format.
+    /// Wraps a file that is open already; the name may indicate the format.
     pub fn new(mut file: File, name: &str) -> Result<Self, ExtractError> {
         let about = file.metadata()?;
         check(&about)?;
@@ -49,7 +49,7 @@ impl DocumentFile {
         self.file
     }
 
-    /// Reads and extracts it, in this thread.
+    /// Reads and extracts the file in this thread.
     pub(crate) fn read(
         self,
         format: Option<DocumentFormat>,
@@ -57,7 +57,7 @@ impl DocumentFile {
     ) -> Result<ExtractedDocument, ExtractError> {
         limits.check_size(self.bytes)?;
         let mut content = Vec::with_capacity(usize::try_from(self.bytes).unwrap_or(0));
-        // A file that grows while it is read is stopped one byte past the limit.
+        // Reading stops one byte past the limit, also if the file grows.
         self.file
             .take(limits.bytes.saturating_add(1))
             .read_to_end(&mut content)?;
@@ -65,7 +65,7 @@ impl DocumentFile {
     }
 }
 
-/// Extracts the content of a file of that name, in this thread.
+/// Extracts the content of a file in this thread.
 pub(crate) fn read_content(
     content: &[u8],
     name: &str,
@@ -83,6 +83,6 @@ fn check(about: &std::fs::Metadata) -> Result<(), ExtractError> {
         return Ok(());
     }
     Err(ExtractError::Io {
-        reason: "it is not a plain file".to_owned(),
+        reason: "it is not a regular file".to_owned(),
     })
 }

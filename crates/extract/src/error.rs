@@ -1,61 +1,46 @@
-//! Why a document could not be read: one sentence each, and what to do about it.
+//! Why a document could not be read, with the next step for the user.
 
 use serde::{Deserialize, Serialize};
 
-/// Why a document gave no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "error")]
 pub enum ExtractError {
-    /// There is no such file.
     #[error("there is no such file")]
     NotThere,
-    /// The file, its pages or what it unpacks to pass a limit.
+    /// The file, its number of pages or its unpacked size exceeds a limit.
     #[error("the document's {what} is {size}, over the limit of {limit}")]
     TooLarge {
-        /// What is too large: `size in bytes`, `number of pages`, `unpacked size in bytes`.
+        /// The quantity: `size in bytes`, `number of pages`, `unpacked size in bytes`.
         what: String,
-        /// How large it is, as far as it was counted.
+        /// The size as far as it was counted.
         size: u64,
-        /// The limit.
         limit: u64,
     },
-    /// Neither its name nor its first bytes say what it is.
-    #[error("the file is of no format that can be read here")]
+    /// Neither its name nor its first bytes indicate a format.
+    #[error("the file format is not supported")]
     UnknownFormat,
-    /// It is locked with a password.
+    /// It has a password.
     #[error("the document is encrypted and needs a password")]
     Encrypted,
     /// It cannot be parsed.
     #[error("the document is broken: {reason}")]
-    Broken {
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// It has no text.
+    Broken { reason: String },
     #[error("{}", no_text_message(*pages))]
     NoText {
-        /// How many pages it has; none if it is of a format without pages.
+        /// The number of pages; 0 for a format without pages.
         pages: u32,
     },
-    /// The time ran out.
     #[error("reading the document took longer than {seconds} s")]
-    TookTooLong {
-        /// The limit in seconds.
-        seconds: u64,
-    },
-    /// The memory ran out.
-    #[error("reading the document needed more memory than it may have")]
+    TookTooLong { seconds: u64 },
+    #[error("reading the document exceeded its memory limit")]
     TooMuchMemory,
     /// The file could not be read from disk, or the child could not be started.
     #[error("the document could not be read: {reason}")]
-    Io {
-        /// What the system said.
-        reason: String,
-    },
+    Io { reason: String },
 }
 
 impl ExtractError {
-    /// What the user can do next.
+    /// The next step for the user.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::NotThere => "Check the path.",
@@ -78,7 +63,6 @@ impl ExtractError {
         }
     }
 
-    /// A broken document, with the reason.
     pub(crate) fn broken(reason: impl Into<String>) -> Self {
         Self::Broken {
             reason: reason.into(),
@@ -88,9 +72,9 @@ impl ExtractError {
 
 fn no_text_message(pages: u32) -> String {
     match pages {
-        0 => "the document holds no text".to_owned(),
-        1 => "the document's one page holds no text: it is probably a scan".to_owned(),
-        _ => format!("none of the document's {pages} pages holds text: it is probably a scan"),
+        0 => "the document has no text".to_owned(),
+        1 => "the document's only page has no text: it is probably a scan".to_owned(),
+        _ => format!("none of the document's {pages} pages has text: it is probably a scan"),
     }
 }
 

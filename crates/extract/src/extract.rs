@@ -1,14 +1,14 @@
-//! One document in this thread: the right reader for its format, held to the limits, with a
-//! panic of any parser turned into an error.
+//! Extracts one document in this thread: chooses the reader of its format, enforces the limits, and
+//! turns a parser's panic into an error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::limits::{Deadline, truncate_document};
 use crate::{DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument, markup, pdf};
 
-/// Reads a document in this thread. A panic inside is caught and reported as a broken document;
-/// the time is checked between pages, so a single hostile page may overrun it. Only a child
-/// process ([`crate::ExtractorPool`]) can be stopped for sure.
+/// Extracts a document in this thread. A panic is reported as a broken document; the time is
+/// checked between pages, so a single hostile page may exceed it. Only a child process
+/// ([`crate::ExtractorPool`]) can be stopped reliably.
 pub fn extract(
     bytes: &[u8],
     format: DocumentFormat,
@@ -26,7 +26,7 @@ pub fn extract(
     };
     let mut document = catch_panic(read).unwrap_or_else(|| {
         Err(ExtractError::broken(
-            "the parser gave up on something it did not expect",
+            "the parser failed on unexpected input",
         ))
     })?;
     truncate_document(&mut document, limits.text_bytes);
@@ -36,13 +36,13 @@ pub fn extract(
     Ok(document)
 }
 
-/// Pages that we made ourselves, and of which nothing is left, are none.
+/// Removes generated pages at the end that have no text left.
 fn drop_trailing_empty_pages(document: &mut ExtractedDocument) {
     while document.pages.len() > 1 && document.pages.pop_if(|page| page.text.is_empty()).is_some() {
     }
 }
 
-/// Runs `work`; none if it panicked.
+/// Runs `work`; `None` if it panicked.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(work)).ok()
 }

@@ -1,5 +1,5 @@
-//! Extraction in child processes: a thread cannot be stopped at its deadline and shares its
-//! memory with everything else; a process can, and does not. So many at once and no more.
+//! A bounded pool of child processes for extraction. A thread cannot be stopped at its deadline and
+//! shares its memory with everything else; a process can be stopped and does not.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -15,14 +15,13 @@ use tokio::sync::Semaphore;
 use super::child_process::{ChildRequest, ChildResponse, RESPONSE_MARK};
 use crate::{DocumentFile, DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
 
-/// What the child may take to start and to write its answer, beyond its time.
+/// The time that a child may take to start and to write its response, beyond its time limit.
 const CHILD_GRACE: Duration = Duration::from_secs(5);
-/// How much of the child's last words is kept.
+/// The bytes of the child's standard error that are kept.
 const MAX_STDERR_BYTES: u64 = 4_096;
-/// How much of a file is handed on at once.
 const COPY_BUFFER_BYTES: usize = 256 << 10;
 
-/// Runs extractions, a few at a time.
+/// Runs a bounded number of extractions at once.
 #[derive(Debug, Clone)]
 pub struct ExtractorPool {
     child: Option<Arc<ChildCommand>>,
@@ -37,8 +36,8 @@ struct ChildCommand {
 }
 
 impl ExtractorPool {
-    /// A workshop whose children are `program` with `arguments` before the job; that command
-    /// must call [`super::child_main`] with all its arguments.
+    /// A pool whose children run `program` with `arguments` followed by the job; that command must
+    /// call [`super::child_main`] with all its arguments.
     pub fn new(
         program: PathBuf,
         arguments: Vec<OsString>,
@@ -52,8 +51,8 @@ impl ExtractorPool {
         }
     }
 
-    /// A workshop in this process, for tests and for use as a library: a document that hangs its
-    /// parser holds a thread until it ends.
+    /// A pool in this process, for tests and for use as a library: a document that hangs its parser
+    /// blocks a thread until it ends.
     pub fn in_process(limits: ExtractLimits) -> Self {
         Self {
             child: None,
@@ -62,12 +61,11 @@ impl ExtractorPool {
         }
     }
 
-    /// The limits of each document.
     pub const fn limits(&self) -> &ExtractLimits {
         &self.limits
     }
 
-    /// Reads the file at a path. Dropping the future stops the child.
+    /// Extracts the file at a path. Dropping the future stops the child.
     pub async fn extract(
         &self,
         file: &Path,
@@ -81,7 +79,7 @@ impl ExtractorPool {
         self.read(open, format).await
     }
 
-    /// Reads a file that is open. Dropping the future stops the child.
+    /// Extracts an open file. Dropping the future stops the child.
     pub async fn read(
         &self,
         file: DocumentFile,
@@ -89,7 +87,7 @@ impl ExtractorPool {
     ) -> Result<ExtractedDocument, ExtractError> {
         self.limits.check_size(file.bytes())?;
         let _bench = self.permits.acquire().await.map_err(|_| ExtractError::Io {
-            reason: "the workshop is closed".to_owned(),
+            reason: "the extractor pool is closed".to_owned(),
         })?;
         match &self.child {
             Some(child) => extract_in_child(child, &self.limits, file, format).await,
@@ -108,12 +106,12 @@ async fn extract_in_process(
     let work = tokio::task::spawn_blocking(move || file.read(format, &limits));
     match tokio::time::timeout(time, work).await {
         Ok(Ok(read)) => read,
-        Ok(Err(_)) => Err(ExtractError::broken("the reader stopped on it")),
+        Ok(Err(_)) => Err(ExtractError::broken("the reader stopped unexpectedly")),
         Err(_) => Err(ExtractError::TookTooLong { seconds }),
     }
 }
 
-/// A child that is running. Dropped, it is ended, and whatever it started with it.
+/// A running child. Dropping it kills the child and its descendants.
 struct RunningExtractor(tokio::process::Child);
 
 impl RunningExtractor {
@@ -126,8 +124,8 @@ impl RunningExtractor {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // The child reads hostile files: it is given no keys, and only the usual programs. It has
-        // a group of its own, so that it can be ended with what it starts.
+        // The child reads hostile files: it gets no keys and only the default PATH. Its own process group
+        // allows it to be killed together with its descendants.
         #[cfg(unix)]
         command
             .env_clear()
@@ -170,7 +168,7 @@ async fn extract_in_child(
     let stdin = running.0.stdin.take();
     let (out, err) = (running.0.stdout.take(), running.0.stderr.take());
     let talk = async {
-        // Held until the end: a child whose input ends stops.
+        // Kept open until the end: a child whose input ends stops.
         let (_held, out, err) = tokio::join!(
             send_file(stdin, file.into_file(), job.bytes),
             read_bounded(out, most),
@@ -187,8 +185,8 @@ async fn extract_in_child(
     }
 }
 
-/// Hands the file's content to the child. The pipe is kept open if all of it went through; closed,
-/// it tells the child that the file is shorter than it was.
+/// Sends the file's content to the child. The pipe stays open if all of it was sent; closing it
+/// tells the child that the file became shorter.
 async fn send_file(pipe: Option<ChildStdin>, file: File, bytes: u64) -> Option<ChildStdin> {
     let mut pipe = pipe?;
     let file = tokio::fs::File::from_std(file).take(bytes);
@@ -198,7 +196,7 @@ async fn send_file(pipe: Option<ChildStdin>, file: File, bytes: u64) -> Option<C
     (sent == bytes).then_some(pipe)
 }
 
-/// What came through a pipe, up to a bound; the rest is drained, so that the child is not held.
+/// Reads a pipe up to a limit; the rest is drained, so that the child does not block.
 async fn read_bounded(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(mut pipe) = pipe {
@@ -208,7 +206,7 @@ async fn read_bounded(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8
     bytes
 }
 
-/// The child's answer, or why there is none.
+/// Parses the child's response, or tells why there is none.
 fn parse_response(out: &[u8], err: &[u8], most: u64) -> Result<ExtractedDocument, ExtractError> {
     let start = out.iter().rposition(|byte| *byte == RESPONSE_MARK);
     let line = start
@@ -227,7 +225,7 @@ fn parse_response(out: &[u8], err: &[u8], most: u64) -> Result<ExtractedDocument
             if words.contains("memory allocation of") {
                 Err(ExtractError::TooMuchMemory)
             } else {
-                Err(ExtractError::broken("the reader stopped on it"))
+                Err(ExtractError::broken("the reader stopped unexpectedly"))
             }
         }
     }

@@ -1,34 +1,29 @@
-//! Which format a file is of: by its first bytes, then by its name. Names can lie; bytes win.
+//! Detects the format of a file by its first bytes, then by its name. Content wins over the name.
 
 use serde::{Deserialize, Serialize};
 
-/// The formats that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DocumentFormat {
-    /// Portable Document Format.
     Pdf,
     /// A web page.
     Html,
-    /// Markdown.
     Markdown,
-    /// Plain text.
     Text,
-    /// A word processor's document (Office Open XML).
+    /// Office Open XML.
     Docx,
-    /// An electronic book.
     Epub,
 }
 
-/// How far into a file its kind must show.
+/// The bytes in which the format must show.
 const HEAD_BYTES: usize = 4096;
 
 impl DocumentFormat {
-    /// The format of these bytes under this name; none if neither tells.
+    /// Detects the format; `None` if neither content nor name indicates one.
     pub fn detect(bytes: &[u8], name: &str) -> Option<Self> {
         let head = bytes.get(..HEAD_BYTES.min(bytes.len())).unwrap_or_default();
         let named = Self::from_file_name(name);
-        // Junk may stand before it, but a text that speaks of PDFs is still a text.
+        // Junk may precede the mark, but a text about PDFs is still a text.
         let texts = matches!(named, Some(Self::Html | Self::Markdown | Self::Text));
         let furthest = if texts { 3 } else { 1024 };
         if find_bytes(head, b"%PDF-").is_some_and(|at| at <= furthest) {
@@ -38,7 +33,7 @@ impl DocumentFormat {
             return Self::from_archive(bytes, head, name);
         }
         if named == Some(Self::Pdf) {
-            // A damaged head is mended by the reader; it says so if it cannot.
+            // The reader repairs a damaged header, or reports it.
             return named;
         }
         let is_wide = matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
@@ -77,7 +72,6 @@ impl DocumentFormat {
         }
     }
 
-    /// The name of the format, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pdf => "pdf",
@@ -89,7 +83,6 @@ impl DocumentFormat {
         }
     }
 
-    /// The format of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         [
             Self::Pdf,
@@ -111,7 +104,6 @@ fn looks_like_html(head: &[u8]) -> bool {
         .any(|mark| head.contains(mark))
 }
 
-/// Where `needle` begins in `hay`.
 pub(crate) fn find_bytes(hay: &[u8], needle: &[u8]) -> Option<usize> {
     memchr::memmem::find(hay, needle)
 }

@@ -1,12 +1,4 @@
-//! Documents to text.
-//!
-//! A PDF, a web page, a Markdown or plain file, a DOCX or an EPUB goes in; a [`ExtractedDocument`] comes
-//! out: its pages in reading order, its headings and captions with the place where each stands,
-//! its bibliography in entries, and what it says of itself. Every file is hostile until read:
-//! size, pages, text, time and memory have bounds ([`ExtractLimits`]), a panic of a parser is an error,
-//! and the [`ExtractorPool`] does the work in a child process that can be stopped.
-//!
-//! The crate knows nothing of articles, stores, tools or networks.
+#![doc = include_str!("../README.md")]
 
 mod child_process;
 mod document;

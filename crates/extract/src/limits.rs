@@ -1,4 +1,4 @@
-//! The bounds of one extraction, and the clock that holds one of them.
+//! The limits of one extraction, and its deadline.
 
 use std::time::{Duration, Instant};
 
@@ -6,18 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ExtractError, ExtractedDocument};
 
-/// How much one document may cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtractLimits {
     /// The largest file, in bytes.
     pub bytes: u64,
-    /// The most pages.
     pub pages: u32,
-    /// The most text kept, in bytes; what is beyond it is cut, with a warning.
+    /// The text that is kept, in bytes; more is truncated with a warning.
     pub text_bytes: usize,
-    /// The longest it may take.
     pub time: Duration,
-    /// The most memory a child process may use, in bytes.
+    /// The memory of a child process, in bytes.
     pub memory: u64,
 }
 
@@ -34,7 +31,7 @@ impl Default for ExtractLimits {
 }
 
 impl ExtractLimits {
-    /// The most that any one packed part may unpack to.
+    /// The maximum unpacked size of a compressed part.
     pub(crate) fn max_unpacked_bytes(&self) -> u64 {
         (self.memory / 6).clamp(16_000_000, 256_000_000)
     }
@@ -44,7 +41,6 @@ impl ExtractLimits {
     }
 }
 
-/// An error if `size` is over `limit`.
 pub(crate) fn check_limit(what: &str, size: u64, limit: u64) -> Result<(), ExtractError> {
     if size > limit {
         return Err(ExtractError::TooLarge {
@@ -56,7 +52,7 @@ pub(crate) fn check_limit(what: &str, size: u64, limit: u64) -> Result<(), Extra
     Ok(())
 }
 
-/// When the work must be done.
+/// The time at which the work must be done.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Deadline {
     started: Instant,
@@ -89,7 +85,7 @@ impl Deadline {
     }
 }
 
-/// Cuts the text at the limit, and drops headings and captions that stood in what was cut.
+/// Truncates the text at the limit, and drops headings and captions behind it.
 pub(crate) fn truncate_document(document: &mut ExtractedDocument, text_bytes: usize) {
     let mut left = text_bytes;
     let mut cut = None;
@@ -119,6 +115,6 @@ pub(crate) fn truncate_document(document: &mut ExtractedDocument, text_bytes: us
     document.references.retain(|entry| entry.page <= page);
     document.add_warning(
         Some(page),
-        format!("the text was cut here: it is over the limit of {text_bytes} bytes"),
+        format!("the text was truncated here: it exceeds the limit of {text_bytes} bytes"),
     );
 }

@@ -1,15 +1,12 @@
-//! Scripts that are read from right to left. A page shows them as they look; text is kept as
-//! they are read.
+//! Right-to-left scripts. A page has them in visual order; text is stored in logical order.
 
 use super::words::LayoutWord;
 
-/// Whether a letter belongs to a script read from right to left.
 fn is_rtl_char(letter: char) -> bool {
     !letter.is_numeric()
         && matches!(letter, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
-/// Whether most letters of a word are read from right to left.
 fn is_rtl_word(word: &LayoutWord) -> bool {
     let (mut leftward, mut rightward) = (0, 0);
     for letter in word.text.chars() {
@@ -22,7 +19,7 @@ fn is_rtl_word(word: &LayoutWord) -> bool {
     leftward > rightward
 }
 
-/// The words of a row, given from left to right, in the order they are read.
+/// Orders the words of a row, given from left to right, in reading order.
 pub(super) fn order_words(words: &[LayoutWord]) -> Vec<&LayoutWord> {
     let letters = |leftward: bool| -> usize {
         words
@@ -36,7 +33,7 @@ pub(super) fn order_words(words: &[LayoutWord]) -> Vec<&LayoutWord> {
         return order;
     }
     order.reverse();
-    // What is read rightwards inside keeps its own order.
+    // Runs of left-to-right words keep their order.
     for run in order.chunk_by_mut(|a, b| is_rtl_word(a) == is_rtl_word(b)) {
         if run.first().is_some_and(|first| !is_rtl_word(first)) {
             run.reverse();
@@ -45,7 +42,7 @@ pub(super) fn order_words(words: &[LayoutWord]) -> Vec<&LayoutWord> {
     order
 }
 
-/// Turns a word around if its letters were shown from left to right but are read the other way.
+/// Reverses a right-to-left word that is stored in visual order.
 pub(super) fn reverse_if_rtl(word: &mut LayoutWord) {
     if word.text.is_ascii() || !is_rtl_word(word) {
         return;

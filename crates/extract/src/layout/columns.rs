@@ -1,29 +1,29 @@
-//! Reading order: finds the gutter that most of a region leaves white, reads what is left of it
-//! before what is right of it, and lets whatever crosses it part one band of columns from the
-//! next. Tables have short cells and are left in rows.
+//! Reading order: finds the gutter that most of a region leaves empty, reads the left side before
+//! the right side, and lets text that crosses the gutter separate bands of columns. Tables have
+//! short cells and stay in rows.
 
 use super::lines::RowSegment;
 
-/// Columns within columns, this deep.
+/// Depth of nested columns.
 const MAX_DEPTH: usize = 4;
-/// Each side of a gutter holds at least this share of the region's text.
+/// Minimum share of the region's text on each side of a gutter.
 const MIN_COLUMN_SHARE: f32 = 0.08;
-/// Each side of a gutter has at least this many pieces.
+/// Minimum number of segments on each side of a gutter.
 const MIN_COLUMN_SEGMENTS: usize = 4;
-/// Pieces on each side are on average at least this long; cells of a table are shorter.
+/// Minimum mean length of segments on each side; table cells are shorter.
 const MIN_SEGMENT_CHARS: usize = 12;
-/// A short column has at least this many pieces.
+/// Minimum number of segments of a short column.
 const MIN_SHORT_COLUMN_SEGMENTS: usize = 2;
-/// Pieces of the column beside a short one are on average at least this long.
+/// Minimum mean length of segments in the column beside a short one.
 const MIN_PROSE_CHARS: usize = 20;
-/// Lines of a short column begin this close to each other, in points.
+/// Maximum distance between the starts of lines in a short column, in points.
 const ALIGNMENT_TOLERANCE: f32 = 20.0;
-/// How finely gutters are looked for, in points.
+/// The resolution of the gutter search, in points.
 const GUTTER_STEP: f32 = 2.0;
-/// Wider regions than this many steps are damage.
+/// Wider regions are damage.
 const MAX_GUTTER_STEPS: usize = 5_000;
 
-/// The blocks of a page in reading order.
+/// Returns the blocks of a page in reading order.
 pub(super) fn order_blocks(segments: Vec<RowSegment>) -> Vec<Vec<RowSegment>> {
     let mut blocks = Vec::new();
     split_region(segments, 0, &mut blocks);
@@ -87,7 +87,7 @@ fn push_sides(
     split_region(right, depth + 1, blocks);
 }
 
-/// What lies to each side of a place, and across it.
+/// The segments on each side of a gutter, and across it.
 #[derive(Clone, Copy, Default)]
 struct GutterSides {
     left: usize,
@@ -96,7 +96,7 @@ struct GutterSides {
     right_segments: usize,
 }
 
-/// Where the region's gutter is, if it has one.
+/// Finds the gutter of a region.
 fn find_gutter(segments: &[RowSegment]) -> Option<f32> {
     let start = segments
         .iter()
@@ -113,7 +113,7 @@ fn find_gutter(segments: &[RowSegment]) -> Option<f32> {
     let sides = count_sides(segments, start, steps);
     let total: usize = segments.iter().map(|segment| segment.weight).sum();
     let at = |(first, last): (usize, usize)| start + GUTTER_STEP * (first + last) as f32 / 2.0;
-    // Where most of the text crosses, the white is chance.
+    // If most of the text crosses it, the gap is accidental.
     if let Some((crossing, place)) =
         find_emptiest_gap(&sides, total, |here| here.are_columns(total))
     {
@@ -124,8 +124,7 @@ fn find_gutter(segments: &[RowSegment]) -> Option<f32> {
     (crossing * 10 <= total * 4 && is_aligned(segments, gutter)).then_some(gutter)
 }
 
-/// The widest place that the least text crosses, of those that fit: how much crosses it, where it
-/// begins and where it ends.
+/// The widest gap that the least text crosses: how much crosses it, its start and its end.
 fn find_emptiest_gap(
     sides: &[GutterSides],
     total: usize,
@@ -155,7 +154,6 @@ fn find_emptiest_gap(
 }
 
 impl GutterSides {
-    /// Whether both sides are columns of text.
     fn are_columns(&self, total: usize) -> bool {
         let enough = (MIN_COLUMN_SHARE * total as f32) as usize;
         self.left.min(self.right) >= enough
@@ -164,8 +162,8 @@ impl GutterSides {
             && self.right >= MIN_SEGMENT_CHARS * self.right_segments
     }
 
-    /// Whether one side is a column of prose and the other the beginning of one, as on the last
-    /// page of a paper.
+    /// Whether one side is a column of prose and the other the start of one, as on the last page of a
+    /// paper.
     fn has_short_column(&self) -> bool {
         let mut sides = [
             (self.left_segments, self.left),
@@ -180,7 +178,7 @@ impl GutterSides {
     }
 }
 
-/// Whether the lines of the side with fewer of them begin under each other, as a column's do.
+/// Whether the lines of the smaller side are left-aligned like a column.
 fn is_aligned(segments: &[RowSegment], gutter: f32) -> bool {
     let lefts = |keep: &dyn Fn(&RowSegment) -> bool| -> Vec<f32> {
         let kept = segments.iter().filter(|it| keep(it));

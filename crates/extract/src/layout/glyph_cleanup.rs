@@ -1,9 +1,9 @@
-//! Odd letters made plain: ligatures spelled out, accents put on their letters, controls
-//! dropped. Mathematics stays as it is.
+//! Normalizes glyphs: expands ligatures, composes accents, drops control characters. Mathematical
+//! letters stay.
 
 use unicode_normalization::char::compose;
 
-/// What a letter of a document is written as in text; none if it is nothing to read.
+/// The text of a character; nothing if it is not readable.
 pub(crate) fn replace_glyph(letter: char) -> GlyphReplacement {
     match letter {
         '\u{fb00}' => GlyphReplacement::Text("ff"),
@@ -21,9 +21,8 @@ pub(crate) fn replace_glyph(letter: char) -> GlyphReplacement {
         | '\n'
         | '\r' => GlyphReplacement::Char(' '),
         '\u{ad}' | '\u{2010}' | '\u{2011}' => GlyphReplacement::Char('-'),
-        // Marks of direction and width, the byte order mark, and the tag block, whose letters
-        // are read by models and by nobody else. Joiners stay: Persian and Hindi are spelled with
-        // them.
+        // Bidirectional and zero-width marks, the byte order mark, and the tag block, which only models
+        // read. Joiners stay, because Persian and Hindi need them.
         '\u{200b}'
         | '\u{200e}'
         | '\u{200f}'
@@ -36,7 +35,6 @@ pub(crate) fn replace_glyph(letter: char) -> GlyphReplacement {
     }
 }
 
-/// What became of a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GlyphReplacement {
     Drop,
@@ -44,7 +42,7 @@ pub(crate) enum GlyphReplacement {
     Text(&'static str),
 }
 
-/// The accent that a spacing mark stands for when it is printed over a letter.
+/// The combining accent of a spacing mark that is printed over a letter.
 fn combining_accent(mark: char) -> Option<char> {
     Some(match mark {
         '\u{60}' => '\u{300}',
@@ -65,12 +63,12 @@ fn combining_accent(mark: char) -> Option<char> {
     })
 }
 
-/// Whether a letter can be printed over another as its accent.
+/// Whether a character can be printed over another as its accent.
 pub(super) fn is_accent(mark: char) -> bool {
     combining_accent(mark).is_some()
 }
 
-/// A letter with an accent over it, if there is such a letter.
+/// Composes a letter and an accent, if Unicode has the result.
 pub(super) fn compose_accent(letter: char, mark: char) -> Option<char> {
     let letter = match letter {
         '\u{131}' => 'i',

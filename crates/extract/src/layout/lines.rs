@@ -1,25 +1,25 @@
-//! Words to rows across the page, rows to pieces parted by wide gaps, pieces to lines.
+//! Builds rows from words, segments from rows split at wide gaps, and lines from segments.
 
 use super::{LayoutLine, Rotation, bidi::order_words, words::LayoutWord};
 
-/// Words side by side on a row with no wide gap between them.
+/// Adjacent words of a row without a wide gap between them.
 #[derive(Debug)]
 pub(super) struct RowSegment {
     pub(super) words: Vec<LayoutWord>,
     pub(super) left: f32,
     pub(super) right: f32,
     pub(super) baseline: f32,
-    /// Which row of the page it is on, from the top.
+    /// The row of the page, from the top.
     pub(super) row: usize,
-    /// How many characters it holds.
+    /// The number of characters.
     pub(super) weight: usize,
 }
 
-/// A gap wider than this share of the size may be the space between columns.
+/// A wider gap, as a share of the size, may be the space between columns.
 const WIDE_GAP: f32 = 0.8;
-/// A gap wider than this share of the size is a space.
+/// A wider gap, as a share of the size, is a space.
 const MIN_SPACE: f32 = 0.15;
-/// How many rows back a word may belong: columns whose rows do not align run side by side.
+/// Rows back to which a word may belong: columns whose rows do not align run side by side.
 const MAX_ROWS_BACK: usize = 8;
 
 struct LayoutRow {
@@ -30,7 +30,7 @@ struct LayoutRow {
     words: Vec<LayoutWord>,
 }
 
-/// The pieces of a page, row by row from the top.
+/// Returns the segments of a page, row by row from the top.
 pub(super) fn build_segments(mut words: Vec<LayoutWord>) -> Vec<RowSegment> {
     words.sort_by(|a, b| b.baseline.total_cmp(&a.baseline));
     let mut rows: Vec<LayoutRow> = Vec::new();
@@ -40,13 +40,13 @@ pub(super) fn build_segments(mut words: Vec<LayoutWord>) -> Vec<RowSegment> {
             word.baseline + 0.7 * word.size,
         );
         let near = rows.iter_mut().rev().take(MAX_ROWS_BACK).find(|row| {
-            // A letter as tall as several lines belongs to the one it stands on.
+            // A letter as tall as several lines belongs to the line of its baseline.
             let (small, large) = (word.size.min(row.size), word.size.max(row.size));
             if large > 1.8 * small {
                 return (word.baseline - row.baseline).abs() <= 0.35 * small;
             }
-            // Words of one size share a row only if they share its base; smaller ones may be
-            // raised or lowered.
+            // Words of one size share a row only if they share its baseline; smaller ones may be raised or
+            // lowered.
             if large < 1.1 * small {
                 return (word.baseline - row.baseline).abs() <= 0.3 * large;
             }
@@ -108,14 +108,14 @@ fn split_row(mut row: LayoutRow, at: usize, segments: &mut Vec<RowSegment>) {
     segments.extend(current);
 }
 
-/// Bold print is sometimes made by showing a word twice, a hair apart.
+/// Bold print is sometimes made by printing a word twice with a tiny offset.
 fn is_overprinted(first: &LayoutWord, second: &LayoutWord) -> bool {
     (first.left - second.left).abs() < 0.15 * first.size
         && (first.baseline - second.baseline).abs() < 0.15 * first.size
         && first.text == second.text
 }
 
-/// The lines of a block: its pieces, row by row.
+/// Joins the segments of a block to lines.
 pub(super) fn build_block_lines(
     mut segments: Vec<RowSegment>,
     block: u32,
@@ -146,10 +146,9 @@ pub(super) fn build_block_lines(
     lines
 }
 
-/// Whether there is a space between two words of a line.
 fn has_space_between(last: &LayoutWord, word: &LayoutWord) -> bool {
     let gap = word.left.max(last.left) - word.right.min(last.right);
-    // What is printed over something else was not written after it.
+    // Text that is printed over other text does not follow it.
     if gap > MIN_SPACE * last.size || gap < -0.4 * last.size.max(word.size) {
         return true;
     }

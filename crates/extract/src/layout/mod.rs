@@ -1,5 +1,5 @@
-//! From letters on a page to lines in reading order, and from lines to running text. It knows
-//! places and sizes, not file formats.
+//! Layout: from glyphs on a page to lines in reading order, and from lines to paragraphs. Knows
+//! positions and sizes, not file formats.
 
 mod bidi;
 mod columns;
@@ -13,7 +13,7 @@ pub(crate) use glyph_cleanup::{GlyphReplacement, replace_glyph};
 pub(crate) use paragraphs::{LayoutLineKind, LayoutParagraph, build_paragraphs, collect_compounds};
 pub(crate) use running_headers::remove_running_headers;
 
-/// Which way a letter stands.
+/// The rotation of a glyph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rotation {
     Upright,
@@ -22,12 +22,12 @@ pub(crate) enum Rotation {
     UpsideDown,
     /// Reads downwards.
     Right,
-    /// Any other way, as a mark across the page.
+    /// Any other angle, such as a watermark.
     Skewed,
 }
 
-/// One letter and its place: `left` to `right` along the line of writing, `base` across it,
-/// growing upwards.
+/// A glyph and its position: `left` to `right` along the baseline, `base` across it, growing
+/// upwards.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Glyph {
     pub(crate) letter: char,
@@ -39,7 +39,7 @@ pub(crate) struct Glyph {
     pub(crate) rotation: Rotation,
 }
 
-/// One line of text in its column.
+/// A line of text in its column.
 #[derive(Debug, Clone)]
 pub(crate) struct LayoutLine {
     pub(crate) text: String,
@@ -49,15 +49,15 @@ pub(crate) struct LayoutLine {
     pub(crate) size: f32,
     /// Whether most of it is bold.
     pub(crate) bold: bool,
-    /// Which block of the page it stands in; blocks are numbered in reading order.
+    /// The block of the page; blocks are numbered in reading order.
     pub(crate) block: u32,
-    /// The sides of the block.
+    /// The edges of the block.
     pub(crate) block_left: f32,
     pub(crate) block_right: f32,
     pub(crate) rotation: Rotation,
 }
 
-/// The lines of a page in reading order: the way of writing that most letters share first.
+/// Returns the lines of a page in reading order, the most common rotation first.
 pub(crate) fn build_lines(glyphs: &[Glyph]) -> Vec<LayoutLine> {
     let mut turns = [
         Rotation::Upright,

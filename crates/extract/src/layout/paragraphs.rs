@@ -1,33 +1,32 @@
-//! Lines to running text: paragraphs are joined, words broken at the end of a line are made
-//! whole, and every paragraph knows where in the page's text it begins.
+//! Joins lines to paragraphs: rejoins words hyphenated at the end of a line and records where each
+//! paragraph starts in the page's text.
 
 use std::collections::HashSet;
 
 use super::LayoutLine;
 use crate::CaptionKind;
 
-/// What a line is part of.
+/// The role of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LayoutLineKind {
     Body,
-    /// A heading of that level.
+    /// A heading of this level.
     Heading(u8),
-    /// The beginning of a caption.
+    /// The start of a caption.
     Caption(CaptionKind),
-    /// The beginning of an entry, item or other line that opens a paragraph of its own.
+    /// The start of an entry, list item or other line that opens a paragraph.
     EntryStart,
 }
 
-/// A paragraph in a page's text.
 #[derive(Debug, Clone)]
 pub(crate) struct LayoutParagraph {
     pub(crate) kind: LayoutLineKind,
     pub(crate) text: String,
-    /// How many characters into the page's text it begins.
+    /// The character offset in the page's text.
     pub(crate) offset: u32,
 }
 
-/// The page's text and its paragraphs. `compounds` are words known to be written with a hyphen.
+/// Returns the page's text and its paragraphs. `compounds` are words that have a hyphen.
 pub(crate) fn build_paragraphs(
     lines: &[LayoutLine],
     kinds: &[LayoutLineKind],
@@ -62,7 +61,7 @@ pub(crate) fn build_paragraphs(
     join_paragraphs(paragraphs)
 }
 
-/// Puts the paragraphs under each other and notes where each begins.
+/// Joins the paragraphs and records the offset of each.
 fn join_paragraphs(mut paragraphs: Vec<LayoutParagraph>) -> (String, Vec<LayoutParagraph>) {
     let mut text = String::new();
     let mut characters = 0;
@@ -78,7 +77,7 @@ fn join_paragraphs(mut paragraphs: Vec<LayoutParagraph>) -> (String, Vec<LayoutP
     (text, paragraphs)
 }
 
-/// The usual step from one line to the next, as a share of the size.
+/// The typical line spacing as a share of the size.
 fn typical_leading(lines: &[LayoutLine]) -> f32 {
     let mut steps: Vec<f32> = lines
         .windows(2)
@@ -91,11 +90,11 @@ fn typical_leading(lines: &[LayoutLine]) -> f32 {
         .filter(|step| (0.8..2.6).contains(step))
         .collect();
     steps.sort_by(f32::total_cmp);
-    // The lower third: gaps between paragraphs are above it.
+    // The lower third: gaps between paragraphs are larger.
     steps.get(steps.len() / 3).copied().unwrap_or(1.2)
 }
 
-/// Whether a line goes on where the last one ended.
+/// Whether a line continues the paragraph of the last one.
 fn continues_paragraph(
     last: &LayoutLine,
     last_kind: LayoutLineKind,
@@ -141,12 +140,12 @@ fn line_step(last: &LayoutLine, line: &LayoutLine) -> f32 {
     (last.baseline - line.baseline) / line.size.max(0.1)
 }
 
-/// Whether a line stops well before the side of its block.
+/// Whether a line ends well before the edge of its block.
 fn is_short_line(line: &LayoutLine) -> bool {
     line.right < line.block_right - 0.2 * (line.block_right - line.block_left)
 }
 
-/// From the foot of one column to the head of the next a sentence may go on.
+/// Whether a sentence continues from the end of one column at the start of the next.
 fn continues_sentence(last: &LayoutLine, line: &LayoutLine) -> bool {
     let starts_small = line.text.chars().next().is_some_and(char::is_lowercase);
     !is_short_line(last) && starts_small && !last.text.ends_with(['.', '!', '?', ':'])
@@ -158,8 +157,8 @@ fn starts_with_number(text: &str) -> bool {
         .is_some_and(|first| first.is_ascii_digit())
 }
 
-/// Adds a line to a paragraph. A hyphen at the end of the last line goes if the word goes on
-/// in small letters and is not one that is written with it.
+/// Appends a line to a paragraph. A hyphen at the end of the last line is removed if the word
+/// continues in lower case and is not a known compound.
 fn append_line(text: &mut String, line: &str, broken: bool, compounds: &HashSet<String>) {
     let first = line.chars().next();
     let before_hyphen = text.strip_suffix('-').and_then(|rest| rest.chars().last());
@@ -170,14 +169,14 @@ fn append_line(text: &mut String, line: &str, broken: bool, compounds: &HashSet<
     } else if before_hyphen.is_some_and(char::is_alphanumeric)
         && first.is_some_and(char::is_alphanumeric)
     {
-        // The hyphen of a name or a number stays, and nothing comes after it.
+        // The hyphen of a name or a number stays, without a space after it.
     } else {
         text.push(if broken { '\n' } else { ' ' });
     }
     text.push_str(line);
 }
 
-/// No word is longer than this, whatever a page claims.
+/// Longer than any word.
 const MAX_COMPOUND_CHARS: usize = 60;
 
 fn hyphenated_word(text: &str, line: &str) -> String {
@@ -197,7 +196,7 @@ fn hyphenated_word(text: &str, line: &str) -> String {
     format!("{head}{tail}").to_lowercase()
 }
 
-/// The words written with a hyphen inside a line, in lower case.
+/// Collects the words with a hyphen inside a line, in lower case.
 pub(crate) fn collect_compounds<'l>(
     lines: impl Iterator<Item = &'l LayoutLine>,
 ) -> HashSet<String> {

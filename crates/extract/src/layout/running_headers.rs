@@ -1,17 +1,16 @@
-//! Running heads, running feet and page numbers: what stands at the edge of many pages and is
-//! no part of the text.
+//! Removes running headers, footers and page numbers: lines at the edge of many pages that are not
+//! part of the text.
 
 use std::collections::HashMap;
 
 use super::LayoutLine;
 
-/// How many lines at each edge may be furniture.
+/// Lines at each edge that may be headers or footers.
 const MAX_EDGE_LINES: usize = 3;
-/// Furniture stands at least this far from the text, as a share of its size.
+/// Minimum distance from the text, as a share of the size.
 const MIN_GAP: f32 = 1.4;
 
-/// Takes the furniture out of the pages; returns the printed number of each page that shows
-/// one.
+/// Removes headers and footers; returns the printed number of each page that has one.
 pub(crate) fn remove_running_headers(pages: &mut [Vec<LayoutLine>]) -> Vec<Option<String>> {
     let all = pages.len();
     let edges: Vec<[Vec<usize>; 2]> = pages.iter().map(|lines| edge_lines(lines)).collect();
@@ -34,7 +33,7 @@ pub(crate) fn remove_running_headers(pages: &mut [Vec<LayoutLine>]) -> Vec<Optio
             return pages_are_numbered;
         }
         let place = vertical_position(line);
-        // A line that falls between two places is counted in both.
+        // Positions are rounded, so a line is counted in the neighboring ones too.
         let count: usize = (place - 1..=place + 1)
             .filter_map(|near| seen.get(&(shape.clone(), near)))
             .sum();
@@ -47,7 +46,7 @@ pub(crate) fn remove_running_headers(pages: &mut [Vec<LayoutLine>]) -> Vec<Optio
         for edge in edges {
             for at in find_running_lines(&edge, lines, is_furniture) {
                 let Some(line) = lines.get(at) else { continue };
-                // A number that stands alone is surer than one beside words.
+                // A number alone is more reliable than one beside words.
                 let alone = is_page_number(&number_pattern(line));
                 if alone || label.is_none() {
                     label = parse_page_number(&line.text, alone);
@@ -57,7 +56,7 @@ pub(crate) fn remove_running_headers(pages: &mut [Vec<LayoutLine>]) -> Vec<Optio
                 }
             }
         }
-        // A page that is all furniture has some other kind of text: it is kept.
+        // A page of such lines only has some other kind of text: it is kept.
         if drop.iter().any(|drop| !drop) {
             let mut dropped = drop.into_iter();
             lines.retain(|_| !dropped.next().unwrap_or(false));
@@ -67,8 +66,8 @@ pub(crate) fn remove_running_headers(pages: &mut [Vec<LayoutLine>]) -> Vec<Optio
     labels
 }
 
-/// The furniture at one edge: from the edge inwards, up to the last wide gap before the text.
-/// A page of verses may begin as another did; only what is set off is no part of it.
+/// The header or footer lines at one edge: from the edge inwards, up to the last wide gap before the
+/// text. A page of verse may start like another; only lines that are set apart are removed.
 fn find_running_lines(
     edge: &[usize],
     lines: &[LayoutLine],
@@ -91,7 +90,7 @@ fn find_running_lines(
     found
 }
 
-/// The lines nearest to the top and those nearest to the bottom, each from the edge inwards.
+/// The lines nearest to the top and to the bottom, each from the edge inwards.
 fn edge_lines(lines: &[LayoutLine]) -> [Vec<usize>; 2] {
     let Some(turn) = lines.first().map(|line| line.rotation) else {
         return Default::default();
@@ -111,12 +110,12 @@ fn edge_lines(lines: &[LayoutLine]) -> [Vec<usize>; 2] {
     [top, bottom]
 }
 
-/// About how high on the page a line stands.
+/// The rounded height of a line on the page.
 fn vertical_position(line: &LayoutLine) -> i32 {
     (line.baseline / 4.0).round() as i32
 }
 
-/// A line's text with its numbers made alike.
+/// A line's text with its numbers replaced by one placeholder.
 fn number_pattern(line: &LayoutLine) -> String {
     let mut shape = String::new();
     for letter in line.text.chars().take(200) {

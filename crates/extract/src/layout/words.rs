@@ -1,4 +1,4 @@
-//! Letters to words, in the order the document shows them.
+//! Builds words from glyphs, in the order of the document.
 
 use super::{
     Glyph,
@@ -6,7 +6,7 @@ use super::{
     glyph_cleanup::{GlyphReplacement, compose_accent, is_accent, replace_glyph},
 };
 
-/// A run of letters with no space between them.
+/// A run of glyphs without a space.
 #[derive(Debug, Clone)]
 pub(super) struct LayoutWord {
     pub(super) text: String,
@@ -15,20 +15,20 @@ pub(super) struct LayoutWord {
     pub(super) baseline: f32,
     pub(super) size: f32,
     pub(super) bold: bool,
-    /// Whether the document shows a space before it.
+    /// Whether the document has a space before it.
     pub(super) space_before: bool,
-    /// The place of its last letter, for an accent that comes after it.
+    /// The position of the last letter, for an accent that follows it.
     last_char_span: (f32, f32),
 }
 
-/// A gap wider than this share of the size parts two words.
+/// A wider gap, as a share of the size, separates two words.
 const WORD_GAP: f32 = 0.1;
-/// A step back further than this begins a new word.
+/// A larger step back starts a new word.
 const MAX_STEP_BACK: f32 = -0.25;
-/// A base that moves more than this begins a new word, as for a raised figure.
+/// A larger shift of the baseline starts a new word, as for a superscript.
 const MAX_BASELINE_SHIFT: f32 = 0.08;
 
-/// The words of letters that all stand the same way.
+/// Returns the words of glyphs with the same rotation.
 pub(super) fn build_words<'g>(glyphs: impl Iterator<Item = &'g Glyph>) -> Vec<LayoutWord> {
     let mut words: Vec<LayoutWord> = Vec::new();
     let mut open = false;
@@ -93,7 +93,7 @@ fn push_glyph(word: &mut LayoutWord, tidied: GlyphReplacement, glyph: &Glyph) {
     word.last_char_span = (glyph.left, glyph.right);
 }
 
-/// Puts an accent on its letter when the two are printed over each other, whichever came first.
+/// Composes an accent with its letter if they overlap, whichever came first.
 fn apply_accent(word: &mut LayoutWord, letter: char, glyph: &Glyph) -> bool {
     let (left, right) = word.last_char_span;
     let Some(last) = word.text.chars().last() else {

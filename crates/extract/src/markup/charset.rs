@@ -1,17 +1,17 @@
-//! Bytes to letters: by the mark in front of them, as UTF-8, or in the encoding a page declares.
+//! Decodes bytes: by the byte order mark, as UTF-8, or in the encoding that a page declares.
 
 use encoding_rs::{Encoding, ISO_2022_JP, WINDOWS_1252};
 
-/// A page declares its encoding within so many bytes.
+/// A page declares its encoding within this many bytes.
 const DECLARATION_BYTES: usize = 1_024;
 
-/// The text of bytes: UTF-8 or UTF-16 by their mark, UTF-8 if they are, else Latin letters as
-/// Windows writes them, which is what most of what calls itself Latin-1 is.
+/// Decodes UTF-8 or UTF-16 by the byte order mark, valid UTF-8, else Windows-1252, which most of
+/// what calls itself Latin-1 is.
 pub(super) fn decode(bytes: &[u8]) -> String {
     decode_as(bytes, None)
 }
 
-/// The text of a web page or of XML, which may say what it is written in.
+/// Decodes HTML or XML, which may declare its encoding.
 pub(super) fn decode_markup(bytes: &[u8]) -> String {
     decode_as(bytes, find_declared_encoding(bytes))
 }
@@ -32,9 +32,8 @@ fn decode_as(bytes: &[u8], declared: Option<&'static Encoding>) -> String {
     }
 }
 
-/// What a page says it is written in: `<meta charset="…">`, `content="text/html; charset=…"`,
-/// `<?xml encoding="…"?>`. Nothing where it says UTF-8 or UTF-16: the bytes show that, or it is
-/// wrong.
+/// The declared encoding: `<meta charset="…">`, `content="text/html; charset=…"`,
+/// `<?xml encoding="…"?>`. `None` for UTF-8 or UTF-16: the bytes show that, or it is wrong.
 fn find_declared_encoding(bytes: &[u8]) -> Option<&'static Encoding> {
     let first = bytes
         .get(..DECLARATION_BYTES)

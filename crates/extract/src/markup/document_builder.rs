@@ -1,6 +1,6 @@
-//! Builds text block by block, noting headings and captions as they come. It keeps the law that a
-//! heading's words stand in its page's text at its offset. A text without pages of its own is given
-//! some, as long as those of a book, which begin at a heading or a paragraph where they can.
+//! Builds a document block by block and records headings and captions. Invariant: a heading's words
+//! stand in its page's text at its offset. A text without pages is divided into pages of book length,
+//! which start at a heading or a paragraph where possible.
 
 use crate::layout::{GlyphReplacement, replace_glyph};
 use crate::structure::{
@@ -8,38 +8,38 @@ use crate::structure::{
 };
 use crate::{Caption, DocumentPage, ExtractedDocument, Heading};
 
-/// The most headings of a document, and the most captions.
+/// Limit of headings, and of captions.
 const MAX_HEADINGS: usize = 5_000;
 
-/// A page that we make has about so many characters at the most.
+/// Approximate maximum of a generated page.
 const PAGE_CHARS: u32 = 4_000;
 
-/// A heading begins a page once the one before has so many.
+/// A heading starts a page once the one before has this many characters.
 const HALF_PAGE_CHARS: u32 = PAGE_CHARS / 2;
 
-/// Pages in the making.
+/// Builds the pages of a document.
 #[derive(Debug, Default)]
 pub(super) struct DocumentBuilder {
-    /// Those that are done.
+    /// The finished pages.
     pages: Vec<DocumentPage>,
-    /// How many bytes are on them.
+    /// The bytes on the finished pages.
     finished_bytes: usize,
-    /// The text of the one that is being written.
+    /// The text of the current page.
     text: String,
     characters: u32,
     number: u32,
     /// Whether a page ends when it is long enough.
     is_paged: bool,
-    /// Whether the last block was a heading: what is under it stays with it.
+    /// Whether the last block was a heading, which stays with the text below it.
     under_heading: bool,
     headings: Vec<Heading>,
     captions: Vec<Caption>,
-    /// Whether there were more headings than are noted.
+    /// Whether the limit of headings was reached.
     more_headings: bool,
 }
 
 impl DocumentBuilder {
-    /// One page, however long.
+    /// One page of any length.
     pub(super) fn single_page(number: u32) -> Self {
         Self {
             number,
@@ -47,7 +47,7 @@ impl DocumentBuilder {
         }
     }
 
-    /// As many pages as it takes; the first has this number.
+    /// Generated pages; the first has this number.
     pub(super) fn paged(first: u32) -> Self {
         Self {
             is_paged: true,
@@ -55,12 +55,11 @@ impl DocumentBuilder {
         }
     }
 
-    /// How many bytes have been written.
+    /// The bytes written so far.
     pub(super) fn len(&self) -> usize {
         self.finished_bytes + self.text.len()
     }
 
-    /// Begins the next page.
     fn start_page(&mut self) {
         let text = std::mem::take(&mut self.text);
         self.finished_bytes += text.len();
@@ -74,7 +73,7 @@ impl DocumentBuilder {
         self.under_heading = false;
     }
 
-    /// Begins the next page where that may be, if this one is long enough.
+    /// Starts the next page if this one is long enough and may end here.
     fn start_page_if(&mut self, is_long: bool) {
         let may_be = !self.under_heading || self.characters >= PAGE_CHARS;
         if self.is_paged && is_long && may_be && self.characters > 0 {
@@ -82,7 +81,7 @@ impl DocumentBuilder {
         }
     }
 
-    /// Adds a block as it is; returns where it begins and what it became.
+    /// Adds a block; returns its offset and its cleaned text.
     fn push_block(&mut self, block: &str) -> Option<(u32, String)> {
         let block = clean_text(block);
         let block = block.trim_matches(['\n', ' ']);
@@ -102,7 +101,7 @@ impl DocumentBuilder {
         Some((offset, block.to_owned()))
     }
 
-    /// Adds a paragraph; a caption is noted. One that is longer than a page goes on on the next.
+    /// Adds a paragraph and records a caption. A paragraph longer than a page continues on the next.
     pub(super) fn add_paragraph(&mut self, text: &str, is_caption: bool) {
         let (first, mut rest) = self.split_at_page(text);
         self.add_page_paragraph(first, is_caption);
@@ -114,7 +113,7 @@ impl DocumentBuilder {
         }
     }
 
-    /// What of a paragraph fits on one page, and the rest.
+    /// Splits a paragraph at the end of the page.
     fn split_at_page<'t>(&self, text: &'t str) -> (&'t str, &'t str) {
         let most = PAGE_CHARS as usize;
         let end = text.char_indices().nth(most).map(|(end, _)| end);
@@ -142,7 +141,6 @@ impl DocumentBuilder {
         }
     }
 
-    /// Adds a heading.
     pub(super) fn add_heading(&mut self, level: u8, title: &str) {
         let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         self.start_page_if(self.characters >= HALF_PAGE_CHARS);
@@ -161,12 +159,11 @@ impl DocumentBuilder {
         }
     }
 
-    /// What has been written.
     pub(super) fn into_text(self) -> String {
         self.text
     }
 
-    /// Puts the pages into the document.
+    /// Moves the pages into the document.
     pub(super) fn finish(mut self, document: &mut ExtractedDocument) {
         if self.pages.is_empty() || !self.text.is_empty() {
             self.start_page();
@@ -177,18 +174,18 @@ impl DocumentBuilder {
         let all_taken =
             extend_bounded(&mut document.headings, self.headings) && !self.more_headings;
         extend_bounded(&mut document.captions, self.captions);
-        // Said once, on the page where it begins.
+        // Reported once, on the page where it starts.
         if !all_taken && !full {
             document.add_warning(
                 last,
-                format!("it has more headings than {MAX_HEADINGS}; the rest are text"),
+                format!("it has more than {MAX_HEADINGS} headings; the rest is plain text"),
             );
         }
     }
 }
 
-/// Where to cut a text that goes on on the next page: after a line, a sentence or a word of its
-/// second half, or at its end.
+/// The position to split a text that continues on the next page: after a line, a sentence or a word
+/// in its second half, or at its end.
 fn find_page_break(text: &str) -> usize {
     let second_half = text.len() / 2;
     let after = |at: usize, mark: &str| at + mark.len();
@@ -201,8 +198,8 @@ fn find_page_break(text: &str) -> usize {
     good.next().unwrap_or(text.len())
 }
 
-/// As many more as there is room for, and whether that was all: a small file may hold a heading in
-/// every other byte.
+/// Adds items up to the limit and returns whether all fit: a small file may have a heading in every
+/// other byte.
 fn extend_bounded<T>(all: &mut Vec<T>, more: Vec<T>) -> bool {
     let room = MAX_HEADINGS.saturating_sub(all.len());
     let fits = more.len() <= room;
@@ -210,13 +207,13 @@ fn extend_bounded<T>(all: &mut Vec<T>, more: Vec<T>) -> bool {
     fits
 }
 
-/// Odd letters made plain; newlines and tabs stay.
+/// Normalizes characters; newlines and tabs stay.
 pub(super) fn clean_text(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
             '\n' | '\t' => clean.push(letter),
-            // Where a word may be parted, which it is not here; only in print is it a hyphen.
+            // A soft hyphen is not a hyphen unless the word is broken there.
             '\u{ad}' => {}
             _ => match replace_glyph(letter) {
                 GlyphReplacement::Drop => {}
@@ -228,8 +225,8 @@ pub(super) fn clean_text(text: &str) -> String {
     clean
 }
 
-/// Splits the bibliography, takes the title from the first heading if nothing else gave one,
-/// and looks for identifiers at the top.
+/// Splits the bibliography, takes the title from the first heading if there is no other, and looks
+/// for identifiers at the top.
 pub(super) fn complete_document(document: &mut ExtractedDocument) {
     let found = document
         .headings

@@ -1,5 +1,5 @@
-//! The block of YAML at the head of a Markdown file, between two lines of `---`. Read are the fields
-//! that notes and papers have in common, as texts, numbers, lists and people.
+//! The YAML front matter of a Markdown file. Reads the fields that notes and papers have in common,
+//! as texts, numbers, lists and persons.
 
 use serde_json::{Map, Value};
 
@@ -7,21 +7,20 @@ use super::html::meta::join_values;
 use crate::DocumentMetadata;
 use crate::structure::{find_arxiv, find_doi};
 
-/// What is longer, in bytes, is a text that begins with a rule.
+/// A longer block, in bytes, is a text that starts with a horizontal rule.
 const MAX_BLOCK_BYTES: usize = 100_000;
 
-/// The most values of a field, and the longest value in bytes.
+/// Limits of the values of a field and of the length of a value, in bytes.
 const MAX_VALUES: usize = 100;
 const MAX_VALUE_BYTES: usize = 20_000;
 
-/// What the block says.
 pub(super) struct FrontMatter {
     pub(super) meta: DocumentMetadata,
     /// The abstract, which such a file has nowhere else.
     pub(super) summary: Option<String>,
 }
 
-/// What stands at the head of a text, and the text behind it; nothing if there is no such block.
+/// Splits front matter and text; `None` if there is no front matter.
 pub(super) fn split_front_matter(text: &str) -> Option<(FrontMatter, &str)> {
     let rest = text.strip_prefix("---")?.trim_start_matches([' ', '\t']);
     let rest = rest.strip_prefix('\n')?;
@@ -40,8 +39,8 @@ pub(super) fn split_front_matter(text: &str) -> Option<(FrontMatter, &str)> {
     ))
 }
 
-/// The fields of a block by their names. Sentences with a colon look like fields; their names have
-/// blanks.
+/// Parses the fields of a block. A sentence with a colon looks like a field, but its name has
+/// spaces.
 fn parse_fields(block: &str) -> Option<Map<String, Value>> {
     let budget = serde_saphyr::budget! {
         max_events: 10_000,
@@ -72,7 +71,7 @@ fn parse_fields(block: &str) -> Option<Map<String, Value>> {
     (plain && !fields.is_empty()).then_some(fields)
 }
 
-/// What a field says, each by itself: of people their names.
+/// The texts of a field; of persons their names.
 fn field_texts(value: &Value) -> Vec<String> {
     let all = match value {
         Value::Array(items) => items.iter().filter_map(field_text).collect(),
@@ -100,7 +99,7 @@ fn field_text(value: &Value) -> Option<String> {
     (!said.is_empty() && said.len() <= MAX_VALUE_BYTES).then_some(said)
 }
 
-/// What is said under the first of these names that says something, and whether that is a list.
+/// The texts of the first of these fields that is not empty, and whether it is a list.
 fn first_texts(fields: &Map<String, Value>, names: &[&str]) -> Option<(Vec<String>, bool)> {
     names.iter().find_map(|name| {
         let value = fields.get(*name)?;

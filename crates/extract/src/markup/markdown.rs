@@ -1,5 +1,5 @@
-//! Markdown: headings by `#` and by underlines, everything else as written. Fenced code holds
-//! no headings; the block of YAML at the head is what the file says of itself.
+//! Reads Markdown: headings by `#` and by underlines, everything else as written. Fenced code has no
+//! headings; front matter is the metadata.
 
 use super::{
     charset::decode,
@@ -8,7 +8,6 @@ use super::{
 };
 use crate::{ExtractError, ExtractedDocument};
 
-/// Reads a Markdown file.
 pub(crate) fn read_markdown(bytes: &[u8]) -> Result<ExtractedDocument, ExtractError> {
     let text = decode(bytes)
         .replace("\r\n", "\n")
@@ -70,7 +69,7 @@ fn flush_block(block: &mut Vec<&str>, writer: &mut DocumentBuilder) {
     writer.add_paragraph(&text, false);
 }
 
-/// The level and words of a `#` heading.
+/// Parses level and text of a `#` heading.
 fn parse_hash_heading(line: &str) -> Option<(u8, &str)> {
     let level = line.bytes().take_while(|byte| *byte == b'#').count();
     if !(1..=6).contains(&level) {

@@ -1,5 +1,5 @@
-//! Formats that carry their own structure or none: web pages, Markdown, plain text, and the
-//! packed XML of word processors and electronic books.
+//! Formats with their own structure or none: web pages, Markdown, plain text, and the zipped XML of
+//! office documents and electronic books.
 
 mod charset;
 mod document_builder;

@@ -1,4 +1,4 @@
-//! Plain text: form feeds part its pages, if it has any; headings are told by their number or name.
+//! Reads plain text: form feeds separate pages; headings are recognized by their number or name.
 
 use super::{
     charset::decode,
@@ -8,10 +8,10 @@ use crate::limits::check_limit;
 use crate::structure::is_known_section;
 use crate::{ExtractError, ExtractLimits, ExtractedDocument};
 
-/// What is longer than this between two form feeds is no page.
+/// A longer text between two form feeds is not a page.
 const MAX_PAGE_CHARS: usize = 30_000;
 
-/// Reads a plain text file. Bytes that are not UTF-8 are taken as Windows' Latin letters.
+/// Reads a plain text file. Bytes that are not UTF-8 are taken as Windows-1252.
 pub(crate) fn read_plain_text(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -35,7 +35,7 @@ pub(crate) fn read_plain_text(
     Ok(document)
 }
 
-/// A document of pages that are only text.
+/// A document of text pages.
 pub(crate) fn document_from_pages(pages: Vec<String>, extractor: &str) -> ExtractedDocument {
     let mut document = ExtractedDocument {
         extractor: extractor.to_owned(),
@@ -50,7 +50,7 @@ pub(crate) fn document_from_pages(pages: Vec<String>, extractor: &str) -> Extrac
     document
 }
 
-/// A document of a text that has no pages; what form feeds part is only set apart.
+/// A document of a text without pages; form feeds only separate blocks.
 fn document_without_pages(parts: &[String]) -> ExtractedDocument {
     let mut document = ExtractedDocument {
         extractor: "text".to_owned(),
@@ -72,7 +72,7 @@ fn write_text(text: &str, writer: &mut DocumentBuilder) {
     }
 }
 
-/// A block with its heading, if its first line is one.
+/// Writes a block and its heading, if its first line is one.
 fn write_block(block: &str, writer: &mut DocumentBuilder) {
     let block = block.trim_matches('\n');
     let (first, rest) = block.split_once('\n').unwrap_or((block, ""));

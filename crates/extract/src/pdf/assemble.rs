@@ -1,5 +1,5 @@
-//! Lines of pages to a document: furniture out, headings and captions told, text run together,
-//! the bibliography split, and warnings where a page gave nothing.
+//! Assembles a document from the lines of its pages: removes running headers, classifies headings and
+//! captions, builds paragraphs, splits the bibliography, and warns of pages without text.
 
 use pdf_extract::Document as File;
 
@@ -14,12 +14,11 @@ use crate::structure::{
 };
 use crate::{Caption, DocumentPage, DocumentReference, ExtractedDocument, Heading};
 
-/// How the warning of unnamed letters begins.
-pub(super) const UNMAPPED_GLYPHS_WARNING: &str = "the fonts do not say what";
-/// How the warning of pages that could not be followed to their end begins.
-pub(super) const WORK_LIMIT_WARNING: &str = "more is drawn than can be followed";
+/// The start of the warning about glyphs without text.
+pub(super) const UNMAPPED_GLYPHS_WARNING: &str = "the fonts do not map";
+/// The start of the warning about pages that exceeded the work limit.
+pub(super) const WORK_LIMIT_WARNING: &str = "the drawing limit was exceeded";
 
-/// Makes the document.
 pub(super) fn assemble(file: &File, read: Vec<InterpretedPage>, mended: bool) -> ExtractedDocument {
     let mut document = ExtractedDocument {
         meta: metadata::read_metadata(file),
@@ -34,7 +33,7 @@ pub(super) fn assemble(file: &File, read: Vec<InterpretedPage>, mended: bool) ->
     if mended {
         document.add_warning(
             None,
-            "the file was damaged and was mended; parts of it may be missing",
+            "the file was damaged and was repaired; parts of it may be missing",
         );
     }
     let mut labels = metadata::read_page_labels(file, read.len());
@@ -90,7 +89,7 @@ pub(super) fn assemble(file: &File, read: Vec<InterpretedPage>, mended: bool) ->
     document
 }
 
-/// Warns if a good part of the letters are not named by their fonts.
+/// Warns if the fonts do not map a good part of the glyphs to text.
 fn warn_unmapped_glyphs(document: &mut ExtractedDocument, read: &[InterpretedPage]) {
     let unknown: usize = read.iter().map(|page| page.unmapped_glyphs).sum();
     let known: usize = read
@@ -101,12 +100,14 @@ fn warn_unmapped_glyphs(document: &mut ExtractedDocument, read: &[InterpretedPag
     if unknown * 12 > known {
         document.add_warning(
             None,
-            format!("{UNMAPPED_GLYPHS_WARNING} {unknown} of the letters are; the text has gaps"),
+            format!(
+                "{UNMAPPED_GLYPHS_WARNING} {unknown} of the letters to text; the text has gaps"
+            ),
         );
     }
 }
 
-/// Warns if a page was left before its end.
+/// Warns if a page exceeded the work limit.
 fn warn_work_limit(document: &mut ExtractedDocument, read: &[InterpretedPage]) {
     let mut pages = (1_u32..).zip(read).filter(|(_, page)| page.hit_work_limit);
     let Some((first, _)) = pages.next() else {
@@ -122,7 +123,6 @@ fn warn_work_limit(document: &mut ExtractedDocument, read: &[InterpretedPage]) {
     );
 }
 
-/// Warns of each page without text.
 pub(super) fn warn_empty_pages(document: &mut ExtractedDocument) {
     let empty: Vec<u32> = document
         .pages
@@ -145,7 +145,7 @@ fn title_text(first: &[LayoutLine]) -> Option<String> {
         .map(|line| line.text.trim())
         .collect();
     let title = words.join(" ");
-    // The mark of a footnote is no part of a title.
+    // The mark of a footnote is not part of the title.
     let title = title
         .trim_end_matches(['*', '\u{2217}', '\u{2020}', '\u{2021}', ' '])
         .to_owned();
@@ -153,7 +153,7 @@ fn title_text(first: &[LayoutLine]) -> Option<String> {
         .then_some(title)
 }
 
-/// The headings and captions among a page's paragraphs.
+/// Collects the headings and captions of a page.
 fn add_headings_and_captions(
     document: &mut ExtractedDocument,
     page: u32,
@@ -186,7 +186,7 @@ fn add_headings_and_captions(
     }
 }
 
-/// What the first page says where the file's own record is silent.
+/// Fills missing metadata from the first page.
 fn complete_metadata(document: &mut ExtractedDocument, title: Option<String>) {
     let (doi, arxiv_id) = find_own_ids(document, 1);
     let meta = &mut document.meta;
@@ -195,8 +195,8 @@ fn complete_metadata(document: &mut ExtractedDocument, title: Option<String>) {
     meta.arxiv_id = meta.arxiv_id.take().or(arxiv_id);
 }
 
-/// The entries of the last section of that name that holds a bibliography. A manual may have a
-/// section about references; its sentences have no years.
+/// The entries of the last section of that name that has a bibliography. A manual may have a section
+/// about references, whose sentences have no years.
 fn find_references(
     pages: &[Vec<LayoutLine>],
     kinds: &[Vec<LayoutLineKind>],
@@ -213,7 +213,7 @@ fn find_references(
                     open = true;
                 }
                 LayoutLineKind::Heading(_) => open = false,
-                // A figure that floated into the bibliography is no part of it.
+                // A figure that floats into the bibliography is not part of it.
                 LayoutLineKind::Caption(_) => {}
                 _ if open => {
                     if let Some(section) = sections.last_mut() {
@@ -241,7 +241,7 @@ fn is_bibliography(found: &[DocumentReference]) -> bool {
     !found.is_empty() && sure * 2 >= found.len()
 }
 
-/// The lines of a bibliography and the step above each, as a share of its size.
+/// The lines of a bibliography and the spacing above each, as a share of its size.
 #[derive(Default)]
 struct PdfBibliographySection {
     lines: Vec<EntryLine>,
@@ -263,7 +263,7 @@ impl PdfBibliographySection {
         });
     }
 
-    /// The lines, with those set off by more than the usual step marked as such.
+    /// The lines, with those after more than the usual spacing marked.
     fn finish(mut self) -> Vec<EntryLine> {
         let mut usual: Vec<f32> = self.steps.iter().flatten().copied().collect();
         usual.sort_by(f32::total_cmp);

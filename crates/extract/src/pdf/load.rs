@@ -1,5 +1,5 @@
-//! Opens a PDF: refuses what would unpack without end, unlocks what has an empty password,
-//! mends what is broken, and lists the pages without trusting the tree they hang in.
+//! Loads a PDF: rejects decompression bombs, tries the empty password, repairs damage, and lists the
+//! pages without trusting the page tree.
 
 use std::collections::HashSet;
 
@@ -15,14 +15,13 @@ use crate::format::find_bytes;
 use crate::limits::check_limit;
 use crate::{ExtractError, ExtractLimits};
 
-/// A file that could be opened.
 pub(super) struct LoadedPdf {
     pub(super) file: Document,
-    /// Whether its table of objects had to be made anew.
+    /// Whether the cross-reference table was rebuilt.
     pub(super) repaired: bool,
 }
 
-/// Opens the file.
+/// Loads the file, repairing it if necessary.
 pub(super) fn load_or_repair(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -47,7 +46,7 @@ pub(super) fn load_or_repair(
     })
 }
 
-/// The file with its objects looked for one by one; none if no page is found that way.
+/// Loads the file with a rebuilt cross-reference table; `None` if it then has no page.
 pub(super) fn load_repaired(bytes: &[u8]) -> Option<LoadedPdf> {
     let file = catch_panic(|| rebuild_xref(bytes)).flatten()?;
     (!page_ids(&file, 1).is_empty()).then_some(LoadedPdf {
@@ -56,10 +55,10 @@ pub(super) fn load_repaired(bytes: &[u8]) -> Option<LoadedPdf> {
     })
 }
 
-/// The library's reader, then the empty password if the file is locked.
+/// Loads the file with the library, with the empty password if it is encrypted.
 pub(super) fn load(bytes: &[u8]) -> Result<Document, ExtractError> {
     let loaded = catch_panic(|| Document::load_mem(bytes))
-        .ok_or_else(|| ExtractError::broken("its table of objects makes no sense"))?;
+        .ok_or_else(|| ExtractError::broken("its cross-reference table is invalid"))?;
     let mut file = match loaded {
         Ok(file) => file,
         Err(pdf_extract::Error::Decryption(_) | pdf_extract::Error::InvalidPassword) => {
@@ -76,7 +75,7 @@ pub(super) fn load(bytes: &[u8]) -> Result<Document, ExtractError> {
     Ok(file)
 }
 
-/// A library's words, kept to a sentence.
+/// Shortens a library's message to a sentence.
 fn shorten_message(words: &str) -> String {
     words
         .chars()
@@ -85,7 +84,7 @@ fn shorten_message(words: &str) -> String {
         .collect()
 }
 
-/// The library unpacks all object streams while loading, without a bound: count them first.
+/// The library unpacks all object streams while loading, without a limit, so they are counted first.
 fn check_object_streams(bytes: &[u8], limits: &ExtractLimits) -> Result<(), ExtractError> {
     let most = limits.max_unpacked_bytes();
     let mut total = 0;
@@ -111,11 +110,11 @@ fn check_object_streams(bytes: &[u8], limits: &ExtractLimits) -> Result<(), Extr
     Ok(())
 }
 
-/// The most branches of the tree of pages that are followed: many may share one list.
+/// Limit of followed nodes of the page tree, which may be shared.
 const MAX_PAGE_TREE_NODES: usize = 2_000_000;
 
-/// The pages in order, at most `most` of them. A tree with loops or lost branches gives each
-/// page once; without a tree, the page objects are taken in the order of their numbers.
+/// The pages in order, at most `most`. A tree with loops or lost branches yields each page once;
+/// without a tree, the page objects are taken in the order of their numbers.
 pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
@@ -161,7 +160,7 @@ pub(super) fn page_ids(file: &Document, most: usize) -> Vec<ObjectId> {
     found
 }
 
-/// A page's content, all its streams in one.
+/// A page's content streams, concatenated.
 pub(super) fn page_content(file: &Document, page: &Dictionary, most: u64) -> Vec<u8> {
     let mut all = Vec::new();
     let mut add = |object: &Object| {
@@ -184,7 +183,7 @@ pub(super) fn page_content(file: &Document, page: &Dictionary, most: u64) -> Vec
     all
 }
 
-/// What a page has under a key, or inherits.
+/// The value of a page's key, own or inherited.
 fn inherited_value<'f, T>(
     file: &'f Document,
     page: &'f Dictionary,
@@ -200,7 +199,7 @@ fn inherited_value<'f, T>(
     None
 }
 
-/// The fonts and forms a page may call on.
+/// The fonts and forms of a page.
 pub(super) fn page_resources<'f>(
     file: &'f Document,
     page: &'f Dictionary,
@@ -208,7 +207,7 @@ pub(super) fn page_resources<'f>(
     inherited_value(file, page, |node| dict_at(file, node, b"Resources"))
 }
 
-/// The corners of a page; the usual sheet if it gives none that make sense.
+/// The media box of a page; the default size if it is missing or absurd.
 pub(super) fn page_bounds(file: &Document, page: &Dictionary) -> [f64; 4] {
     inherited_value(file, page, |node| numbers_at::<4>(file, node, b"MediaBox"))
         .map(|[a, b, c, d]| [a.min(c), b.min(d), a.max(c), b.max(d)])

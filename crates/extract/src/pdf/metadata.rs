@@ -1,5 +1,5 @@
-//! What a PDF says of itself: its information record, its XMP packet, its page labels and its
-//! outline. It knows nothing of the text on the pages.
+//! The metadata of a PDF: information dictionary, XMP packet, page labels and outline. Knows nothing
+//! of the text on the pages.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -14,10 +14,9 @@ use super::{
 use crate::DocumentMetadata;
 use crate::structure::{PdfOutlineEntry, find_arxiv, find_doi};
 
-/// The longest value kept of a record.
+/// The longest value.
 const MAX_VALUE_CHARS: usize = 1_000;
 
-/// The file's own record.
 pub(super) fn read_metadata(file: &Document) -> DocumentMetadata {
     let info = file
         .trailer
@@ -64,7 +63,7 @@ fn truncate_value(text: String) -> String {
     text.chars().take(MAX_VALUE_CHARS / 4).collect()
 }
 
-/// Writers leave file names and nothings where a title belongs.
+/// Writers leave file names and placeholders where a title belongs.
 fn is_plausible_title(title: &str) -> bool {
     let lower = title.to_lowercase();
     let file_name = [
@@ -107,7 +106,6 @@ fn format_date(date: &str) -> String {
     }
 }
 
-/// The XMP packet as text.
 fn read_xmp(file: &Document) -> Option<String> {
     let stream = stream_at(file, catalog(file)?, b"Metadata")?;
     let bytes = decode_stream(file, stream, 1_000_000)?;
@@ -116,7 +114,7 @@ fn read_xmp(file: &Document) -> Option<String> {
 
 static TAG_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"<[^>]*>").ok());
 
-/// The words inside an element of the packet.
+/// The text of an element in the packet.
 fn xmp_element_text(packet: &str, element: &str) -> Option<String> {
     let (_, rest) = packet.split_once(&format!("<{element}"))?;
     let (inside, _) = rest.split_once(&format!("</{element}>"))?;
@@ -127,7 +125,7 @@ fn xmp_element_text(packet: &str, element: &str) -> Option<String> {
     (!words.is_empty()).then(|| truncate_value(words))
 }
 
-/// The labels of pages by place, from nought.
+/// The labels of pages by index, from 0.
 pub(super) fn read_page_labels(file: &Document, pages: usize) -> HashMap<usize, String> {
     let mut ranges: BTreeMap<usize, &Dictionary> = BTreeMap::new();
     if let Some(tree) = catalog(file).and_then(|root| dict_at(file, root, b"PageLabels")) {
@@ -219,7 +217,7 @@ fn letter_label(number: usize) -> String {
     letter.to_string().repeat(((number - 1) / 26 + 1).min(20))
 }
 
-/// The outline in order. Where each line leads is not asked: the words are found on the pages.
+/// The outline in order. Its targets are ignored: titles are looked for on the pages.
 pub(super) fn read_outline(file: &Document) -> Vec<PdfOutlineEntry> {
     let mut marks = Vec::new();
     let mut seen: HashSet<ObjectId> = HashSet::new();

@@ -1,5 +1,5 @@
-//! PDF to document. First our own reading of the letters and their places; if that fails or
-//! finds next to nothing, `pdftotext` where the machine has it; else the honest answer.
+//! Reads PDF. First with our own interpreter; if that fails or finds almost no text, with
+//! `pdftotext` if it is installed; else an error.
 
 mod assemble;
 mod fonts;
@@ -18,10 +18,9 @@ use crate::layout::{LayoutLine, build_lines};
 use crate::limits::{Deadline, check_limit};
 use crate::{ExtractError, ExtractLimits, ExtractedDocument, markup};
 
-/// Pages with fewer letters than this hold next to nothing.
+/// Pages with fewer letters are almost empty.
 const MIN_PAGE_LETTERS: usize = 50;
 
-/// Reads a PDF.
 pub(crate) fn read_pdf(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -31,11 +30,9 @@ pub(crate) fn read_pdf(
     if let Ok(document) = &own
         && has_warning(document, assemble::WORK_LIMIT_WARNING)
     {
-        // Any other reader would be kept just as busy.
+        // Another reader would take just as long.
         return match count_letters(document) {
-            0 => Err(ExtractError::broken(
-                "more is drawn on its pages than can be followed",
-            )),
+            0 => Err(ExtractError::broken("its pages exceed the drawing limit")),
             _ => own,
         };
     }
@@ -68,7 +65,7 @@ pub(crate) fn read_pdf(
             Ok(other)
         }
         (Ok(own), _) if found == 0 => {
-            // What nobody had the time to read is no scan.
+            // A page that was not read for lack of time is not a scan.
             deadline.check()?;
             let pages = u32::try_from(own.pages.len()).unwrap_or(u32::MAX);
             Err(ExtractError::NoText { pages })
@@ -89,13 +86,13 @@ fn count_text_letters(text: &str) -> usize {
     text.chars().filter(|c| c.is_alphabetic()).count()
 }
 
-/// Whether the document has a warning that begins so.
+/// Whether the document has a warning with this start.
 fn has_warning(document: &ExtractedDocument, warning: &str) -> bool {
     let mut warnings = document.warnings.iter();
     warnings.any(|it| it.message.starts_with(warning))
 }
 
-/// Whether most pages hold next to nothing.
+/// Whether most pages are almost empty.
 fn is_nearly_empty(document: &ExtractedDocument) -> bool {
     let thin = document
         .pages
@@ -105,20 +102,20 @@ fn is_nearly_empty(document: &ExtractedDocument) -> bool {
     thin * 2 > document.pages.len()
 }
 
-/// What one page gave.
+/// The result of one page.
 #[derive(Default)]
 struct InterpretedPage {
     lines: Vec<LayoutLine>,
     has_image: bool,
-    /// How many of its letters the fonts could not name.
+    /// The number of glyphs that the fonts do not map to text.
     unmapped_glyphs: usize,
     /// Whether a part of it could not be read.
     failed: bool,
-    /// Whether more is drawn on it than was followed.
+    /// Whether the page exceeded the work limit.
     hit_work_limit: bool,
 }
 
-/// Our own reading.
+/// Reads the pages with our own interpreter.
 fn read_with_interpreter(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -127,8 +124,8 @@ fn read_with_interpreter(
     read_loaded(&load::load_or_repair(bytes, limits)?, limits, deadline)
 }
 
-/// A table of objects that can be read may still point to the wrong places: with no letters found,
-/// the objects are looked for one by one. The better of the two is kept.
+/// A readable cross-reference table may point to wrong offsets: if no letters are found, it is
+/// rebuilt. The better result is kept.
 fn read_repaired(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -158,7 +155,7 @@ fn read_loaded(
         deadline.check()?;
         let dict = file.objects.get(&id).and_then(|page| page.as_dict().ok());
         let page = match dict {
-            // The text that is over the limit would be cut in the end: it is not read at all.
+            // Text over the limit would be truncated in the end, so it is not read.
             Some(dict) if text <= limits.text_bytes => {
                 interpret_page(file, dict, &mut painter, limits)?
             }

@@ -1,8 +1,8 @@
-//! Looking things up in a PDF's objects without trusting any of them.
+//! Access to PDF objects without trusting any of them.
 
 use pdf_extract::{Dictionary, Document, Object, Stream};
 
-/// What an object stands for, following references a few steps at most.
+/// Resolves an object, following a few references at most.
 pub(super) fn resolve<'a>(file: &'a Document, object: &'a Object) -> &'a Object {
     let mut object = object;
     for _ in 0..8 {
@@ -17,7 +17,7 @@ pub(super) fn resolve<'a>(file: &'a Document, object: &'a Object) -> &'a Object 
     &Object::Null
 }
 
-/// What stands under a key.
+/// The value of a key.
 pub(super) fn get<'a>(file: &'a Document, dict: &'a Dictionary, key: &[u8]) -> Option<&'a Object> {
     match resolve(file, dict.get(key).ok()?) {
         Object::Null => None,
@@ -25,7 +25,7 @@ pub(super) fn get<'a>(file: &'a Document, dict: &'a Dictionary, key: &[u8]) -> O
     }
 }
 
-/// The dictionary under a key; a stream's own if a stream stands there.
+/// The dictionary at a key; for a stream, its dictionary.
 pub(super) fn dict_at<'a>(
     file: &'a Document,
     dict: &'a Dictionary,
@@ -38,7 +38,6 @@ pub(super) fn dict_at<'a>(
     }
 }
 
-/// The list under a key.
 pub(super) fn list_at<'a>(
     file: &'a Document,
     dict: &'a Dictionary,
@@ -47,7 +46,6 @@ pub(super) fn list_at<'a>(
     get(file, dict, key)?.as_array().ok().map(Vec::as_slice)
 }
 
-/// The stream under a key.
 pub(super) fn stream_at<'a>(
     file: &'a Document,
     dict: &'a Dictionary,
@@ -56,7 +54,6 @@ pub(super) fn stream_at<'a>(
     get(file, dict, key)?.as_stream().ok()
 }
 
-/// The name under a key.
 pub(super) fn name_at<'a>(
     file: &'a Document,
     dict: &'a Dictionary,
@@ -65,12 +62,10 @@ pub(super) fn name_at<'a>(
     get(file, dict, key)?.as_name().ok()
 }
 
-/// The number under a key.
 pub(super) fn number_at(file: &Document, dict: &Dictionary, key: &[u8]) -> Option<f64> {
     number(get(file, dict, key)?)
 }
 
-/// A number, whole or not.
 pub(super) fn number(object: &Object) -> Option<f64> {
     match object {
         Object::Integer(whole) => Some(*whole as f64),
@@ -79,7 +74,6 @@ pub(super) fn number(object: &Object) -> Option<f64> {
     }
 }
 
-/// A whole number.
 pub(super) fn integer(object: &Object) -> Option<i64> {
     match object {
         Object::Integer(whole) => Some(*whole),
@@ -88,7 +82,7 @@ pub(super) fn integer(object: &Object) -> Option<i64> {
     }
 }
 
-/// The four or six numbers of a box or matrix under a key.
+/// The numbers of a box or matrix at a key.
 pub(super) fn numbers_at<const N: usize>(
     file: &Document,
     dict: &Dictionary,
@@ -103,8 +97,8 @@ pub(super) fn numbers_at<const N: usize>(
     numbers.try_into().ok()
 }
 
-/// A text string of the file's own records: UTF-16 with its mark, UTF-8 with its mark, or the
-/// one-byte encoding, which is Latin-1 as far as it matters here.
+/// Decodes a text string: UTF-16 or UTF-8 with a byte order mark, or `PDFDocEncoding`, which is
+/// Latin-1 for our purposes.
 pub(super) fn decode_text(object: &Object) -> Option<String> {
     let Object::String(bytes, _) = object else {
         return None;

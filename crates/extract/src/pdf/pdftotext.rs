@@ -1,5 +1,4 @@
-//! The last link: `pdftotext`, where the machine has it. It gives plain pages; the layout is
-//! its own.
+//! The fallback: `pdftotext`, if it is installed. It returns plain pages in its own layout.
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -8,10 +7,9 @@ use std::thread;
 
 use crate::limits::Deadline;
 
-/// The most text taken from it.
 const MAX_TEXT_BYTES: u64 = 64_000_000;
 
-/// The pages' texts; none if the program is not there, fails or is too slow.
+/// The texts of the pages; `None` if the program is missing, fails or is too slow.
 pub(super) fn run_pdftotext(bytes: &[u8], deadline: &Deadline) -> Option<Vec<String>> {
     let mut child = Command::new("pdftotext")
         .args(["-enc", "UTF-8", "-q", "-", "-"])
@@ -23,7 +21,7 @@ pub(super) fn run_pdftotext(bytes: &[u8], deadline: &Deadline) -> Option<Vec<Str
     let mut input = child.stdin.take()?;
     let output = child.stdout.take()?;
     let text = thread::scope(|scope| {
-        // Its end closes the pipe; an error means the program stopped reading.
+        // Dropping it closes the pipe; an error means that the program stopped reading.
         scope.spawn(move || {
             let _ = input.write_all(bytes);
         });
@@ -34,7 +32,7 @@ pub(super) fn run_pdftotext(bytes: &[u8], deadline: &Deadline) -> Option<Vec<Str
             let _ = done.send(read.ok().map(|_| text));
         });
         let text = wait.recv_timeout(deadline.remaining()).ok().flatten();
-        // Ended in any case: it may be stuck, or have more to say than is wanted.
+        // Killed in any case: it may hang or print more than is wanted.
         let _ = child.kill();
         text
     });

@@ -1,4 +1,4 @@
-//! The bytes inside a stream, unpacked up to a bound. It knows filters, not what is packed.
+//! Decodes streams up to a limit. Knows filters, not contents.
 
 use std::io::Read;
 
@@ -7,8 +7,8 @@ use pdf_extract::{Dictionary, Document, Object, Stream};
 
 use super::object_access::{integer, resolve};
 
-/// The unpacked bytes of a stream, at most `most` of them; what is broken gives what could be
-/// read of it. None if it is packed in a way that never holds text.
+/// Decodes at most `most` bytes of a stream; a broken one yields what could be decoded. `None` if its
+/// filter never holds text.
 pub(super) fn decode_stream(file: &Document, stream: &Stream, most: u64) -> Option<Vec<u8>> {
     let filters = filter_names(file, &stream.dict);
     let mut bytes = None;
@@ -58,7 +58,7 @@ fn decode_parameters<'a>(
 
 fn inflate(input: &[u8], most: u64) -> Vec<u8> {
     let mut output = Vec::new();
-    // An error at the end still leaves what was read before it.
+    // After an error the bytes before it are still there.
     let _ = ZlibDecoder::new(input).take(most).read_to_end(&mut output);
     if output.is_empty() {
         let bare = input.get(2..).unwrap_or_default();
@@ -69,9 +69,9 @@ fn inflate(input: &[u8], most: u64) -> Vec<u8> {
     output
 }
 
-/// How many bytes a packed stream unpacks to, counted up to `most`.
+/// The unpacked size of a stream, counted up to `most`.
 pub(super) fn unpacked_size(input: &[u8], most: u64) -> u64 {
-    // Only what begins as packed data does is worth the trouble.
+    // Only data with a zlib header is decoded.
     if input.first().is_none_or(|byte| byte & 0x0f != 8) {
         return 0;
     }
@@ -101,7 +101,7 @@ fn decode_hex(input: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Rare packings go through the library, which has no bound of its own: only small input.
+/// Rare filters go through the library, which has no limit: only small input.
 fn decode_with_library(
     input: &[u8],
     filter: &[u8],
@@ -125,7 +125,7 @@ fn decode_with_library(
         .ok()
 }
 
-/// Undoes the row prediction that packers use for tables of numbers.
+/// Undoes the predictor of compressed tables.
 fn undo_predictor(data: Vec<u8>, parameters: Option<&Dictionary>) -> Vec<u8> {
     let number = |key: &[u8], default: i64| {
         parameters

@@ -1,5 +1,5 @@
-//! Makes a damaged PDF readable: finds its objects by looking at every line, writes a new table
-//! for them, and takes up the objects that are packed inside streams.
+//! Repairs a damaged PDF: finds its objects by scanning, writes a new cross-reference table, and
+//! loads the objects inside object streams.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 
 use super::{load::load, object_access::name_at};
 
-/// Object numbers above this are damage: a table is as long as its highest number.
+/// Higher object numbers are damage: a table is as long as its highest number.
 const MAX_OBJECT_NUMBER: u32 = 8_388_607;
 
 static OBJECT_PATTERN: LazyLock<Option<Regex>> =
@@ -18,7 +18,7 @@ static OBJECT_PATTERN: LazyLock<Option<Regex>> =
 static ENCRYPT_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"(?-u)/Encrypt\s+(\d{1,7})\s+(\d{1,5})\s+R").ok());
 
-/// The document with its objects found anew; none if there are none.
+/// Rebuilds the cross-reference table; `None` if there are no objects.
 pub(super) fn rebuild_xref(bytes: &[u8]) -> Option<Document> {
     let objects = find_objects(bytes)?;
     let whole = append_xref(bytes, &objects);
@@ -29,7 +29,7 @@ pub(super) fn rebuild_xref(bytes: &[u8]) -> Option<Document> {
     Some(file)
 }
 
-/// Where each object begins; the last of those with the same number counts.
+/// The offset of each object; the last one with the same number counts.
 fn find_objects(bytes: &[u8]) -> Option<BTreeMap<u32, (usize, u16)>> {
     let mut objects = BTreeMap::new();
     for found in OBJECT_PATTERN.as_ref()?.captures_iter(bytes) {
@@ -52,7 +52,7 @@ fn find_objects(bytes: &[u8]) -> Option<BTreeMap<u32, (usize, u16)>> {
     (!objects.is_empty()).then_some(objects)
 }
 
-/// The bytes followed by a new table and trailer. The header is written anew if it is lost.
+/// The bytes with a new table and trailer, and a new header if it is lost.
 fn append_xref(bytes: &[u8], objects: &BTreeMap<u32, (usize, u16)>) -> Vec<u8> {
     let headed = crate::format::find_bytes(
         bytes.get(..bytes.len().min(1024)).unwrap_or_default(),
@@ -86,7 +86,7 @@ fn append_xref(bytes: &[u8], objects: &BTreeMap<u32, (usize, u16)>) -> Vec<u8> {
     whole
 }
 
-/// Adds the objects packed inside streams, which the new table cannot name.
+/// Adds the objects of object streams, which the new table cannot name.
 fn load_object_streams(file: &mut Document) {
     let mut found: Vec<(ObjectId, Object)> = Vec::new();
     for object in file.objects.values_mut() {
@@ -108,7 +108,7 @@ fn find_root(file: &Document) -> Option<ObjectId> {
             matches!(object, Object::Dictionary(dict) if name_at(file, dict, b"Type") == Some(kind))
         })
     };
-    // Without a catalogue, any page will do: the list of pages then goes by their kind.
+    // Without a catalog any page will do: pages are then listed by their type.
     with(b"Catalog")
         .or_else(|| with(b"Page"))
         .map(|(id, _)| *id)

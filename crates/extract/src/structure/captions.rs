@@ -1,4 +1,4 @@
-//! Captions by how they begin: `Figure 3:`, `Fig. 2.`, `TABLE IV`.
+//! Recognizes captions by their start: `Figure 3:`, `Fig. 2.`, `TABLE IV`.
 
 use std::sync::LazyLock;
 
@@ -13,9 +13,9 @@ static CAPTION_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The kind and label of a caption that begins with this line. `set_apart` says that the line
-/// is printed unlike the text around it; without that, a label needs its point or colon, so
-/// that `Figure 3 shows` is no caption.
+/// The kind and label of a caption that starts with this line. `set_apart` means that the line is
+/// printed unlike the text around it; otherwise a label needs its point or colon, so that
+/// `Figure 3 shows` is not a caption.
 pub(crate) fn parse_caption_start(line: &str, set_apart: bool) -> Option<(CaptionKind, String)> {
     let line = line.trim();
     let found = CAPTION_PATTERN.as_ref()?.captures(line)?;
@@ -30,7 +30,7 @@ pub(crate) fn parse_caption_start(line: &str, set_apart: bool) -> Option<(Captio
     if !first.is_uppercase() || !(closed || rest.is_empty() || (set_apart && starts_sentence)) {
         return None;
     }
-    // `Figure 3. shows` is a broken line of text, `Table 2, which` too.
+    // `Figure 3. shows` and `Table 2, which` are broken lines of text.
     if closed && rest.chars().next().is_some_and(char::is_lowercase) && !set_apart {
         return None;
     }

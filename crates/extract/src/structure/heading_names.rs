@@ -1,4 +1,4 @@
-//! The names and numbers that headings usually have.
+//! The usual names and numbers of headings.
 
 use std::sync::LazyLock;
 
@@ -52,7 +52,7 @@ const SECTION_NAMES: [&str; 41] = [
     "data availability",
 ];
 
-/// Whether a line is the name that a part of a paper usually has.
+/// Whether a line is the usual name of a section.
 pub(crate) fn is_known_section(line: &str) -> bool {
     let (_, title) = split_number(line.trim());
     let bare: String = title
@@ -76,7 +76,7 @@ pub(crate) fn is_known_section(line: &str) -> bool {
     })
 }
 
-/// Whether a heading opens the bibliography.
+/// Whether a heading starts the bibliography.
 pub(crate) fn is_references(title: &str) -> bool {
     let (_, title) = split_number(title.trim());
     let bare: String = title
@@ -103,7 +103,7 @@ pub(crate) fn is_references(title: &str) -> bool {
     )
 }
 
-/// The depth of a heading's number and its words without it.
+/// Splits the number's depth and the title of a heading.
 pub(super) fn split_number(line: &str) -> (Option<u8>, &str) {
     let Some(found) = NUMBER_PATTERN
         .as_ref()

@@ -1,5 +1,4 @@
-//! Headings by size, weight, numbering and name, or by the document's own outline where it has
-//! one.
+//! Recognizes headings by size, weight, numbering and name, or by the document's outline.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,19 +9,16 @@ use super::{
 };
 use crate::layout::{LayoutLine, LayoutLineKind};
 
-/// One line of a document's own outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PdfOutlineEntry {
     pub(crate) level: u8,
     pub(crate) title: String,
 }
 
-/// The longest heading, in characters.
 const MAX_HEADING_CHARS: usize = 150;
-/// The most headings looked for.
 const MAX_HEADINGS: usize = 5_000;
 
-/// A title reduced to its letters and figures, without its number.
+/// A title's letters and digits, without its number.
 fn normalize_title(title: &str) -> String {
     let (_, words) = split_number(title.trim());
     words
@@ -32,7 +28,7 @@ fn normalize_title(title: &str) -> String {
         .collect()
 }
 
-/// The size most of the text is printed in.
+/// The most common font size.
 fn body_size(pages: &[Vec<LayoutLine>]) -> f32 {
     let mut weights: HashMap<i32, usize> = HashMap::new();
     for line in pages.iter().flatten() {
@@ -44,7 +40,7 @@ fn body_size(pages: &[Vec<LayoutLine>]) -> f32 {
         .map_or(10.0, |(size, _)| size as f32 / 2.0)
 }
 
-/// What each line of each page is.
+/// Classifies each line of each page.
 pub(crate) fn classify_lines(
     pages: &[Vec<LayoutLine>],
     marks: &[PdfOutlineEntry],
@@ -100,8 +96,8 @@ pub(crate) fn classify_lines(
     kinds
 }
 
-/// Above the first numbered or known heading of the first page stand the authors and where they
-/// work, often in large or bold print.
+/// Above the first numbered or known heading of the first page stand the authors and their
+/// affiliations, often in large or bold print.
 fn skip_author_block(lines: &[LayoutLine], judged: &mut [LineClass]) {
     let sure = |line: &LayoutLine| {
         is_known_section(&line.text) || split_number(line.text.trim()).0.is_some()
@@ -126,12 +122,12 @@ fn starts_entry(line: &LayoutLine, in_references: bool) -> bool {
         || (in_references && is_entry_start(text))
 }
 
-/// Whether a line begins at the left side of its block.
+/// Whether a line starts at the left edge of its block.
 fn is_flush(line: &LayoutLine) -> bool {
     line.left - line.block_left < 0.6 * line.size
 }
 
-/// The blocks of a page in which a good part of the lines is set in: lists whose entries hang.
+/// The blocks in which a good part of the lines is indented: lists with hanging entries.
 fn hanging_blocks(lines: &[LayoutLine]) -> HashSet<u32> {
     let mut counts: HashMap<u32, (usize, usize)> = HashMap::new();
     for line in lines {
@@ -149,14 +145,14 @@ fn hanging_blocks(lines: &[LayoutLine]) -> HashSet<u32> {
 #[derive(Debug, Clone, Copy)]
 enum LineClass {
     Body,
-    /// The outline names it.
+    /// Named in the outline.
     OutlineHeading(u8),
-    /// It looks like a heading.
+    /// Looks like a heading.
     GuessedHeading(u8),
     Caption(crate::CaptionKind),
 }
 
-/// The titles of the outline that have not been met yet.
+/// Matches lines with the titles of the outline.
 struct OutlineMatcher {
     titles: HashMap<String, Vec<u8>>,
     total: usize,
@@ -186,7 +182,7 @@ impl OutlineMatcher {
         Some(level)
     }
 
-    /// Whether so much of the outline was met that nothing else is a heading.
+    /// Whether so much of the outline was matched that nothing else is a heading.
     const fn is_reliable(&self) -> bool {
         self.total >= 3 && self.matched * 10 >= self.total * 6
     }
@@ -223,7 +219,7 @@ fn classify_page(
     judged
 }
 
-/// The level the outline gives to the line at `at`, alone or with the lines after it.
+/// The outline level of the line at `at`, alone or with the lines after it.
 fn match_outline(
     lines: &[LayoutLine],
     at: usize,
@@ -267,7 +263,7 @@ fn guess_heading_level(line: &LayoutLine, last: Option<&LayoutLine>, body: f32) 
         return None;
     }
     let (number, words) = split_number(text);
-    // A line of a table of contents, or a running head, ends with its page.
+    // A line of a table of contents, or a running header, ends with its page.
     let paged = words
         .rsplit(' ')
         .next()
@@ -300,7 +296,7 @@ fn guess_heading_level(line: &LayoutLine, last: Option<&LayoutLine>, body: f32) 
     (line.bold && is_set_off(line, last) && length <= 80 && letters >= 4).then_some(3)
 }
 
-/// Whether a line stops early and is set off from the line above it.
+/// Whether a line is short and has space above it.
 fn is_set_off(line: &LayoutLine, last: Option<&LayoutLine>) -> bool {
     let width = line.block_right - line.block_left;
     let short = line.right - line.left < 0.85 * width;

@@ -1,4 +1,4 @@
-//! Identifiers by their form: DOI, arXiv, web address, year.
+//! Finds identifiers by their form: DOI, arXiv id, URL, year.
 
 use std::sync::LazyLock;
 
@@ -30,11 +30,11 @@ pub(crate) fn find_arxiv(text: &str) -> Option<String> {
     Some(found.as_str().to_owned())
 }
 
-/// How much of a document is looked at for what it is itself.
+/// The characters in which a document's own identifiers are looked for.
 const TOP_CHARS: usize = 6_000;
 
-/// The DOI and the arXiv identifier that a document gives as its own on its first pages: not those
-/// of works it cites, which would make it another's.
+/// The DOI and arXiv id that a document gives as its own on its first pages; not those of works it
+/// cites, which would give it another's identity.
 pub(crate) fn find_own_ids(
     document: &ExtractedDocument,
     pages: usize,
@@ -79,7 +79,7 @@ fn front_text(document: &ExtractedDocument, pages: usize) -> String {
     lines.join("\n")
 }
 
-/// The first web address in a text that is not a DOI's.
+/// The first URL that is not a DOI's.
 pub(super) fn find_url(text: &str) -> Option<String> {
     URL_PATTERN
         .as_ref()?
@@ -89,7 +89,7 @@ pub(super) fn find_url(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Addresses end where the sentence does; a bracket belongs to them only with its pair.
+/// Removes trailing punctuation; a closing bracket belongs to a URL only with its pair.
 fn trim_identifier(found: &str) -> &str {
     let mut found = found.trim_end_matches(['.', ',', ';', ':', '\'', '"', '\u{201d}', '\u{2019}']);
     let count = |bracket| found.matches(bracket).count();
@@ -101,7 +101,7 @@ fn trim_identifier(found: &str) -> &str {
     found.trim_end_matches(']')
 }
 
-/// Every year in a text with the place where it begins.
+/// Every year in a text with its offset.
 pub(super) fn find_years(text: &str) -> Vec<(usize, i32)> {
     let Some(year) = YEAR_PATTERN.as_ref() else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! What the parts of a text are: headings, captions, the bibliography and identifiers. It
-//! knows the habits of papers, not file formats.
+//! The structure of a text: headings, captions, bibliography, identifiers. Knows the conventions of
+//! papers, not file formats.
 
 mod captions;
 mod heading_names;

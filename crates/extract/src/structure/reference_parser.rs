@@ -1,5 +1,5 @@
-//! One entry of a bibliography to its parts. Where the print does not tell, the part is left
-//! out: a missing title is better than a wrong one.
+//! Parses an entry of a bibliography. Uncertain fields are left out: a missing title is better than a
+//! wrong one.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,6 @@ static QUOTED_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static INITIALS_PATTERN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^(?:\p{Lu}\p{M}?[.\s\-\u{2010}]{0,3}){1,5}$").ok());
 
-/// The parts of one entry.
 pub fn parse_reference(text: &str) -> DocumentReference {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let doi = find_doi(&text);
@@ -45,7 +44,7 @@ struct DocumentReferenceFields {
     venue: Option<String>,
 }
 
-/// The year in brackets if there is one, else the last that is no part of an address or range.
+/// The year in brackets, else the last one that is not part of a URL or range.
 fn find_year(text: &str) -> Option<i32> {
     let found = find_years(text);
     let around = |at: usize| {
@@ -72,7 +71,7 @@ fn parse_quoted_title(text: &str) -> Option<DocumentReferenceFields> {
     let found = QUOTED_PATTERN.as_ref()?.captures(text)?;
     let (whole, title) = (found.get(0)?, found.get(1)?);
     let head = text.get(..whole.start())?;
-    // Some put the year between the authors and the title.
+    // Some styles put the year between the authors and the title.
     let head = match head.rsplit_once('(') {
         Some((before, after)) if !find_years(after).is_empty() => before,
         _ => find_years(head)
@@ -125,7 +124,7 @@ fn parse_sentences(text: &str) -> Option<DocumentReferenceFields> {
         return None;
     }
     let (title, rest) = split_sentence(rest)?;
-    // Without the year or more words behind it, it may be no title at all.
+    // Without a year or more words after it, it may not be a title.
     if rest.trim().is_empty() && find_years(title).is_empty() {
         return None;
     }
@@ -136,7 +135,7 @@ fn parse_sentences(text: &str) -> Option<DocumentReferenceFields> {
     })
 }
 
-/// The first sentence and the rest. A point after an initial or a short name ends nothing.
+/// Splits off the first sentence. A point after an initial or an abbreviation does not end it.
 fn split_sentence(text: &str) -> Option<(&str, &str)> {
     for (at, mark) in text.char_indices() {
         if !matches!(mark, '.' | '?' | '!') {
@@ -208,7 +207,7 @@ fn clean_title(title: &str) -> Option<String> {
     (wordy && letters >= 6 && title.chars().count() <= 400 && !address).then(|| title.to_owned())
 }
 
-/// What the work appeared in: the words up to the first figure.
+/// The venue: the words up to the first digit.
 fn parse_venue(rest: &str) -> Option<String> {
     let rest = rest.trim_start_matches([',', '.', ';', ' ', '\u{201d}', '"']);
     let rest = ["In: ", "In ", "in: ", "in "]
@@ -241,7 +240,7 @@ fn parse_venue(rest: &str) -> Option<String> {
     (letters >= 3 && venue.chars().count() <= 200 && !is_address).then(|| venue.to_owned())
 }
 
-/// The people named in a list of authors; empty if it does not read like one.
+/// The names in a list of authors; empty if it does not look like one.
 fn parse_authors(list: &str) -> Vec<String> {
     let list = list
         .trim()
@@ -285,7 +284,7 @@ fn parse_authors(list: &str) -> Vec<String> {
     people
 }
 
-/// Whether a list goes `Last, First, Last, First`, with first names written out.
+/// Whether a list is `Last, First, Last, First` with full first names.
 fn is_last_first_list(pieces: &[&str]) -> bool {
     let written_out = |word: &str| {
         let mut letters = word.chars();

@@ -1,4 +1,4 @@
-//! The bibliography: where it begins and ends, and where one entry ends and the next begins.
+//! The bibliography: its start and end, and its division into entries.
 
 use std::sync::LazyLock;
 
@@ -7,20 +7,18 @@ use regex::Regex;
 use super::reference_parser::parse_reference;
 use crate::DocumentReference;
 
-/// One line of a bibliography.
 #[derive(Debug, Clone)]
 pub(crate) struct EntryLine {
     pub(crate) text: String,
     pub(crate) page: u32,
-    /// How far it is set in from the left side of its column, as a share of the type size.
+    /// The indentation from the left edge of its column, as a share of the size.
     pub(crate) indent: f32,
     /// Whether there is a gap above it.
     pub(crate) is_set_apart: bool,
 }
 
-/// The most entries of one bibliography.
 const MAX_ENTRIES: usize = 5_000;
-/// The longest entry, in bytes; what is longer is text that ran in.
+/// The longest entry, in bytes; more is body text that was included.
 const MAX_ENTRY_BYTES: usize = 4_000;
 
 static BRACKETED_PATTERN: LazyLock<Option<Regex>> =
@@ -31,7 +29,7 @@ static AUTHOR_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     // `Last, F.`, `Last F.,` or `F. Last`.
     Regex::new(r"^\s*(?:(?:(?:van|von|de|der|den|di|da|la|le|du|el|al|ter|ten|zu)\s+)*\p{Lu}[\p{L}'\u{2019}\-]+(?:\s+\p{Lu}[\p{L}'\u{2019}\-]+)?(?:,\s+\p{Lu}|(?:\s+\p{Lu}\.)+,)|(?:\p{Lu}\.[\s\-]*){1,3}\p{Lu}\p{Ll}[\p{L}\-]+(?:,|\.|\s+and\s))").ok()
 });
-/// Whether a line of a bibliography looks like the first of an entry.
+/// Whether a line looks like the first of an entry.
 pub(crate) fn is_entry_start(line: &str) -> bool {
     BRACKETED_PATTERN
         .as_ref()
@@ -41,13 +39,12 @@ pub(crate) fn is_entry_start(line: &str) -> bool {
             .is_some_and(|form| form.is_match(line))
 }
 
-/// Splits the text of a bibliography into parsed entries. Lines are parted by newlines; a blank
-/// line or a label begins a new entry.
+/// Splits the text of a bibliography into parsed entries. A blank line or a label starts a new entry.
 pub fn split_references(text: &str, page: u32) -> Vec<DocumentReference> {
     parse_entries(&split_entry_lines(text, page))
 }
 
-/// The lines of what of a bibliography stands on one page.
+/// The lines of the part of a bibliography on one page.
 pub(crate) fn split_entry_lines(text: &str, page: u32) -> Vec<EntryLine> {
     let mut lines = Vec::new();
     let mut apart = true;
@@ -77,7 +74,7 @@ enum EntryStyle {
     BlankLines,
 }
 
-/// The entries of a bibliography given by its lines.
+/// Parses the entries of a bibliography from its lines.
 pub(crate) fn parse_entries(lines: &[EntryLine]) -> Vec<DocumentReference> {
     let style = detect_style(lines);
     let mut found: Vec<(Option<String>, String, u32)> = Vec::new();
@@ -114,7 +111,7 @@ pub(crate) fn parse_entries(lines: &[EntryLine]) -> Vec<DocumentReference> {
     parsed
 }
 
-/// A line may be a whole book.
+/// A line may be as long as a book.
 fn truncate_line(text: &str) -> &str {
     text.get(..text.floor_char_boundary(MAX_ENTRY_BYTES))
         .unwrap_or(text)
@@ -127,7 +124,7 @@ fn parse_number(label: &str) -> Option<u32> {
         .ok()
 }
 
-/// How this bibliography tells its entries apart.
+/// Detects how this bibliography separates its entries.
 fn detect_style(lines: &[EntryLine]) -> EntryStyle {
     let with = |form: &LazyLock<Option<Regex>>| {
         lines
@@ -165,7 +162,7 @@ fn split_number(line: &str) -> Option<(u32, &str)> {
     Some((found.get(1)?.as_str().parse().ok()?, found.get(2)?.as_str()))
 }
 
-/// The label and words of a line that begins an entry.
+/// The label and text of a line that starts an entry.
 fn parse_entry_start(
     line: &EntryLine,
     style: EntryStyle,
@@ -182,7 +179,7 @@ fn parse_entry_start(
         }
         EntryStyle::Numbered => {
             let (at, rest) = split_number(text)?;
-            // A volume or page at the start of a line is not the next number.
+            // A volume or page number at the start of a line is not the next label.
             (at == count + 1 || (count > 0 && at == count + 2))
                 .then(|| (Some(at.to_string()), rest))
         }
@@ -194,7 +191,7 @@ fn parse_entry_start(
     }
 }
 
-/// Adds a line to an entry, making a broken word or address whole.
+/// Appends a line to an entry, joining a hyphenated word or a broken URL.
 fn append_line(text: &mut String, line: &str) {
     let starts_small = line.chars().next().is_some_and(char::is_lowercase);
     let last_word = text.rsplit(char::is_whitespace).next().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The title: the largest print near the top of the first page.
+//! Finds the title: the largest print near the top of the first page.
 
 use super::heading_names::is_known_section;
 use crate::layout::LayoutLine;
 
-/// The lines of the first page that are its title: the largest print on it, near its top.
+/// The lines of the first page that are its title.
 pub(crate) fn find_title_lines(page: &[LayoutLine]) -> Vec<usize> {
     let Some(turn) = page.first().map(|line| line.rotation) else {
         return Vec::new();

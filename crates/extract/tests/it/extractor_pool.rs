@@ -17,7 +17,7 @@ fn as_child() {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if arguments
         .iter()
-        .any(|argument| argument == "workshop::as_child")
+        .any(|argument| argument == "extractor_pool::as_child")
         && arguments.len() > 6
     {
         child_main(&arguments);
@@ -26,7 +26,7 @@ fn as_child() {
 
 fn build_pool(limits: ExtractLimits) -> ExtractorPool {
     let program = std::env::current_exe().expect("this program");
-    let arguments = ["--exact", "workshop::as_child", "--nocapture"]
+    let arguments = ["--exact", "extractor_pool::as_child", "--nocapture"]
         .map(OsString::from)
         .to_vec();
     ExtractorPool::new(program, arguments, limits, 2)
@@ -142,7 +142,7 @@ fn a_child_ends_with_whoever_started_it() {
     let program = std::env::current_exe().expect("this program");
     let mut command = Command::new(program);
     command
-        .args(["--exact", "workshop::as_child", "--nocapture"])
+        .args(["--exact", "extractor_pool::as_child", "--nocapture"])
         .args([limits.as_str(), "pdf"])
         .args([content.len().to_string().as_str(), "busy.pdf"])
         .stdin(Stdio::piped())

@@ -1,7 +1,7 @@
-//! Character references of HTML and XML: the numbered ones and the names in everyday use.
-//! Nothing is ever defined by a document itself.
+//! Character references of HTML and XML: numeric ones and common names. Definitions inside a
+//! document are ignored.
 
-/// A text with its references replaced; what is unknown stays as written.
+/// Replaces character references; unknown ones stay as written.
 pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -27,7 +27,6 @@ pub(crate) fn unescape(text: &str) -> String {
     out
 }
 
-/// The character a reference names.
 pub(crate) fn named_character(name: &str) -> Option<char> {
     if let Some(digits) = name.strip_prefix('#') {
         let code = match digits.strip_prefix(['x', 'X']) {

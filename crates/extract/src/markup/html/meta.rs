@@ -1,11 +1,11 @@
-//! What a web page says of itself in its `<meta>` elements: in the words that publishers agreed on
-//! with search engines (`citation_title`), in those of Dublin Core, or in the plain ones.
+//! The metadata in `<meta>` elements of a web page: the tags of publishers for search engines
+//! (`citation_title`), Dublin Core, or plain ones.
 
 use super::tokenizer::HtmlTag;
 use crate::DocumentMetadata;
 use crate::structure::{find_arxiv, find_doi};
 
-/// The most elements that are read, and the longest name and content, in bytes.
+/// Limits of the elements, and of a name and its content in bytes.
 const MAX_ELEMENTS: usize = 500;
 const MAX_NAME_BYTES: usize = 60;
 const MAX_CONTENT_BYTES: usize = 4_000;
@@ -42,12 +42,11 @@ const IDS: [&str; 4] = [
     "dcterms.identifier",
 ];
 
-/// The elements that were met, in their order.
+/// The `<meta>` elements in order.
 #[derive(Default)]
 pub(crate) struct HtmlMetadata(Vec<(String, String)>);
 
 impl HtmlMetadata {
-    /// Takes note of a `<meta>`.
     pub(crate) fn add_tag(&mut self, tag: &HtmlTag<'_>) {
         if self.0.len() >= MAX_ELEMENTS {
             return;
@@ -63,7 +62,7 @@ impl HtmlMetadata {
         }
     }
 
-    /// What is said under the first of these names that is there.
+    /// The values of the first of these names that occurs.
     fn first_values(&self, names: &[&str]) -> Vec<String> {
         let under = |name: &str| -> Vec<String> {
             let same = self.0.iter().filter(|(key, _)| key == name);
@@ -77,7 +76,7 @@ impl HtmlMetadata {
         self.first_values(names).into_iter().next()
     }
 
-    /// The record; `title` is what the page calls itself, often with the name of its site.
+    /// Builds the metadata; `title` is the page's title, often with the name of its site.
     pub(crate) fn to_metadata(&self, title: Option<String>) -> DocumentMetadata {
         let author_list = self.first_values(AUTHORS);
         let together = || join_values(&self.first_values(AUTHOR_LISTS));
@@ -103,7 +102,7 @@ impl HtmlMetadata {
     }
 }
 
-/// Several as one text; nothing if there are none.
+/// Joins values; `None` if there are none.
 pub(crate) fn join_values(all: &[String]) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }

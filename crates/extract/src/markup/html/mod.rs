@@ -1,5 +1,5 @@
-//! Web pages to text: headings, paragraphs, lists, tables row by row. Scripts, styles and what
-//! is hidden are never read. It is a tokenizer, not a browser: it follows no link and runs
+//! Converts web pages to text: headings, paragraphs, lists, tables row by row. Scripts, styles and
+//! hidden elements are skipped. It is a tokenizer, not a browser: it follows no links and runs
 //! nothing.
 
 pub(crate) mod entities;
@@ -15,7 +15,6 @@ use entities::unescape;
 use meta::HtmlMetadata;
 use tokenizer::{HtmlTag, HtmlTokenizer};
 
-/// Reads a web page.
 pub(crate) fn read_html(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -34,14 +33,14 @@ pub(crate) fn read_html(
     Ok(document)
 }
 
-/// Elements whose content is no markup, let alone text to read.
+/// Elements whose content is not markup.
 const RAW_ELEMENTS: [&str; 3] = ["script", "style", "iframe"];
-/// Elements whose content is no text to read. One that is never closed is read all the same: the
-/// rest of the page would be lost.
+/// Elements whose content is not shown. One that is never closed is read all the same, because
+/// otherwise the rest of the page would be lost.
 const HIDDEN_ELEMENTS: [&str; 8] = [
     "noscript", "template", "svg", "object", "select", "button", "nav", "canvas",
 ];
-/// Elements that begin and end a paragraph.
+/// Elements that start and end a paragraph.
 const BLOCK_ELEMENTS: [&str; 28] = [
     "p",
     "div",
@@ -73,7 +72,7 @@ const BLOCK_ELEMENTS: [&str; 28] = [
     "details",
 ];
 
-/// Writes the page's blocks; returns what it says of itself.
+/// Writes the page's blocks and returns its metadata.
 pub(super) fn write_blocks(
     text: &str,
     writer: &mut DocumentBuilder,

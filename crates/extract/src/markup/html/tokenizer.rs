@@ -1,5 +1,5 @@
-//! The tags of a web page, one after another, with the text between them. It knows where a tag and
-//! an element end, not what they mean.
+//! Splits a web page into tags and the text between them. Knows where a tag and an element end, not
+//! what they mean.
 
 /// Elements that never have content.
 const VOID_ELEMENTS: [&str; 13] = [
@@ -7,25 +7,24 @@ const VOID_ELEMENTS: [&str; 13] = [
     "wbr",
 ];
 
-/// One tag.
 pub(crate) struct HtmlTag<'t> {
     pub(crate) name: String,
-    /// All that stands between its brackets.
+    /// The text between its brackets.
     attributes: &'t str,
     pub(crate) is_closing: bool,
     pub(crate) is_void: bool,
-    /// Whether its element says that it is not shown.
+    /// Whether its element is hidden.
     pub(crate) is_hidden: bool,
 }
 
-/// The tags of a text that have not been met yet.
+/// Iterates over the tags of a text.
 #[derive(Clone)]
 pub(crate) struct HtmlTokenizer<'t> {
     rest: &'t str,
-    /// Whether quotes come in pairs. Where they do not, looking for the end of one would lead to
-    /// the end of the text again and again.
+    /// Whether quotes come in pairs. If not, every search for a closing quote would scan the rest of
+    /// the text.
     pairs: bool,
-    /// Whether elements are closed; where one was not, the same would happen.
+    /// Whether elements are closed. If not, every search for an end tag would scan the rest.
     closed: bool,
 }
 
@@ -38,12 +37,12 @@ impl<'t> HtmlTokenizer<'t> {
         }
     }
 
-    /// What is left when there are no more tags.
+    /// The text after the last tag.
     pub(crate) const fn rest(&self) -> &'t str {
         self.rest
     }
 
-    /// The text before the next `<`, and the tag there; none if the `<` is only a sign.
+    /// The text before the next `<`, and the tag there; no tag if the `<` is plain text.
     pub(crate) fn next(&mut self) -> Option<(&'t str, Option<HtmlTag<'t>>)> {
         let (before, after) = self.rest.split_once('<')?;
         let tag = self.parse_tag(after);
@@ -52,7 +51,7 @@ impl<'t> HtmlTokenizer<'t> {
         Some((before, tag.map(|(tag, _)| tag)))
     }
 
-    /// A tag or comment, and how many bytes it takes up after its `<`.
+    /// Parses a tag or comment; returns its length after the `<`.
     fn parse_tag(&mut self, after: &'t str) -> Option<(HtmlTag<'t>, usize)> {
         let nothing = |length| {
             let tag = HtmlTag {
@@ -94,7 +93,7 @@ impl<'t> HtmlTokenizer<'t> {
         Some((tag, (end + 1).min(after.len())))
     }
 
-    /// Where a tag's `>` stands; one inside quotes does not count.
+    /// The position of a tag's `>` outside quotes.
     fn end_of_tag(&mut self, after: &str) -> usize {
         if self.pairs {
             let mut quote = None;
@@ -111,7 +110,7 @@ impl<'t> HtmlTokenizer<'t> {
         after.find('>').unwrap_or(after.len())
     }
 
-    /// Takes all up to the closing tag of that name, whatever it looks like, and the tag.
+    /// Consumes everything up to and including the closing tag of that name.
     pub(crate) fn take_raw_text(&mut self, name: &str) -> &'t str {
         let text = self.rest;
         let mut at = 0;
@@ -132,8 +131,8 @@ impl<'t> HtmlTokenizer<'t> {
         text
     }
 
-    /// Steps over the rest of the element that `opened`, elements of its name inside it included.
-    /// False, and nothing is stepped over, if it is never closed.
+    /// Skips the rest of the element that `opened`, nested elements of its name included. Returns false
+    /// and skips nothing if it is never closed.
     pub(crate) fn skip_element(&mut self, opened: &HtmlTag<'_>) -> bool {
         if !self.closed {
             return false;
@@ -160,7 +159,7 @@ impl<'t> HtmlTokenizer<'t> {
 }
 
 impl HtmlTag<'_> {
-    /// What an attribute says, its references replaced.
+    /// The value of an attribute with its references replaced.
     pub(crate) fn attribute(&self, wanted: &str) -> Option<String> {
         let space = |c: char| c.is_whitespace() || c == '/';
         let mut rest = self.attributes.get(self.name.len()..)?;
@@ -184,7 +183,7 @@ impl HtmlTag<'_> {
     }
 }
 
-/// The value at the beginning of a text, in quotes or not, and what stands behind it.
+/// Splits off a value, quoted or not.
 fn split_value(text: &str) -> (&str, &str) {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
     match quote {
@@ -196,9 +195,8 @@ fn split_value(text: &str) -> (&str, &str) {
     }
 }
 
-/// Whether a tag says that its element is not shown.
 fn is_hidden(inside: &str) -> bool {
-    /// No attribute that hides stands further in.
+    /// Attributes that hide an element stand within this many bytes.
     const MAX_SCAN_BYTES: usize = 4_096;
     let near: String = inside
         .chars()
@@ -215,7 +213,7 @@ fn is_hidden(inside: &str) -> bool {
         .is_some_and(|(_, style)| style_hides(style))
 }
 
-/// Whether declarations of style, in quotes or not, leave nothing to see.
+/// Whether inline styles hide the element.
 fn style_hides(style: &str) -> bool {
     let quote = style.chars().next().filter(|c| matches!(c, '"' | '\''));
     let inside = match quote {

@@ -1,5 +1,4 @@
-//! A word processor's document: paragraphs with their styles, tables row by row, and the
-//! record it keeps of itself.
+//! Reads DOCX: paragraphs with their styles, tables row by row, and the metadata.
 
 use super::zip_archive::{
     DocumentArchive, XmlAttributes, XmlEvent, for_each_text_element, parse_xml,
@@ -10,7 +9,6 @@ use crate::{
     structure::is_known_section,
 };
 
-/// Reads a DOCX.
 pub(crate) fn read_docx(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -55,7 +53,7 @@ fn read_part(
     })
 }
 
-/// The footnotes and endnotes, which are kept apart from the text.
+/// Reads footnotes and endnotes, which are stored apart from the text.
 fn read_notes(
     archive: &mut DocumentArchive<'_>,
     limits: &ExtractLimits,
@@ -69,7 +67,7 @@ fn read_notes(
     Ok(writer.into_text())
 }
 
-/// A paragraph in the making. One can stand inside another, in a text box.
+/// A paragraph that is being read. Paragraphs nest in text boxes.
 #[derive(Default)]
 struct DocxParagraph {
     text: String,
@@ -77,29 +75,29 @@ struct DocxParagraph {
     outline: Option<u8>,
 }
 
-/// A row of a table in the making. One can stand inside another, in a cell.
+/// A table row that is being read. Rows nest in cells.
 #[derive(Default)]
 struct DocxRow {
     cells: Vec<String>,
     cell: Vec<String>,
 }
 
-/// Paragraphs and rows stand inside each other, this deep.
+/// Nesting depth of paragraphs and rows.
 const MAX_DEPTH: usize = 64;
 
 #[derive(Default)]
 struct DocxReader {
-    /// The paragraphs that are open, the outermost first.
+    /// The open paragraphs, the outermost first.
     paragraphs: Vec<DocxParagraph>,
-    /// The rows that are open, the outermost first.
+    /// The open rows, the outermost first.
     rows: Vec<DocxRow>,
     in_text: bool,
     deleted: usize,
-    /// How many runs of letters are open; one can stand inside another, in a text box.
+    /// The number of open text runs, which nest in text boxes.
     runs: usize,
-    /// The run that is not shown, counted from the outermost.
+    /// The hidden run, counted from the outermost.
     hidden_run: Option<usize>,
-    /// How many copies for older programs, of what was told already, are open.
+    /// The number of open fallback copies for older programs.
     copies: usize,
 }
 
@@ -130,13 +128,13 @@ impl DocxReader {
             }
             "tr" if self.rows.len() < MAX_DEPTH => self.rows.push(DocxRow::default()),
             "t" => self.in_text = true,
-            // With a value it is the place of a tab, not a tab.
+            // With a value it is a tab stop, not a tab.
             "tab" if value.is_none() => self.add_text("\t"),
             "br" | "cr" => self.add_text("\n"),
             "noBreakHyphen" => self.add_text("-"),
             "del" => self.deleted += 1,
             "r" => self.runs += 1,
-            // Outside a run it is said of the mark that ends a paragraph.
+            // Outside a run it applies to the paragraph mark.
             "vanish" if self.runs > 0 && !matches!(value, Some("0" | "false" | "off")) => {
                 self.hidden_run.get_or_insert(self.runs);
             }
@@ -222,7 +220,7 @@ impl DocxParagraph {
     }
 }
 
-/// The record in `docProps/core.xml`.
+/// Reads the metadata in `docProps/core.xml`.
 fn read_core_properties(xml: &str) -> Result<DocumentMetadata, ExtractError> {
     let mut meta = DocumentMetadata::default();
     for_each_text_element(xml, |name, said| {

@@ -1,4 +1,4 @@
-//! An electronic book: its chapters in the order of its spine, each on pages of its own.
+//! Reads EPUB: the chapters in the order of the spine, each on its own pages.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,9 @@ use crate::{
     },
 };
 
-/// The most authors, and the most subjects.
+/// Limit of authors, and of subjects.
 const MAX_VALUES: usize = 100;
 
-/// Reads an EPUB.
 pub(crate) fn read_epub(
     bytes: &[u8],
     limits: &ExtractLimits,
@@ -114,7 +113,6 @@ fn parse_package(xml: &str, path: &str) -> Result<EpubPackage, ExtractError> {
     Ok(EpubPackage { meta, chapters })
 }
 
-/// What the book says of itself.
 fn parse_metadata(xml: &str) -> Result<DocumentMetadata, ExtractError> {
     let mut meta = DocumentMetadata::default();
     let mut subjects: Vec<String> = Vec::new();
@@ -123,7 +121,7 @@ fn parse_metadata(xml: &str) -> Result<DocumentMetadata, ExtractError> {
             "title" => &mut meta.title,
             "date" => &mut meta.published,
             "language" => &mut meta.language,
-            // Each author and each subject has an element of its own.
+            // Each author and each subject has its own element.
             "creator" if meta.author_list.len() < MAX_VALUES => {
                 return meta.author_list.push(said.to_owned());
             }
@@ -137,7 +135,7 @@ fn parse_metadata(xml: &str) -> Result<DocumentMetadata, ExtractError> {
     Ok(meta)
 }
 
-/// A chapter's name in the archive. Nothing is written to disk, so `..` only climbs within it.
+/// The name of a chapter in the archive. Nothing is written to disk, so `..` stays within it.
 fn resolve_href(folder: &str, href: &str) -> String {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let href = href.split(['#', '?']).next().unwrap_or_default();
@@ -153,7 +151,7 @@ fn resolve_href(folder: &str, href: &str) -> String {
     decode_percent(&parts.join("/"))
 }
 
-/// A path with its `%20` and the like replaced; what is no such sign stays.
+/// Decodes percent-encoding; invalid sequences stay.
 fn decode_percent(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();

@@ -1,5 +1,5 @@
-//! Packed files, opened in memory and never written to disk. What an entry unpacks to is
-//! bounded, one by one and in all, whatever the archive claims.
+//! ZIP archives, read in memory and never written to disk. Unpacked sizes are bounded per entry and
+//! in total, whatever the archive claims.
 
 use std::io::{Cursor, Read};
 
@@ -10,10 +10,9 @@ use zip::ZipArchive;
 use crate::limits::check_limit;
 use crate::{ExtractError, ExtractLimits};
 
-/// The most entries an archive may list.
 const MAX_ENTRIES: usize = 20_000;
 
-/// An archive with a purse for what it may unpack.
+/// An archive with a budget for unpacked bytes.
 pub(crate) struct DocumentArchive<'b> {
     zip: ZipArchive<Cursor<&'b [u8]>>,
     remaining: u64,
@@ -37,7 +36,7 @@ impl<'b> DocumentArchive<'b> {
         })
     }
 
-    /// The text of an entry; none if there is no such entry.
+    /// The text of an entry; `None` if there is no such entry.
     pub(crate) fn read_text(&mut self, name: &str) -> Result<Option<String>, ExtractError> {
         let Ok(entry) = self.zip.by_name(name) else {
             return Ok(None);
@@ -62,7 +61,6 @@ impl<'b> DocumentArchive<'b> {
     }
 }
 
-/// One thing met in XML.
 pub(crate) enum XmlEvent<'x> {
     Open {
         name: &'x str,
@@ -74,7 +72,7 @@ pub(crate) enum XmlEvent<'x> {
     Text(&'x str),
 }
 
-/// The attributes of an element, looked up by their local name.
+/// The attributes of an element, by local name.
 pub(crate) struct XmlAttributes<'x>(&'x [(String, String)]);
 
 impl<'x> XmlAttributes<'x> {
@@ -86,8 +84,8 @@ impl<'x> XmlAttributes<'x> {
     }
 }
 
-/// Reads XML from start to end. A document type is refused, so that no entity can be defined;
-/// only the five built-in ones and numbers are known.
+/// Parses XML. A document type is rejected, so that no entity can be defined; only the five built-in
+/// ones and numeric references are known.
 pub(crate) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result<(), ExtractError> {
     let wrong = |error: &dyn std::fmt::Display| {
         ExtractError::broken(format!("its XML is not well formed: {error}"))
@@ -114,7 +112,7 @@ pub(crate) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result
             }
             Event::DocType(_) => {
                 return Err(ExtractError::broken(
-                    "its XML has a document type, which is refused",
+                    "its XML has a document type, which is not allowed",
                 ));
             }
             Event::Eof => return Ok(()),
@@ -123,7 +121,7 @@ pub(crate) fn parse_xml(xml: &str, mut meet: impl FnMut(XmlEvent<'_>)) -> Result
     }
 }
 
-/// Meets the words of each element that holds nothing but words.
+/// Calls a function for each element that contains only text.
 pub(crate) fn for_each_text_element(
     xml: &str,
     mut meet: impl FnMut(&str, &str),
@@ -134,7 +132,7 @@ pub(crate) fn for_each_text_element(
             name.clone_into(&mut inside);
             said.clear();
         }
-        // A reference such as `&amp;` parts a text into pieces.
+        // A reference such as `&amp;` splits a text into pieces.
         XmlEvent::Text(text) => said.push_str(text),
         XmlEvent::Close { name } => {
             if name == inside && !said.trim().is_empty() {

@@ -1,28 +1,27 @@
-//! Character maps: from the codes of a composite font to text (`ToUnicode`) or to glyph
-//! numbers (`Encoding`). It reads the map's own language and nothing else.
+//! Character maps (CMaps): from the codes of a composite font to text (`ToUnicode`) or to glyph
+//! ids (`Encoding`).
 
 use std::collections::HashMap;
 
 use crate::pdf::interpreter::lexer::{PdfLexer, PdfToken};
 
-/// The most entries one map may have; a real font has at most 65,536 glyphs.
+/// Limit of entries; a real font has at most 65,536 glyphs.
 const MAX_ENTRIES: usize = 200_000;
-/// The most ranges of codes; a real font has a handful.
+/// Limit of codespace ranges; a real font has a few.
 const MAX_CODESPACES: usize = 100;
 
-/// What a character map says.
 #[derive(Debug, Default)]
 pub(crate) struct CharMap {
     /// Length in bytes, lowest and highest code of each range of codes.
     pub(crate) codespaces: Vec<(u8, u32, u32)>,
     /// Text by code.
     pub(crate) text: HashMap<u32, Box<str>>,
-    /// First code, last code and first glyph number of each range, in the order of their codes.
+    /// First code, last code and first glyph id of each range, in the order of codes.
     pub(crate) glyphs: Vec<(u32, u32, u32)>,
 }
 
 impl CharMap {
-    /// Reads a map; what cannot be read is left out.
+    /// Parses a map; unreadable parts are left out.
     pub(crate) fn parse(bytes: &[u8]) -> Self {
         let mut map = Self::default();
         let mut words: Vec<PdfToken<'_>> = Vec::new();
@@ -47,7 +46,7 @@ impl CharMap {
         map
     }
 
-    /// The glyph number of a code, where the map gives one.
+    /// The glyph id of a code.
     pub(crate) fn glyph_id(&self, code: u32) -> Option<u32> {
         let after = self.glyphs.partition_point(|(low, ..)| *low <= code);
         let (low, high, first) = self.glyphs.get(after.checked_sub(1)?)?;

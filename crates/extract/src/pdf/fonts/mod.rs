@@ -1,5 +1,5 @@
-//! Fonts: what each code of a string says and how wide it is. Composite fonts are read here,
-//! one-byte fonts with the library's tables (`simple`). It knows nothing of places on a page.
+//! Fonts: the text and width of each code of a string. Composite fonts are read here, one-byte
+//! fonts with the library's tables (`simple_font`). Knows no positions on a page.
 
 pub(crate) mod cmap;
 pub(crate) mod simple_font;
@@ -16,7 +16,7 @@ use super::{
 };
 use cmap::CharMap;
 
-/// One code of a string: its text and how far it moves the pen, in parts of the font's size.
+/// A code of a string: its text and advance, as a share of the font size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DecodedGlyph<'f> {
     pub(super) text: &'f str,
@@ -25,13 +25,12 @@ pub(super) struct DecodedGlyph<'f> {
     pub(super) is_space: bool,
 }
 
-/// A font ready to read strings with.
 #[derive(Debug)]
 pub(super) struct Font {
     codes: FontEncoding,
-    /// Whether its name or record says it is bold.
+    /// Whether its name or descriptor says that it is bold.
     pub(super) bold: bool,
-    /// How large its letters are beside its nominal size; 1 but for drawn (Type 3) fonts.
+    /// The size of its letters relative to the nominal size; 1 except for Type 3 fonts.
     pub(super) em: f64,
 }
 
@@ -50,7 +49,7 @@ struct CompositeFont {
     default_width: f64,
 }
 
-/// The most bytes one font program or map may unpack to.
+/// Limit of the unpacked bytes of a font program or map.
 pub(super) const MAX_FONT_BYTES: u64 = 16_000_000;
 
 impl Font {
@@ -84,7 +83,7 @@ impl Font {
         }
     }
 
-    /// Reads a string, code by code.
+    /// Decodes a string, code by code.
     pub(super) fn decode<'f>(&'f self, bytes: &[u8], mut each: impl FnMut(DecodedGlyph<'f>)) {
         match &self.codes {
             FontEncoding::Simple(table) => {
@@ -103,13 +102,13 @@ impl Font {
     }
 }
 
-/// Some writers map every code they cannot name to nothing or to a filler.
+/// Some writers map every code that they cannot name to nothing or to a filler.
 fn is_meaningful(text: &str) -> bool {
     text.chars().any(|c| c != '\0' && c != '\u{fffd}')
 }
 
-/// The widths of a drawn font are in its own units: makes them parts of the size, and tells how
-/// large its letters are.
+/// The widths of a Type 3 font are in its own units: converts them to shares of the size and
+/// returns the size of its letters.
 fn scale_type3_widths(file: &Document, dict: &Dictionary, table: &mut [(Box<str>, f64)]) -> f64 {
     let matrix =
         numbers_at::<6>(file, dict, b"FontMatrix").unwrap_or([0.001, 0.0, 0.0, 0.001, 0.0, 0.0]);
@@ -121,7 +120,7 @@ fn scale_type3_widths(file: &Document, dict: &Dictionary, table: &mut [(Box<str>
     }
     let height = numbers_at::<4>(file, dict, b"FontBBox")
         .map_or(0.0, |[_, low, _, high]| (high - low).abs() * up.abs());
-    // A box can be left empty or be absurd; the widest letter is about an em.
+    // A bounding box can be empty or absurd; the widest letter is about an em.
     if height > widest * 0.5 && height < widest * 4.0 {
         height * 0.9
     } else if widest > 0.0 {
@@ -171,7 +170,7 @@ impl CompositeFont {
             }
             Some(Object::Name(name)) => {
                 let name = String::from_utf8_lossy(name);
-                // The codes of these maps are themselves UTF-16.
+                // The codes of these maps are UTF-16 themselves.
                 if text.is_empty() && (name.contains("UCS2") || name.contains("UTF16")) {
                     text = (0x20..=0xffff)
                         .filter_map(|code| Some((code, char::from_u32(code)?.to_string().into())))
@@ -243,7 +242,7 @@ impl CompositeFont {
     }
 }
 
-/// The widths by glyph number: `first [w w w]` or `first last w`.
+/// The widths by glyph id: `first [w w w]` or `first last w`.
 fn read_widths(file: &Document, dict: &Dictionary) -> HashMap<u32, f64> {
     let mut widths = HashMap::new();
     let mut rest = list_at(file, dict, b"W").unwrap_or_default();

@@ -1,6 +1,6 @@
-//! One-byte fonts: the text and width of each of their 256 codes. The encodings, glyph names
-//! and built-in metrics are the library's; it is handed a tiny document with nothing in it but
-//! a cleaned copy of the font, because it panics on what it does not expect.
+//! One-byte fonts: the text and width of each of their 256 codes. Encodings, glyph names and
+//! built-in metrics are the library's; it gets a tiny document with only a cleaned copy of the font,
+//! because it panics on unexpected input.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::{
 
 type GlyphTable = Vec<(Box<str>, f64)>;
 
-/// What each code says and how wide it is, in parts of the size.
+/// The text and width of each code, as a share of the size.
 pub(crate) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) -> GlyphTable {
     let (encoding, named) = supported_encoding(file, dict);
     let based = matches!(&encoding, Some(Object::Dictionary(dict)) if dict.has(b"BaseEncoding"))
@@ -32,7 +32,7 @@ pub(crate) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) 
     if let Some(encoding) = encoding {
         let said = decode_with_library(core, None, Some(encoding), true_type);
         for (code, (mine, said)) in (0_u32..).zip(table.iter_mut().zip(said)) {
-            // Without a base, the font's own program says what is not named as different.
+            // Without a base encoding, the embedded font program decides about codes without differences.
             if based || !embedded || named.contains_key(&code) {
                 *mine = said;
             }
@@ -47,7 +47,7 @@ pub(crate) fn build_glyph_table(file: &Document, dict: &Dictionary, name: &str) 
     table
 }
 
-/// The widths the font gives stand above those of the built-in metrics.
+/// The font's own widths override the built-in metrics.
 fn set_widths(file: &Document, dict: &Dictionary, table: &mut GlyphTable) {
     let Some(widths) = list_at(file, dict, b"Widths") else {
         return;
@@ -67,10 +67,10 @@ fn set_widths(file: &Document, dict: &Dictionary, table: &mut GlyphTable) {
     }
 }
 
-/// The text by code of the names that spell their own character, and the rest as none.
+/// Text by code for names that spell their character; `None` for others.
 type NamedGlyphs = HashMap<u32, Option<String>>;
 
-/// A copy of the encoding that holds only what the library can take.
+/// A copy of the encoding with only what the library supports.
 fn supported_encoding(file: &Document, dict: &Dictionary) -> (Option<Object>, NamedGlyphs) {
     let mut named = NamedGlyphs::new();
     let known = |name: &[u8]| {
@@ -111,7 +111,7 @@ fn supported_encoding(file: &Document, dict: &Dictionary) -> (Option<Object>, Na
     }
 }
 
-/// A glyph's name without what marks its variant: `a.sc` is an `a`.
+/// A glyph name without its variant suffix: `a.sc` is an `a`.
 fn base_glyph_name(name: &str) -> &str {
     match name.split_once('.') {
         Some((plain, _)) if !plain.is_empty() => plain,
@@ -139,7 +139,7 @@ fn decode_glyph_name(name: &str) -> Option<String> {
     char::from_u32(code).map(String::from)
 }
 
-/// The font's own program, unpacked, if it is of a kind that carries an encoding.
+/// The unpacked font program, if its kind has an encoding.
 fn embedded_font_program(file: &Document, dict: &Dictionary) -> Option<(&'static str, Stream)> {
     let descriptor = dict_at(file, dict, b"FontDescriptor")?;
     if let Some(stream) = stream_at(file, descriptor, b"FontFile") {
@@ -158,7 +158,7 @@ fn embedded_font_program(file: &Document, dict: &Dictionary) -> Option<(&'static
     ))
 }
 
-/// The built-in font nearest to a name, for its metrics.
+/// The standard font most similar to a name, for its metrics.
 fn standard_font_name(name: &str) -> &'static str {
     let name = name.split_once('+').map_or(name, |(_, rest)| rest);
     let has = |mark: &str| name.contains(mark);
@@ -183,8 +183,7 @@ fn standard_font_name(name: &str) -> &'static str {
     if bold { "Helvetica-Bold" } else { "Helvetica" }
 }
 
-/// Asks the library what the 256 codes of a font say. If it gives up, it is asked about the
-/// plain built-in font instead.
+/// Decodes the 256 codes of a font with the library. If it fails, the standard font is used.
 fn decode_with_library(
     core: &str,
     program: Option<(&'static str, Stream)>,
@@ -214,7 +213,7 @@ fn decode_with_library(
         })
 }
 
-/// A document of one page that shows every code of one font.
+/// Builds a document of one page that shows every code of one font.
 fn build_probe_pdf(
     core: &str,
     subtype: &str,
@@ -264,7 +263,7 @@ fn build_probe_pdf(
     file
 }
 
-/// Listens to what the library makes of each code.
+/// Records what the library decodes for each code.
 #[derive(Default)]
 struct GlyphRecorder {
     codes: GlyphTable,

@@ -1,7 +1,6 @@
-//! The words of a content stream or character map: numbers, strings, names, operators. It
-//! never fails: what it cannot read it steps over. It knows nothing of what the words mean.
+//! The lexer of content streams and character maps: numbers, strings, names, operators. It never
+//! fails and skips what it cannot read. Knows no meanings.
 
-/// One word.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PdfToken<'a> {
     Number(f64),
@@ -14,7 +13,6 @@ pub(crate) enum PdfToken<'a> {
     DictEnd,
 }
 
-/// Reads words from bytes, one after another.
 #[derive(Debug, Clone)]
 pub(crate) struct PdfLexer<'a> {
     bytes: &'a [u8],
@@ -141,7 +139,7 @@ impl<'a> PdfLexer<'a> {
         text
     }
 
-    /// Steps over the data of an inline image, up to and with its `EI`.
+    /// Skips the data of an inline image, including its `EI`.
     pub(crate) fn skip_image(&mut self) {
         let data = self.bytes.get(self.position..).unwrap_or_default();
         let end = data.windows(4).position(|window| match *window {
@@ -200,8 +198,8 @@ impl<'a> Iterator for PdfLexer<'a> {
     }
 }
 
-/// The number a word spells. Some writers double the sign or leave the digits out; a lone sign
-/// or point counts as nought, as readers have always taken it.
+/// Parses a number. Some writers double the sign or leave out the digits; a lone sign or point is
+/// zero, as in other readers.
 fn parse_number(word: &[u8]) -> Option<f64> {
     let first = *word.first()?;
     if !(first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'.')) {

@@ -1,6 +1,6 @@
-//! Runs a page's content and notes every letter with its place. It draws nothing and knows
-//! nothing of lines or words. Forms inside forms, operators and letters are all bounded; a page
-//! that goes over a bound says so.
+//! Interprets a page's content and records every glyph with its position. Draws nothing and knows no
+//! lines or words. Nested forms, operators and glyphs are bounded; a page that exceeds a limit is
+//! marked.
 
 pub(crate) mod lexer;
 pub(crate) mod text_state;
@@ -23,12 +23,12 @@ use lexer::{PdfLexer, PdfToken};
 use text_state::{GraphicsState, IDENTITY, Matrix, PageOutput, TextState, multiply};
 use work_budget::WorkBudget;
 
-/// Forms may hold forms, this deep.
+/// Nesting depth of forms.
 const MAX_FORM_DEPTH: usize = 24;
-/// The most operands before one operator.
+/// Operands before one operator.
 const MAX_OPERANDS: usize = 200_000;
 
-/// Collects the letters of pages, keeping the fonts between them.
+/// Collects the glyphs of pages and caches fonts between them.
 pub(super) struct ContentInterpreter<'f> {
     file: &'f Document,
     fonts: HashMap<usize, Rc<Font>>,
@@ -38,23 +38,22 @@ pub(super) struct ContentInterpreter<'f> {
     budget: WorkBudget,
     /// The forms that are being drawn, the outermost first.
     form_stack: Vec<FormKey>,
-    /// How often a form was left out because it is being drawn.
+    /// The number of recursive forms that were skipped.
     skipped_cycles: usize,
-    /// Forms that show neither letters nor pictures, wherever they are drawn.
+    /// Forms that show neither glyphs nor images.
     empty_forms: HashSet<FormKey>,
 }
 
-/// A form and the resources it draws with, by where they are in memory.
+/// A form and its resources, by their addresses in memory.
 type FormKey = (usize, usize);
 
-/// What a page gave.
+/// The content of a page.
 pub(super) struct PageGlyphs {
     pub(super) glyphs: Vec<Glyph>,
-    /// Whether a picture is drawn on it.
     pub(super) has_image: bool,
-    /// How many of its letters the fonts could not name.
+    /// The number of glyphs that the fonts do not map to text.
     pub(super) unmapped_glyphs: usize,
-    /// Whether more is drawn on it than was followed.
+    /// Whether the page exceeded the work limit.
     pub(super) hit_work_limit: bool,
 }
 
@@ -73,12 +72,12 @@ impl<'f> ContentInterpreter<'f> {
         }
     }
 
-    /// Whether no page can be drawn any more.
+    /// Whether the budget of the document is spent.
     pub(super) const fn is_budget_spent(&self) -> bool {
         self.budget.is_document_exhausted()
     }
 
-    /// The letters of one page.
+    /// Interprets one page.
     pub(super) fn interpret_page(
         &mut self,
         content: &[u8],
@@ -157,7 +156,7 @@ impl<'f> ContentInterpreter<'f> {
             state.font = Some(Rc::clone(font));
             return Ok(());
         }
-        // A font may be large, and a page may call for many.
+        // A font may be large, and a page may use many.
         self.deadline.check()?;
         let font = Rc::new(Font::read(self.file, dict));
         self.fonts.insert(key, Rc::clone(&font));
@@ -194,7 +193,7 @@ impl<'f> ContentInterpreter<'f> {
         if self.empty_forms.contains(&key) {
             return Ok(());
         }
-        // One that draws itself would never end.
+        // A form that draws itself would never end.
         if self.form_stack.contains(&key) {
             self.skipped_cycles += 1;
             return Ok(());
@@ -224,7 +223,7 @@ impl<'f> ContentInterpreter<'f> {
         self.form_stack.push(key);
         let drawn = self.run_content(&content, resources, multiply(&matrix, ctm));
         self.form_stack.pop();
-        // What left something out may have more to show elsewhere.
+        // A form in which something was skipped may show more elsewhere.
         if before == (self.page.draw_count, self.skipped_cycles) && !self.page.hit_work_limit {
             self.empty_forms.insert(key);
         }

@@ -1,5 +1,5 @@
-//! The pen of one content stream: its state, and what each operator does to it. Every letter it
-//! shows is put on the sheet with its place. It knows nothing of fonts' insides or of forms.
+//! The graphics and text state of one content stream, and the effect of each operator. Every glyph is
+//! added to the page output with its position. Knows no font internals and no forms.
 
 use std::rc::Rc;
 
@@ -14,32 +14,29 @@ use crate::{
 /// A matrix as PDF writes it: `a b c d e f`.
 pub(crate) type Matrix = [f64; 6];
 
-/// What is gathered of the page at hand.
+/// The output of the current page.
 #[derive(Default)]
 pub(crate) struct PageOutput {
     pub(crate) glyphs: Vec<Glyph>,
     pub(crate) bounds: [f64; 4],
     pub(crate) has_image: bool,
-    /// How many letters the fonts could not name.
+    /// The number of glyphs that the fonts do not map to text.
     pub(crate) unmapped_glyphs: usize,
-    /// How often letters or pictures were shown, wherever that was.
+    /// The number of glyphs and images shown, also outside the page.
     pub(crate) draw_count: usize,
-    /// Whether more is drawn on it than was followed.
+    /// Whether the page exceeded the work limit.
     pub(crate) hit_work_limit: bool,
 }
 
-/// The most letters on one page.
 const MAX_PAGE_GLYPHS: usize = 400_000;
-/// The longest string that is shown, in bytes; a letter takes at most four.
+/// The longest string, in bytes; a glyph takes at most four.
 const MAX_STRING_BYTES: usize = 4 * MAX_PAGE_GLYPHS;
 
 impl PageOutput {
-    /// Whether there is no room for more letters.
     pub(crate) const fn is_full(&self) -> bool {
         self.glyphs.len() > MAX_PAGE_GLYPHS
     }
 
-    /// Notes that a picture is shown.
     pub(crate) const fn add_image(&mut self) {
         self.has_image = true;
         self.draw_count += 1;
@@ -58,7 +55,7 @@ pub(crate) struct GraphicsState {
     rise: f64,
 }
 
-/// The text that stands for what is shown until the mark ends, and where it was shown.
+/// The replacement text of marked content, and its position.
 type MarkedContent = Option<(String, Option<Glyph>)>;
 
 pub(crate) fn multiply(left: &Matrix, right: &Matrix) -> Matrix {
@@ -76,7 +73,6 @@ pub(crate) fn multiply(left: &Matrix, right: &Matrix) -> Matrix {
 
 pub(crate) const IDENTITY: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 
-/// The state of one content stream.
 pub(crate) struct TextState {
     pub(crate) state: GraphicsState,
     saved: Vec<GraphicsState>,
@@ -244,7 +240,7 @@ impl TextState {
     }
 }
 
-/// The text that the writer says stands for what it shows.
+/// The `ActualText` of marked content.
 fn actual_text(operands: &[PdfToken<'_>]) -> MarkedContent {
     let at = operands
         .iter()
@@ -259,7 +255,7 @@ fn actual_text(operands: &[PdfToken<'_>]) -> MarkedContent {
     ))
 }
 
-/// The place of a letter on the page; none if it stands outside, or nowhere at all.
+/// The position of a glyph on the page; `None` if it is outside.
 fn place_glyph(
     matrix: &Matrix,
     across: f64,
@@ -300,7 +296,7 @@ fn place_glyph(
     })
 }
 
-/// Which way the line of writing runs, as a step of length one.
+/// The direction of the baseline as a unit vector.
 fn unit_vector(across: f64, up: f64) -> (f64, f64) {
     let length = across.hypot(up);
     if length > 0.0 {
@@ -310,7 +306,7 @@ fn unit_vector(across: f64, up: f64) -> (f64, f64) {
     }
 }
 
-/// Adds the letters of `text` at a place, sharing its width.
+/// Adds the characters of `text` at a position, dividing its width.
 fn push_text(text: &str, place: &Glyph, page: &mut PageOutput) {
     let count = text.chars().count();
     if count == 0 {
@@ -318,7 +314,7 @@ fn push_text(text: &str, place: &Glyph, page: &mut PageOutput) {
     }
     let share = (place.right - place.left) / count as f32;
     for (at, letter) in text.chars().enumerate() {
-        // One code may stand for a text of any length.
+        // One code may map to a text of any length.
         if page.is_full() {
             return;
         }

@@ -1,18 +1,16 @@
-//! What drawing may cost, page by page and in all. A few kilobytes of forms that draw each other
-//! would keep a reader busy for hours; it stops here and says so. It knows nothing of PDFs.
+//! The work budget of the interpreter, per page and per document. A few kilobytes of forms that draw
+//! each other would take hours; the budget stops them. Knows nothing of PDF.
 
-/// The most forms drawn on one page, those that show nothing not counted again.
+/// Forms per page; forms without content are counted once.
 const MAX_PAGE_FORMS: usize = 10_000;
-/// The most forms drawn in one document.
 const MAX_DOCUMENT_FORMS: usize = 200_000;
-/// The most operators run on one page.
+/// Operators per page.
 const MAX_PAGE_STEPS: usize = 20_000_000;
-/// The most operators run in one document.
+/// Operators per document.
 const MAX_DOCUMENT_STEPS: usize = 200_000_000;
-/// An operator takes about this many bytes: what is unpacked is paid for as well.
+/// Bytes that an operator takes, by which unpacked content is charged.
 const BYTES_PER_STEP: usize = 16;
 
-/// What was spent.
 #[derive(Debug, Default)]
 pub(crate) struct WorkBudget {
     page: WorkCount,
@@ -27,18 +25,17 @@ struct WorkCount {
 }
 
 impl WorkBudget {
-    /// A new page has its own allowance; that of the document goes on.
+    /// Resets the budget of the page; that of the document continues.
     pub(crate) fn start_page(&mut self) {
         self.page = WorkCount::default();
         self.page_exhausted = false;
     }
 
-    /// Pays for one operator.
     pub(crate) const fn spend_step(&mut self) {
         self.spend(0, 1);
     }
 
-    /// Pays for one form with so many bytes of content.
+    /// Charges one form and its content.
     pub(crate) const fn spend_form(&mut self, bytes: usize) {
         self.spend(1, bytes / BYTES_PER_STEP);
     }
@@ -53,17 +50,15 @@ impl WorkBudget {
             || self.is_document_exhausted();
     }
 
-    /// Whether nothing more can be drawn on this page.
     pub(crate) const fn is_page_exhausted(&self) -> bool {
         self.page_exhausted
     }
 
-    /// Whether nothing more can be drawn in the document.
     pub(crate) const fn is_document_exhausted(&self) -> bool {
         self.document.forms > MAX_DOCUMENT_FORMS || self.document.steps > MAX_DOCUMENT_STEPS
     }
 
-    /// Whether it is time to look at the clock.
+    /// Whether the deadline should be checked now.
     pub(crate) const fn is_deadline_check_due(&self) -> bool {
         self.page.steps.is_multiple_of(4096)
     }
