@@ -1,8 +1,8 @@
-//! Asks written as Markdown: the instructions, a line of three dashes, and what is asked.
+//! Prompt templates in Markdown: the system text, a line of three dashes, and the user message.
 //!
-//! Values are put in as values and never read as templates. Earlier reasoning and what the
-//! caller gave go in through the `fenced` filter, which keeps them from closing the tag they
-//! stand in, so that text inside a thought can't pass for instructions.
+//! Values are inserted as data and never parsed as templates. Earlier reasoning and the caller's
+//! texts pass through the `fenced` filter, which keeps them from closing the tag around them, so
+//! that text inside a thought cannot pass for instructions.
 
 use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolError, answer_schema};
@@ -11,22 +11,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What separates the instructions from the question.
+/// Separates the system text from the user message.
 const SEPARATOR: &str = "\n---\n";
 
-/// Steps a template may take; a mistake in one must not hang a call.
+/// The steps that a template may take, so that a faulty template cannot hang a call.
 const FUEL: u64 = 100_000;
 
-/// The part that shows a session's past; an ask puts it in with `{% include "past" %}`.
+/// The partial that shows a session's history; templates use it with `{% include "past" %}`.
 const HISTORY_TEMPLATE: &str = "past";
 
-/// The part that shows the problem of a graph and what leads to a node; likewise.
+/// The partial that shows the problem of a graph and the ancestors of a node.
 const ANCESTORS_TEMPLATE: &str = "line";
 
-/// The part that shows what tools found out for a step; likewise.
+/// The partial that shows the evidence that tools returned for a step.
 const EVIDENCE_TEMPLATE: &str = "found";
 
-/// The tags our asks put around what is not ours. A test reads them out of the asks.
+/// The tags that the templates put around foreign text. A test compares them with the templates.
 const TAGS: [&str; 13] = [
     "checkpoint",
     "constraint",
@@ -43,16 +43,14 @@ const TAGS: [&str; 13] = [
     "subject",
 ];
 
-/// How a model may answer.
+/// The generation settings of a model request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GenerationParams {
-    /// The most it may write, in tokens.
     pub(crate) max_tokens: u32,
-    /// How freely, 0 to 1.
     pub(crate) temperature: f32,
 }
 
-/// An ask of one kind: read once, put many times.
+/// A prompt template with the schema of its answer. It is parsed once and rendered many times.
 pub(crate) struct AskTemplate {
     purpose: &'static str,
     params: GenerationParams,
@@ -62,8 +60,8 @@ pub(crate) struct AskTemplate {
 }
 
 impl AskTemplate {
-    /// The ask for `purpose`, written as `text`, whose answer is a `T`. A fault in the text shows
-    /// when it is put.
+    /// Builds the template for `purpose` from `text`; the model answers with a `T`. A fault in the
+    /// text shows when the template is rendered.
     pub(crate) fn new<T: JsonSchema>(
         purpose: &'static str,
         text: &'static str,
@@ -81,7 +79,7 @@ impl AskTemplate {
             (purpose, question.trim()),
         ] {
             if let Err(error) = environment.add_template(name, text) {
-                tracing::error!(ask = name, %error, "an ask can't be read");
+                tracing::error!(ask = name, %error, "a prompt template cannot be parsed");
             }
         }
         Self {
@@ -93,15 +91,15 @@ impl AskTemplate {
         }
     }
 
-    /// The ask with these values in it. Its key is its purpose; asks that are put more than once
-    /// in a call need one each.
+    /// Renders the model request with these values. Its key is its purpose; a request that is made
+    /// more than once in a call needs a key of its own.
     pub(crate) fn render(&self, values: impl Serialize) -> Result<ModelRequest, ToolError> {
         let question = self
             .environment
             .get_template(self.purpose)
             .and_then(|template| template.render(Serde(values)))
             .map_err(|error| {
-                tracing::error!(ask = self.purpose, %error, "an ask can't be rendered");
+                tracing::error!(ask = self.purpose, %error, "a prompt template cannot be rendered");
                 ToolError::Internal
             })?;
         Ok(ModelRequest {
@@ -118,7 +116,7 @@ impl AskTemplate {
     }
 }
 
-/// Says how many items a list of the answer is to have.
+/// Sets how many items a list of the answer must have.
 pub(crate) fn set_list_bounds(ask: &mut ModelRequest, list: &str, least: usize, most: usize) {
     if let Some(list) = ask
         .schema
@@ -130,10 +128,10 @@ pub(crate) fn set_list_bounds(ask: &mut ModelRequest, list: &str, least: usize, 
     }
 }
 
-/// Text that can't open or close a tag of ours: `&lt;` is written for the bracket of each.
+/// Replaces the bracket of each of our tags with `&lt;`, so that the text cannot open or close one.
 #[expect(
     clippy::needless_pass_by_value,
-    reason = "filters are given their own text"
+    reason = "a filter receives an owned string"
 )]
 fn escape_tags(text: String) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -149,7 +147,7 @@ fn escape_tags(text: String) -> String {
     safe
 }
 
-/// Whether what follows a bracket makes it a tag of ours, however it is spaced or written.
+/// Tells whether the text after a bracket is the name of one of our tags, in any case and spacing.
 fn starts_tag(after: &str) -> bool {
     let name = after.trim_start_matches(|letter: char| letter == '/' || letter.is_whitespace());
     TAGS.iter().any(|tag| {

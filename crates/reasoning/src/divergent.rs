@@ -1,4 +1,4 @@
-//! Several perspectives that differ, and what they come to together.
+//! The divergent mode: several perspectives that differ, and their synthesis.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
@@ -21,26 +21,116 @@ use super::{
     },
     text_list::check_list,
 };
-use crate::session::{
-    ModeFilter, TargetSession, metadata_object, optional_session, require_open_branch,
+use crate::{
+    auto::IntentPattern,
+    mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
+    modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
+    session::{ModeFilter, TargetSession, metadata_object, optional_session, require_open_branch},
 };
 
-/// How many perspectives there are if the caller does not say.
+pub(crate) static MODE: ModeDefinition = ModeDefinition {
+    name: Mode::Divergent.as_str(),
+    tool: Some("reasoning_divergent"),
+    register: |registry| registry.with(Divergent),
+    prompt: Some(ReasoningPrompt {
+        name: "diverge",
+        title: "Look from several sides",
+        description: "Collect perspectives that disagree, then bring them together.",
+        text: include_str!("mcp_prompts/diverge.md"),
+        arguments: &[
+            PROBLEM,
+            SESSION,
+            number_argument("perspectives", "How many perspectives, 2 to 10", 2, 10),
+        ],
+    }),
+    routing: Some(&ModeRouting {
+        summary: "perspectives that differ; new ideas, assumptions to challenge",
+        names: &["divergent"],
+        intents: INTENTS,
+        signals: &[
+            "brainstorm",
+            "brainstorming",
+            "creative",
+            "unconventional",
+            "outside the box",
+        ],
+        run: ModeRunner::Run(|content, session, call| {
+            Box::pin(async move {
+                let input = Input::from_content(content);
+                output_to_json(diverge(input, session, call).await?)
+            })
+        }),
+        ..ModeRouting::DEFAULT
+    }),
+};
+
+/// Instructions that ask for this mode.
+#[rustfmt::skip]
+const INTENTS: &[IntentPattern] = &[
+    IntentPattern {
+        verbs: &["brainstorm"],
+        objects: &[(3, &[
+            "names", "ideas", "ways", "causes", "reasons", "solutions", "approaches", "uses",
+            "titles", "topics", "themes", "slogans", "features", "questions",
+        ])],
+        unless: &[BRAINSTORM_NOUNS],
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &[
+            "brainstorm a", "brainstorm an", "brainstorm some", "brainstorm several",
+            "brainstorm about", "brainstorm on", "brainstorm how", "brainstorm what",
+            "brainstorm with me",
+        ],
+        unless: &[BRAINSTORM_NOUNS],
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &[
+            "come up with", "give me", "give us", "find", "suggest", "generate", "propose",
+            "think of", "i need",
+        ],
+        objects: &[
+            (3, &["creative", "novel", "unconventional", "unusual", "wild", "outlandish"]),
+            (2, &["idea", "ideas", "way", "ways", "approaches", "solutions", "uses", "perspectives"]),
+        ],
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &["challenge"],
+        objects: &[
+            (1, &["my", "our", "the", "these", "their"]),
+            (2, &["assumption", "assumptions"]),
+        ],
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &["think outside the box"],
+        ..IntentPattern::DEFAULT
+    },
+];
+
+/// Words that show that "brainstorm" is used as a noun.
+#[rustfmt::skip]
+const BRAINSTORM_NOUNS: &[&str] = &[
+    "brainstorm is", "brainstorm was", "movie", "session", "sessions", "meeting", "meetings",
+];
+
+/// The number of perspectives if the caller gives none.
 const DEFAULT_PERSPECTIVES: u8 = 3;
 
-/// One alone is no perspective.
+/// A single perspective offers no comparison.
 const MIN_PERSPECTIVES: usize = 2;
 
-/// What a perspective is called by if its model gave it no name.
+/// The longest viewpoint that is taken from the content if the model gave none.
 const VIEWPOINT_CHARS: usize = 80;
 
-/// `reasoning_divergent`.
-pub struct Divergent;
+/// The `reasoning_divergent` tool.
+pub(crate) struct Divergent;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// The topic or problem to explore creatively
     #[schemars(length(min = 1))]
     content: String,
@@ -56,7 +146,7 @@ pub struct Input {
 }
 
 impl Input {
-    /// The usual, about `content`.
+    /// Builds the input for `content` with the defaults of every other field.
     pub(crate) fn from_content(content: String) -> Self {
         Self {
             content,
@@ -68,24 +158,23 @@ impl Input {
     }
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The thought that holds the synthesis
     thought_id: ThoughtId,
-    /// Pass it to go on in this session
+    /// Pass it to continue this session
     session_id: SessionId,
     /// The same text as `synthesis`
     content: String,
     /// How sure the model is of the synthesis
     confidence: Score,
-    /// Perspectives that differ, each kept as a thought
+    /// Perspectives that differ, each stored as a thought
     perspectives: Vec<Perspective>,
     /// What the perspectives come to together
     synthesis: String,
     /// `id` of the perspective with the highest novelty; null if none was rated
     most_novel: Option<ThoughtId>,
-    /// How many fewer came than were asked for; left out if none
+    /// How many of the requested perspectives are missing; omitted if none
     #[serde(skip_serializing_if = "Option::is_none")]
     perspectives_missing: Option<usize>,
     #[serde(flatten)]
@@ -106,9 +195,9 @@ struct Perspective {
     viability: Option<Score>,
 }
 
-/// What the model is asked for.
+/// The answer that the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
-// All is asked for, though an answer without some of it can be used.
+// The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = ["perspectives", "synthesis", "confidence_percent", "weakest_point"]))]
 struct PerspectivesReply {
     #[serde(deserialize_with = "distinct_perspectives")]
@@ -161,7 +250,8 @@ impl PerspectiveReply {
     }
 }
 
-/// The perspectives that say something of their own. Too few of them are asked for again.
+/// Keeps the perspectives that differ from each other. With too few of them the answer is invalid,
+/// and the model is asked again.
 fn distinct_perspectives<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<PerspectiveReply>, D::Error> {
@@ -176,7 +266,7 @@ fn distinct_perspectives<'de, D: Deserializer<'de>>(
     Ok(views)
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct DivergentAskContext<'a> {
     #[serde(flatten)]
@@ -186,13 +276,13 @@ struct DivergentAskContext<'a> {
     wanted: usize,
 }
 
-/// Limits as in the pipes of the original server, which gave five perspectives at the most.
+/// The same limits as the pipes of the original server, which gave at most five perspectives.
 const GENERATION: GenerationParams = GenerationParams {
     max_tokens: 3_000,
     temperature: 0.9,
 };
 
-/// What each perspective beyond those five may take more.
+/// The additional tokens for each perspective beyond five.
 const TOKENS_PER_EXTRA: u32 = 500;
 
 static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
@@ -226,7 +316,7 @@ impl Tool for Divergent {
     }
 }
 
-/// Looks at something from several sides, in a session of any mode or in a new one.
+/// Collects perspectives on the content, in a session of any mode or in a new one.
 pub(crate) async fn diverge(
     input: Input,
     session: Option<Session>,
@@ -270,7 +360,7 @@ fn perspectives_request(
     Ok(ask)
 }
 
-/// What was asked, once it is answered.
+/// The request, from which the answer is turned into thoughts.
 struct DivergentStep {
     content: String,
     constraints: Vec<String>,
@@ -281,7 +371,8 @@ struct DivergentStep {
 }
 
 impl DivergentStep {
-    /// The perspectives come before the synthesis, so that the next step finds the synthesis last.
+    /// Builds the thoughts. The perspectives come before the synthesis, because the next step
+    /// builds on the last thought.
     fn into_output(
         self,
         home: &TargetSession,
@@ -367,7 +458,7 @@ impl DivergentStep {
     }
 }
 
-/// The one farthest from what most would say; of equals the first.
+/// The perspective with the highest novelty; the first one of equals.
 fn most_novel(perspectives: &[Perspective]) -> Option<ThoughtId> {
     let mut best: Option<(Score, &ThoughtId)> = None;
     for perspective in perspectives {

@@ -1,5 +1,5 @@
-//! Reasoning that acts: before a step is taken, a model may use tools for it, and what they
-//! answered goes into the ask for the step and is kept with it as evidence.
+//! Evidence for a reasoning step: the model may use tools before the step. Their answers go into
+//! the prompt of the step and are stored with its thought.
 
 use std::sync::LazyLock;
 
@@ -12,22 +12,23 @@ use serde_json::{Value, json};
 
 use super::ask_template::{AskTemplate, GenerationParams};
 
-/// The share of the budget that what was found may take in the ask for the step.
+/// The evidence may take one part in this many of the context budget.
 const PROMPT_SHARE: usize = 2;
 
-/// How much of an answer of a tool is told with the thought; the whole is kept with it.
+/// The characters of a tool's answer that the output shows; the whole answer is stored with the
+/// thought.
 const SUMMARY_CHARS: usize = 300;
 
-/// What tools found out for a step.
+/// The answers of tools for a step.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StepEvidence {
     tool_uses: Vec<ToolUse>,
     summary: String,
-    /// What the tools want remembered.
+    /// The changes that the tools returned.
     pub(crate) changes: Vec<Change>,
 }
 
-/// What the ask for the step shows of it.
+/// The part of the evidence that the prompt of the step shows.
 #[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct EvidenceInPrompt {
     evidence: Vec<ToolUseInPrompt>,
@@ -42,12 +43,12 @@ struct ToolUseInPrompt {
     failed: bool,
 }
 
-// One use of a tool.
+// One tool use.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct ToolUseSummary {
-    /// The tool
+    /// The tool that was used
     tool: String,
-    /// What it answered, cut
+    /// Its answer, shortened
     result: String,
     /// Whether it failed
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -70,7 +71,8 @@ static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     AskTemplate::new::<FreeTextReply>("act", include_str!("gather_evidence.md"), freedom)
 });
 
-/// Lets a model use these tools for the step that `step` asks for. Without tools nothing is asked.
+/// Lets a model use these tools for the step that `step` requests. Without tools it makes no
+/// request.
 pub(crate) async fn gather_evidence(
     tools: Option<&[String]>,
     step: &ModelRequest,
@@ -100,7 +102,7 @@ pub(crate) async fn gather_evidence(
 }
 
 impl StepEvidence {
-    /// As much of it as the ask for the step has room for.
+    /// Selects as much of the evidence as the prompt of the step has room for.
     pub(crate) fn to_prompt(&self, call: &ToolContext) -> EvidenceInPrompt {
         let budget = call.context_tokens() / PROMPT_SHARE;
         let one = budget / self.tool_uses.len().max(1);
@@ -116,7 +118,7 @@ impl StepEvidence {
         }
     }
 
-    /// As it is kept with the thought; null if there is none.
+    /// The evidence as stored with the thought; null if there is none.
     pub(crate) fn to_metadata(&self) -> Value {
         if self.tool_uses.is_empty() {
             return Value::Null;
@@ -124,7 +126,7 @@ impl StepEvidence {
         json!(self.tool_uses)
     }
 
-    /// As it is told with the thought.
+    /// The evidence as the tool's output shows it.
     pub(crate) fn summarize(&self) -> Vec<ToolUseSummary> {
         let used = self.tool_uses.iter().map(|evidence| ToolUseSummary {
             tool: evidence.tool.clone(),

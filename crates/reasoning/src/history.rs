@@ -1,6 +1,6 @@
-//! What a model is shown of a session's past, or of one line of it: the newest steps that fit a
-//! token budget, and the first one, which says what it all was about. Never what was set aside, and
-//! of a branch never its siblings. The same size for a session of ten steps and of ten thousand.
+//! The history of a session or of one branch, as a model sees it: the newest steps that fit a token
+//! budget, and the first step, which states the problem. It contains nothing that a backtrack set
+//! aside and, for a branch, nothing of its siblings. Its size does not grow with the session.
 
 use std::cmp::Ordering;
 
@@ -12,32 +12,33 @@ use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
-/// Steps shown at the most, however short they are.
+/// The largest number of steps shown, however short they are.
 const MAX_STEPS: u32 = 24;
 
-/// One more than is shown, to know whether something is left out.
+/// One step more than is shown tells whether steps are left out.
 const STEPS_TO_READ: u32 = MAX_STEPS + 1;
 
-/// One long step may take this share of the budget, so that it does not push out all others.
+/// A step may take one part in this many of the budget, so that a long one does not displace the
+/// others.
 const STEP_SHARE: usize = 4;
 
-/// A session's past, as far as it is shown, and the place where the next thought stands.
+/// The part of a session's history that is shown, and the position of the next thought.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SessionHistory {
-    /// The steps, oldest first.
+    /// Oldest first.
     pub(crate) steps: Vec<HistoryStep>,
-    /// Whether steps between the first and the others are left out.
+    /// Whether steps between the first and the second one shown are left out.
     pub(crate) gap: bool,
-    /// The nodes of its graph that matter most, in a session of graphs, and what it is about.
+    /// In a session of graphs: the root and the most relevant nodes of its latest graph.
     pub(crate) graph_nodes: Vec<HistoryNode>,
     pub(crate) graph_problem: Option<String>,
-    /// The latest thought, which the next one builds on.
+    /// The latest thought, on which the next one builds.
     pub(crate) latest: Option<ThoughtId>,
-    /// The branch the next one is on.
+    /// The branch of the next thought.
     pub(crate) branch: Option<BranchId>,
 }
 
-/// One step, cut to its share.
+/// A step, shortened to its share of the budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HistoryStep {
     input: String,
@@ -45,15 +46,15 @@ pub(crate) struct HistoryStep {
     confidence: String,
 }
 
-/// One node, cut to its share.
+/// A node, shortened to its share of the budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HistoryNode {
     content: String,
     score: Option<String>,
 }
 
-/// Where the session stands: on the line of the branch that is followed, else after its latest
-/// thoughts. A call that is run again sees what it saw before.
+/// The history up to the current position: the line of the active branch, else the session's latest
+/// thoughts. It is memoized, so a replayed call sees the same history.
 pub(crate) async fn current_history(
     session: Option<&Session>,
     call: &ToolContext,
@@ -74,15 +75,15 @@ pub(crate) async fn current_history(
     Ok(call.memoize("past", past))
 }
 
-/// The past with what matters most of the session's latest graph; as it was `until` a moment, if one
-/// is given.
+/// Adds the most relevant nodes of the session's latest graph, as it was at `until` if that is
+/// given.
 pub(crate) async fn with_graph(
     past: SessionHistory,
     session: &Session,
     until: Option<Timestamp>,
     call: &ToolContext,
 ) -> Result<SessionHistory, StoreError> {
-    /// Nodes shown at the most.
+    /// The largest number of nodes shown.
     const MAX_NODES: usize = 12;
     let Some((graph, nodes)) = latest_graph(session, call).await? else {
         return Ok(past);
@@ -97,7 +98,7 @@ pub(crate) async fn with_graph(
             break;
         };
         left = rest;
-        // What a score was then is not known.
+        // The score at that time is not known.
         let score = node.score.filter(|_| until.is_none());
         graph_nodes.push(HistoryNode {
             content,
@@ -111,7 +112,7 @@ pub(crate) async fn with_graph(
     })
 }
 
-/// The node that stands for a graph: its best, else one that is still open.
+/// The node that represents a graph: its best one, else one that is still open.
 pub(crate) async fn best_node(
     session: &Session,
     call: &ToolContext,
@@ -122,8 +123,8 @@ pub(crate) async fn best_node(
     Ok(best.cloned())
 }
 
-/// The latest graph of a session of graphs, with its usable nodes: the root, then the best, then
-/// those still open, the newest first.
+/// The latest graph of a session of graphs with its usable nodes: the root, then the best nodes,
+/// then the open ones, newest first.
 pub(crate) async fn latest_graph(
     session: &Session,
     call: &ToolContext,
@@ -157,25 +158,22 @@ pub(crate) async fn latest_graph(
     Ok(Some((graph, nodes)))
 }
 
-/// The same, if the branch that is followed is open.
+/// Like `current_history`, but fails if the active branch is closed.
 pub(crate) async fn current_open_history(
     session: Option<&Session>,
     call: &ToolContext,
 ) -> Result<SessionHistory, ToolError> {
     let past = current_history(session, call).await?;
     if let (Some(id), Some(session)) = (&past.branch, session) {
-        let branch = call.branch(id, &session.id).await?;
+        let branch = crate::lookup::branch(call, id, &session.id).await?;
         if branch.state != BranchState::Active {
-            return Err(ToolError::BranchClosed {
-                id: branch.id.to_string(),
-                state: branch.state,
-            });
+            return Err(crate::lookup::branch_closed(&branch.id, branch.state));
         }
     }
     Ok(past)
 }
 
-/// The latest thoughts of a session, of whatever branch.
+/// The latest thoughts of a session on any branch.
 pub(crate) async fn recent_history(
     session: &Session,
     call: &ToolContext,
@@ -193,7 +191,7 @@ pub(crate) async fn recent_history(
     Ok(select_steps(newest, first, call.context_tokens()))
 }
 
-/// The line that ends with `latest`: that thought, what it built on, and so on.
+/// The line of thoughts that ends with `latest`: that thought and its ancestors.
 pub(crate) async fn ancestor_history(
     latest: Option<&ThoughtId>,
     call: &ToolContext,
@@ -210,7 +208,7 @@ pub(crate) async fn ancestor_history(
     Ok(select_steps(newest, first, call.context_tokens()))
 }
 
-/// The latest thought where the session stands.
+/// The latest thought at the session's current position.
 pub(crate) async fn latest_thought(
     session: &Session,
     call: &ToolContext,
@@ -225,7 +223,7 @@ pub(crate) async fn latest_thought(
     Ok(latest.into_iter().next())
 }
 
-/// Those of the newest that fit, and the first, which is always shown.
+/// Selects the newest steps that fit the budget, and the first step, which is always shown.
 fn select_steps(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> SessionHistory {
     let latest = newest.first().map(|thought| thought.id.clone());
     let share = budget / STEP_SHARE;
@@ -272,7 +270,7 @@ impl HistoryStep {
     }
 
     fn tokens(&self) -> usize {
-        // The tags around a step take about this many.
+        // The approximate cost of the tags around a step.
         const TAG_TOKENS: usize = 16;
         approximate_tokens(&self.input) + approximate_tokens(&self.thought) + TAG_TOKENS
     }

@@ -1,4 +1,4 @@
-//! One thought after another, each building on the last.
+//! The linear mode: one thought after another, each building on the last.
 
 use std::sync::LazyLock;
 
@@ -17,32 +17,117 @@ use super::{
     history::{SessionHistory, current_open_history},
     model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
 };
-use crate::session::{
-    ModeFilter, TargetSession, metadata_object, optional_session, provider_thread,
-    require_open_branch,
+use crate::{
+    auto::{CODE_WORDS, IntentPattern},
+    mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
+    modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
+    session::{
+        ModeFilter, TargetSession, metadata_object, optional_session, provider_thread,
+        require_open_branch,
+    },
 };
 
-/// `reasoning_linear`.
-pub struct Linear;
+pub(crate) static MODE: ModeDefinition = ModeDefinition {
+    name: Mode::Linear.as_str(),
+    tool: Some("reasoning_linear"),
+    register: |registry| registry.with(Linear),
+    prompt: Some(ReasoningPrompt {
+        name: "think",
+        title: "Think step by step",
+        description: "Work through a problem one recorded step after another.",
+        text: include_str!("mcp_prompts/think.md"),
+        arguments: &[
+            PROBLEM,
+            SESSION,
+            number_argument("steps", "The largest number of steps, 1 to 20", 1, 20),
+        ],
+    }),
+    routing: Some(&ModeRouting {
+        summary: "one thought after another; proofs, derivations, calculations, explanations, \
+                  most things",
+        complexity: 0.4,
+        names: &["linear", "step by step", "think step by step"],
+        intents: INTENTS,
+        signals: &[
+            "prove",
+            "calculate",
+            "compute",
+            "derive",
+            "solve",
+            "step by step",
+        ],
+        run: ModeRunner::Run(|content, session, call| {
+            Box::pin(async move {
+                let input = Input::from_content(content);
+                output_to_json(think_step(input, session, call).await?)
+            })
+        }),
+        ..ModeRouting::DEFAULT
+    }),
+};
 
-/// What it is called with.
+/// Instructions that ask for this mode.
+#[rustfmt::skip]
+const INTENTS: &[IntentPattern] = &[
+    IntentPattern {
+        verbs: &["prove that", "prove by induction that", "prove by contradiction that"],
+        // "Prove that I am right" asks for no mathematical proof.
+        unless: &[&[
+            "i", "i'm", "me", "my", "you", "you're", "your", "he", "his", "she", "her", "they",
+            "them", "their", "we", "us", "our",
+        ]],
+        allows_negations: true,
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &["derive"],
+        objects: &[(3, &["formula", "equation", "equations", "identity", "theorem"])],
+        unless: &[CODE_WORDS],
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &["solve for"],
+        objects: &[(3, &["x", "y", "z", "n", "t"])],
+        unless: &[CODE_WORDS],
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &["calculate", "compute"],
+        objects: &[(3, &[
+            "probability", "integral", "derivative", "determinant", "eigenvalues",
+            "compound interest",
+        ])],
+        unless: &[CODE_WORDS],
+        ..IntentPattern::DEFAULT
+    },
+    IntentPattern {
+        verbs: &["think", "reason", "solve", "work through"],
+        objects: &[(3, &["step by step"])],
+        unless: &[CODE_WORDS],
+        ..IntentPattern::DEFAULT
+    },
+];
+
+/// The `reasoning_linear` tool.
+pub(crate) struct Linear;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// The thought content to process
     #[schemars(length(min = 1))]
     content: String,
-    /// Session to continue; leave out to begin one
+    /// Session to continue; omit to begin one
     session_id: Option<SessionId>,
     /// Confidence threshold (0.0-1.0): below it the answer says so
     confidence: Option<Score>,
-    /// Tools to use first, by name; their answers are kept as evidence
+    /// Tools to use first, by name; their answers are stored as evidence
     #[schemars(length(max = 16))]
     tools: Option<Vec<String>>,
 }
 
 impl Input {
-    /// The usual, about `content`.
+    /// Builds the input for `content` with the defaults of every other field.
     pub(crate) fn from_content(content: String) -> Self {
         Self {
             content,
@@ -53,9 +138,8 @@ impl Input {
     }
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The new thought
     thought_id: ThoughtId,
     /// Pass it to build on this thought
@@ -68,15 +152,15 @@ pub struct Output {
     previous_thought: Option<ThoughtId>,
     #[serde(flatten)]
     doubt: ThresholdNote,
-    /// What tools answered for it
+    /// Answers of tools for this thought
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<ToolUseSummary>,
 }
 
-/// What the model is asked for. `metadata` is what pipes written for the original server answer; it
-/// is understood but not asked for.
+/// The answer that the model is asked for. Pipes written for the original server also answer
+/// `metadata`; it is accepted but not requested.
 #[derive(Debug, Deserialize, JsonSchema)]
-// All is asked for, though an answer without some of it can be used.
+// The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
 struct LinearStep {
     /// The next step of the reasoning
@@ -96,7 +180,7 @@ struct LinearStep {
 impl LinearStep {
     #[expect(
         clippy::needless_pass_by_value,
-        reason = "the thinker hands its text over"
+        reason = "the model layer passes the text by value"
     )]
     fn from_plain_text(thought: String) -> Self {
         Self {
@@ -108,7 +192,7 @@ impl LinearStep {
     }
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct LinearAskContext<'a> {
     #[serde(flatten)]
@@ -118,7 +202,7 @@ struct LinearAskContext<'a> {
     content: &'a str,
 }
 
-/// Limits as in the pipes of the original server.
+/// The same limits as the pipes of the original server have.
 static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_000,

@@ -1,4 +1,4 @@
-//! What all modes understand alike in a model's answers, and say alike in their own.
+//! Fields and parsing rules that the model answers of all modes share.
 
 use deliberate_core::{ModelScore, Percent, Score};
 use schemars::JsonSchema;
@@ -8,8 +8,8 @@ use serde::{
 };
 use serde_json::Value;
 
-// How sure a model is. `confidence` is what pipes written for the original server answer; it is
-// understood but not asked for. (Not a doc comment: the schema of an answer would carry it.)
+// The model's confidence. Pipes written for the original server answer `confidence`; it is accepted
+// but not requested. (Not a doc comment, because the schema of an answer would carry it.)
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 pub(crate) struct Confidence {
     /// How sure you are, 0 to 100
@@ -22,7 +22,7 @@ pub(crate) struct Confidence {
 }
 
 impl Confidence {
-    /// The confidence it comes to; the documented default where the model named none.
+    /// The confidence as a score; the documented default if the model gave none.
     pub(crate) fn score(self) -> Score {
         let percent = self.confidence_percent.map(|percent| percent.0);
         percent
@@ -31,10 +31,10 @@ impl Confidence {
     }
 }
 
-// What an answer says when the model was less sure than the caller wants.
+// The note in an output whose confidence is below the caller's threshold.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct ThresholdNote {
-    /// true if `confidence` is below the threshold asked for, else left out
+    /// true if `confidence` is below the given threshold, else omitted
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) below_threshold: Option<bool>,
     /// What is most likely to be wrong; only below the threshold
@@ -43,7 +43,7 @@ pub(crate) struct ThresholdNote {
 }
 
 impl ThresholdNote {
-    /// Compares `confidence` with what the caller wants.
+    /// Compares `confidence` with the caller's threshold.
     pub(crate) fn for_threshold(
         wanted: Option<Score>,
         confidence: Score,
@@ -59,8 +59,8 @@ impl ThresholdNote {
     }
 }
 
-/// Text that says something. The schema can't see that blanks say nothing; refused here, they are
-/// asked for again.
+/// Deserializes a text that is not blank. A schema cannot express this; a blank text makes the
+/// answer invalid, and the model is asked again.
 pub(crate) fn non_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
     if is_blank(&text) {
@@ -69,7 +69,7 @@ pub(crate) fn non_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<St
     Ok(text.trim().to_owned())
 }
 
-/// Texts of a list, without those that say nothing. No list is an empty one.
+/// Deserializes a list of texts without the blank ones. A missing list is an empty one.
 pub(crate) fn non_blank_list<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<String>, D::Error> {
@@ -78,7 +78,7 @@ pub(crate) fn non_blank_list<'de, D: Deserializer<'de>>(
     Ok(said.map(|text| text.trim().to_owned()).collect())
 }
 
-/// Whether nobody can see anything in it: blanks, and characters of no width.
+/// Tells whether a text shows nothing: only whitespace and zero-width characters.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|letter| {
         letter.is_whitespace()
@@ -87,15 +87,16 @@ pub(crate) fn is_blank(text: &str) -> bool {
     })
 }
 
-/// A text as it is compared with others for sameness: without regard to case, blanks and the sign
-/// it ends with. Every other sign may be what makes the difference, as in `x < 3` and `x > 3`.
+/// Normalizes a text for comparison: case, whitespace and the final punctuation mark do not count.
+/// Every other sign may be the difference, as in `x < 3` and `x > 3`.
 pub(crate) fn normalized(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let ends = ['.', '!', '?', '…', '。', '！', '？'];
     words.join(" ").trim_end_matches(ends).to_lowercase()
 }
 
-/// Text that need not be there. What is no text says nothing; it must not cost the rest.
+/// Deserializes an optional text. A value of another type counts as missing, so that it does not
+/// invalidate the rest of the answer.
 pub(crate) fn optional_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
@@ -104,8 +105,8 @@ pub(crate) fn optional_text<'de, D: Deserializer<'de>>(
     Ok(text.map(|text| text.trim().to_owned()))
 }
 
-/// A value that helps but is not needed: one that can't be understood is none, rather than the
-/// loss of all the rest that a model said.
+/// Deserializes an optional value. One that cannot be parsed counts as missing, so that it does not
+/// invalidate the rest of the answer.
 pub(crate) fn lenient_option<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -115,7 +116,7 @@ where
     Ok(serde_json::from_value(written).ok())
 }
 
-/// Those items of a list that can be understood; of what is no list, none.
+/// Deserializes the items of a list that can be parsed. A value that is not a list has none.
 pub(crate) fn lenient_vec<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -129,7 +130,7 @@ where
     Ok(understood.filter_map(Result::ok).collect())
 }
 
-/// A number from 0 to 1 without the dust of binary fractions.
+/// Rounds a number from 0 to 1, to remove the noise of binary fractions.
 pub(crate) fn round_fraction(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

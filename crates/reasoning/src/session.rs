@@ -1,39 +1,37 @@
-//! Sessions: finding the one a call is about, beginning one, keeping its conversation.
+//! Finds the session of a call, begins a new one, and stores its provider thread.
 
 use deliberate_core::{BranchId, Change, Mode, Precondition, Session, SessionId, truncate_chars};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde_json::Value;
 
-/// A title is read in a list.
+/// The longest title, so that it fits a list.
 const TITLE_CHARS: usize = 80;
 
-/// Which sessions a tool works on.
+/// The sessions that a tool accepts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ModeFilter {
-    /// Those of its own mode.
+    /// Only sessions of this mode.
     Mode(Mode),
-    /// All; where mixing is the point.
+    /// Sessions of every mode.
     Any,
 }
 
-/// The session of that id, if the tool works on it. A session is never begun by an id.
+/// Loads the session if the tool accepts its mode. An unknown id never begins a session.
 pub(crate) async fn require_session(
     id: &SessionId,
     works_on: ModeFilter,
     call: &ToolContext,
 ) -> Result<Session, ToolError> {
-    let session = call.session(id).await?;
+    let session = crate::lookup::session(call, id).await?;
     match works_on {
-        ModeFilter::Mode(wanted) if session.mode != wanted => Err(ToolError::WrongMode {
-            id: session.id.to_string(),
-            mode: session.mode,
-            wanted,
-        }),
+        ModeFilter::Mode(wanted) if session.mode != wanted => {
+            Err(crate::lookup::wrong_mode(&session.id, session.mode, wanted))
+        }
         _ => Ok(session),
     }
 }
 
-/// The same, where a call that names none begins one.
+/// Like `require_session`, for tools that begin a new session if the call names none.
 pub(crate) async fn optional_session(
     id: Option<&SessionId>,
     works_on: ModeFilter,
@@ -45,15 +43,15 @@ pub(crate) async fn optional_session(
     }
 }
 
-/// The session a step belongs to.
+/// The session that a step is added to.
 pub(crate) struct TargetSession {
     pub(crate) session: Session,
-    /// Whether it begins with this step.
+    /// Whether this step begins the session.
     is_new: bool,
 }
 
 impl TargetSession {
-    /// The session that is known, or a new one about `content`.
+    /// Takes the known session, or builds a new one with a title from `content`.
     pub(crate) fn existing_or_new(
         known: Option<Session>,
         mode: Mode,
@@ -69,7 +67,7 @@ impl TargetSession {
         self.session.id.clone()
     }
 
-    /// What has to be done before a step can be added.
+    /// The changes that must precede the new step.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let begins = self
             .is_new
@@ -77,7 +75,7 @@ impl TargetSession {
         Vec::from_iter(begins)
     }
 
-    /// The same, and the provider's conversation is kept if it is another one.
+    /// Like `changes`, and stores the provider's thread if it is a new one.
     pub(crate) fn changes_with_thread(&self, thread: Option<String>) -> Vec<Change> {
         let mut changes = self.changes();
         if thread.is_some() && thread != provider_thread(&self.session) {
@@ -104,18 +102,18 @@ fn new_session(mode: Mode, content: &str, call: &ToolContext) -> Session {
     }
 }
 
-/// A branch that a step is added to must be open by then, too.
+/// Requires that the branch is still open when the step is committed.
 pub(crate) fn require_open_branch(branch: Option<&BranchId>) -> Option<Change> {
     branch.map(|id| Change::Require(Precondition::OpenBranch(id.clone())))
 }
 
-/// The provider's conversation that this session continues.
+/// The provider's thread that this session continues.
 pub(crate) fn provider_thread(session: &Session) -> Option<String> {
     let thread = session.metadata.as_ref()?.get("thread")?;
     thread.as_str().map(str::to_owned)
 }
 
-/// Fields worth keeping beside a row: those that say something. `None` if none does.
+/// Builds the metadata of a row from the fields that are not empty. `None` if all of them are.
 pub(crate) fn metadata_object<const N: usize>(fields: [(&str, Value); N]) -> Option<Value> {
     let says = |value: &Value| match value {
         Value::Null => false,

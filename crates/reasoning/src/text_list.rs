@@ -1,9 +1,8 @@
-//! Short texts that callers give in lists: constraints, focus areas, hints.
+//! Checks the lists of short texts that callers send: constraints, focus areas, hints.
 
 use deliberate_toolkit::{ToolContext, ToolError};
 
-/// The texts of `list`, each of which must say something; together they may be as long as one
-/// content.
+/// Returns the texts of `list`. None may be blank, and together they may be as long as one content.
 pub(crate) fn check_list(
     field: &str,
     list: Option<Vec<String>>,

@@ -1,11 +1,12 @@
-//! Choosing the mode by the problem: clear cases by rules, the others by asking.
+//! The auto mode: recommends a mode for a problem, by rules in clear cases, else by asking a model.
 
+mod direct;
 mod mode_choice;
 mod rules;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use deliberate_core::{Percent, Score, Session, SessionId};
+use deliberate_core::{Mode, Percent, Score, Session, SessionId};
 use deliberate_store::Pagination;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -21,25 +22,40 @@ use super::{
     text_list::check_list,
 };
 use crate::{
-    divergent, graph, linear, reflection,
+    mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION},
+    modes::{ModeDefinition, ModeRunner},
     session::{ModeFilter, optional_session},
-    tree::{self, ExploreRequest},
 };
+pub(crate) use direct::DIRECT_MODE;
 use mode_choice::{ForwardChoice, ModeChoice};
+pub(crate) use rules::{CODE_WORDS, IntentPattern};
 
-/// Other ways that are answered.
+pub(crate) static MODE: ModeDefinition = ModeDefinition {
+    name: Mode::Auto.as_str(),
+    tool: Some("reasoning_auto"),
+    register: |registry| registry.with(Auto),
+    prompt: Some(ReasoningPrompt {
+        name: "auto",
+        title: "Choose the way to think",
+        description: "Let the server choose the way of reasoning that fits, and use it.",
+        text: include_str!("../mcp_prompts/auto.md"),
+        arguments: &[PROBLEM, SESSION],
+    }),
+    routing: None,
+};
+
+/// The largest number of alternatives in an answer.
 const MAX_ALTERNATIVES: usize = 3;
 
-/// What is answered when the router chose and did not say why.
+/// The rationale if the router gave none.
 const NO_REASON: &str = "The router chose it and gave no reason.";
 
-/// `reasoning_auto`.
-pub struct Auto;
+/// The `reasoning_auto` tool.
+pub(crate) struct Auto;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// Content to analyze for mode selection
     #[schemars(length(min = 1))]
     content: String,
@@ -47,22 +63,21 @@ pub struct Input {
     /// Hints about the problem type
     #[schemars(length(max = 20))]
     hints: Option<Vec<String>>,
-    /// Run the chosen mode, too
+    /// Also run the chosen mode
     run: Option<bool>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
-    /// The mode to use; direct means to answer without one
+pub(crate) struct Output {
+    /// The mode to use; direct: answer without one
     recommended_mode: ModeChoice,
-    /// How sure the choice is
+    /// Confidence in the choice
     confidence: Score,
     /// Why this mode
     rationale: String,
     /// How complex the problem is
     complexity: Score,
-    /// Other modes that would do, 3 at the most
+    /// Other suitable modes, at most 3
     alternative_modes: Vec<ModeAlternative>,
     /// rules for a clear case, router if a model was asked
     decided_by: DecidedBy,
@@ -78,9 +93,9 @@ pub struct Output {
 struct ModeAlternative {
     /// The other mode
     mode: ModeChoice,
-    /// How well it would do
+    /// How suitable it is
     confidence: Score,
-    /// Why it would do; may be empty
+    /// Why it is suitable; may be empty
     rationale: String,
 }
 
@@ -91,11 +106,11 @@ enum DecidedBy {
     Router,
 }
 
-/// What the router is asked for; `C` is what it may choose from. `recommended_mode` is what pipes
-/// written for the original server answer.
+/// The answer that the router is asked for; `C` is the type of the choices. Pipes written for the
+/// original server answer `recommended_mode`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(bound(deserialize = "C: DeserializeOwned"))]
-// All is asked for, though an answer without some of it can be used.
+// The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = [
     "mode", "rationale", "confidence_percent", "complexity_percent", "alternatives"
 ]))]
@@ -128,18 +143,25 @@ struct AlternativeReply<C> {
     sure: Confidence,
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct AutoAskContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     session_mode: Option<&'static str>,
-    backtracking: bool,
+    choices: Vec<ChoiceInPrompt>,
     hints: &'a [String],
     content: &'a str,
 }
 
-/// Limits as in the pipes of the original server.
+/// One line of the list that the router chooses from.
+#[derive(Serialize)]
+struct ChoiceInPrompt {
+    name: &'static str,
+    summary: &'static str,
+}
+
+/// The same limits as the pipes of the original server have.
 const GENERATION: GenerationParams = GenerationParams {
     max_tokens: 1_000,
     temperature: 0.5,
@@ -151,7 +173,7 @@ static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     AskTemplate::new::<RouterReply<ForwardChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
 });
 
-/// The ask in a session that has somewhere to return to.
+/// The template for a session that has a checkpoint.
 static ASK_WITH_BACKTRACKING: LazyLock<AskTemplate> = LazyLock::new(|| {
     AskTemplate::new::<RouterReply<ModeChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
 });
@@ -184,17 +206,17 @@ impl Tool for Auto {
                 session: input.session_id,
             });
         }
-        let ran = run_chosen(output.recommended_mode, input.content, session, call).await?;
-        Ok(match ran {
-            ModeRun::Executed(outcome) => {
-                output.result = Some(outcome.output);
+        Ok(match output.recommended_mode.routing.run {
+            ModeRunner::Run(run) => {
+                let ran = run(input.content, session, call).await?;
+                output.result = Some(ran.output);
                 ToolOutput {
                     output,
-                    changes: outcome.changes,
-                    session: outcome.session,
+                    changes: ran.changes,
+                    session: ran.session,
                 }
             }
-            ModeRun::Skipped(why) => {
+            ModeRunner::Skip(why) => {
                 output.result = Some(Value::Null);
                 output.rationale = format!("{} {why}", output.rationale);
                 ToolOutput {
@@ -213,7 +235,7 @@ async fn choose(
     session: Option<&Session>,
     call: &ToolContext,
 ) -> Result<Output, ToolError> {
-    // Kept, because the router was offered what was there when it was asked.
+    // Memoized, so that a replayed call offers the router the same choices.
     let has_way_back = call.memoize("has_way_back", has_checkpoints(session, call).await?);
     if let Some(ruling) = rules::decide(content, hints, has_way_back) {
         return Ok(Output {
@@ -241,7 +263,7 @@ async fn choose(
     let shown = AutoAskContext {
         past: &past,
         session_mode: session.map(|session| session.mode.as_str()),
-        backtracking: has_way_back,
+        choices: choices_in_prompt(has_way_back),
         hints,
         content,
     };
@@ -251,6 +273,16 @@ async fn choose(
     } else {
         route::<ForwardChoice>(&ASK, shown, call).await
     }
+}
+
+fn choices_in_prompt(has_way_back: bool) -> Vec<ChoiceInPrompt> {
+    ModeChoice::all()
+        .filter(|choice| has_way_back || !choice.routing.requires_checkpoint)
+        .map(|choice| ChoiceInPrompt {
+            name: choice.as_str(),
+            summary: choice.routing.summary,
+        })
+        .collect()
 }
 
 async fn has_checkpoints(session: Option<&Session>, call: &ToolContext) -> Result<bool, ToolError> {
@@ -295,13 +327,13 @@ async fn route<C: DeserializeOwned + Into<ModeChoice>>(
     })
 }
 
-/// A reason, if one was given.
+/// The trimmed reason; `None` if it is blank.
 fn non_blank_reason(said: Option<String>) -> Option<String> {
     let said = said.filter(|text| !is_blank(text))?;
     Some(said.trim().to_owned())
 }
 
-/// Those that are others, each once.
+/// Drops the chosen mode and duplicates.
 fn alternatives(
     chosen: ModeChoice,
     others: impl Iterator<Item = ModeAlternative>,
@@ -311,59 +343,4 @@ fn alternatives(
         .filter(|other| seen.insert(other.mode))
         .take(MAX_ALTERNATIVES)
         .collect()
-}
-
-/// What came of running the mode that was chosen.
-enum ModeRun {
-    Executed(ToolOutput<Value>),
-    /// Nothing was run, for this reason.
-    Skipped(&'static str),
-}
-
-/// Runs a mode in the session, whatever its mode: mixing them is the point.
-async fn run_chosen(
-    choice: ModeChoice,
-    content: String,
-    session: Option<Session>,
-    call: &ToolContext,
-) -> Result<ModeRun, ToolError> {
-    let outcome = match choice {
-        ModeChoice::Linear => {
-            let input = linear::Input::from_content(content);
-            output_to_json(linear::think_step(input, session, call).await?)?
-        }
-        ModeChoice::Divergent => {
-            let input = divergent::Input::from_content(content);
-            output_to_json(divergent::diverge(input, session, call).await?)?
-        }
-        ModeChoice::Reflection => {
-            output_to_json(reflection::reflect_on(content, session, call).await?)?
-        }
-        ModeChoice::Tree => output_to_json(
-            tree::explore(ExploreRequest::from_content(content), session, call).await?,
-        )?,
-        ModeChoice::Got => output_to_json(graph::start_and_expand(&content, session, call).await?)?,
-        ModeChoice::Backtracking => {
-            return Ok(ModeRun::Skipped(
-                "Nothing was run: pick a checkpoint with reasoning_checkpoint_list, then call \
-                 reasoning_backtrack.",
-            ));
-        }
-        ModeChoice::Direct => {
-            return Ok(ModeRun::Skipped("Nothing was run: answer it directly."));
-        }
-    };
-    Ok(ModeRun::Executed(outcome))
-}
-
-fn output_to_json<T: Serialize>(outcome: ToolOutput<T>) -> Result<ToolOutput<Value>, ToolError> {
-    let output = serde_json::to_value(outcome.output).map_err(|error| {
-        tracing::error!(%error, "a mode's answer can't be written as JSON");
-        ToolError::Internal
-    })?;
-    Ok(ToolOutput {
-        output,
-        changes: outcome.changes,
-        session: outcome.session,
-    })
 }

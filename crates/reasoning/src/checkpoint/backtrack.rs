@@ -1,4 +1,4 @@
-//! `reasoning_backtrack`: returns to a checkpoint, and takes another way from there.
+//! `reasoning_backtrack`: returns a session to a checkpoint and optionally takes a new direction.
 
 use std::sync::LazyLock;
 
@@ -24,16 +24,15 @@ use crate::{
     session::metadata_object,
 };
 
-/// `reasoning_backtrack`.
-pub struct Backtrack;
+/// The `reasoning_backtrack` tool.
+pub(crate) struct Backtrack;
 
-/// Names are read in a list.
+/// The longest name, so that it fits a list.
 const NAME_CHARS: usize = 80;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     checkpoint_id: CheckpointId,
     /// New direction to explore from there
     #[schemars(length(min = 1))]
@@ -44,12 +43,11 @@ pub struct Input {
     confidence: Option<Score>,
 }
 
-/// What it answers. The thought is the one that is latest now.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
-    /// The session that was taken back
+pub(crate) struct Output {
+    /// The session that was restored
     session_id: SessionId,
-    /// The checkpoint it was taken back to
+    /// The checkpoint it was restored to
     checkpoint_restored: CheckpointId,
     /// Its name
     checkpoint_name: String,
@@ -59,16 +57,16 @@ pub struct Output {
     content: Option<String>,
     /// How sure the model is of that thought
     confidence: Option<Score>,
-    /// The branch that is followed now; null if none is
+    /// The active branch; null if none is
     active_branch: Option<BranchId>,
     /// The branch that `new_direction` opened; null without one
     new_branch_id: Option<BranchId>,
-    /// In a session of graphs, the node with the new thought; left out if none was added
+    /// In a session of graphs, the node with the new thought; omitted if none was added
     #[serde(skip_serializing_if = "Option::is_none")]
     new_node_id: Option<NodeId>,
     /// How much was set aside
     set_aside: BacktrackCounts,
-    /// How much that had been set aside is current again
+    /// How much is current again
     brought_back: BacktrackCounts,
     /// Backtrack to it to undo this
     undo_checkpoint_id: CheckpointId,
@@ -76,7 +74,7 @@ pub struct Output {
     doubt: ThresholdNote,
 }
 
-// How much was moved.
+// Counts of entities whose state changed.
 #[derive(Debug, Serialize, JsonSchema)]
 struct BacktrackCounts {
     /// Number of thoughts
@@ -97,7 +95,7 @@ impl From<EntityCounts> for BacktrackCounts {
     }
 }
 
-// What the model is asked for.
+// The answer that the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
 struct DirectionReply {
@@ -113,7 +111,7 @@ struct DirectionReply {
     weakest_point: Option<String>,
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct BacktrackAskContext<'a> {
     #[serde(flatten)]
@@ -150,12 +148,11 @@ impl Tool for Backtrack {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         if let Some(id) = &input.session_id {
-            call.session(id).await?;
+            crate::lookup::session(call, id).await?;
         }
-        let checkpoint = call
-            .checkpoint(&input.checkpoint_id, input.session_id.as_ref())
-            .await?;
-        let session = call.session(&checkpoint.session_id).await?;
+        let session_id = input.session_id.as_ref();
+        let checkpoint = crate::lookup::checkpoint(call, &input.checkpoint_id, session_id).await?;
+        let session = crate::lookup::session(call, &checkpoint.session_id).await?;
         let back = BacktrackPlan::prepare(checkpoint, session, call).await?;
         match &input.new_direction {
             None => Ok(back.into_output()),
@@ -193,13 +190,13 @@ fn direction_request(
     })
 }
 
-/// A return that is about to happen.
+/// A backtrack before its commit.
 struct BacktrackPlan {
     checkpoint: Checkpoint,
     session: Session,
-    /// The latest thought there.
+    /// The latest thought at the checkpoint.
     latest_thought: Option<Thought>,
-    /// The place that is left.
+    /// The checkpoint of the position before the backtrack.
     undo_checkpoint: Checkpoint,
     preview: BacktrackPreview,
 }
@@ -215,7 +212,7 @@ impl BacktrackPlan {
             None => None,
         };
         let name = truncate_chars(
-            &format!("before the return to {}", checkpoint.name),
+            &format!("before the backtrack to {}", checkpoint.name),
             NAME_CHARS,
         );
         Ok(Self {
@@ -232,7 +229,8 @@ impl BacktrackPlan {
         })
     }
 
-    /// The return. The provider's conversation is left too: it holds what was set aside.
+    /// The changes of the backtrack. It also drops the provider's thread, because that holds the
+    /// thoughts that are set aside.
     fn changes(&self) -> Vec<Change> {
         vec![
             Change::Backtrack {
@@ -247,7 +245,7 @@ impl BacktrackPlan {
         ]
     }
 
-    /// The answer as far as the return goes.
+    /// The output of the backtrack without a new direction.
     fn output(&self) -> Output {
         let latest = self.latest_thought.as_ref();
         Output {
@@ -267,7 +265,7 @@ impl BacktrackPlan {
         }
     }
 
-    /// The return and nothing more.
+    /// Finishes the backtrack without a new direction.
     fn into_output(self) -> ToolOutput<Output> {
         ToolOutput {
             output: self.output(),
@@ -276,7 +274,8 @@ impl BacktrackPlan {
         }
     }
 
-    /// In a session of graphs: the latest graph that was there, and its usable nodes that were.
+    /// In a session of graphs: the latest graph at the checkpoint, with the nodes that were usable
+    /// then.
     async fn latest_open_graph(
         &self,
         call: &ToolContext,
@@ -289,7 +288,7 @@ impl BacktrackPlan {
         Ok((graph.created_at <= then).then_some((graph, nodes)))
     }
 
-    /// The return, and a new branch along `direction`; in a graph, a node too.
+    /// Finishes the backtrack with a new branch for `direction`, and in a graph with a new node.
     fn into_output_with_branch(
         self,
         direction: &str,

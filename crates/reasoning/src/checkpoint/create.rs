@@ -1,4 +1,4 @@
-//! `reasoning_checkpoint_create`.
+//! `reasoning_checkpoint_create`: creates a checkpoint at the session's current position.
 
 use deliberate_core::{
     BranchId, Change, CheckpointId, CheckpointKind, Precondition, SessionId, ThoughtId, Timestamp,
@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::{checkpoint_latest_thought, new_checkpoint};
 use crate::session::{ModeFilter, require_session};
 
-/// `reasoning_checkpoint_create`.
-pub struct CheckpointCreate;
+/// The `reasoning_checkpoint_create` tool.
+pub(crate) struct CheckpointCreate;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     session_id: SessionId,
     /// Checkpoint name
     #[schemars(length(min = 1, max = 200))]
@@ -27,23 +26,22 @@ pub struct Input {
     description: Option<String>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// Pass it to `reasoning_backtrack` to return here
     checkpoint_id: CheckpointId,
     /// The session it belongs to
     session_id: SessionId,
     /// Its name
     name: String,
-    /// Its description; left out if none was given
+    /// Its description; omitted if none was given
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     /// The branch that is active here; null if none is
     branch_id: Option<BranchId>,
     /// The latest thought here; null if there is none
     latest_thought: Option<ThoughtId>,
-    /// When it was made
+    /// Creation time
     created_at: Timestamp,
 }
 
@@ -67,7 +65,7 @@ impl Tool for CheckpointCreate {
         let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
         let name = call.check_content("name", &input.name)?.trim().to_owned();
         if let Some(taken) = call.store().checkpoint_by_name(&session.id, &name).await? {
-            let rule = format!("is the name of checkpoint {taken} already");
+            let rule = format!("is already the name of checkpoint {taken}");
             let issue = ArgumentIssue::new("name", rule).with_value(&name.into());
             return Err(ToolError::Invalid(vec![issue]));
         }

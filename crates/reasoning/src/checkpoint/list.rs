@@ -1,4 +1,4 @@
-//! `reasoning_checkpoint_list`.
+//! `reasoning_checkpoint_list`: lists the checkpoints of a session.
 
 use deliberate_core::{BranchId, Checkpoint, CheckpointId, CheckpointKind, SessionId, Timestamp};
 use deliberate_store::Pagination;
@@ -10,29 +10,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{ModeFilter, require_session};
 
-/// `reasoning_checkpoint_list`.
-pub struct CheckpointList;
+/// The `reasoning_checkpoint_list` tool.
+pub(crate) struct CheckpointList;
 
-/// Listed at once.
+/// Checkpoints per page.
 const PAGE_SIZE: u32 = 100;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     session_id: SessionId,
     #[schemars(range(max = 1_000_000))]
     offset: Option<u32>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The session they belong to
     session_id: SessionId,
     /// Newest first
     checkpoints: Vec<CheckpointSummary>,
-    /// `offset` of the next page; left out on the last
+    /// `offset` of the next page; omitted on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
@@ -44,14 +42,14 @@ struct CheckpointSummary {
     id: CheckpointId,
     /// Its name
     name: String,
-    /// Its description; left out if there is none
+    /// Its description; omitted if there is none
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
     /// The branch that was active there; null if none was
     branch_id: Option<BranchId>,
-    /// asked if someone made it, undo if a backtrack left this place
+    /// asked if a caller created it, undo if a backtrack did
     kind: CheckpointKind,
-    /// When it was made
+    /// Creation time
     created_at: Timestamp,
 }
 
@@ -87,7 +85,7 @@ impl Tool for CheckpointList {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
         let offset = input.offset.unwrap_or(0);
-        // One more, to know whether there are more.
+        // One row more than a page holds shows whether another page follows.
         let page = Pagination {
             offset,
             limit: PAGE_SIZE + 1,

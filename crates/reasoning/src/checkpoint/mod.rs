@@ -1,12 +1,14 @@
-//! Places in a session that one can return to, and the return.
+//! The backtracking mode: checkpoints of a session, and the return to them.
 
 mod backtrack;
 mod create;
+mod definition;
 mod list;
 
-pub use backtrack::Backtrack;
-pub use create::CheckpointCreate;
-pub use list::CheckpointList;
+pub(crate) use backtrack::Backtrack;
+pub(crate) use create::CheckpointCreate;
+pub(crate) use definition::MODE;
+pub(crate) use list::CheckpointList;
 
 use deliberate_core::{Checkpoint, CheckpointId, CheckpointKind, Session, ThoughtId};
 use deliberate_store::StoreError;
@@ -15,8 +17,8 @@ use serde_json::{Value, json};
 
 use super::history::latest_thought;
 
-/// A checkpoint of where the session stands. It names the place and holds no copy, so it costs
-/// the same however long the session is.
+/// Creates a checkpoint of the session's current position. It refers to the position and holds no
+/// copy, so its cost does not grow with the session.
 async fn new_checkpoint(
     session: &Session,
     name: String,
@@ -37,7 +39,7 @@ async fn new_checkpoint(
     })
 }
 
-/// The latest thought when a checkpoint was made. Those of the original server hold the session's
+/// The latest thought at a checkpoint. Checkpoints of the original server hold the session's
 /// thoughts themselves.
 fn checkpoint_latest_thought(checkpoint: &Checkpoint) -> Option<ThoughtId> {
     let snapshot = &checkpoint.snapshot;

@@ -1,4 +1,4 @@
-//! `reasoning_got_aggregate`: several nodes become one insight.
+//! `reasoning_got_aggregate`: merges several nodes into one.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,13 +27,12 @@ use crate::{
     session::metadata_object,
 };
 
-/// `reasoning_got_aggregate`.
-pub struct GotAggregate;
+/// The `reasoning_got_aggregate` tool.
+pub(crate) struct GotAggregate;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     graph_id: GraphId,
     /// Node IDs to aggregate
     #[schemars(length(min = 2, max = 50))]
@@ -42,9 +41,8 @@ pub struct Input {
     problem: Option<String>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The graph it belongs to
     graph_id: GraphId,
     /// The session of the graph
@@ -57,13 +55,13 @@ pub struct Output {
     confidence: Score,
     /// The nodes that were merged, each once
     source_nodes: Vec<NodeId>,
-    /// How they were brought together; null if the model did not say
+    /// How they were merged; null if the model did not say
     synthesis_approach: Option<String>,
     /// Each disagreement, and how it was settled
     conflicts_resolved: Vec<String>,
 }
 
-/// What the model is asked for.
+/// The answer that the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["thought", "approach", "conflicts_resolved", "contradictions",
     "confidence_percent"]))]
@@ -92,7 +90,7 @@ struct AggregateReply {
     sure: Confidence,
 }
 
-// Two nodes of which one must be wrong, by the numbers they were shown with.
+// Two nodes that contradict each other, by their numbers in the prompt.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["first", "second", "reason"]))]
 struct NumberedContradiction {
@@ -103,7 +101,7 @@ struct NumberedContradiction {
     reason: Option<String>,
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct AggregateAskContext {
     problem: Option<String>,
@@ -186,7 +184,7 @@ impl Tool for GotAggregate {
     }
 }
 
-/// The nodes that are named, each once.
+/// Loads the nodes that the call names, without duplicates.
 async fn load_sources(input: &Input, call: &ToolContext) -> Result<Vec<GraphNode>, ToolError> {
     let mut seen = HashSet::new();
     let ids: Vec<&NodeId> = input
@@ -201,7 +199,7 @@ async fn load_sources(input: &Input, call: &ToolContext) -> Result<Vec<GraphNode
     }
     let mut nodes = Vec::with_capacity(ids.len());
     for id in ids {
-        nodes.push(call.node(id, &input.graph_id).await?);
+        nodes.push(crate::lookup::node(call, id, &input.graph_id).await?);
     }
     Ok(nodes)
 }
@@ -225,8 +223,8 @@ fn aggregate_request(
     })
 }
 
-/// The contradictions that are new, as edges from the older node to the younger: all edges go that
-/// way, so that calls at the same time can't close a cycle between them either.
+/// Builds the edges for new contradictions, from the older node to the younger. All edges have this
+/// direction, so that concurrent calls cannot close a cycle.
 fn contradiction_edges(
     named: &[NumberedContradiction],
     sources: &[GraphNode],

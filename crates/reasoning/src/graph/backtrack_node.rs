@@ -1,13 +1,13 @@
-//! A new direction that a backtrack takes in a session of graphs: it becomes a node, so that the
-//! graph can be gone on with from there.
+//! Adds the new direction of a backtrack to a graph as a node, so that the graph can be continued
+//! from it.
 
 use deliberate_core::{Change, EdgeKind, Graph, GraphNode, NodeId, NodeKind, Precondition, Score};
 use deliberate_toolkit::ToolContext;
 
 use super::{config::GraphConfig, new_edge, new_node};
 
-/// The node for a direction taken from `from`, and what adds it. None where the graph's limits
-/// leave no room.
+/// Builds the node for a direction from the node `from`, with its changes. `None` if the limits of
+/// the graph leave no room.
 pub(crate) fn add_direction_node(
     graph: &Graph,
     from: &GraphNode,

@@ -1,23 +1,23 @@
-//! The limits of a graph: as they are given, as they are obeyed, and what is said at them.
+//! The limits of a graph: the caller's input, the values in effect, and the errors at a limit.
 
 use deliberate_core::{Graph, Score};
 use deliberate_toolkit::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Continuations where nobody said how many, if the graph allows as many.
+/// The default number of continuations, if the graph allows that many.
 const DEFAULT_K: u32 = 3;
 
-/// The most continuations that can be asked for at once.
+/// The largest number of continuations in one call.
 const MAX_BRANCHES: u32 = 10;
 
-/// Limits as a caller gives them.
+/// The limits that a caller gives.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GraphConfigInput {
     #[schemars(range(min = 1, max = 100))]
     max_depth: Option<u32>,
-    /// Most k
+    /// Largest k
     #[schemars(range(min = 1, max = 10))]
     max_branches: Option<u32>,
     prune_threshold: Option<Score>,
@@ -25,7 +25,7 @@ pub(crate) struct GraphConfigInput {
     max_nodes: Option<u32>,
 }
 
-/// Limits as they are obeyed.
+/// The limits in effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct GraphConfig {
@@ -59,12 +59,12 @@ impl From<GraphConfigInput> for GraphConfig {
 }
 
 impl GraphConfig {
-    /// The limits of a graph. One that was imported has none of its own.
+    /// The limits of a graph. An imported graph has none of its own and gets the defaults.
     pub(super) fn for_graph(graph: &Graph) -> Self {
         serde_json::from_value(graph.config.clone()).unwrap_or_default()
     }
 
-    /// How many continuations a call gets.
+    /// The number of continuations for a call.
     pub(super) fn continuation_count(&self, wanted: Option<u32>) -> Result<u32, ToolError> {
         let k = wanted.unwrap_or(DEFAULT_K.min(self.max_branches));
         if k <= self.max_branches {
@@ -73,23 +73,25 @@ impl GraphConfig {
         let most = self.max_branches;
         Err(ToolError::LimitReached {
             what: format!("k is {k}, and this graph allows {most} continuations at once"),
-            instead: "Ask for fewer; max_branches was set when the graph was made.",
+            instead: "Ask for fewer; max_branches was set when the graph was created.",
         })
     }
 
-    /// Whether a node may be this deep.
+    /// Fails if a node at this depth exceeds the limit.
     pub(super) fn check_depth(&self, depth: i64) -> Result<(), ToolError> {
         if depth <= i64::from(self.max_depth) {
             return Ok(());
         }
         let most = self.max_depth;
         Err(ToolError::LimitReached {
-            what: format!("the new node would be at depth {depth}, and this graph ends at {most}"),
+            what: format!(
+                "the new node would have depth {depth}, and the limit of this graph is {most}"
+            ),
             instead: "Work on a node that is less deep, or finish with reasoning_got_finalize.",
         })
     }
 
-    /// How many more nodes there may be beside `nodes`; at least one, or it is an error.
+    /// The number of nodes that may be added to `nodes`. Fails if there is no room for one.
     pub(super) fn remaining_nodes(&self, nodes: usize) -> Result<u32, ToolError> {
         let room = u32::try_from(nodes).map_or(0, |nodes| self.max_nodes.saturating_sub(nodes));
         if room > 0 {

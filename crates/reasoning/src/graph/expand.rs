@@ -1,5 +1,5 @@
-//! How a node grows: several asks at once, each for a continuation by another way, and of the
-//! answers what is new.
+//! Continues a node: concurrent model requests, each for a continuation from another angle, of
+//! which the new ones become nodes.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -22,7 +22,7 @@ use crate::{
     session::metadata_object,
 };
 
-// One new node.
+// A new node.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Continuation {
     /// The new node
@@ -34,11 +34,11 @@ pub(crate) struct Continuation {
     node_type: NodeKind,
     /// How sure the model is of it
     confidence: Score,
-    /// Why it is worth following; null if the model did not say
+    /// Why it is worth following; null if not given
     rationale: Option<String>,
 }
 
-/// What the model is asked for, once for each continuation.
+/// The answer that the model is asked for, once for each continuation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["thought", "kind", "confidence_percent", "rationale"]))]
 struct ContinuationReply {
@@ -58,7 +58,7 @@ struct ContinuationReply {
     rationale: Option<String>,
 }
 
-/// The kinds of node a model may make.
+/// The kinds of node that a model may answer.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum ContinuationKind {
@@ -77,8 +77,9 @@ impl From<ContinuationKind> for NodeKind {
     }
 }
 
-/// Ways to go on from a node. Each ask of a call takes another, and a node that is continued again
-/// goes on where the list was left, so that models that answer alike still differ.
+/// The angles from which a node is continued. Each request of a call takes another one, and a node
+/// that is continued again takes the next ones, so that similar models still give different
+/// answers.
 const ANGLES: [&str; 10] = [
     "Take the most direct next step.",
     "Question the assumption that the node leans on most.",
@@ -92,14 +93,14 @@ const ANGLES: [&str; 10] = [
     "Conclude what can be said for certain by now.",
 ];
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct ExpandAskContext<'a> {
     #[serde(flatten)]
     around: &'a GraphNodeContext,
-    /// Continuations that are there already.
+    /// Existing continuations.
     others: &'a [String],
-    /// Continuations that were there and pruned.
+    /// Pruned continuations.
     given_up: &'a [String],
     angle: &'a str,
     #[serde(flatten)]
@@ -114,28 +115,28 @@ static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     AskTemplate::new::<ContinuationReply>("got_generate", include_str!("generate.md"), freedom)
 });
 
-/// What is continued, stored or not.
+/// The node to continue, which may not be stored yet.
 pub(super) struct ExpandFrom<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a GraphNode,
-    /// The continuations it ever got.
+    /// All its continuations, including pruned ones.
     pub(super) children: Vec<&'a GraphNode>,
 }
 
-/// What leads to it.
+/// The problem and the ancestors of the node.
 pub(super) struct Ancestry<'a> {
     pub(super) problem: Option<&'a str>,
     pub(super) ancestors: &'a [&'a GraphNode],
 }
 
-/// What the model said.
+/// The model's continuations.
 pub(super) struct ExpansionReply {
     continuations: Vec<ContinuationReply>,
-    /// What went wrong, if something did.
+    /// The errors of failed requests.
     note: Option<String>,
 }
 
-/// What a node grew.
+/// The new nodes and edges.
 #[derive(Default)]
 pub(super) struct Expansion {
     pub(super) nodes: Vec<GraphNode>,
@@ -145,7 +146,7 @@ pub(super) struct Expansion {
     pub(super) notes: Vec<String>,
 }
 
-/// Asks for `k` continuations at once.
+/// Requests `k` continuations concurrently.
 pub(super) async fn request_continuations(
     source: &ExpandFrom<'_>,
     way: &Ancestry<'_>,
@@ -153,7 +154,7 @@ pub(super) async fn request_continuations(
     tools: Option<&[String]>,
     call: &ToolContext,
 ) -> Result<(ExpansionReply, StepEvidence), ToolError> {
-    // What is found out is for all of them.
+    // The evidence is gathered once for all continuations.
     let plain = continuation_requests(source, way, 1, &EvidenceInPrompt::default(), call)?;
     let found = match plain.first() {
         Some(first) => gather_evidence(tools, first, call).await?,
@@ -174,7 +175,8 @@ pub(super) async fn request_continuations(
     if steps.is_empty() {
         return Err(first.unwrap_or(ToolError::Internal));
     }
-    let note = first.map(|error| format!("{failed} of {k} asks failed ({})", error.code()));
+    let note =
+        first.map(|error| format!("{failed} of {k} model requests failed ({})", error.code()));
     Ok((
         ExpansionReply {
             continuations: steps,
@@ -198,7 +200,7 @@ fn continuation_requests(
         .iter()
         .copied()
         .partition(|child| child.pruned);
-    // Both have the one share that there is for what stands beside a node.
+    // Open and pruned continuations divide the one share for siblings.
     let share = if given_up.is_empty() {
         budget
     } else {
@@ -226,7 +228,7 @@ fn continuation_requests(
         .collect()
 }
 
-/// What was said before, of which pruned nodes only keep the beginning.
+/// The texts of existing nodes; pruned nodes keep only the beginning of theirs.
 struct SeenTexts {
     full_texts: HashSet<String>,
     prefixes: HashSet<String>,
@@ -249,7 +251,7 @@ impl SeenTexts {
         }
     }
 
-    /// Whether a text is new; it no longer is, then.
+    /// Adds a text and tells whether it was new.
     fn insert(&mut self, text: &str) -> bool {
         !self
             .prefixes
@@ -258,7 +260,7 @@ impl SeenTexts {
     }
 }
 
-/// What is compared to find out whether something was said before.
+/// The form in which texts are compared to detect duplicates.
 fn comparison_key(text: &str) -> String {
     let letters = normalized(text);
     if letters.is_empty() {
@@ -268,7 +270,7 @@ fn comparison_key(text: &str) -> String {
 }
 
 impl Expansion {
-    /// Those thoughts that are new, as nodes.
+    /// Builds nodes from the thoughts that are new.
     pub(super) fn from_reply(
         source: &ExpandFrom<'_>,
         thoughts: ExpansionReply,
@@ -286,7 +288,8 @@ impl Expansion {
         }
         growth.notes.extend(thoughts.note);
         if growth.nodes.is_empty() {
-            let nothing = "nothing new came, so nothing changed; try another node or problem";
+            let nothing =
+                "no new continuation was found, so nothing changed; try another node or problem";
             growth.notes.push(nothing.to_owned());
         }
         growth
@@ -321,7 +324,7 @@ impl Expansion {
         self.edges.push(edge);
     }
 
-    /// Leaves out what there is no room for. Whether something was.
+    /// Drops the nodes beyond `room`. Returns whether it dropped any.
     pub(super) fn truncate(&mut self, room: u32) -> bool {
         let room = room as usize;
         let is_cut = self.nodes.len() > room;

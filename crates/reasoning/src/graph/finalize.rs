@@ -1,4 +1,4 @@
-//! `reasoning_got_finalize`: where the graph ends, and what it came to.
+//! `reasoning_got_finalize`: marks the terminal nodes of a graph and returns the conclusions.
 
 use std::collections::HashSet;
 
@@ -18,39 +18,37 @@ use super::{
     update_node,
 };
 
-/// Conclusions that are chosen where none are named.
+/// The largest number of conclusions that are chosen if the call names none.
 const MAX_CONCLUSIONS: usize = 3;
 
-/// `reasoning_got_finalize`.
-pub struct GotFinalize;
+/// The `reasoning_got_finalize` tool.
+pub(crate) struct GotFinalize;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     graph_id: GraphId,
     /// Node IDs to mark as terminal (default: the best)
     #[schemars(length(max = 100))]
     terminal_node_ids: Option<Vec<NodeId>>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The graph that was concluded
     graph_id: GraphId,
     /// The session it belongs to
     session_id: SessionId,
     /// How many conclusions there are
     terminal_count: usize,
-    /// The nodes it ends with, as they were named, else the best first
+    /// The terminal nodes, as named, else best first
     conclusions: Vec<Conclusion>,
-    /// What to do first; left out if there is a conclusion
+    /// What to do first; omitted if there is a conclusion
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
 
-// A node the graph ends with.
+// A terminal node.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Conclusion {
     /// The node, now marked as terminal
@@ -59,7 +57,7 @@ struct Conclusion {
     content: String,
     /// How good it is; null if never scored
     score: Option<Score>,
-    /// How deep it lies; a root is 0
+    /// Its depth; a root has 0
     depth: i64,
     /// root, thought, hypothesis, conclusion, aggregation, refinement or terminal
     #[schemars(with = "String")]
@@ -126,7 +124,7 @@ impl From<GraphNode> for Conclusion {
     }
 }
 
-/// The nodes that are named, each once.
+/// Loads the nodes that the call names, without duplicates.
 async fn load_named_nodes(
     ids: &[NodeId],
     whole: &GraphData,
@@ -136,7 +134,7 @@ async fn load_named_nodes(
     let is_alone = whole.usable_nodes().count() == 1;
     let mut nodes = Vec::with_capacity(ids.len());
     for id in ids.iter().filter(|id| seen.insert(*id)) {
-        let node = call.node(id, &whole.graph.id).await?;
+        let node = crate::lookup::node(call, id, &whole.graph.id).await?;
         if is_root(&node) && !is_alone {
             let rule = "must not name the root of a graph that has other nodes";
             let issue = ArgumentIssue::new("terminal_node_ids", rule).with_value(&json!(id));
@@ -147,15 +145,15 @@ async fn load_named_nodes(
     Ok(nodes)
 }
 
-/// The conclusions there are; else the best nodes; else, where nothing is rated, the deepest that
-/// are still worked on. What was merged or made better is represented by what it became.
+/// Selects the existing conclusions; else the best nodes; else, if no node is rated, the deepest
+/// active ones. A merged or refined node is represented by its successor.
 fn select_conclusions(whole: &GraphData) -> Vec<GraphNode> {
     let terminal: Vec<&GraphNode> = whole
         .usable_nodes()
         .filter(|node| node.is_terminal)
         .collect();
     if !terminal.is_empty() {
-        // A conclusion that someone named stays one, unless it became part of another.
+        // A conclusion that was named stays one, unless it was merged into another.
         let replaced = whole.replaced_nodes(|node| node.is_terminal);
         let mut conclusions = without_replaced(terminal, &replaced);
         conclusions.sort_by(|one, other| compare_rating(one, other));
@@ -174,7 +172,7 @@ fn select_conclusions(whole: &GraphData) -> Vec<GraphNode> {
     best.into_iter().take(MAX_CONCLUSIONS).cloned().collect()
 }
 
-/// Those that were not replaced; all, if that leaves none.
+/// Drops the replaced nodes, unless all of them were replaced.
 fn without_replaced<'a>(
     nodes: Vec<&'a GraphNode>,
     replaced: &HashSet<&NodeId>,

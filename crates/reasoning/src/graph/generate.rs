@@ -1,4 +1,4 @@
-//! `reasoning_got_generate`: a node is continued in several ways at once.
+//! `reasoning_got_generate`: continues a node in several ways at once.
 
 use deliberate_core::{Change, GraphId, GraphNode, NodeId, Precondition, SessionId};
 use deliberate_toolkit::{
@@ -15,13 +15,12 @@ use super::{
 };
 use crate::evidence::ToolUseSummary;
 
-/// `reasoning_got_generate`.
-pub struct GotGenerate;
+/// The `reasoning_got_generate` tool.
+pub(crate) struct GotGenerate;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     graph_id: GraphId,
     node_id: NodeId,
     /// Number of continuations (default: 3)
@@ -29,15 +28,14 @@ pub struct Input {
     k: Option<u32>,
     /// Problem context
     problem: Option<String>,
-    /// Tools to use first, by name; their answers are kept as evidence
+    /// Tools to use first, by name; their answers are stored as evidence
     #[schemars(length(max = 16))]
     tools: Option<Vec<String>>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
-    /// The graph that grew
+pub(crate) struct Output {
+    /// The graph
     graph_id: GraphId,
     /// The session it belongs to
     session_id: SessionId,
@@ -47,12 +45,12 @@ pub struct Output {
     continuations: Vec<Continuation>,
     /// How many there are
     count: usize,
-    /// How many were left out because they had been said before
+    /// How many duplicates were dropped
     duplicates_dropped: usize,
-    /// What went wrong, or that the graph is full; left out if neither
+    /// What failed, or that the graph is full; omitted if neither
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// What tools answered for them
+    /// Answers of tools for them
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<ToolUseSummary>,
 }
@@ -80,7 +78,7 @@ impl Tool for GotGenerate {
         let room = before
             .config
             .remaining_nodes(before.usable_nodes().count())?;
-        // A call that is run again asks what it asked before, whatever room there is by now.
+        // Memoized, so that a replayed call makes the same requests even if the room has changed.
         let asked = call.memoize("k", k.min(room));
         let way = Ancestry {
             problem: resolve_problem(input.problem.as_deref(), &before.graph, call)?,
@@ -90,7 +88,7 @@ impl Tool for GotGenerate {
         let (thoughts, found) =
             request_continuations(&expand_from(&before, &node), &way, asked, tools, call).await?;
 
-        // Models take their time, and others work meanwhile: what counts is what is there now.
+        // Other calls may have changed the graph during the model requests, so it is read again.
         let whole = GraphData::load(&input.graph_id, call).await?;
         let node = open_node(&input.node_id, &input.graph_id, call).await?;
         let mut growth = Expansion::from_reply(&expand_from(&whole, &node), thoughts, &found, call);
@@ -109,7 +107,7 @@ impl Tool for GotGenerate {
         }
         if is_full {
             growth.notes.push(format!(
-                "the graph's limit of {} nodes leaves room for no more",
+                "the graph has reached its limit of {} nodes",
                 whole.config.max_nodes
             ));
         }
@@ -138,17 +136,17 @@ fn expand_from<'a>(whole: &'a GraphData, node: &'a GraphNode) -> ExpandFrom<'a> 
     }
 }
 
-/// The node, if it may be continued.
+/// Loads the node and fails if it may not be continued.
 async fn open_node(
     id: &NodeId,
     graph: &GraphId,
     call: &ToolContext,
 ) -> Result<GraphNode, ToolError> {
-    let node = call.node(id, graph).await?;
+    let node = crate::lookup::node(call, id, graph).await?;
     if node.is_terminal {
         return Err(ToolError::LimitReached {
             what: format!(
-                "node {:?} is a conclusion and is not continued",
+                "node {:?} is a conclusion and cannot be continued",
                 node.id.as_str()
             ),
             instead: "Continue a node that is not terminal; reasoning_got_state lists them.",

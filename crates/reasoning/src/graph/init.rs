@@ -1,4 +1,4 @@
-//! `reasoning_got_init`: a graph begins with a root.
+//! `reasoning_got_init`: creates a graph with a root node.
 
 use deliberate_core::{
     Change, Graph, GraphId, GraphNode, Mode, NodeId, NodeKind, Score, Session, SessionId,
@@ -17,13 +17,12 @@ use super::{
 };
 use crate::session::{ModeFilter, TargetSession, optional_session};
 
-/// `reasoning_got_init`.
-pub struct GotInit;
+/// The `reasoning_got_init` tool.
+pub(crate) struct GotInit;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// Initial thought content for root node
     #[schemars(length(min = 1))]
     content: String,
@@ -35,9 +34,8 @@ pub struct Input {
     config: Option<GraphConfigInput>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The new graph
     graph_id: GraphId,
     /// The session it belongs to
@@ -46,7 +44,7 @@ pub struct Output {
     root_node_id: NodeId,
     /// The text of the root
     content: String,
-    /// The default, as no model was asked
+    /// The default, because no model was asked
     confidence: Score,
     /// The limits of the graph, given or default
     #[schemars(with = "Map<String, Value>")]
@@ -92,7 +90,7 @@ impl Tool for GotInit {
     }
 }
 
-/// A graph that begins, not stored yet.
+/// A new graph that is not stored yet.
 struct GraphStart {
     target: TargetSession,
     graph: Graph,
@@ -132,7 +130,7 @@ impl GraphStart {
         })
     }
 
-    /// What has to be done before the root can be added.
+    /// The changes that must precede the root.
     fn changes(&self) -> Vec<Change> {
         let mut changes = self.target.changes();
         changes.push(Change::AddGraph(self.graph.clone()));
@@ -140,7 +138,7 @@ impl GraphStart {
     }
 }
 
-/// A graph that was begun and grown in one call.
+/// A graph that was created and continued in one call.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct NewGraph {
     /// The new graph
@@ -153,12 +151,13 @@ pub(crate) struct NewGraph {
     pub(crate) continuations: Vec<Continuation>,
     /// How many there are
     pub(crate) count: usize,
-    /// What went wrong; left out if nothing did
+    /// What failed; omitted if nothing did
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
 }
 
-/// Begins a graph with the usual limits, in a session or in a new one, and continues its root.
+/// Creates a graph with the default limits, in the given session or in a new one, and continues its
+/// root.
 pub(crate) async fn start_and_expand(
     content: &str,
     session: Option<Session>,

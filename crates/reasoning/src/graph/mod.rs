@@ -1,10 +1,11 @@
-//! Graph of Thoughts: thoughts that are continued, scored, merged, made better and given up, each
-//! by a tool of its own. A graph has an id and limits of its own, and obeys them.
+//! The graph-of-thoughts mode: nodes that are generated, scored, aggregated, refined and pruned,
+//! each by its own tool. Every graph has an id and limits, which all tools enforce.
 
 mod aggregate;
 mod backtrack_node;
 mod config;
 mod data;
+mod definition;
 mod expand;
 mod finalize;
 mod generate;
@@ -21,19 +22,20 @@ use deliberate_core::{
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde_json::{Map, Value};
 
-pub use aggregate::GotAggregate;
-pub use finalize::GotFinalize;
-pub use generate::GotGenerate;
-pub use init::GotInit;
-pub use prune::GotPrune;
-pub use refine::GotRefine;
-pub use score::GotScore;
-pub use state::GotState;
+pub(crate) use aggregate::GotAggregate;
+pub(crate) use finalize::GotFinalize;
+pub(crate) use generate::GotGenerate;
+pub(crate) use init::GotInit;
+pub(crate) use prune::GotPrune;
+pub(crate) use refine::GotRefine;
+pub(crate) use score::GotScore;
+pub(crate) use state::GotState;
 
 pub(crate) use backtrack_node::add_direction_node;
+pub(crate) use definition::MODE;
 pub(crate) use init::start_and_expand;
 
-/// The problem a call is about: the one it names, else the one the graph was made for.
+/// The problem of a call: the one that it names, else the one of the graph.
 fn resolve_problem<'a>(
     named: Option<&'a str>,
     graph: &'a Graph,
@@ -45,7 +47,7 @@ fn resolve_problem<'a>(
     }
 }
 
-/// A new node of a graph: active, without a score.
+/// Builds a node that is active and has no score.
 fn new_node(
     graph: &Graph,
     kind: NodeKind,
@@ -70,7 +72,6 @@ fn new_node(
     }
 }
 
-/// A new edge between nodes of a graph.
 fn new_edge(
     graph: &Graph,
     kind: EdgeKind,
@@ -90,7 +91,7 @@ fn new_edge(
     }
 }
 
-/// The node is no longer the end of a way: it was continued or merged, or is a conclusion.
+/// Marks a node as inactive, because it was continued or merged or is a conclusion.
 fn deactivate_node(id: &NodeId, call: &ToolContext) -> Change {
     update_node(
         id,
@@ -110,14 +111,14 @@ fn update_node(id: &NodeId, marks: NodeUpdate, call: &ToolContext) -> Change {
     }
 }
 
-/// Notes something about a node beside what was noted before.
+/// Adds a field to the metadata of a node; null adds nothing.
 fn add_metadata(node: &mut GraphNode, name: &str, value: Value) {
     if value.is_null() {
         return;
     }
     let mut fields = match node.metadata.take() {
         Some(Value::Object(fields)) => fields,
-        // Imported nodes may carry anything.
+        // The metadata of imported nodes may have any form.
         Some(other) => Map::from_iter([("earlier".to_owned(), other)]),
         None => Map::new(),
     };

@@ -1,20 +1,20 @@
-//! What an ask shows of a graph: the problem, the line that leads to a node, the node. Each has its
-//! share of the call's budget, so that none pushes out the others.
+//! The part of a graph that a prompt shows: the problem, the ancestors of a node and the node. Each
+//! has its share of the call's budget, so that none displaces the others.
 
 use deliberate_core::{GraphNode, approximate_tokens, truncate_tokens};
 use serde::Serialize;
 
-/// Parts the budget is divided into: problem, line, node, and what stands beside the node.
+/// The parts of the budget: problem, ancestors, node and siblings.
 const BUDGET_PARTS: usize = 4;
 
-/// The tags around a text take about this many tokens.
+/// The approximate tokens of the tags around a text.
 const TAG_TOKENS: usize = 8;
 
-/// A node and what leads to it.
+/// A node with its problem and ancestors.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct GraphNodeContext {
     problem: Option<String>,
-    /// From the root on.
+    /// The ancestors, from the root on.
     line: Vec<String>,
     /// Whether nodes between the root and the others are left out.
     gap: bool,
@@ -39,7 +39,7 @@ impl GraphNodeContext {
     }
 }
 
-/// The root and the nodes nearest to the end of the line.
+/// Selects the root and the nodes nearest to the end of the line that fit the budget.
 fn truncate_ancestors(line: &[&GraphNode], budget: usize) -> (Vec<String>, bool) {
     let Some((root, rest)) = line.split_first() else {
         return (Vec::new(), false);
@@ -62,7 +62,7 @@ fn truncate_ancestors(line: &[&GraphNode], budget: usize) -> (Vec<String>, bool)
     (nearest, gap)
 }
 
-/// Texts that stand beside each other, the latest that fit, oldest first.
+/// The latest sibling texts that fit the budget, oldest first.
 pub(super) fn siblings<'a>(
     nodes: impl DoubleEndedIterator<Item = &'a GraphNode>,
     budget: usize,
@@ -82,13 +82,13 @@ pub(super) fn siblings<'a>(
     texts
 }
 
-/// A text cut to an equal share among `count`, of all of the budget but the problem's.
+/// Truncates a text to one of `count` equal shares of the budget without the problem's part.
 pub(super) fn truncate_to_equal_share(text: &str, count: usize, budget: usize) -> String {
     let share = (budget - budget / BUDGET_PARTS) / count.max(1);
     truncate_tokens(text, share.saturating_sub(TAG_TOKENS))
 }
 
-/// The problem, cut to its share.
+/// Truncates the problem to its share.
 pub(super) fn truncate_problem(text: Option<&str>, budget: usize) -> Option<String> {
     text.map(|text| truncate_tokens(text, budget / BUDGET_PARTS))
 }

@@ -1,6 +1,6 @@
-//! `reasoning_got_prune`: what is not good enough is given up, with what grew from it alone.
+//! `reasoning_got_prune`: prunes nodes with a low score and the nodes that only those lead to.
 //!
-//! Pruned nodes are marked and stay stored. A root and a conclusion are never pruned.
+//! Pruned nodes are marked and stay stored. A root or a conclusion is never pruned.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,21 +13,19 @@ use serde::{Deserialize, Serialize};
 
 use super::data::{GraphData, is_root, is_structural};
 
-/// `reasoning_got_prune`.
-pub struct GotPrune;
+/// The `reasoning_got_prune` tool.
+pub(crate) struct GotPrune;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     graph_id: GraphId,
     /// Score threshold for pruning (default: the graph's)
     threshold: Option<Score>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The graph that was pruned
     graph_id: GraphId,
     /// The session it belongs to
@@ -40,9 +38,9 @@ pub struct Output {
     threshold_used: Score,
     /// The nodes that were pruned by this call
     pruned_node_ids: Vec<NodeId>,
-    /// Of those left, how many have no score yet, the roots aside
+    /// How many of those left, without roots, have no score yet
     unscored_count: usize,
-    /// How to undo it; left out if nothing was pruned
+    /// How to undo it; omitted if nothing was pruned
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
@@ -55,7 +53,7 @@ impl Tool for GotPrune {
         ToolMeta {
             name: "reasoning_got_prune",
             title: "Prune a graph",
-            description: "Remove low-scoring nodes, and what grew from them alone, from the \
+            description: "Remove low-scoring nodes, and nodes that only they lead to, from the \
                           reasoning graph. They stay stored.",
             hints: ToolHints::IDEMPOTENT,
             asks_model: false,
@@ -91,9 +89,9 @@ impl Tool for GotPrune {
                 remaining_count: remaining().count(),
                 threshold_used: threshold,
                 unscored_count: unscored.count(),
-                note: change.as_ref().map(|_| {
-                    "To undo it, backtrack (reasoning_backtrack) to a checkpoint made before it."
-                }),
+                note: change.as_ref().map(
+                    |_| "To undo it, backtrack (reasoning_backtrack) to an earlier checkpoint.",
+                ),
                 pruned_node_ids,
             },
             changes: change.into_iter().collect(),
@@ -102,10 +100,10 @@ impl Tool for GotPrune {
     }
 }
 
-/// Which nodes fall: those below the threshold, and those that only fallen ones lead to.
+/// The nodes to prune: those below the threshold, and those that only pruned nodes lead to.
 ///
-/// A node stands if it can be reached from where the graph begins, or from a conclusion, without
-/// passing through what fell. Each node and edge is looked at once.
+/// A node stays if it can be reached from a root or a conclusion without passing a pruned node.
+/// Each node and edge is visited once.
 fn nodes_to_prune(whole: &GraphData, threshold: Score) -> HashSet<&NodeId> {
     let structure = || whole.edges.iter().filter(|edge| is_structural(edge));
     let mut from: HashMap<&NodeId, Vec<&GraphEdge>> = HashMap::new();
@@ -124,7 +122,7 @@ fn nodes_to_prune(whole: &GraphData, threshold: Score) -> HashSet<&NodeId> {
     let earlier = whole.nodes.iter().filter(|node| node.pruned);
     let through: HashSet<&NodeId> = earlier.map(|node| &node.id).chain(gone.clone()).collect();
 
-    // What was made better stands for itself: its first version may fall without it.
+    // A refinement does not depend on its original, which may be pruned without it.
     let passes = |edge: &GraphEdge| {
         !through.contains(&edge.from_node) || edge.edge_type == EdgeKind::Refines
     };
@@ -142,7 +140,7 @@ fn nodes_to_prune(whole: &GraphData, threshold: Score) -> HashSet<&NodeId> {
     gone
 }
 
-/// The nodes that edges which pass lead to, and where it begins.
+/// The start nodes and the nodes that can be reached from them over edges for which `passes` holds.
 fn reachable_from<'a>(
     begins: impl Iterator<Item = &'a NodeId>,
     from: &HashMap<&'a NodeId, Vec<&'a GraphEdge>>,

@@ -1,4 +1,4 @@
-//! `reasoning_got_refine`: a node is written anew, and the better of both is kept.
+//! `reasoning_got_refine`: rewrites a node and keeps the better of the two texts.
 
 use std::sync::LazyLock;
 
@@ -28,27 +28,25 @@ use crate::{
     model_fields::{non_blank, non_blank_list, normalized, optional_text, round_fraction},
 };
 
-/// `reasoning_got_refine`.
-pub struct GotRefine;
+/// The `reasoning_got_refine` tool.
+pub(crate) struct GotRefine;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     graph_id: GraphId,
     node_id: NodeId,
     /// Problem context
     problem: Option<String>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The graph it belongs to
     graph_id: GraphId,
     /// The session of the graph
     session_id: SessionId,
-    /// The node that was to be improved
+    /// The node to improve
     original_node_id: NodeId,
     /// The new node; null if the original was kept
     refined_node_id: Option<NodeId>,
@@ -58,13 +56,13 @@ pub struct Output {
     confidence: Score,
     /// What was improved; empty if the original was kept
     improvements_made: Vec<String>,
-    /// Score of the new text less that of the original; 0 if it did not change
+    /// Score of the new text minus that of the original; 0 if unchanged
     quality_delta: f64,
-    /// Which of both scored better; the original if equal
+    /// Which one scored better; the original if equal
     kept: RefinementChoice,
 }
 
-// Which of both was better.
+// The better one of original and refinement.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum RefinementChoice {
@@ -72,7 +70,7 @@ enum RefinementChoice {
     Original,
 }
 
-/// What the model is asked for.
+/// The answer that the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["critique", "thought", "improvements"]))]
 struct RefineReply {
@@ -115,7 +113,7 @@ impl Tool for GotRefine {
             name: "reasoning_got_refine",
             title: "Improve a node",
             description: "Improve a reasoning node through self-critique and refinement; keeps \
-                          the better of both by score.",
+                          the one with the better score.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
@@ -124,13 +122,14 @@ impl Tool for GotRefine {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let whole = GraphData::load(&input.graph_id, call).await?;
-        let node = call.node(&input.node_id, &input.graph_id).await?;
+        let node = crate::lookup::node(call, &input.node_id, &input.graph_id).await?;
         whole.config.remaining_nodes(whole.usable_nodes().count())?;
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
         let line = whole.ancestors(&node);
         let around =
             |text: &str| GraphNodeContext::new(problem, &line, text, call.context_tokens());
-        // Whether the original has to be judged is settled once, whoever judges it meanwhile.
+        // Memoized, so that a replayed call makes the same requests even if another call scored the
+        // original in the meantime.
         let known = call.memoize("original_score", node.score);
         call.progress(0.0, Some(2.0), "improving");
         let (refined, judged) = improve(&around(&node.content), known.is_none(), call).await?;
@@ -143,16 +142,16 @@ impl Tool for GotRefine {
             let ask = score::score_request(&around(&refined.thought), "got_score_refined")?;
             Some(call.ask::<ScoreJudgment>(ask, None).await?.value)
         };
-        // It may have become a conclusion meanwhile.
-        let node = call.node(&node.id, &input.graph_id).await?;
+        // The node may have become a conclusion in the meantime.
+        let node = crate::lookup::node(call, &node.id, &input.graph_id).await?;
         Ok(refine_output(
             &whole, &node, original, judged, refined, better, call,
         ))
     }
 }
 
-/// Asks for a better text and, if need be, how good the present one is: at once, because neither
-/// depends on the other.
+/// Requests a better text and, if necessary, the score of the present one. Both requests run
+/// concurrently, because neither depends on the other.
 async fn improve(
     around: &GraphNodeContext,
     judge: bool,
@@ -165,7 +164,7 @@ async fn improve(
     let judge =
         call.ask::<ScoreJudgment>(score::score_request(around, "got_score_original")?, None);
     let (refined, judged) = futures::future::join(refine, judge).await;
-    // One that waits for the client must not be hidden by the failure of the other.
+    // A request that waits for the client takes precedence over the failure of the other.
     if is_pending(&refined) || is_pending(&judged) {
         return Err(ModelError::Pending.into());
     }
@@ -176,7 +175,7 @@ fn is_pending<T>(outcome: &Result<ModelAnswer<T>, ToolError>) -> bool {
     matches!(outcome, Err(ToolError::Model(ModelError::Pending)))
 }
 
-/// The better of both, and what is to be remembered of it.
+/// Builds the output and the changes for the better of the two texts.
 fn refine_output(
     whole: &GraphData,
     node: &GraphNode,
@@ -211,7 +210,7 @@ fn refine_output(
     };
     let kind = NodeKind::Refinement;
     let mut new = new_node(&whole.graph, kind, node.depth, refined.thought, call);
-    // The better text of a conclusion is the conclusion.
+    // The refinement of a conclusion becomes the conclusion.
     new.is_terminal = node.is_terminal;
     new.is_active = !node.is_terminal;
     new.score = Some(better.parts.overall());

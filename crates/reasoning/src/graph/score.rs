@@ -1,4 +1,4 @@
-//! `reasoning_got_score`: how good a node is, by four measures.
+//! `reasoning_got_score`: scores a node by four measures.
 
 use std::sync::LazyLock;
 
@@ -17,40 +17,38 @@ use crate::{
     model_fields::{optional_text, round_fraction},
 };
 
-/// From this score on a node may be where the graph ends.
+/// The lowest score of a candidate for a terminal node.
 const TERMINAL_SCORE: f64 = 0.8;
 
-/// `reasoning_got_score`.
-pub struct GotScore;
+/// The `reasoning_got_score` tool.
+pub(crate) struct GotScore;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     graph_id: GraphId,
     node_id: NodeId,
     /// Problem context
     problem: Option<String>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The graph it belongs to
     graph_id: GraphId,
     /// The session of the graph
     session_id: SessionId,
     /// The node that was scored
     node_id: NodeId,
-    /// Mean of the four measures, kept as its score
+    /// Mean of the four measures, stored as its score
     overall_score: Score,
     /// The four measures
     breakdown: ScoreBreakdown,
-    /// Why; null if the model did not say
+    /// Why; null if not given
     rationale: Option<String>,
-    /// What is most wrong with it; null if the model did not say
+    /// Its greatest weakness; null if not given
     weakest_point: Option<String>,
-    /// true if good enough to conclude with: 0.8 or more, and no root
+    /// true if it can be a conclusion: 0.8 or more, and no root
     is_terminal_candidate: bool,
 }
 
@@ -59,23 +57,23 @@ pub struct Output {
 pub(super) struct ScoreBreakdown {
     /// How much it helps with the problem
     relevance: Score,
-    /// Whether it is true and follows from what leads to it
+    /// Whether it is true and follows from its ancestors
     validity: Score,
     /// How far it goes beneath the surface
     depth: Score,
-    /// What it adds to what leads to it
+    /// What it adds to its ancestors
     novelty: Score,
 }
 
 impl ScoreBreakdown {
-    /// Their mean, whatever a model makes of them.
+    /// The mean of the four measures, computed here instead of by the model.
     pub(super) fn overall(&self) -> Score {
         let sum = self.relevance.get() + self.validity.get() + self.depth.get();
         Score::clamped(round_fraction((sum + self.novelty.get()) / 4.0))
     }
 }
 
-/// A judgement of a node, of which nothing is missing.
+/// A complete judgment of a node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "ScoreReply")]
 pub(super) struct ScoreJudgment {
@@ -84,8 +82,8 @@ pub(super) struct ScoreJudgment {
     weakest_point: Option<String>,
 }
 
-/// What the model is asked for. The names without `_percent` are what pipes written for the
-/// original server answer; they are understood but not asked for.
+/// The answer that the model is asked for. Pipes written for the original server answer the names
+/// without `_percent`; they are accepted but not requested.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["relevance_percent", "validity_percent", "depth_percent",
     "novelty_percent", "rationale", "weakest_point"]))]
@@ -158,7 +156,7 @@ impl TryFrom<ScoreReply> for ScoreJudgment {
 }
 
 impl ScoreJudgment {
-    /// What it changes in the node it is about.
+    /// The update of the judged node.
     pub(super) fn node_update(&self) -> NodeUpdate {
         NodeUpdate {
             score: Some(self.parts.overall()),
@@ -167,7 +165,7 @@ impl ScoreJudgment {
         }
     }
 
-    /// What is worth keeping of it beside the score.
+    /// The judgment as metadata of the node.
     pub(super) fn to_metadata(&self) -> Value {
         json!({
             "score_parts": self.parts,
@@ -177,7 +175,7 @@ impl ScoreJudgment {
     }
 }
 
-/// A judge must not be inventive.
+/// A low temperature, because a judgment should be reproducible.
 static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 1_000,
@@ -186,7 +184,7 @@ static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     AskTemplate::new::<ScoreReply>("got_score", include_str!("score.md"), freedom)
 });
 
-/// The question how good something is.
+/// Builds the request for a score.
 pub(super) fn score_request(
     around: &GraphNodeContext,
     key: &str,
@@ -214,7 +212,7 @@ impl Tool for GotScore {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let whole = GraphData::load(&input.graph_id, call).await?;
-        let node = call.node(&input.node_id, &input.graph_id).await?;
+        let node = crate::lookup::node(call, &input.node_id, &input.graph_id).await?;
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
         let line = whole.ancestors(&node);
         let around = GraphNodeContext::new(problem, &line, &node.content, call.context_tokens());

@@ -1,4 +1,4 @@
-//! `reasoning_got_state`: what a graph is like now.
+//! `reasoning_got_state`: describes the current state of a graph.
 
 use deliberate_core::{GraphId, GraphNode, NodeId, Score, SessionId};
 use deliberate_toolkit::{
@@ -13,22 +13,20 @@ use super::{
     data::{GraphData, is_root, rating::compare_rating, topology::Topology},
 };
 
-/// Ids listed of each kind at the most.
+/// The largest number of ids in each list.
 const MAX_IDS: usize = 50;
 
-/// `reasoning_got_state`.
-pub struct GotState;
+/// The `reasoning_got_state` tool.
+pub(crate) struct GotState;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     graph_id: GraphId,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The graph
     graph_id: GraphId,
     /// The session it belongs to
@@ -39,11 +37,11 @@ pub struct Output {
     edge_count: usize,
     /// Depth of the deepest of these nodes; a root is 0
     max_depth: i64,
-    /// How many were not continued, merged, improved or concluded with yet
+    /// How many were not yet continued, merged, refined or concluded
     active_nodes: usize,
     /// How many are marked as conclusions
     terminal_nodes: usize,
-    /// Whether edges lead back to where they began
+    /// Whether the graph has a cycle
     has_cycle: bool,
     /// How many were pruned
     pruned_nodes: usize,
@@ -54,13 +52,13 @@ pub struct Output {
     config: GraphConfig,
     /// The node with the highest score; null if none has one
     best_node_id: Option<NodeId>,
-    /// Nodes to work on: active ones first, conclusions last, the better first; 50 at the most
+    /// Nodes to work on: active ones first, conclusions last, each best first; at most 50
     usable_node_ids: Vec<NodeId>,
-    /// Where the graph begins; 50 at the most
+    /// The roots; at most 50
     root_node_ids: Vec<NodeId>,
-    /// The active nodes, oldest first; 50 at the most
+    /// The active nodes, oldest first; at most 50
     active_node_ids: Vec<NodeId>,
-    /// The conclusions, oldest first; 50 at the most
+    /// The conclusions, oldest first; at most 50
     terminal_node_ids: Vec<NodeId>,
 }
 
@@ -122,8 +120,8 @@ impl Tool for GotState {
     }
 }
 
-/// Nodes that can be worked on: first those nobody went on from, then the others, each the better
-/// first; conclusions last.
+/// The nodes to work on: first the active ones, then the others, each sorted by quality;
+/// conclusions last.
 fn workable_nodes(whole: &GraphData) -> Vec<NodeId> {
     let mut nodes: Vec<&GraphNode> = whole.usable_nodes().collect();
     nodes.sort_by(|one, other| {
@@ -135,7 +133,7 @@ fn workable_nodes(whole: &GraphData) -> Vec<NodeId> {
     first.map(|node| node.id.clone()).collect()
 }
 
-/// The node with the highest score; the older of two.
+/// The node with the highest score; the oldest of equal ones.
 fn best_node_id(whole: &GraphData) -> Option<NodeId> {
     let scored = whole.usable_nodes().filter(|node| node.score.is_some());
     let score = |node: &GraphNode| node.score.map_or(0.0, Score::get);

@@ -1,12 +1,12 @@
-//! A prompt for each way of reasoning, so that a person can pick one from a client's menu.
+//! A prompt for each reasoning mode, which a person picks from a client's menu.
 //!
-//! A prompt is a few words to the client's model: which tools to use, how to go on, how to end.
-//! They stand in Markdown beside this file. What the person gave is put below them as data and
-//! never read as part of them.
+//! A prompt tells the client's model which tools to use, how to continue and how to end. The texts
+//! are the Markdown files in this folder. The person's arguments are appended as data and never
+//! parsed as part of the text.
 
 mod arguments;
 
-use deliberate_core::did_you_mean;
+use deliberate_core::{Mode, did_you_mean};
 use deliberate_toolkit::{
     ArgumentIssue, CompletionRequest, CompletionValues, PromptArgumentInfo, PromptInfo,
     PromptProvider, RenderedPrompt, ResourceContext, ToolError,
@@ -14,60 +14,57 @@ use deliberate_toolkit::{
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::resources::matching_sessions;
+use crate::{modes::definition, resources::matching_sessions};
 
 /// The prompts of the reasoning modes.
-pub struct ReasoningPrompts;
+pub(crate) struct ReasoningPrompts;
 
-/// A prompt.
-struct ReasoningPrompt {
-    name: &'static str,
-    tool: &'static str,
-    title: &'static str,
-    description: &'static str,
-    /// What the model is told.
-    text: &'static str,
-    arguments: &'static [ReasoningPromptArgument],
+/// A prompt of the client's menu.
+pub(crate) struct ReasoningPrompt {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) description: &'static str,
+    /// The instructions for the client's model.
+    pub(crate) text: &'static str,
+    pub(crate) arguments: &'static [ReasoningPromptArgument],
 }
 
-/// Something a prompt takes.
-struct ReasoningPromptArgument {
-    name: &'static str,
-    description: &'static str,
-    required: bool,
-    kind: ReasoningArgumentKind,
+pub(crate) struct ReasoningPromptArgument {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    pub(crate) required: bool,
+    pub(crate) kind: ReasoningArgumentKind,
 }
 
-/// What it looks like.
 #[derive(Clone, Copy)]
-enum ReasoningArgumentKind {
+pub(crate) enum ReasoningArgumentKind {
     Text,
     Session,
     Number { least: u8, most: u8 },
 }
 
-const PROBLEM: ReasoningPromptArgument = ReasoningPromptArgument {
+pub(crate) const PROBLEM: ReasoningPromptArgument = ReasoningPromptArgument {
     name: "problem",
     description: "The question or problem to think about",
     required: true,
     kind: ReasoningArgumentKind::Text,
 };
 
-const SESSION: ReasoningPromptArgument = ReasoningPromptArgument {
+pub(crate) const SESSION: ReasoningPromptArgument = ReasoningPromptArgument {
     name: "session_id",
-    description: "A session to continue; leave it out to begin a new one",
+    description: "A session to continue; omit it to begin a new one",
     required: false,
     kind: ReasoningArgumentKind::Session,
 };
 
-const REQUIRED_SESSION: ReasoningPromptArgument = ReasoningPromptArgument {
+pub(crate) const REQUIRED_SESSION: ReasoningPromptArgument = ReasoningPromptArgument {
     name: "session_id",
     description: "The session",
     required: true,
     kind: ReasoningArgumentKind::Session,
 };
 
-const fn number_argument(
+pub(crate) const fn number_argument(
     name: &'static str,
     description: &'static str,
     least: u8,
@@ -81,112 +78,33 @@ const fn number_argument(
     }
 }
 
-const PROMPTS: &[ReasoningPrompt] = &[
-    ReasoningPrompt {
-        name: "think",
-        tool: "reasoning_linear",
-        title: "Think step by step",
-        description: "Work through a problem one recorded step after another.",
-        text: include_str!("think.md"),
-        arguments: &[
-            PROBLEM,
-            SESSION,
-            number_argument("steps", "How many steps at the most, 1 to 20", 1, 20),
-        ],
-    },
-    ReasoningPrompt {
-        name: "tree",
-        tool: "reasoning_tree",
-        title: "Explore a tree of approaches",
-        description: "Lay out several approaches, follow the best, close the others.",
-        text: include_str!("tree.md"),
-        arguments: &[
-            PROBLEM,
-            SESSION,
-            number_argument("branches", "How many approaches, 2 to 10", 2, 10),
-        ],
-    },
-    ReasoningPrompt {
-        name: "diverge",
-        tool: "reasoning_divergent",
-        title: "Look from several sides",
-        description: "Collect perspectives that disagree, then bring them together.",
-        text: include_str!("diverge.md"),
-        arguments: &[
-            PROBLEM,
-            SESSION,
-            number_argument("perspectives", "How many perspectives, 2 to 10", 2, 10),
-        ],
-    },
-    ReasoningPrompt {
-        name: "reflect",
-        tool: "reasoning_reflection",
-        title: "Reflect and improve",
-        description: "Find the weak points of a text or thought and write a better version.",
-        text: include_str!("reflect.md"),
-        arguments: &[
-            ReasoningPromptArgument {
-                description: "The text, answer or plan to reflect on",
-                ..PROBLEM
-            },
-            SESSION,
-            number_argument("rounds", "How often to improve it, 1 to 5", 1, 5),
-        ],
-    },
-    ReasoningPrompt {
-        name: "backtrack",
-        tool: "reasoning_backtrack",
-        title: "Go back and try another way",
-        description: "Review a session's checkpoints and take another way from one of them.",
-        text: include_str!("backtrack.md"),
-        arguments: &[
-            REQUIRED_SESSION,
-            ReasoningPromptArgument {
-                name: "direction",
-                description: "What to try instead; leave it out to be offered some",
-                required: false,
-                kind: ReasoningArgumentKind::Text,
-            },
-        ],
-    },
-    ReasoningPrompt {
-        name: "auto",
-        tool: "reasoning_auto",
-        title: "Choose the way to think",
-        description: "Let the server choose the way of reasoning that fits, and use it.",
-        text: include_str!("auto.md"),
-        arguments: &[PROBLEM, SESSION],
-    },
-    ReasoningPrompt {
-        name: "graph",
-        tool: "reasoning_got_init",
-        title: "Build a graph of thoughts",
-        description: "Grow, score, merge and prune partial answers until one stands out.",
-        text: include_str!("graph.md"),
-        arguments: &[
-            PROBLEM,
-            SESSION,
-            number_argument(
-                "ideas",
-                "How many ideas to grow from a node, 1 to 10",
-                1,
-                10,
-            ),
-        ],
-    },
-    ReasoningPrompt {
-        name: "recap",
-        tool: "reasoning_get",
-        title: "Sum up a session",
-        description: "Read a session back and sum up what was decided, why, and what is open.",
-        text: include_str!("recap.md"),
-        arguments: &[REQUIRED_SESSION],
-    },
-];
+/// The prompt that belongs to no mode.
+static RECAP: ReasoningPrompt = ReasoningPrompt {
+    name: "recap",
+    title: "Sum up a session",
+    description: "Read a session back and sum up what was decided, why, and what is open.",
+    text: include_str!("recap.md"),
+    arguments: &[REQUIRED_SESSION],
+};
+
+/// Every prompt with the tool that it uses first: those of the modes in the order of `Mode::ALL`,
+/// then the recap.
+fn prompts() -> impl Iterator<Item = (&'static ReasoningPrompt, &'static str)> {
+    let of_mode = |mode| {
+        let definition = definition(mode)?;
+        Some((definition.prompt.as_ref()?, definition.tool?))
+    };
+    let recap = (&RECAP, "reasoning_get");
+    Mode::ALL.into_iter().filter_map(of_mode).chain([recap])
+}
 
 impl PromptProvider for ReasoningPrompts {
     fn list(&self) -> BoxFuture<'_, Vec<PromptInfo>> {
-        Box::pin(async { PROMPTS.iter().map(ReasoningPrompt::to_info).collect() })
+        Box::pin(async {
+            prompts()
+                .map(|(prompt, tool)| prompt.to_info(tool))
+                .collect()
+        })
     }
 
     fn get<'a>(
@@ -209,7 +127,8 @@ impl PromptProvider for ReasoningPrompts {
             let entry = ReasoningPrompt::find(name)?;
             let takes = entry.arguments.iter().find(|it| it.name == typed.argument);
             Some(match takes.map(|it| it.kind) {
-                // What a person reads belongs to their sessions, so their scope must allow it.
+                // Completions show the titles of sessions, so the caller's scope must allow reading
+                // them.
                 Some(ReasoningArgumentKind::Session)
                     if desk.caller.principal.scope.allows("reasoning_get") =>
                 {
@@ -228,10 +147,11 @@ impl PromptProvider for ReasoningPrompts {
 
 impl ReasoningPrompt {
     fn find(name: &str) -> Option<&'static Self> {
-        PROMPTS.iter().find(|entry| entry.name == name)
+        let mut all = prompts().map(|(prompt, _)| prompt);
+        all.find(|prompt| prompt.name == name)
     }
 
-    fn to_info(&self) -> PromptInfo {
+    fn to_info(&self, tool: &str) -> PromptInfo {
         let argument = |takes: &ReasoningPromptArgument| PromptArgumentInfo {
             name: takes.name.to_owned(),
             description: takes.description.to_owned(),
@@ -241,7 +161,7 @@ impl ReasoningPrompt {
             name: self.name.to_owned(),
             title: self.title.to_owned(),
             description: self.description.to_owned(),
-            tool: self.tool.to_owned(),
+            tool: tool.to_owned(),
             arguments: self.arguments.iter().map(argument).collect(),
         }
     }
@@ -254,9 +174,9 @@ impl ReasoningPrompt {
                 let meant = did_you_mean(name, names());
                 let rule = match meant {
                     Some(meant) => {
-                        format!("is no argument of {}; did you mean {meant}?", self.name)
+                        format!("is not an argument of {}; did you mean {meant}?", self.name)
                     }
-                    None => format!("is no argument of {}", self.name),
+                    None => format!("is not an argument of {}", self.name),
                 };
                 issues.push(ArgumentIssue::new(name, rule));
             }

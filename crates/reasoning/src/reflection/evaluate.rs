@@ -1,4 +1,5 @@
-//! Judging a session as a whole: what can be counted is counted, the rest is asked.
+//! `reasoning_reflection_evaluate`: evaluates a whole session. Code computes the metrics, and a
+//! model judges the rest.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -24,52 +25,50 @@ use crate::{
     session::{ModeFilter, require_session},
 };
 
-/// Graphs that are read; a session seldom has more than one.
+/// The largest number of graphs read; a session seldom has more than one.
 const MAX_GRAPHS: u32 = 100;
 
-/// One node may take this share of what is left for nodes.
+/// A node may take one part in this many of the remaining budget for nodes.
 const NODE_SHARE: usize = 4;
 
-/// What the tag around a node takes.
+/// The approximate tokens of the tag around a node.
 const TAG_TOKENS: usize = 12;
 
-/// `reasoning_reflection_evaluate`.
-pub struct ReflectionEvaluate;
+/// The `reasoning_reflection_evaluate` tool.
+pub(crate) struct ReflectionEvaluate;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// Session to evaluate
     session_id: SessionId,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The session that was evaluated
     session_id: SessionId,
-    /// How many thoughts it has, without those set aside
+    /// How many current thoughts it has
     total_thoughts: usize,
-    /// The newest that were counted
+    /// How many of the newest were examined
     thoughts_examined: usize,
     /// Mean confidence of the thoughts examined; null without any
     average_confidence: Option<Score>,
-    /// How the confidence went; null for fewer than two thoughts
+    /// Trend of the confidence; null for fewer than two thoughts
     confidence_course: Option<ConfidenceTrend>,
     /// How many of the thoughts examined are of each mode
     mode_distribution: BTreeMap<String, usize>,
     /// Share of thoughts that build on an earlier one, of those that could
     linkage: Score,
-    /// What was noted to contradict each other, 20 at the most
+    /// Recorded contradictions, at most 20
     contradictions: Vec<Contradiction>,
-    /// How many branches it has, of each kind
+    /// Counts of its branches
     branches: BranchCounts,
-    /// How much there is in its graphs
+    /// Counts of its graphs
     graphs: GraphCounts,
-    /// How well it hangs together: mean of what was counted and what the model judged
+    /// Coherence: mean of the computed value and the model's
     coherence_score: Score,
-    /// How good the model finds it; null if not rated
+    /// Quality by the model; null if not rated
     quality_score: Option<Score>,
     /// The model's judgement, in a few sentences
     assessment: String,
@@ -83,9 +82,9 @@ pub struct Output {
     confidence: Score,
 }
 
-/// What the model is asked for.
+/// The answer that the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
-// All is asked for, though an answer without some of it can be used.
+// The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = [
     "assessment", "coherence_percent", "quality_percent", "strengths", "weaknesses",
     "recommendations", "confidence_percent"
@@ -111,7 +110,7 @@ struct EvaluationReply {
     sure: Confidence,
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct EvaluateAskContext<'a> {
     #[serde(flatten)]
@@ -131,7 +130,7 @@ struct EvaluateAskNode {
     text: String,
 }
 
-/// Limits as in the pipes of the original server.
+/// The same limits as the pipes of the original server have.
 static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_500,
@@ -170,7 +169,7 @@ impl Tool for ReflectionEvaluate {
                 ArgumentIssue::new("session_id", rule).with_value(&session.id.as_str().into());
             return Err(ToolError::Invalid(vec![issue]));
         }
-        // The verdict is about these, however long its model takes.
+        // Memoized, so that a replayed call judges the same facts.
         let facts = call.memoize("facts", SessionMetrics::compute(&record));
         call.progress(0.0, Some(1.0), "thinking");
         let ask = evaluation_request(&session, &record.nodes, &facts, call).await?;
@@ -183,7 +182,7 @@ impl Tool for ReflectionEvaluate {
     }
 }
 
-/// Reads what is counted: of everything a page at the most.
+/// Reads the data for the metrics, at most one page of each kind.
 async fn load_session_data(
     session: &Session,
     call: &ToolContext,
@@ -222,8 +221,8 @@ async fn load_session_data(
     })
 }
 
-/// How many thoughts a long session has, found by looking whether there is one at a place: twenty
-/// or thirty single rows instead of all.
+/// Counts the thoughts of a long session by a binary search for the last offset: twenty or thirty
+/// single rows instead of all.
 async fn count_thoughts(session: &Session, call: &ToolContext) -> Result<usize, StoreError> {
     let there = async |offset: u32| {
         let page = Pagination { offset, limit: 1 };
@@ -232,7 +231,7 @@ async fn count_thoughts(session: &Session, call: &ToolContext) -> Result<usize, 
             .thoughts(&session.id, EpochFilter::Current, page);
         Ok::<_, StoreError>(!found.await?.is_empty())
     };
-    // Never fewer than `least`, and in the end never more than `most`.
+    // Invariant: the count is at least `least`; after the loop it is at most `most`.
     let mut least = Pagination::MAX;
     let mut most = least;
     while most < u32::MAX && there(most).await? {
@@ -279,12 +278,12 @@ async fn evaluation_request(
     })
 }
 
-/// What a past takes, a little more than in the ask itself.
+/// An upper estimate of the tokens of a history in the prompt.
 fn history_tokens(past: &SessionHistory) -> usize {
     serde_json::to_string(&past.steps).map_or(0, |text| approximate_tokens(&text))
 }
 
-/// Leaves out steps after the first until half of the budget is free for nodes.
+/// Drops steps after the first until half of the budget is free for nodes.
 fn free_half_budget(past: &mut SessionHistory, budget: usize) {
     while past.steps.len() > 1 && history_tokens(past) > budget / 2 {
         past.steps.remove(1);
@@ -292,7 +291,7 @@ fn free_half_budget(past: &mut SessionHistory, budget: usize) {
     }
 }
 
-/// The nodes that say most, in the order they were thought, within `budget` tokens.
+/// Selects the most relevant nodes within `budget` tokens, in their original order.
 fn select_nodes(nodes: &[GraphNode], budget: usize) -> Vec<EvaluateAskNode> {
     let mut ranked: Vec<(usize, &GraphNode)> = unpruned_nodes(nodes).enumerate().collect();
     let weight = |node: &GraphNode| {

@@ -1,4 +1,4 @@
-//! What can be counted of a session, so that no model has to guess it.
+//! Metrics of a session that code can compute, so that no model has to guess them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,32 +12,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::model_fields::round_fraction;
 
-/// Confidence that moves less than this stays as it is.
+/// A smaller change of confidence counts as steady.
 const STEADY_THRESHOLD: f64 = 0.05;
 
-/// Contradictions that are named; the others are counted.
+/// The largest number of contradictions listed; further ones are only counted.
 const MAX_CONTRADICTIONS: usize = 20;
 
-/// What is shown of a name, and of a reason.
+/// The characters shown of a name and of a reason.
 const NAME_CHARS: usize = 80;
 const REASON_CHARS: usize = 300;
 
-/// What was read of a session.
+/// The data of a session from which the metrics are computed.
 #[derive(Debug, Default)]
 pub(super) struct SessionData {
-    /// How many current thoughts there are.
+    /// The number of current thoughts.
     pub(super) total_thoughts: usize,
-    /// The newest of them, oldest first.
+    /// The newest thoughts, oldest first.
     pub(super) thoughts: Vec<Thought>,
     pub(super) branches: Vec<BranchEntry>,
     pub(super) cross_refs: Vec<CrossRef>,
     pub(super) graphs: usize,
-    /// Pruned ones, too.
+    /// Including pruned nodes.
     pub(super) nodes: Vec<GraphNode>,
     pub(super) edges: Vec<GraphEdge>,
 }
 
-/// What was counted.
+/// The metrics of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SessionMetrics {
     pub(super) total_thoughts: usize,
@@ -52,12 +52,12 @@ pub(super) struct SessionMetrics {
     pub(super) graphs: GraphCounts,
 }
 
-/// How the confidence went.
+/// The trend of the confidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct ConfidenceTrend {
-    /// The last third against the first
+    /// The last third compared with the first
     pub(super) trend: TrendDirection,
-    /// By how much it rises from one thought to the next
+    /// Rise from one thought to the next
     slope: f64,
 }
 
@@ -69,7 +69,7 @@ pub(super) enum TrendDirection {
     Falling,
 }
 
-/// Two things that can't both be right, as someone noted.
+/// A recorded contradiction between two branches or nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Contradiction {
     /// A branch or node
@@ -80,26 +80,26 @@ pub(super) struct Contradiction {
     from_name: Option<String>,
     /// The same for `to`
     to_name: Option<String>,
-    /// Why they contradict each other; null if nobody said
+    /// Why they contradict each other; null if not given
     reason: Option<String>,
 }
 
-/// How many branches there are, of each kind.
+/// The numbers of branches by state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct BranchCounts {
-    /// All of them
+    /// All branches
     total: usize,
-    /// Those still followed
+    /// Those still open
     open: usize,
     /// Those marked as completed
     completed: usize,
     /// Those marked as abandoned
     abandoned: usize,
-    /// Open ones with nothing beyond their opening
+    /// Open ones that were never continued
     never_continued: usize,
 }
 
-/// How much there is in graphs.
+/// The numbers of graphs and nodes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(super) struct GraphCounts {
     /// How many graphs there are
@@ -135,8 +135,8 @@ impl SessionMetrics {
         }
     }
 
-    /// How well it hangs together, as far as that can be counted: whether thoughts follow from
-    /// earlier ones, and how much of it was found to contradict the rest.
+    /// The computed part of the coherence: whether thoughts build on earlier ones, and how many
+    /// contradictions were recorded.
     pub(super) fn coherence(&self) -> f64 {
         let parts = self.thoughts_examined + self.graphs.nodes;
         let contradicted = if parts == 0 {
@@ -156,12 +156,12 @@ fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
-/// Four digits, so that 0.7 is not answered as 0.7000000000000001.
+/// Rounds to four digits, so that 0.7 does not appear as 0.7000000000000001.
 pub(super) fn rounded_score(number: f64) -> Score {
     Score::clamped(round_fraction(number))
 }
 
-/// The first third against the last; nothing for a single thought.
+/// Compares the first third with the last; `None` for a single thought.
 fn confidence_trend(confidences: &[f64]) -> Option<ConfidenceTrend> {
     let count = confidences.len();
     if count < 2 {
@@ -181,7 +181,7 @@ fn confidence_trend(confidences: &[f64]) -> Option<ConfidenceTrend> {
     })
 }
 
-/// The slope of the straight line that fits best.
+/// The slope of the regression line.
 fn slope(numbers: &[f64]) -> f64 {
     let middle = (numbers.len() as f64 - 1.0) / 2.0;
     let average = mean(numbers).unwrap_or_default();
@@ -207,7 +207,7 @@ fn mode_distribution(thoughts: &[Thought]) -> BTreeMap<String, usize> {
 }
 
 /// The share of thoughts that build on an earlier one, of those that had one to build on. The
-/// thoughts of the call that began the session had none, nor has the first on a branch.
+/// thoughts of the call that began the session had none, and neither has the first on a branch.
 fn linkage(thoughts: &[Thought]) -> f64 {
     let begun = thoughts.first().map(|first| first.created_at);
     let mut branches: BTreeSet<&BranchId> = BTreeSet::new();
@@ -277,7 +277,6 @@ fn truncate_reason(text: &str) -> String {
     truncate_chars(text.trim(), REASON_CHARS)
 }
 
-/// The nodes that were not pruned.
 pub(super) fn unpruned_nodes(nodes: &[GraphNode]) -> impl Iterator<Item = &GraphNode> {
     nodes.iter().filter(|node| !node.pruned)
 }

@@ -1,4 +1,4 @@
-//! What is measured, and what is not held against a session.
+//! Tests of the metrics.
 
 use deliberate_core::{Mode, Timestamp};
 use serde_json::json;
@@ -113,7 +113,7 @@ fn a_thought_that_builds_on_nothing_is_a_break() {
 
 #[test]
 fn what_begins_a_session_or_a_branch_is_no_break() {
-    // Three perspectives and their synthesis, all of the first call.
+    // The first call stored three perspectives and their synthesis.
     let mut thoughts: Vec<_> = (1..=4).map(|it| thought(it, None, 0.8)).collect();
     for thought in &mut thoughts {
         thought.created_at = Timestamp::from_micros(1);
@@ -123,7 +123,7 @@ fn what_begins_a_session_or_a_branch_is_no_break() {
     root.branch_id = Some("b".into());
     thoughts.push(root.clone());
     assert!((linkage(&thoughts) - 1.0).abs() < f64::EPSILON);
-    // The second on that branch has something to build on.
+    // The second thought on that branch has one to build on.
     root.id = "t6".into();
     thoughts.push(root);
     assert!(linkage(&thoughts) < 1.0);

@@ -1,5 +1,6 @@
-//! Looking back on a piece of reasoning to judge it and to make it better.
+//! The reflection mode: judges a piece of reasoning and improves it.
 
+mod definition;
 mod evaluate;
 mod metrics;
 mod subject;
@@ -24,16 +25,16 @@ use super::{
     text_list::check_list,
 };
 use crate::session::{TargetSession, metadata_object, require_open_branch};
-pub use evaluate::ReflectionEvaluate;
+pub(crate) use definition::MODE;
+pub(crate) use evaluate::ReflectionEvaluate;
 use subject::ReflectionSubject;
 
-/// `reasoning_reflection`.
-pub struct Reflection;
+/// The `reasoning_reflection` tool.
+pub(crate) struct Reflection;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// Content to reflect on (if not using `thought_id`)
     content: Option<String>,
     /// Thought to evaluate
@@ -48,16 +49,15 @@ pub struct Input {
     max_iterations: Option<u8>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
-    /// The thought that holds the judgement
+pub(crate) struct Output {
+    /// The thought that holds the judgment
     thought_id: ThoughtId,
-    /// Pass it to go on in this session
+    /// Pass it to continue this session
     session_id: SessionId,
     /// The judgement, in a few sentences
     content: String,
-    /// How sure the model is of its judgement
+    /// How sure the model is of its judgment
     confidence: Score,
     /// What is good about the subject
     strengths: Vec<String>,
@@ -65,7 +65,7 @@ pub struct Output {
     weaknesses: Vec<String>,
     /// What would make it better
     recommendations: Vec<String>,
-    /// The subject, written anew; null if that was no better
+    /// The rewritten subject; null if it was no better
     improved_reasoning: Option<String>,
     /// The thought that holds `improved_reasoning`
     improved_thought_id: Option<ThoughtId>,
@@ -77,14 +77,14 @@ pub struct Output {
     quality_after: Option<Score>,
     /// How many rounds of reflection there were
     iterations: usize,
-    /// Said if only the beginning of the subject was looked at
+    /// Present if only the beginning of the subject was examined
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
 
-/// What the model is asked for.
+/// The answer that the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
-// All is asked for, though an answer without some of it can be used.
+// The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = [
     "analysis", "strengths", "weaknesses", "recommendations", "quality_percent",
     "improved_reasoning", "improved_quality_percent", "confidence_percent", "weakest_point"
@@ -120,7 +120,7 @@ struct ReflectionReply {
     weakest_point: Option<String>,
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct ReflectionAskContext<'a> {
     #[serde(flatten)]
@@ -129,18 +129,19 @@ struct ReflectionAskContext<'a> {
     subject: &'a str,
 }
 
-/// Limits as in the pipes of the original server.
+/// The same limits as the pipes of the original server have.
 const GENERATION: GenerationParams = GenerationParams {
     max_tokens: 2_500,
     temperature: 0.6,
 };
 
-/// The subject is written anew, so a long one needs more room; this much at the most.
+/// The largest number of additional tokens for a long subject, which the answer repeats in a better
+/// version.
 const MAX_EXTRA_TOKENS: usize = 6_000;
 
-/// What is said of a subject too long for an ask.
+/// The note about a subject that is too long for the prompt.
 const TRUNCATED_NOTE: &str =
-    "The thought is longer than an ask may be; only its beginning was looked at.";
+    "The thought is longer than the prompt allows; only its beginning was examined.";
 
 static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
     AskTemplate::new::<ReflectionReply>("reflection", include_str!("reflect.md"), GENERATION)
@@ -195,11 +196,11 @@ async fn reflect(
     Ok(reflection_output(subject, focus, reflected, call))
 }
 
-/// What the rounds came to.
+/// The result of the rounds.
 struct ReflectionRounds {
-    /// The judgement that is answered.
+    /// The judgment that is returned.
     best: ReflectionReply,
-    /// The text it improved, if it did, and how good that is.
+    /// The improved text that belongs to `best`, if there is one.
     improved: Option<ImprovedText>,
     quality_before: Option<Score>,
     count: usize,
@@ -211,9 +212,9 @@ struct ImprovedText {
 }
 
 impl ReflectionRounds {
-    /// Reflects on the subject, then on what became of it, for as long as it gets better. No text
-    /// is reflected on twice, and a model that gives no numbers is asked once. How good a text is,
-    /// the next round says; who wrote it only claims it.
+    /// Reflects on the subject, then on its improved version, as long as it gets better. No text is
+    /// reflected on twice, and a model that gives no quality is asked once. The quality of a text
+    /// is the judgment of the next round; the round that wrote the text only claims it.
     async fn run_rounds(
         subject: &ReflectionSubject,
         focus: &[String],
@@ -223,7 +224,7 @@ impl ReflectionRounds {
         let mut rounds = Self::first_round(subject, focus, most, call).await?;
         let mut seen = BTreeSet::from([normalized(&subject.text)]);
         let mut floor = rounds.quality_before;
-        // What to fall back on if the latest turns out to be no better.
+        // The previous result, for the case that the latest is no better.
         let mut earlier: Option<(ReflectionReply, ImprovedText)> = None;
         while rounds.count < usize::from(most) {
             let (Some(latest), Some(to_beat)) = (&mut rounds.improved, floor) else {
@@ -274,7 +275,8 @@ impl ReflectionRounds {
         let quality = first.improved_quality();
         let worse = match (quality_before, quality) {
             (Some(before), Some(after)) => after <= before,
-            // Nobody says that it is worse, and it was offered as better.
+            // Without both numbers there is no evidence that it is worse, and it was offered as
+            // better.
             _ => false,
         };
         let improved = first.improved_text();

@@ -1,9 +1,9 @@
-//! What is reflected on: a thought, a text, or the latest thought of a session.
+//! Resolves the subject of a reflection: a thought, a text, or the latest thought of a session.
 
 use deliberate_core::{
     BranchId, BranchState, Session, SessionId, Thought, ThoughtId, truncate_tokens,
 };
-use deliberate_toolkit::{ArgumentIssue, EntityKind, ToolContext, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 use serde_json::Value;
 
 use crate::{
@@ -14,27 +14,27 @@ use crate::{
     session::{ModeFilter, optional_session, require_session},
 };
 
-/// What is reflected on, and what it stands on.
+/// The subject of a reflection with its context.
 pub(super) struct ReflectionSubject {
     pub(super) text: String,
-    /// The text as the caller gave it; none if it was a thought.
+    /// The caller's text; `None` for a thought.
     pub(super) input_text: Option<String>,
     pub(super) thought: Option<Thought>,
-    /// Its session; none if one is to be begun.
+    /// `None` if the reflection begins a new session.
     pub(super) session: Option<Session>,
-    /// What comes before it.
+    /// The history before the subject.
     pub(super) past: SessionHistory,
-    /// What the reflection comes after, and on which branch.
+    /// The thought that precedes the reflection, and its branch.
     pub(super) parent: Option<ThoughtId>,
     pub(super) branch: Option<BranchId>,
-    /// The id of the thought or node it is.
+    /// The id of the thought or node.
     pub(super) target_id: Option<String>,
-    /// Whether only its beginning is looked at.
+    /// Whether only the beginning of the subject is examined.
     pub(super) is_truncated: bool,
 }
 
 impl ReflectionSubject {
-    /// Finds it by what the caller gave.
+    /// Resolves the subject from the caller's arguments.
     pub(super) async fn resolve(
         content: Option<String>,
         thought: Option<&ThoughtId>,
@@ -44,7 +44,7 @@ impl ReflectionSubject {
         match (content, thought, session) {
             (Some(_), Some(_), _) => Err(invalid_argument(
                 "content",
-                "can't be given together with thought_id; give one of them",
+                "cannot be combined with thought_id; give one of them",
             )),
             (None, None, None) => Err(invalid_argument(
                 "content",
@@ -56,7 +56,7 @@ impl ReflectionSubject {
                 Self::from_latest(session, call).await
             }
             (Some(content), None, id) => {
-                // Before the session is looked for: nothing is read for nothing.
+                // Checked before the session is loaded, to avoid a needless read.
                 call.check_content("content", &content)?;
                 let session = optional_session(id, ModeFilter::Any, call).await?;
                 Self::from_text(content, session, call).await
@@ -64,7 +64,7 @@ impl ReflectionSubject {
         }
     }
 
-    /// A text, in a session of any mode or in a new one.
+    /// Takes a text as the subject, in a session of any mode or in a new one.
     pub(super) async fn from_text(
         content: String,
         session: Option<Session>,
@@ -90,30 +90,28 @@ impl ReflectionSubject {
         session: Option<&SessionId>,
         call: &ToolContext,
     ) -> Result<Self, ToolError> {
-        let thought = call.thought(id).await?;
-        let home = call.session(&thought.session_id).await?;
+        let thought = crate::lookup::thought(call, id).await?;
+        let home = crate::lookup::session(call, &thought.session_id).await?;
         if let Some(named) = session
             && *named != home.id
         {
-            call.session(named).await?;
-            return Err(ToolError::WrongParent {
-                what: EntityKind::Thought,
-                id: thought.id.to_string(),
-                place: EntityKind::Session,
-                place_id: named.to_string(),
-            });
+            crate::lookup::session(call, named).await?;
+            return Err(crate::lookup::wrong_parent(
+                (crate::lookup::THOUGHT, thought.id.as_str()),
+                (crate::lookup::SESSION, named.as_str()),
+            ));
         }
         Self::from_thought(thought, home, call).await
     }
 
-    /// The latest thought where the session stands, or of a graph without thoughts its best node.
+    /// Takes the latest thought at the session's current position, or the best node of a graph.
     async fn from_latest(session: Session, call: &ToolContext) -> Result<Self, ToolError> {
         let latest = match latest_thought(&session, call).await? {
             Some(tip) => latest_non_reflection(&tip, call).await?,
             None => None,
         };
         if let Some(latest) = call.memoize("subject", latest) {
-            let thought = call.thought(&latest).await?;
+            let thought = crate::lookup::thought(call, &latest).await?;
             return Self::from_thought(thought, session, call).await;
         }
         let past = current_history(Some(&session), call).await?;
@@ -138,17 +136,17 @@ impl ReflectionSubject {
         })
     }
 
-    /// A thought that is part of the reasoning, with the line it stands on.
+    /// Takes a thought as the subject, with its ancestors.
     async fn from_thought(
         thought: Thought,
         session: Session,
         call: &ToolContext,
     ) -> Result<Self, ToolError> {
         if thought.set_aside {
-            return Err(ToolError::SetAside {
-                what: EntityKind::Thought,
-                id: thought.id.to_string(),
-            });
+            return Err(crate::lookup::set_aside(
+                crate::lookup::THOUGHT,
+                thought.id.as_str(),
+            ));
         }
         let past = call.memoize(
             "past",
@@ -171,9 +169,8 @@ impl ReflectionSubject {
     }
 }
 
-/// Where a reflection on a thought goes: after the latest of its branch, so that the steps since
-/// then stay on the line. A branch that has ended is not gone on with; the reflection stands beside
-/// it.
+/// The parent of a reflection on a thought: the latest thought of its branch, so that the later
+/// steps stay on the line. A closed branch is not continued; the reflection is added outside it.
 async fn reflection_parent(
     thought: &Thought,
     session: &Session,
@@ -181,7 +178,7 @@ async fn reflection_parent(
 ) -> Result<(ThoughtId, Option<BranchId>), ToolError> {
     let tip = match &thought.branch_id {
         Some(id) => {
-            let branch = call.branch(id, &session.id).await?;
+            let branch = crate::lookup::branch(call, id, &session.id).await?;
             if branch.state != BranchState::Active {
                 return Ok((thought.id.clone(), None));
             }
@@ -199,12 +196,12 @@ async fn reflection_parent(
     ))
 }
 
-/// The latest thought of the line that is no reflection on another one.
+/// The latest thought of the line that is not a reflection.
 async fn latest_non_reflection(
     tip: &Thought,
     call: &ToolContext,
 ) -> Result<Option<ThoughtId>, ToolError> {
-    /// Reflections in a row that are looked past.
+    /// The largest number of consecutive reflections that are skipped.
     const MAX_REFLECTIONS: u32 = 20;
     let line = call.store().ancestors(&tip.id, MAX_REFLECTIONS).await?;
     let is_reflection = |thought: &Thought| {

@@ -1,5 +1,4 @@
-//! Ids that a person may mean, found among the latest by how they begin or by the words of their
-//! titles.
+//! Completes ids from the latest entities, by prefix or by the words of their titles.
 
 use deliberate_core::SessionId;
 use deliberate_store::{EpochFilter, Pagination, Store, StoreError};
@@ -7,19 +6,19 @@ use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, T
 
 use super::uri::ReasoningResourceKind;
 
-/// Values in one answer.
+/// The largest number of values in one answer.
 const MAX_VALUES: usize = 100;
 
-/// Sessions that are looked at for a session.
+/// Sessions examined to complete a session id.
 const SESSIONS_TO_MATCH: u32 = 500;
 
-/// Sessions that are looked into for what belongs to them, where no session is given.
+/// Sessions whose entities are examined if no session is given.
 const SESSIONS_TO_SCAN: u32 = 20;
 
-/// Things of one session that are looked at.
+/// Entities examined per session.
 const ITEMS_PER_SESSION: u32 = 100;
 
-/// Ids for the variable of a template.
+/// Completes the variable of a URI template.
 pub(super) async fn complete_ids(
     what: ReasoningResourceKind,
     typed: CompletionRequest<'_>,
@@ -50,12 +49,12 @@ pub(super) async fn complete_ids(
             break;
         }
     }
-    // Older sessions were not looked into.
+    // Older sessions were not examined.
     let unseen = given.is_none() && sessions.len() >= SESSIONS_TO_SCAN as usize;
     Ok(found.into_completion(unseen))
 }
 
-/// Sessions whose id begins so, then those whose title has all the words.
+/// The sessions whose id has the prefix, then those whose title contains all the words.
 pub(crate) async fn complete_sessions(
     text: &str,
     desk: ResourceContext<'_>,
@@ -70,7 +69,7 @@ pub(crate) async fn complete_sessions(
     Ok(found.into_completion(unseen))
 }
 
-/// Ids of what belongs to a session, newest first where the store can, and the words it goes by.
+/// The ids and titles of a session's entities, newest first if the store supports it.
 async fn session_items(
     what: ReasoningResourceKind,
     session: &SessionId,
@@ -97,7 +96,7 @@ async fn session_items(
     })
 }
 
-/// What was found so far.
+/// The matches so far.
 struct CompletionMatches<'a> {
     text: &'a str,
     words: Vec<String>,

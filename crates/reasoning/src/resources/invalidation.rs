@@ -1,11 +1,12 @@
-//! Which addresses read differently after a change.
+//! Maps a change to the resources whose content it changes.
 
 use deliberate_core::{BranchId, Change, GraphId, SessionId};
 use deliberate_toolkit::ResourceChange;
 
 use super::uri::{ReasoningResourceFormat, ReasoningResourceKind, SESSIONS_URI};
 
-/// What the change means. It is asked for every change that is kept, so it reads nothing.
+/// The resources that the change affects. It runs for every committed change, so it reads nothing
+/// from the store.
 pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<ResourceChange> {
     let mut touched = Vec::new();
     match change {
@@ -81,7 +82,7 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
                 node.session_id.as_str(),
             ));
         }
-        // The node does not say whose it is.
+        // The change does not name the graph of the node.
         Change::MarkNode { .. } => {
             touched.push(ResourceChange::Prefix(
                 ReasoningResourceKind::Graph.uri_prefix(),
@@ -111,12 +112,12 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
         | Change::SetState { .. }
         | Change::AddInvocation(_) => return touched,
     }
-    // Every one of these shows in the list as a later time or another count.
+    // Each of these changes shows in the list as a later time or another count.
     touched.push(ResourceChange::Resource(SESSIONS_URI.to_owned()));
     touched
 }
 
-/// The addresses of a thing, in every form.
+/// The URIs of an entity in every format.
 fn entity_changes(what: ReasoningResourceKind, id: &str) -> [ResourceChange; 2] {
     ReasoningResourceFormat::ALL.map(|form| ResourceChange::Resource(what.uri(id, form)))
 }
@@ -135,7 +136,7 @@ fn session_changes(session: Option<&SessionId>) -> Vec<ResourceChange> {
     })
 }
 
-/// What belongs to a session that changes as a whole.
+/// The entities of a session that changes as a whole.
 fn content_changes() -> [ResourceChange; 3] {
     [
         ReasoningResourceKind::Graph,

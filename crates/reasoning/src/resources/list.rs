@@ -1,4 +1,4 @@
-//! The sessions to pick from, the last changed first.
+//! Lists the sessions as resources, the last changed first.
 
 use deliberate_core::{SessionId, Timestamp, truncate_chars};
 use deliberate_store::{Pagination, SessionEntry, Store, StoreError};
@@ -6,17 +6,17 @@ use deliberate_toolkit::{ArgumentIssue, ResourceContext, ResourceInfo, ResourceP
 
 use super::uri::{ReasoningResourceFormat, ReasoningResourceKind, SESSIONS_URI};
 
-/// Characters of a name.
+/// The longest name, in characters.
 const NAME_CHARS: usize = 80;
 
-/// Sessions in one read.
+/// Sessions per read.
 const READ_PAGE: u32 = 200;
 
-/// Reads for one part of the list. Only thousands of sessions that were deleted or changed since
-/// the part before could need more.
+/// The largest number of reads for one page. Only thousands of sessions that were deleted or
+/// changed since the previous page could need more.
 const MAX_READS: u32 = 50;
 
-/// Where a part of the list ended: the session it ended with, and about how many came before.
+/// The end of a page: its last session, and approximately how many came before.
 #[derive(Debug, Clone, PartialEq)]
 struct SessionListCursor {
     offset: u32,
@@ -46,9 +46,9 @@ pub(super) async fn list(
     })
 }
 
-/// The next sessions after the mark. A session that is worked on meanwhile moves to the front,
-/// and the others move a place on; so it is the mark that says where to go on, and its place only
-/// where to look for it.
+/// The sessions after the cursor. A session that changes in the meantime moves to the front and
+/// shifts the others; so the cursor's session decides where to continue, and its offset only where
+/// to look for it.
 async fn next_sessions(
     mark: Option<SessionListCursor>,
     room: usize,
@@ -108,13 +108,15 @@ impl SessionListCursor {
             })
         };
         read().ok_or_else(|| {
-            let issue =
-                ArgumentIssue::new("cursor", "is not one that this list gave; begin it again");
+            let issue = ArgumentIssue::new(
+                "cursor",
+                "is not a cursor of this list; list again without one",
+            );
             ToolError::Invalid(vec![issue])
         })
     }
 
-    /// Whether the session comes later in the list.
+    /// Tells whether the session comes after the cursor.
     fn is_before(&self, entry: &SessionEntry) -> bool {
         (entry.session.updated_at, &entry.session.id) < (self.updated_at, &self.id)
     }
@@ -172,7 +174,7 @@ async fn session_resource(
     })
 }
 
-/// The first words of a session without a title.
+/// The first words of a session, as a name if it has no title.
 async fn first_words(id: &SessionId, store: &dyn Store) -> Result<String, StoreError> {
     let thought = store.first_prompt(id).await?;
     Ok(thought.map_or_else(String::new, |thought| {

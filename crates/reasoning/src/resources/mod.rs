@@ -1,7 +1,7 @@
-//! What was thought, by its address: for clients that let a person pick something to read.
+//! Sessions and their entities as resources, for clients in which a person picks what to read.
 //!
-//! Reading goes through `reasoning_get` and `reasoning_sessions`, so the same bounds, scopes and
-//! records hold as for a call. Knows nothing of how addresses reach a client.
+//! Reading goes through `reasoning_get` and `reasoning_sessions`, so the same limits, scopes and
+//! invocation log apply as for a tool call. This module does not know how resources reach a client.
 
 mod complete;
 mod invalidation;
@@ -22,7 +22,7 @@ use uri::{
 
 pub(crate) use complete::complete_sessions as matching_sessions;
 
-/// Sessions, graphs, branches and thoughts by their addresses, which begin with `deliberate://`.
+/// Sessions, graphs, branches and thoughts as resources with `deliberate://` URIs.
 pub struct ReasoningResources;
 
 impl ResourceProvider for ReasoningResources {

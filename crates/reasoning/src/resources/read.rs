@@ -1,4 +1,4 @@
-//! What stands at an address, fetched through the gate.
+//! Reads a resource through the dispatcher.
 
 use deliberate_toolkit::{ResourceBody, ResourceContext, ResourceData, ToolError};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::uri::{
     resource_not_found,
 };
 
-/// Sessions in one part of their list.
+/// Sessions per page of the list.
 const PAGE_SIZE: u32 = 100;
 
 pub(super) async fn read(
@@ -58,7 +58,7 @@ async fn read_sessions(
     to_pretty_json(&answer)
 }
 
-/// A part of something that is read.
+/// A request for one page of a resource.
 struct ReasoningPartRequest<'a> {
     uri: &'a str,
     kind: ReasoningResourceKind,
@@ -77,8 +77,8 @@ impl ReasoningPartRequest<'_> {
         let answer = desk.call("reasoning_get", arguments).await;
         let mut answer = match answer {
             Ok(answer) => answer,
-            // All that can be wrong with our arguments is an id that names nothing, or an offset
-            // that nothing reaches.
+            // The only possible faults of these arguments are an id that does not exist and an
+            // offset beyond the end.
             Err(ToolError::Invalid(_)) => return Err(resource_not_found(self.uri)),
             Err(error) => return Err(error),
         };
@@ -100,7 +100,7 @@ impl ReasoningPartRequest<'_> {
                 let text = answer.get("text").and_then(Value::as_str);
                 let text = text.unwrap_or_default();
                 Ok(match next {
-                    Some(next) => format!("{text}\n*The next part is at `{next}`.*\n"),
+                    Some(next) => format!("{text}\n*The next page is at `{next}`.*\n"),
                     None => text.to_owned(),
                 })
             }
@@ -115,7 +115,7 @@ impl ReasoningPartRequest<'_> {
     }
 }
 
-/// The address of the part that begins there.
+/// The URI of the page that begins at `offset`.
 fn next_part_uri(uri: &str, offset: &Value) -> String {
     let whole = uri.split_once('?').map_or(uri, |(whole, _)| whole);
     format!("{whole}?offset={offset}")

@@ -1,32 +1,30 @@
-//! The addresses of what was thought. Knows how they look, not what stands at them.
+//! Builds and parses the resource URIs. It knows their syntax, not the content of the resources.
 //!
-//! An id is percent-encoded whole, as RFC 6570 level 1 has it, so it never holds a slash: what
-//! comes after the next slash is ours, and `/markdown` can't be mistaken for the end of an id.
+//! An id is percent-encoded completely, as in RFC 6570 level 1, so it never contains a slash: the
+//! next slash ends the id, and `/markdown` cannot be part of it.
 
 use deliberate_core::truncate_chars;
 use deliberate_toolkit::{EntityKind, ToolError, UriTemplate};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What every address begins with.
 pub(super) const URI_PREFIX: &str = "deliberate://";
 
-/// The address of the list of sessions.
+/// The URI of the list of sessions.
 pub(super) const SESSIONS_URI: &str = "deliberate://sessions";
 
-/// What stands after the id of something that is wanted as Markdown.
+/// The last segment of a URI for the Markdown format.
 const MARKDOWN_SUFFIX: &str = "markdown";
 
-/// No id is longer.
 const MAX_ID_LEN: usize = 512;
 
-/// All but what RFC 3986 calls unreserved.
+/// All characters except the unreserved ones of RFC 3986.
 const ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// The kinds of thing that have an address.
+/// The kinds of entity that have a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasoningResourceKind {
     Session,
@@ -35,22 +33,21 @@ pub(super) enum ReasoningResourceKind {
     Thought,
 }
 
-/// What something is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasoningResourceFormat {
     Json,
     Markdown,
 }
 
-/// An address, taken apart.
+/// A parsed URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReasoningUri {
     pub(super) target: ReasoningUriTarget,
-    /// Where the wanted part begins.
+    /// The offset of the requested page.
     pub(super) offset: u32,
 }
 
-/// Where an address points.
+/// The list of sessions or one entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReasoningUriTarget {
     Sessions,
@@ -73,7 +70,7 @@ impl ReasoningResourceKind {
         }
     }
 
-    /// What it is called in a sentence, and by `reasoning_get`.
+    /// The name of the kind in texts and in the answer of `reasoning_get`.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Session => "session",
@@ -83,7 +80,7 @@ impl ReasoningResourceKind {
         }
     }
 
-    /// The variable in its templates.
+    /// The variable in its URI templates.
     pub(super) const fn variable(self) -> &'static str {
         match self {
             Self::Session => "session_id",
@@ -95,19 +92,18 @@ impl ReasoningResourceKind {
 
     pub(super) const fn entity_kind(self) -> EntityKind {
         match self {
-            Self::Session => EntityKind::Session,
-            Self::Graph => EntityKind::Graph,
-            Self::Branch => EntityKind::Branch,
-            Self::Thought => EntityKind::Thought,
+            Self::Session => crate::lookup::SESSION,
+            Self::Graph => crate::lookup::GRAPH,
+            Self::Branch => crate::lookup::BRANCH,
+            Self::Thought => crate::lookup::THOUGHT,
         }
     }
 
-    /// What the addresses of all things of this kind begin with.
+    /// The common prefix of the URIs of this kind.
     pub(super) fn uri_prefix(self) -> String {
         format!("{URI_PREFIX}{}/", self.folder())
     }
 
-    /// Its address.
     pub(super) fn uri(self, id: &str, form: ReasoningResourceFormat) -> String {
         let id = utf8_percent_encode(id, ENCODE_SET);
         match form {
@@ -124,17 +120,17 @@ impl ReasoningResourceKind {
             Self::Session => "its thoughts, branches and graphs",
             Self::Graph => "its nodes and edges",
             Self::Branch => "the thoughts on it",
-            Self::Thought => "what was given, what was concluded and how surely",
+            Self::Thought => "its input, its text and its confidence",
         };
         let (suffix, written, ending) = match form {
             ReasoningResourceFormat::Json => ("", "JSON", ""),
             ReasoningResourceFormat::Markdown => {
-                ("/markdown", "Markdown", "; /markdown stands after the id")
+                ("/markdown", "Markdown", "; append /markdown to the id")
             }
         };
         let more = match self {
             Self::Thought => "",
-            _ => " Long ones come in parts: the end of a part names the next, ?offset=N.",
+            _ => " Long ones are split into pages; each page names the next, ?offset=N.",
         };
         let uri = format!("{URI_PREFIX}{}/{{{variable}}}{suffix}", self.folder());
         UriTemplate {
@@ -162,7 +158,7 @@ impl ReasoningResourceFormat {
 }
 
 impl ReasoningUri {
-    /// `None` if it is not one of ours.
+    /// Parses a URI. `None` if it is not one of ours.
     pub(super) fn parse(uri: &str) -> Option<Self> {
         let path = uri.strip_prefix(URI_PREFIX)?;
         let (path, offset) = match path.split_once('?') {
@@ -200,10 +196,10 @@ fn parse_entity(path: &str) -> Option<ReasoningUriTarget> {
     })
 }
 
-/// What someone is told who asks for an address that leads nowhere.
+/// The error for a URI without a resource.
 pub(super) fn resource_not_found(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: EntityKind::Resource,
+        what: EntityKind::RESOURCE,
         id: truncate_chars(uri, 200),
     }
 }

@@ -1,4 +1,4 @@
-//! From approaches to branches: what is added for each, and which one is preferred.
+//! Turns the model's approaches into branches and marks the recommended one.
 
 use deliberate_core::{
     Branch, BranchId, BranchState, Change, CrossRef, Mode, Precondition, Score, Thought, ThoughtId,
@@ -16,7 +16,7 @@ use crate::{
     session::{TargetSession, metadata_object},
 };
 
-/// The branches that grow from what the model found.
+/// Builds the output and the changes from the model's answer.
 pub(super) fn build_branches(
     this: &ExploreRequest,
     home: &TargetSession,
@@ -80,8 +80,8 @@ pub(super) fn build_branches(
     }
 }
 
-/// Opens a branch for each approach; those that repeat another are left out. Also tells which
-/// branch each of the model's numbers came to.
+/// Opens a branch for each approach and skips duplicates. Also returns the branch index for each of
+/// the model's approach numbers.
 fn open_branches(
     approaches: &[Approach],
     base: &Branch,
@@ -122,7 +122,7 @@ fn open_branches(
     (opened, numbers)
 }
 
-/// The branch that number `number` (from 1) came to.
+/// The index of the branch for the approach number `number`, which counts from 1.
 fn branch_index(numbers: &[usize], number: usize) -> Option<usize> {
     numbers.get(number.checked_sub(1)?).copied()
 }
@@ -138,7 +138,8 @@ fn most_confident_index(opened: &[OpenedBranch]) -> usize {
     best
 }
 
-/// Notes how the branches bear on each other. Numbers that name none, or one twice, are left out.
+/// Adds the cross-references between branches. Unknown numbers and references of a branch to itself
+/// are skipped.
 fn add_cross_refs(
     relations: Vec<Relation>,
     opened: &[OpenedBranch],
@@ -177,7 +178,7 @@ fn add_cross_refs(
     references
 }
 
-/// Puts the recommended branch before its siblings.
+/// Gives the recommended branch a higher priority than its siblings.
 fn mark_recommended(recommended: Option<&BranchId>, changes: &mut [Change]) {
     for change in changes {
         if let Change::AddBranch(branch) = change

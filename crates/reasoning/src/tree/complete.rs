@@ -10,13 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::require_branched_session;
 
-/// `reasoning_tree_complete`.
-pub struct TreeComplete;
+/// The `reasoning_tree_complete` tool.
+pub(crate) struct TreeComplete;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     session_id: SessionId,
     branch_id: BranchId,
     state: BranchEnd,
@@ -39,18 +38,17 @@ impl From<BranchEnd> for BranchState {
     }
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The session it belongs to
     session_id: SessionId,
-    /// The branch that was marked
+    /// The branch that was closed
     branch_id: BranchId,
     /// Its approach in a few words
     name: Option<String>,
-    /// What it is now
+    /// Its new state
     state: BranchState,
-    /// What it was before
+    /// Its previous state
     previous_state: BranchState,
     /// How sure the model was when it opened the branch
     confidence: Score,
@@ -76,7 +74,7 @@ impl Tool for TreeComplete {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let session = require_branched_session(&input.session_id, call).await?;
-        let branch = call.branch(&input.branch_id, &session.id).await?;
+        let branch = crate::lookup::branch(call, &input.branch_id, &session.id).await?;
         let state = BranchState::from(input.state);
         let all = Pagination::limit(Pagination::MAX);
         let all = call

@@ -8,7 +8,7 @@ use deliberate_core::{
 };
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
-    EntityKind, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,22 +21,21 @@ use crate::{
     session::TargetSession,
 };
 
-/// `reasoning_tree`.
-pub struct TreeExplore;
+/// The `reasoning_tree` tool.
+pub(crate) struct TreeExplore;
 
-/// Branches asked for when the caller does not say, as documented.
+/// The documented default of `max_branches`.
 const DEFAULT_BRANCHES: usize = 4;
 
-/// Fewer than this is no choice.
+/// Fewer branches offer no choice.
 pub(super) const MIN_BRANCHES: usize = 2;
 
-/// A branch's name is read in a list.
+/// The longest name of a branch, so that it fits a list.
 pub(super) const NAME_CHARS: usize = 80;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// The thought content to explore
     #[schemars(length(min = 1))]
     content: String,
@@ -51,14 +50,13 @@ pub struct Input {
     confidence: Option<Score>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The thought that compares the approaches
     pub(super) thought_id: ThoughtId,
-    /// Pass it to go on in this session
+    /// Pass it to continue this session
     pub(super) session_id: SessionId,
-    /// The branch that was explored from
+    /// The branch that was continued
     pub(super) branch_id: BranchId,
     /// What the problem turns on, and how the approaches compare
     pub(super) content: String,
@@ -70,14 +68,14 @@ pub struct Output {
     pub(super) recommended_branch: BranchId,
     /// The new branches, one for each approach
     pub(super) branches: Vec<OpenedBranch>,
-    /// How the new branches bear on each other; left out if the model named nothing
+    /// Relations between the new branches; omitted if the model named none
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) cross_references: Vec<BranchReference>,
     #[serde(flatten)]
     pub(super) doubt: ThresholdNote,
 }
 
-// A branch that was opened.
+// A new branch.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OpenedBranch {
     /// The new branch
@@ -94,22 +92,22 @@ pub(super) struct OpenedBranch {
     pub(super) confidence: Score,
 }
 
-// How one of them bears on another.
+// The relation of one branch to another.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct BranchReference {
-    /// The branch that bears on the other
+    /// The branch with the relation
     pub(super) from: BranchId,
     /// The other branch
     pub(super) to: BranchId,
-    /// How `from` bears on `to`
+    /// The relation of `from` to `to`
     #[serde(rename = "type")]
     pub(super) kind: CrossRefKind,
-    /// Why; left out if the model did not say
+    /// Why; omitted if the model gave no reason
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
 }
 
-/// What the ask shows.
+/// The values that the prompt template shows.
 #[derive(Serialize)]
 struct TreeAskContext<'a> {
     #[serde(flatten)]
@@ -156,14 +154,14 @@ impl Tool for TreeExplore {
     }
 }
 
-/// The session the caller means; a branch says which one it belongs to.
+/// The session of the call; a branch id alone determines it.
 async fn resolve_session(input: &Input, call: &ToolContext) -> Result<Option<Session>, ToolError> {
     let of_branch = match (&input.session_id, &input.branch_id) {
         (None, Some(branch)) => match call.store().branch(branch).await? {
             Some(branch) => Some(branch.session_id),
             None => {
                 return Err(ToolError::NotFound {
-                    what: EntityKind::Branch,
+                    what: crate::lookup::BRANCH,
                     id: truncate_chars(branch.as_str(), NAME_CHARS),
                 });
             }
@@ -176,17 +174,17 @@ async fn resolve_session(input: &Input, call: &ToolContext) -> Result<Option<Ses
     }
 }
 
-/// What is to be explored.
+/// An exploration request.
 pub(crate) struct ExploreRequest {
     pub(crate) content: String,
-    /// The branch to continue; else the active one.
+    /// The branch to continue; the active one if `None`.
     pub(crate) branch: Option<BranchId>,
     pub(crate) max_branches: usize,
     pub(crate) threshold: Option<Score>,
 }
 
 impl ExploreRequest {
-    /// The content alone, all else as usual.
+    /// Builds the request for `content` with the defaults of every other field.
     pub(crate) fn from_content(content: String) -> Self {
         Self {
             content,
@@ -197,7 +195,7 @@ impl ExploreRequest {
     }
 }
 
-/// Explores in a session, or in a new one.
+/// Explores approaches in the given session or in a new one.
 pub(crate) async fn explore(
     this: ExploreRequest,
     session: Option<Session>,
@@ -228,7 +226,7 @@ pub(crate) async fn explore(
     Ok(build_branches(&this, &home, base, past.latest, found, call))
 }
 
-/// The branch that is continued, which must be open. `None` if the session has none yet.
+/// The branch to continue, which must be open. `None` if the session has no branch yet.
 async fn continued_branch(
     wanted: Option<&BranchId>,
     session: &Session,
@@ -238,17 +236,14 @@ async fn continued_branch(
     let Some(id) = call.memoize("branch", wanted.cloned().or_else(active)) else {
         return Ok(None);
     };
-    let branch = call.branch(&id, &session.id).await?;
+    let branch = crate::lookup::branch(call, &id, &session.id).await?;
     if branch.state == BranchState::Active {
         return Ok(Some(branch));
     }
-    Err(ToolError::BranchClosed {
-        id: branch.id.to_string(),
-        state: branch.state,
-    })
+    Err(crate::lookup::branch_closed(&branch.id, branch.state))
 }
 
-/// The line of the branch, or of a session without branches its latest thoughts.
+/// The history of the branch, or the latest thoughts of a session without branches.
 async fn branch_history(
     base: Option<&Branch>,
     session: Option<&Session>,

@@ -1,4 +1,4 @@
-//! `reasoning_tree_focus`: follows a branch, and reopens it if it was closed.
+//! `reasoning_tree_focus`: makes a branch the active one, and reopens it if it was closed.
 
 use deliberate_core::{BranchId, BranchState, Change, Score, SessionId};
 use deliberate_toolkit::{
@@ -9,27 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use super::require_branched_session;
 
-/// `reasoning_tree_focus`.
-pub struct TreeFocus;
+/// The `reasoning_tree_focus` tool.
+pub(crate) struct TreeFocus;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     session_id: SessionId,
     branch_id: BranchId,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The session it belongs to
     session_id: SessionId,
     /// The branch that is active now
     branch_id: BranchId,
     /// Its approach in a few words
     name: Option<String>,
-    /// Always active now
+    /// Always active
     state: BranchState,
     /// How sure the model was when it opened the branch
     confidence: Score,
@@ -59,7 +57,7 @@ impl Tool for TreeFocus {
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let session = require_branched_session(&input.session_id, call).await?;
-        let branch = call.branch(&input.branch_id, &session.id).await?;
+        let branch = crate::lookup::branch(call, &input.branch_id, &session.id).await?;
         let latest = call.store().latest_branch_thoughts(&branch.id, 1).await?;
         let reopened = branch.state != BranchState::Active;
         let mut changes = Vec::new();

@@ -1,4 +1,4 @@
-//! `reasoning_tree_list`: the branches of a session, with what each says.
+//! `reasoning_tree_list`: lists the branches of a session with their content.
 
 use deliberate_core::{BranchId, BranchState, Score, SessionId, truncate_chars};
 use deliberate_store::{BranchEntry, EpochFilter, Pagination};
@@ -11,36 +11,34 @@ use serde_json::Value;
 
 use super::{explore::BranchReference, require_branched_session};
 
-/// `reasoning_tree_list`.
-pub struct TreeList;
+/// The `reasoning_tree_list` tool.
+pub(crate) struct TreeList;
 
-/// What a list shows of a branch's text; `reasoning_get` gives it whole.
+/// The characters of a branch's text in the list; `reasoning_get` returns the whole text.
 const TEXT_CHARS: usize = 400;
 
-/// Branches listed at once.
+/// Branches per page.
 const PAGE_SIZE: u32 = 100;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     session_id: SessionId,
     #[schemars(range(max = 1_000_000))]
     offset: Option<u32>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// The session they belong to
     session_id: SessionId,
-    /// The branch that is followed now; null if none is
+    /// The active branch; null if none is
     active_branch: Option<BranchId>,
     /// Oldest first
     branches: Vec<BranchSummary>,
-    /// How branches bear on each other, all pages together
+    /// Relations between branches of all pages
     cross_references: Vec<BranchReference>,
-    /// `offset` of the next page; left out on the last
+    /// `offset` of the next page; omitted on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
@@ -50,21 +48,21 @@ pub struct Output {
 struct BranchSummary {
     /// The branch
     id: BranchId,
-    /// The branch it grew from; null for a root
+    /// Its parent branch; null for a root
     parent_id: Option<BranchId>,
     /// Its approach in a few words
     name: Option<String>,
-    /// Whether it is still followed
+    /// Whether it is still open
     state: BranchState,
     /// How sure the model was when it opened the branch
     confidence: Score,
-    /// Higher is to be followed first; recommended branches have more
+    /// Higher comes first; recommended branches have more
     priority: i64,
     /// How many thoughts are on it
     thoughts: u64,
-    /// Its first thought, cut; `reasoning_get` gives it whole
+    /// Its first thought, shortened; `reasoning_get` returns the whole
     content: Option<String>,
-    /// Why it is worth following, cut; null if the model did not say
+    /// Why it is worth following, shortened; null if not given
     rationale: Option<String>,
 }
 
@@ -108,7 +106,7 @@ impl Tool for TreeList {
         let all = Pagination::limit(Pagination::MAX);
         let store = call.store();
         let offset = input.offset.unwrap_or(0);
-        // One more, to know whether there are more.
+        // One row more than a page holds shows whether another page follows.
         let page = Pagination {
             offset,
             limit: PAGE_SIZE + 1,

@@ -1,17 +1,20 @@
-//! Several approaches side by side, each a branch that can be followed, closed and reopened.
+//! The tree mode: several approaches side by side, each a branch that can be continued, closed and
+//! reopened.
 
 mod build_branches;
 mod complete;
+mod definition;
 mod explore;
 mod focus;
 mod list;
 mod model_output;
 
-pub use complete::TreeComplete;
-pub use explore::TreeExplore;
+pub(crate) use complete::TreeComplete;
+pub(crate) use definition::MODE;
+pub(crate) use explore::TreeExplore;
 pub(crate) use explore::{ExploreRequest, explore};
-pub use focus::TreeFocus;
-pub use list::TreeList;
+pub(crate) use focus::TreeFocus;
+pub(crate) use list::TreeList;
 
 use deliberate_core::{Mode, Session, SessionId};
 use deliberate_store::{EpochFilter, Pagination};
@@ -19,8 +22,8 @@ use deliberate_toolkit::{ToolContext, ToolError};
 
 use crate::session::{ModeFilter, require_session};
 
-/// The session of that id, if it has branches: every tree, and any other session in which a
-/// backtrack opened one.
+/// Loads a session that has branches: every session of mode tree, and any other in which a
+/// backtrack opened a branch.
 async fn require_branched_session(
     id: &SessionId,
     call: &ToolContext,
@@ -32,11 +35,11 @@ async fn require_branched_session(
     let one = Pagination::limit(1);
     let branches = call.store().branches(id, EpochFilter::Current, one).await?;
     if branches.is_empty() {
-        return Err(ToolError::WrongMode {
-            id: session.id.to_string(),
-            mode: session.mode,
-            wanted: Mode::Tree,
-        });
+        return Err(crate::lookup::wrong_mode(
+            &session.id,
+            session.mode,
+            Mode::Tree,
+        ));
     }
     Ok(session)
 }

@@ -1,4 +1,4 @@
-//! What a model is asked for when it explores: approaches, and how they bear on each other.
+//! The model's answer to an exploration: approaches and the relations between them.
 
 use deliberate_core::CrossRefKind;
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use crate::model_fields::{
     Confidence, lenient_option, lenient_vec, non_blank, normalized, optional_text,
 };
 
-/// What the model is asked for.
+/// The answer that the model is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = [
     "thought", "approaches", "recommended", "relations", "confidence_percent", "weakest_point",
@@ -65,7 +65,7 @@ pub(super) struct Relation {
 }
 
 impl Exploration {
-    /// Leaves out what is more than was asked for, but not what is recommended.
+    /// Drops the approaches beyond the requested number, but never the recommended one.
     pub(super) fn truncate_approaches(&mut self, most: usize) {
         let best = self.recommended.and_then(|number| number.checked_sub(1));
         if let Some(best) = best.filter(|best| (most..self.approaches.len()).contains(best)) {
@@ -88,7 +88,8 @@ impl Exploration {
     }
 }
 
-/// A choice of approaches. One alone is asked for again.
+/// Deserializes at least two approaches. With fewer the answer is invalid, and the model is asked
+/// again.
 fn at_least_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approach>, D::Error> {
     let approaches: Vec<Approach> = lenient_vec(deserializer)?;
     let kinds: std::collections::HashSet<_> = approaches

@@ -1,4 +1,4 @@
-//! `reasoning_get`: one thing by its id, as data, as Markdown or as a picture.
+//! `reasoning_get`: returns an entity by its id, as data, Markdown or a diagram.
 
 use deliberate_core::SessionId;
 use deliberate_store::{EpochFilter, Pagination};
@@ -15,16 +15,15 @@ use super::{
     size_budget::ResponseSizeBudget,
 };
 
-/// `reasoning_get`.
-pub struct ReasoningGet;
+/// The `reasoning_get` tool.
+pub(crate) struct ReasoningGet;
 
-/// Thoughts or nodes in one answer, if the caller does not say. A picture shows what it can.
+/// The default number of thoughts or nodes in one answer. A diagram shows as many as it can.
 const DEFAULT_LIMIT: u32 = 50;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// Of a session, thought, branch, node or graph
     #[schemars(length(min = 1))]
     id: String,
@@ -32,7 +31,7 @@ pub struct Input {
     #[serde(default)]
     #[schemars(with = "Option<ViewFormat>")]
     format: ViewFormat,
-    /// Also what a backtrack set aside
+    /// Include what a backtrack set aside
     include_set_aside: Option<bool>,
     /// Thoughts or nodes to skip
     #[schemars(range(max = 1_000_000))]
@@ -41,7 +40,7 @@ pub struct Input {
     limit: Option<u32>,
 }
 
-// How it is wanted.
+// The format of the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum ViewFormat {
@@ -51,20 +50,19 @@ enum ViewFormat {
     Mermaid,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// What the id names: session, thought, branch, node or graph
     kind: &'static str,
-    /// The session it belongs to, or that it is
+    /// Its session, or the session itself
     session_id: SessionId,
-    /// It and what belongs to it; only with format data
+    /// The entity and its contents; only with format data
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
     /// The Markdown or the Mermaid diagram; only with those formats
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// `offset` of the next part; left out on the last
+    /// `offset` of the next part; omitted on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
@@ -76,7 +74,7 @@ impl Tool for ReasoningGet {
     fn meta(&self) -> ToolMeta {
         ToolMeta {
             name: "reasoning_get",
-            title: "Read it back",
+            title: "Read stored reasoning",
             description: "Read a session, thought, branch, node or graph by its id: as data, as \
                           Markdown, or as a Mermaid diagram to show to a person.",
             hints: ToolHints::READ_ONLY,

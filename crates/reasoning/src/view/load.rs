@@ -1,4 +1,4 @@
-//! What an id names, with what belongs to it.
+//! Loads the entity of an id with its contents.
 
 use std::{collections::HashSet, ops::Not};
 
@@ -13,13 +13,13 @@ use serde_json::Value;
 
 use super::size_budget::{PageInfo, ResponseSizeBudget};
 
-/// Nodes of a graph, branches or references of a session in one answer at the most.
+/// The largest number of nodes of a graph, or branches or references of a session, in one answer.
 const ITEMS_PAGE: Pagination = Pagination::limit(200);
 
-/// Graphs of a session in one answer at the most.
+/// The largest number of graphs of a session in one answer.
 const GRAPHS_PAGE: Pagination = Pagination::limit(20);
 
-/// What an id names.
+/// An entity with its contents.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum ReasoningEntity {
@@ -30,7 +30,7 @@ pub(super) enum ReasoningEntity {
     Node(Box<NodeDetail>),
 }
 
-/// A session, and a part of its thoughts.
+/// A session with one page of its thoughts.
 #[derive(Debug, Serialize)]
 pub(super) struct SessionDetail {
     pub(super) session: Session,
@@ -45,12 +45,12 @@ pub(super) struct SessionDetail {
     #[serde(skip_serializing_if = "Not::not")]
     pub(super) graphs_left_out: bool,
     pub(super) checkpoints: usize,
-    /// Which of its thoughts these are.
+    /// The page of `thoughts`.
     #[serde(skip)]
     pub(super) part: PageInfo,
 }
 
-/// A branch, and a part of the thoughts on it.
+/// A branch with one page of its thoughts.
 #[derive(Debug, Serialize)]
 pub(super) struct BranchDetail {
     pub(super) branch: Branch,
@@ -59,7 +59,7 @@ pub(super) struct BranchDetail {
     pub(super) part: PageInfo,
 }
 
-/// A graph, a part of its nodes, and the edges that lead to them.
+/// A graph with one page of its nodes and the edges that lead to them.
 #[derive(Debug, Serialize)]
 pub(super) struct GraphDetail {
     pub(super) graph: Graph,
@@ -71,7 +71,7 @@ pub(super) struct GraphDetail {
     pub(super) part: PageInfo,
 }
 
-/// A graph among others, which has to say itself where it goes on.
+/// One of several graphs of a session, with its own offset of the next page.
 #[derive(Debug, Serialize)]
 pub(super) struct SessionGraph {
     #[serde(flatten)]
@@ -80,7 +80,7 @@ pub(super) struct SessionGraph {
     next_offset: Option<u32>,
 }
 
-/// A node and what leads to it and from it.
+/// A node with its incoming and outgoing edges.
 #[derive(Debug, Serialize)]
 pub(super) struct NodeDetail {
     pub(super) node: GraphNode,
@@ -89,7 +89,7 @@ pub(super) struct NodeDetail {
     pub(super) edges_left_out: bool,
 }
 
-/// What is asked for.
+/// The options of a read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ViewRequest {
     pub(super) include: EpochFilter,
@@ -117,7 +117,7 @@ impl ReasoningEntity {
         }
     }
 
-    /// Where the next part begins.
+    /// The offset of the next page.
     pub(super) fn next_offset(&self) -> Option<u32> {
         match self {
             Self::Session(it) => it.part.next,
@@ -127,7 +127,7 @@ impl ReasoningEntity {
         }
     }
 
-    /// Finds what the id names, whatever kind it is. Ids are unique over all kinds.
+    /// Loads the entity of an id of any kind. Ids are unique across all kinds.
     pub(super) async fn find(
         id: &str,
         wanted: ViewRequest,
@@ -163,7 +163,7 @@ impl ReasoningEntity {
 }
 
 impl ViewRequest {
-    /// What is wanted of something that is asked for by its id: if it is history, its history.
+    /// Includes the entities that were set aside if the requested entity itself was.
     fn for_set_aside(self, set_aside: bool) -> Self {
         Self {
             include: if set_aside {
@@ -192,7 +192,7 @@ impl SessionDetail {
         let (cross_references, reference_part) = frame
             .read_page(ITEMS_PAGE, false, |page| store.cross_refs(&id, which, page))
             .await?;
-        // They belong to the first part.
+        // The graphs are on the first page.
         let (graphs, graph_part) = if wanted.page.offset == 0 {
             frame
                 .read_page(GRAPHS_PAGE, true, |page| store.graphs(&id, which, page))
@@ -235,7 +235,7 @@ impl SessionDetail {
     }
 }
 
-/// Which conversation of a provider it continues is our affair.
+/// Removes the provider's thread, which is internal.
 fn remove_provider_thread(session: &mut Session) {
     let Some(fields) = session.metadata.as_mut().and_then(Value::as_object_mut) else {
         return;

@@ -1,4 +1,4 @@
-//! What was thought, as a person reads it.
+//! Renders an entity as Markdown for a person.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -14,7 +14,6 @@ use super::{
     size_budget::PageInfo,
 };
 
-/// The thing as Markdown.
 pub(super) fn render_markdown(thing: &ReasoningEntity) -> String {
     let mut page = MarkdownPage::default();
     match thing {
@@ -27,13 +26,13 @@ pub(super) fn render_markdown(thing: &ReasoningEntity) -> String {
     page.0.trim_end().to_owned() + "\n"
 }
 
-/// How much of what a tool answered stands on a page.
+/// The characters of a tool's answer that are shown.
 const EVIDENCE_CHARS: usize = 300;
 
 #[derive(Default)]
 struct MarkdownPage(String);
 
-/// Adds a line; writing to text can't fail.
+/// Adds a line. Writing to a string cannot fail.
 macro_rules! line {
     ($page:expr, $($text:tt)*) => {
         if writeln!($page.0, $($text)*).is_err() {
@@ -167,7 +166,7 @@ impl MarkdownPage {
         self.evidence(thought.metadata.as_ref());
     }
 
-    /// What tools answered for it, a line each.
+    /// Adds the evidence, one line per tool use.
     fn evidence(&mut self, metadata: Option<&Value>) {
         let kept = metadata.and_then(|it| it.get("evidence")?.as_array());
         let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
@@ -216,7 +215,7 @@ impl MarkdownPage {
                 .iter()
                 .filter(|edge| edge.to_node == node.id)
                 .map(|edge| {
-                    // Of another part there is only the id.
+                    // Only the id of a node on another page is known.
                     let from = numbers
                         .get(&edge.from_node)
                         .map_or_else(|| format!("`{}`", edge.from_node), ToString::to_string);
@@ -253,7 +252,7 @@ impl MarkdownPage {
     }
 }
 
-/// What kind of node it is and how good, in a few words.
+/// Describes the kind and the quality of a node.
 fn describe_node(node: &GraphNode) -> String {
     let score = node.score.map(|score| format!(" ({})", percent(score)));
     let mut text = node.node_type.as_str().to_owned() + &score.unwrap_or_default();
@@ -273,14 +272,14 @@ fn branch_name(branch: &Branch) -> String {
         .map_or_else(|| branch.id.to_string(), to_single_line)
 }
 
-/// With their numbers in the whole list.
+/// Adds to each item its number in the whole list.
 fn with_numbers<T>(things: &[T], part: PageInfo) -> impl Iterator<Item = (u32, &T)> {
     (part.offset.saturating_add(1)..).zip(things)
 }
 
-/// Each branch below the one it grew from, with its depth; those that grew from the same one in
-/// the order they were opened. One whose parent is not here begins at the left, and so does one of
-/// those that go in a circle.
+/// Orders the branches so that each follows its parent, with its depth; siblings keep the order in
+/// which they were opened. A branch whose parent is not on the page has depth 0, and so has one
+/// branch of a cycle.
 fn branch_tree(branches: &[Branch]) -> Vec<(usize, &Branch)> {
     let known: HashSet<&BranchId> = branches.iter().map(|branch| &branch.id).collect();
     let mut children: HashMap<&BranchId, Vec<&Branch>> = HashMap::new();

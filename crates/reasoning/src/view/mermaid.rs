@@ -1,7 +1,7 @@
-//! What was thought, as a picture: a Mermaid flowchart.
+//! Renders an entity as a Mermaid flowchart.
 //!
-//! Text from outside goes into quoted labels only, with every character that Mermaid could read as
-//! its own written as an entity.
+//! Foreign text appears in quoted labels only, with every character that has a meaning in Mermaid
+//! written as an entity.
 
 use std::{collections::HashMap, fmt::Write};
 
@@ -16,20 +16,19 @@ use super::{
     size_budget::PageInfo,
 };
 
-/// Boxes in a picture at the most; more can't be read.
+/// The largest number of boxes in a readable diagram.
 pub(super) const MAX_BOXES: u32 = 150;
 
-/// Words in a box.
+/// The longest label, in characters.
 const LABEL_CHARS: usize = 60;
 
-/// Colours that can be read on light and on dark.
+/// Colors that are readable on light and dark backgrounds.
 const CLASSES: &str = "  classDef root fill:#dbeafe,stroke:#1d4ed8,color:#111\n  \
      classDef best fill:#dcfce7,stroke:#15803d,stroke-width:3px,color:#111\n  \
      classDef open fill:#f8fafc,stroke:#64748b,color:#111\n  \
      classDef done fill:#e2e8f0,stroke:#475569,color:#111\n  \
      classDef gone fill:#f1f5f9,stroke:#cbd5e1,stroke-dasharray:4,color:#64748b\n";
 
-/// The thing as a flowchart.
 pub(super) fn render_mermaid(thing: &ReasoningEntity) -> String {
     let mut picture = MermaidDiagram::default();
     match thing {
@@ -75,7 +74,7 @@ impl MermaidDiagram {
         }
     }
 
-    /// A box for each thought, below the one it built on. Gives their names.
+    /// Adds a box for each thought below its parent. Returns the names of the boxes.
     fn thoughts<'a>(
         &mut self,
         thoughts: &'a [Thought],
@@ -110,7 +109,7 @@ impl MermaidDiagram {
         names
     }
 
-    /// How branches bear on each other, drawn between the thoughts that open them.
+    /// Adds the cross-references of branches as arrows between their first thoughts.
     fn references(&mut self, whole: &SessionDetail, names: &HashMap<&ThoughtId, String>) {
         let opening = |branch: &BranchId| {
             let thought = whole
@@ -175,7 +174,7 @@ impl MermaidDiagram {
     }
 }
 
-/// The branches that are recommended among their siblings.
+/// The branches that are recommended over their siblings.
 fn recommended_branches<'a>(branches: &HashMap<&BranchId, &'a Branch>) -> Vec<&'a BranchId> {
     let preferred = branches.values().filter(|branch| branch.priority > 1);
     preferred.map(|branch| &branch.id).collect()
@@ -193,7 +192,7 @@ fn thought_class(thought: &Thought, branch: Option<&Branch>, best: &[&BranchId])
     }
 }
 
-/// What stands in a thought's box: the name of the branch it opens, its viewpoint, or its words.
+/// The label of a thought: the name of the branch that it opens, its viewpoint, or its text.
 fn thought_label(thought: &Thought, opens: Option<&Branch>) -> String {
     let said = |field: &str| thought.metadata.as_ref()?.get(field)?.as_str();
     let of_branch =
@@ -213,21 +212,21 @@ fn percent(score: Score) -> String {
     format!("{} %", (score.get() * 100.0).round())
 }
 
-/// Words and a figure of ours, harmless inside quotes.
+/// A label of escaped text and a number, safe inside quotes.
 fn label(words: &str, figure: &str) -> String {
     let words = strip_invisible(words);
     let words: Vec<&str> = words.split_whitespace().collect();
     let words = escape_mermaid(&truncate_chars(&words.join(" "), LABEL_CHARS));
     let words = escape_list_marker(&words);
     match figure {
-        // Mermaid refuses to draw an empty box.
+        // Mermaid rejects an empty box.
         "" if words.is_empty() => "…".to_owned(),
         "" => words,
         figure => format!("{words}<br/>{figure}"),
     }
 }
 
-/// Text that does not begin like a list, which Mermaid refuses to draw.
+/// Escapes a list marker at the start of a text, because Mermaid rejects it.
 fn escape_list_marker(text: &str) -> String {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     match text.chars().nth(digits) {
@@ -246,7 +245,7 @@ fn escape_list_marker(text: &str) -> String {
     }
 }
 
-/// Text in which Mermaid finds nothing of its own: no quotes, tags, directives, Markdown or
+/// Escapes everything that has a meaning in Mermaid: quotes, tags, directives, Markdown and
 /// entities.
 fn escape_mermaid(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());

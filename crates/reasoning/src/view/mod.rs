@@ -1,4 +1,4 @@
-//! Reading back what was thought: one thing by its id, a search over everything, the sessions.
+//! Reads stored reasoning: one entity by its id, a full-text search, and the sessions.
 
 mod get;
 mod load;
@@ -9,6 +9,6 @@ mod search;
 mod sessions;
 mod size_budget;
 
-pub use get::ReasoningGet;
-pub use search::SearchThoughts;
-pub use sessions::ReasoningSessions;
+pub(crate) use get::ReasoningGet;
+pub(crate) use search::SearchThoughts;
+pub(crate) use sessions::ReasoningSessions;

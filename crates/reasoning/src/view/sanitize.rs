@@ -1,15 +1,15 @@
-//! Text from outside, made harmless for a page: it stays where it stands and looks like what it is.
+//! Sanitizes foreign text for a Markdown page, so that it cannot change the page around it.
 
-/// What is written there, without what can't be seen but changes how the rest looks.
+/// Removes invisible characters that change the appearance of the rest.
 pub(super) fn strip_invisible(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
     let mut clean = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
             '\n' | '\t' => clean.push(letter),
-            // They end a line for some readers.
+            // Some renderers treat these as line ends.
             '\r' | '\u{85}' | '\u{2028}' | '\u{2029}' => clean.push('\n'),
-            // They turn the direction of what follows.
+            // These change the direction of the following text.
             '\u{61c}'
             | '\u{200e}'
             | '\u{200f}'
@@ -22,7 +22,7 @@ pub(super) fn strip_invisible(text: &str) -> String {
     clean
 }
 
-/// Text as one line of a page: in a heading, a list or a sentence.
+/// Sanitizes a text for a single line: in a heading, a list or a sentence.
 pub(super) fn to_single_line(text: &str) -> String {
     let text = strip_invisible(text);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -31,8 +31,8 @@ pub(super) fn to_single_line(text: &str) -> String {
     line
 }
 
-/// Text as a block of a page. Its headings are no headings of the page, its tags are text, and the
-/// code it opens is closed.
+/// Sanitizes a text for a block of the page. Its headings do not become headings of the page, its
+/// tags become text, and code that it opens is closed.
 pub(super) fn to_markdown_block(text: &str) -> String {
     let text = strip_invisible(text);
     let text = text.trim_matches('\n').trim_end();
@@ -44,14 +44,14 @@ pub(super) fn to_markdown_block(text: &str) -> String {
         let indent = line.len() - line.trim_start_matches(' ').len();
         let blank = line.trim().is_empty();
         if let Some(open) = fence {
-            // A list that holds the code may end here, and the code with it.
+            // A list item that contains the code may end here, and with it the code.
             if !blank && indent < open.indent {
                 open.push_end(&mut page);
                 fence = None;
             }
         }
         if let Some(open) = fence {
-            // Whether an indented line is code or belongs to a list is hard to tell.
+            // It is hard to tell whether an indented line is code or belongs to a list.
             push_line(line, open.indent > 0, &mut page);
             if open.is_closed_by(line) {
                 fence = None;
@@ -68,7 +68,7 @@ pub(super) fn to_markdown_block(text: &str) -> String {
         }
         let rule = line.trim();
         if after_text && (is_only_char(rule, '=') || is_only_char(rule, '-')) {
-            // It would make the line before a heading.
+            // It would turn the previous line into a heading.
             page.push('\\');
             page.push_str(rule);
             page.push('\n');
@@ -89,7 +89,7 @@ pub(super) fn to_markdown_block(text: &str) -> String {
     page
 }
 
-/// Text as a quotation.
+/// Sanitizes a text for a block quote.
 pub(super) fn to_blockquote(text: &str) -> String {
     format!("> {}", to_markdown_block(text).replace('\n', "\n> "))
 }
@@ -98,7 +98,7 @@ fn is_only_char(text: &str, mark: char) -> bool {
     !text.is_empty() && text.chars().all(|letter| letter == mark)
 }
 
-/// Adds a line; a heading, in a list or a quotation too, only as text.
+/// Adds a line and escapes a heading, also in a list or a quotation.
 fn push_line(line: &str, no_heading: bool, page: &mut String) {
     let rest = line.trim_start_matches(|mark: char| " \t>-+*.)0123456789".contains(mark));
     let before = line.strip_suffix(rest).unwrap_or_default();
@@ -109,7 +109,7 @@ fn push_line(line: &str, no_heading: bool, page: &mut String) {
     }
 }
 
-/// Code that was opened by a line of its own.
+/// A fenced code block that is open.
 #[derive(Debug, Clone, Copy)]
 struct CodeFence<'a> {
     marks: &'a str,
@@ -119,7 +119,7 @@ struct CodeFence<'a> {
 impl<'a> CodeFence<'a> {
     fn parse_start(line: &'a str) -> Option<Self> {
         let (indent, marks, rest) = parse_fence_marks(line)?;
-        // With more of them it is code within a line.
+        // With further backticks it is inline code.
         let code = !(marks.starts_with('`') && rest.contains('`'));
         code.then_some(Self { marks, indent })
     }
@@ -136,7 +136,7 @@ impl<'a> CodeFence<'a> {
     }
 }
 
-/// The marks of a fence at the start of a line: how far in, which, and what follows.
+/// The fence at the start of a line: indentation, marks and the rest of the line.
 fn parse_fence_marks(line: &str) -> Option<(usize, &str, &str)> {
     let rest = line.trim_start_matches(' ');
     let indent = line.len() - rest.len();
@@ -146,15 +146,16 @@ fn parse_fence_marks(line: &str) -> Option<(usize, &str, &str)> {
     (indent < 4 && marks.len() >= 3).then_some((indent, marks, after))
 }
 
-/// Code within the lines of a paragraph, where `<` is what it is.
+/// Inline code of a paragraph, in which `<` needs no escape.
 #[derive(Debug, Default)]
 struct InlineCode {
-    /// A mark is open, and what is code from here on can't be told line by line.
+    /// An opening mark has no end on its line, so the code after it cannot be determined line by
+    /// line.
     open: bool,
 }
 
 impl InlineCode {
-    /// Adds a line without tags, except in code.
+    /// Adds a line and escapes tags outside code.
     fn push(&mut self, line: &str, page: &mut String) {
         self.open |= line.contains("\\`");
         let mut rest = line;
@@ -178,7 +179,7 @@ impl InlineCode {
     }
 }
 
-/// Where the code ends that so many marks opened.
+/// The end of the code that `count` marks opened.
 fn find_closing(text: &str, count: usize) -> Option<usize> {
     let mut at = 0;
     for run in text.split_inclusive(|letter| letter != '`') {
@@ -191,7 +192,7 @@ fn find_closing(text: &str, count: usize) -> Option<usize> {
     None
 }
 
-/// Adds text in which no tag begins.
+/// Adds text with escaped tags.
 fn push_escaping_tags(text: &str, page: &mut String) {
     let mut letters = text.chars().peekable();
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! `reasoning_search`: full text over all thoughts and nodes.
+//! `reasoning_search`: full-text search over all thoughts and nodes.
 
 use deliberate_core::{GraphId, Mode, Score, SessionId, Timestamp, truncate_chars};
 use deliberate_store::{SearchEntity, SearchHit, SearchQuery};
@@ -10,19 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{ModeFilter, require_session};
 
-/// `reasoning_search`.
-pub struct SearchThoughts;
+/// The `reasoning_search` tool.
+pub(crate) struct SearchThoughts;
 
-/// How many are given if the caller does not say.
 const DEFAULT_LIMIT: u32 = 10;
 
-/// Microseconds of a day.
 const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// Words that must all occur
     #[schemars(length(min = 1, max = 1_000))]
     query: String,
@@ -36,37 +33,36 @@ pub struct Input {
     limit: Option<u32>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Output {
-    /// What was found, best match first
+pub(crate) struct Output {
+    /// The matches, best first
     results: Vec<ThoughtSearchHit>,
-    /// true if there is more than `limit` allowed, else left out
+    /// true if there are more than `limit`, else omitted
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more: bool,
 }
 
-// Something that was found.
+// A match.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ThoughtSearchHit {
     /// thought or node
     kind: &'static str,
-    /// The thought or node; `reasoning_get` gives it whole
+    /// The thought or node; `reasoning_get` returns it whole
     id: String,
     /// The session it belongs to
     session_id: SessionId,
-    /// The graph of a node; left out for a thought
+    /// The graph of a node; omitted for a thought
     #[serde(skip_serializing_if = "Option::is_none")]
     graph_id: Option<GraphId>,
-    /// How it was thought; got for nodes
+    /// Its mode; got for nodes
     mode: Mode,
-    /// The text around the words that were found
+    /// The text around the matching words
     excerpt: String,
     /// Confidence of a thought, score of a node; null if not scored
     confidence: Option<Score>,
-    /// When it was thought
+    /// Creation time
     created_at: Timestamp,
-    /// true if a backtrack set it aside, else left out
+    /// true if a backtrack set it aside, else omitted
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     set_aside: bool,
 }
@@ -129,7 +125,7 @@ impl Tool for SearchThoughts {
             text: input.query,
             session: input.session_id.clone(),
             mode: input.mode,
-            // One more, to know whether there are more.
+            // One row more than a page holds shows whether another page follows.
             limit: limit.saturating_add(1),
         };
         let mut found = call.store().search(&search).await?;
@@ -158,7 +154,7 @@ fn parse_start(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, Too
     Ok(Some(moment))
 }
 
-/// A day as an end means its last moment.
+/// Parses the end of a range; a day without a time means its last moment.
 fn parse_end(field: &str, text: Option<&str>) -> Result<Option<Timestamp>, ToolError> {
     let day = text.is_some_and(|text| {
         let mut letters = text.trim().chars();

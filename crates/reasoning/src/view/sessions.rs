@@ -10,16 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{ModeFilter, require_session};
 
-/// `reasoning_sessions`.
-pub struct ReasoningSessions;
+/// The `reasoning_sessions` tool.
+pub(crate) struct ReasoningSessions;
 
-/// How many are listed if the caller does not say.
 const DEFAULT_LIMIT: u32 = 20;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub(crate) struct Input {
     /// Default list
     #[serde(default)]
     #[schemars(with = "Option<SessionAction>")]
@@ -29,7 +27,7 @@ pub struct Input {
     /// The new title
     #[schemars(length(min = 1, max = 200))]
     title: Option<String>,
-    /// true to delete for good, once the person agrees
+    /// true to delete permanently, once the person agrees
     confirm: Option<bool>,
     #[schemars(range(max = 1_000_000))]
     offset: Option<u32>,
@@ -38,7 +36,7 @@ pub struct Input {
     limit: Option<u32>,
 }
 
-// What to do.
+// The action.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum SessionAction {
@@ -48,21 +46,20 @@ enum SessionAction {
     Delete,
 }
 
-/// What it answers.
 #[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Output {
+pub(crate) struct Output {
     /// Newest first
     sessions: Vec<SessionSummary>,
-    /// `offset` of the next page; left out on the last
+    /// `offset` of the next page; omitted on the last
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
-    /// true after a rename, else left out
+    /// true after a rename, else omitted
     #[serde(skip_serializing_if = "Option::is_none")]
     renamed: Option<bool>,
     /// Whether it was deleted; only with action delete
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<bool>,
-    /// What was or was not deleted, and what to do
+    /// The result of the deletion and the next step
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
 }
@@ -72,7 +69,7 @@ pub struct Output {
 struct SessionSummary {
     /// Pass it to a tool to continue the session
     session_id: SessionId,
-    /// What it is about; null if untitled
+    /// Its title; null if untitled
     title: Option<String>,
     /// The mode it began with
     mode: Mode,
@@ -121,7 +118,7 @@ impl Tool for ReasoningSessions {
             name: "reasoning_sessions",
             title: "Sessions",
             description: "List sessions, newest first, to find one to continue; rename one; or \
-                          delete one with all that belongs to it (asks for confirm first).",
+                          delete one with all its contents (asks for confirm first).",
             hints: ToolHints {
                 read_only: false,
                 destructive: true,
@@ -145,7 +142,7 @@ impl Tool for ReasoningSessions {
 async fn list(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
     let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
     let offset = input.offset.unwrap_or(0);
-    // One more, to know whether there are more.
+    // One row more than a page holds shows whether another page follows.
     let page = Pagination {
         offset,
         limit: limit + 1,
@@ -200,7 +197,7 @@ async fn delete(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>,
     let id = session.id.clone();
     let confirmed = input.confirm == Some(true);
     let note = if confirmed {
-        "It is gone for good."
+        "The session was deleted permanently."
     } else {
         "Nothing was deleted. Ask the person; if they agree, call again with confirm: true."
     };
@@ -216,7 +213,7 @@ async fn delete(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>,
     })
 }
 
-/// The session the caller named.
+/// Loads the session that the caller named.
 async fn require_named_session(
     input: &Input,
     call: &ToolContext,

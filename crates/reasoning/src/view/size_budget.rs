@@ -1,29 +1,28 @@
-//! How much one answer holds, and reading no more than that.
+//! The size budget of one answer, and reads that stay within it.
 
 use deliberate_core::{CrossRef, Graph, GraphEdge, GraphNode, Thought};
 use deliberate_store::{BranchEntry, Pagination, StoreError, StoreFuture};
 use serde_json::Value;
 
-/// What one answer holds at the most, in characters of text: about what a model can read at once.
-/// A single thing is always given whole.
+/// The characters of text in one answer: about what a model can read at once. A single entity is
+/// always returned completely.
 const MAX_TEXT_CHARS: i64 = 60_000;
 
-/// What may go to the things around the steps: branches, references, problems of graphs.
+/// The part for the frame of the answer: branches, references, problems of graphs.
 const MAX_FRAME_CHARS: i64 = MAX_TEXT_CHARS / 3;
 
-/// What anything takes besides its text: ids, times, figures.
+/// The overhead of an item besides its text: ids, times, numbers.
 const ITEM_CHARS: i64 = 150;
 
-/// Things in one read at the most. They may be long, so it is less than the store would give.
+/// Items per read. They may be long, so this is less than the store allows.
 const READ_PAGE: u32 = 100;
 
-/// Edges in one answer at the most.
 const MAX_EDGES: usize = 500;
 
-/// Pages of edges that are looked through for one answer at the most.
+/// The largest number of pages of edges scanned for one answer.
 const MAX_EDGE_PAGES: u32 = 100;
 
-/// The room that is left in an answer.
+/// The remaining size of an answer.
 #[derive(Debug)]
 pub(super) struct ResponseSizeBudget {
     remaining: i64,
@@ -32,29 +31,28 @@ pub(super) struct ResponseSizeBudget {
     edge_pages: u32,
 }
 
-/// A part of a list: where it begins, and where the next one does.
+/// A page of a list: its offset and the offset of the next one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PageInfo {
     pub(super) offset: u32,
     pub(super) next: Option<u32>,
 }
 
-/// What takes room in an answer.
+/// An item that counts against the budget.
 pub(super) trait SizeEstimate {
-    /// Boxes it takes in a picture.
+    /// The boxes of the item in a diagram.
     const BOXES: i64 = 0;
 
-    /// Characters of its text.
     fn chars(&self) -> usize;
 }
 
 impl ResponseSizeBudget {
-    /// For text.
+    /// The budget of a text answer.
     pub(super) fn for_text() -> Self {
         Self::with_budget(MAX_TEXT_CHARS, false)
     }
 
-    /// For a picture of so many boxes. Only the first words of a text stand in one.
+    /// The budget of a diagram of `most` boxes. A box shows only the first words of a text.
     pub(super) fn for_diagram(most: u32) -> Self {
         Self::with_budget(most.into(), true)
     }
@@ -68,7 +66,7 @@ impl ResponseSizeBudget {
         }
     }
 
-    /// Room for the things around the steps, until it is given back.
+    /// Reserves the size of the frame until `release_frame`.
     pub(super) fn reserve_frame(&mut self) -> Self {
         let frame = if self.counts_boxes {
             0
@@ -79,12 +77,12 @@ impl ResponseSizeBudget {
         Self::with_budget(frame, self.counts_boxes)
     }
 
-    /// Takes back what a frame did not need, or the debt it made.
+    /// Returns the unused size of a frame, or deducts its excess.
     pub(super) fn release_frame(&mut self, frame: &Self) {
         self.remaining += frame.remaining;
     }
 
-    /// Takes the room for a thing, if there is enough or it has to be.
+    /// Deducts an item if there is room for it, or in any case if `must` is set.
     pub(super) fn try_take<T: SizeEstimate>(&mut self, thing: &T, must: bool) -> bool {
         let cost = if self.counts_boxes {
             T::BOXES
@@ -98,7 +96,7 @@ impl ResponseSizeBudget {
         fits
     }
 
-    /// How many things there may be room for.
+    /// The largest number of items that may fit.
     fn max_items<T: SizeEstimate>(&self) -> u32 {
         let most = match (self.counts_boxes, T::BOXES) {
             (true, 0) => i64::MAX,
@@ -108,7 +106,7 @@ impl ResponseSizeBudget {
         u32::try_from(most.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// Reads what there is room for; the first thing in any case if it must be.
+    /// Reads the items that fit; the first one in any case if `must` is set.
     pub(super) async fn read_page<'a, T: SizeEstimate>(
         &mut self,
         wanted: Pagination,
@@ -125,7 +123,7 @@ impl ResponseSizeBudget {
             let first = must && count == 0;
             let room = self.max_items::<T>().max(first.into());
             let offset = wanted.offset.saturating_add(count);
-            // One more, to know whether there is a next part.
+            // One item more shows whether another page follows.
             let limit = room
                 .min(wanted.limit - count)
                 .saturating_add(1)
@@ -147,8 +145,8 @@ impl ResponseSizeBudget {
         }
     }
 
-    /// Reads the edges that are to be kept, and whether there are more of them. There is no telling
-    /// where they are, so all have to be looked through.
+    /// Reads the edges for which `keep` holds, and whether there are more of them. Their positions
+    /// are not known, so all pages are scanned.
     pub(super) async fn read_edges<'a>(
         &mut self,
         keep: impl Fn(&GraphEdge) -> bool,
@@ -184,7 +182,7 @@ impl ResponseSizeBudget {
     }
 }
 
-/// Characters of what else belongs to a thing.
+/// The characters of an item's metadata.
 fn metadata_chars(metadata: Option<&Value>) -> usize {
     metadata.map_or(0, |value| value.to_string().chars().count())
 }

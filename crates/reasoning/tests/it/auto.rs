@@ -1,4 +1,4 @@
-//! `reasoning_auto`.
+//! Tests of `reasoning_auto`.
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind, Mode, Timestamp};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::test_registry::{
 
 const TOOL: &str = "reasoning_auto";
 
-/// What no rule is sure about.
+/// A content that no rule decides.
 const AMBIGUOUS_CONTENT: &str = "Our warehouse loses parcels every Tuesday";
 
 fn router_reply(mode: &str) -> Value {
@@ -107,7 +107,7 @@ async fn what_is_not_clear_is_routed() {
 async fn backtracking_is_offered_where_there_is_somewhere_to_return_to() {
     let desk = ReasoningTestRegistry::new();
     desk.add_session(Mode::Linear, [("in", "out")]).await;
-    // Not offered, and not taken: asked again.
+    // Backtracking is not offered; a model that answers it is asked again.
     script_replies(
         &desk,
         &[router_reply("backtracking"), router_reply("linear")],
@@ -171,7 +171,7 @@ async fn the_chosen_mode_is_run_in_the_same_call() {
     let record = desk.last_record().await;
     assert_eq!(record.session_id, Some(session.as_str().unwrap().into()));
 
-    // Modes mix in one session.
+    // A session may mix modes.
     script_replies(&desk, &[perspectives_reply()]);
     let arguments = json!({ "content": "Brainstorm causes", "session_id": session, "run": true });
     let output = desk.call_ok(TOOL, arguments).await;
@@ -246,7 +246,7 @@ async fn bad_input_is_refused() {
 
 #[tokio::test]
 async fn answers_are_read_as_models_write_them() {
-    // D1 to D4: auto failed on every fence. An answer of the original's own pipe is understood.
+    // D1 to D4: auto failed on every fence. An answer of the original server's pipe is accepted.
     let desk = ReasoningTestRegistry::new();
     let odd = json!({
         "recommended_mode": "Tree", "rationale": "options", "confidence": "85%",
@@ -372,7 +372,7 @@ async fn a_tree_and_a_graph_are_run_in_the_same_call_and_in_any_session() {
     assert_eq!(answer["recommended_mode"], "tree");
     assert_eq!(answer["result"]["session_id"], "s");
     assert_eq!(answer["result"]["branches_explored"], 2);
-    // What auto began can be gone on with.
+    // A session that auto began can be continued.
     desk.script_replies([text_reply(&tree.to_string())]);
     let branch = &answer["result"]["recommended_branch"];
     desk.call_ok(

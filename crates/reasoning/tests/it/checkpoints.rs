@@ -1,4 +1,4 @@
-//! Checkpoints, and the way back to them.
+//! Tests of checkpoints and backtracking.
 
 use deliberate_core::Mode;
 use deliberate_store::EpochFilter;
@@ -22,7 +22,7 @@ async fn backtrack(desk: &ReasoningTestRegistry, checkpoint: &Value) -> Value {
         .await
 }
 
-/// Takes a step and gives what it answered.
+/// Takes a step and returns its answer.
 async fn think_step(
     desk: &ReasoningTestRegistry,
     session: &Value,
@@ -48,7 +48,7 @@ async fn current_thoughts(desk: &ReasoningTestRegistry, session: &Value) -> Vec<
         .collect()
 }
 
-/// A session with a checkpoint after its first step, and two steps more.
+/// A session with a checkpoint after its first step, followed by two more steps.
 async fn session_past_checkpoint(desk: &ReasoningTestRegistry) -> (Value, Value) {
     desk.script_replies([text_reply(&step_json("first"))]);
     let first = desk.think_ok(json!({ "content": "begin" })).await;
@@ -80,7 +80,7 @@ async fn what_came_later_is_set_aside_and_never_shown_again() {
         shown.contains("first") && !shown.contains("WRONG"),
         "{shown}"
     );
-    // History can still be read.
+    // The thoughts that were set aside can still be read.
     let history = desk
         .call_ok(
             "reasoning_get",
@@ -138,7 +138,7 @@ async fn a_new_direction_opens_a_branch_from_there() {
     assert_eq!(next["previous_thought"], answer["thought_id"]);
     let latest = desk.thoughts().await.pop().unwrap();
     assert_eq!(json!(latest.branch_id), answer["new_branch_id"]);
-    // A session with branches can be worked on as such.
+    // The tree tools accept a session that has branches.
     let list = desk
         .call_ok("reasoning_tree_list", json!({ "session_id": session }))
         .await;
@@ -234,7 +234,7 @@ async fn what_was_set_aside_can_not_be_worked_on() {
     let turned = desk.call_ok(BACKTRACK, turn).await;
     backtrack(&desk, &place).await;
     let focus = json!({ "session_id": session, "branch_id": turned["new_branch_id"] });
-    // No branch is left, so it is a linear session like any other.
+    // No branch is left, so it is an ordinary linear session.
     assert_eq!(
         desk.call_err("reasoning_tree_focus", focus).await.code(),
         "WrongMode"
@@ -261,7 +261,7 @@ async fn checkpoints_are_listed_without_what_they_hold() {
     assert_eq!(kinds, ["undo", "asked"]);
     assert_eq!(
         list["checkpoints"][0]["name"],
-        "before the return to after one"
+        "before the backtrack to after one"
     );
     assert!(!list.to_string().contains("snapshot"));
 }
@@ -346,6 +346,6 @@ async fn the_providers_conversation_is_left_too() {
     let place = create_checkpoint(&desk, &first["session_id"], "one").await;
     backtrack(&desk, &place["checkpoint_id"]).await;
     think_step(&desk, &first["session_id"], "go on", "second").await;
-    // It still holds what was set aside.
+    // The old thread still holds the thoughts that were set aside.
     assert_eq!(desk.last_request().thread, None);
 }

@@ -1,5 +1,5 @@
-//! Where a call stands: on the line of the branch that is followed, whatever the mode, and nowhere
-//! else; and that it stays there while a model thinks.
+//! Every mode continues the line of the active branch, also if the session changes while a model
+//! answers.
 
 use deliberate_core::Mode;
 use deliberate_toolkit::CallOutcome;
@@ -25,7 +25,7 @@ fn reflection_reply(analysis: &str) -> String {
     .to_string()
 }
 
-/// A tree with branches A and B, of which A is followed.
+/// A tree with branches A and B, of which A is active.
 async fn tree_focused_on_a(desk: &ReasoningTestRegistry) -> Value {
     desk.script_replies([text_reply(&approaches_reply(["AAA", "BBB"]))]);
     let tree = desk
@@ -79,7 +79,7 @@ async fn the_latest_of_a_session_is_the_latest_of_its_branch() {
         answer["reflected_thought_id"],
         tree["branches"][0]["thought_id"]
     );
-    // The second looks at the same thought and not at the first one's critique.
+    // The second reflection is on the same thought, not on the first critique.
     desk.script_replies([text_reply(&reflection_reply("looked again"))]);
     let again = desk.call_ok("reasoning_reflection", arguments).await;
     assert_eq!(
@@ -103,7 +103,7 @@ async fn reflecting_on_an_earlier_thought_leaves_the_steps_since_then_on_the_lin
     }
 }
 
-/// A linear session in which two directions were taken from one place, A and then B.
+/// A linear session in which two directions, A and then B, start from one checkpoint.
 async fn two_directions(desk: &ReasoningTestRegistry) -> (Value, Value, Value) {
     desk.script_replies([text_reply(&step_json("begin"))]);
     let begun = desk.think_ok(json!({ "content": "begin" })).await;
@@ -157,7 +157,7 @@ async fn a_branch_that_has_ended_is_not_gone_on_with_in_any_mode() {
     let error = desk.call_err("reasoning_reflection", on).await;
     assert_eq!(error.code(), "BranchClosed");
     assert_eq!(desk.thoughts().await.len(), before.len());
-    // It can be looked at, from beside it.
+    // A closed branch can be reflected on from outside.
     desk.script_replies([text_reply(&reflection_reply("looked at"))]);
     let last = json!({ "thought_id": before.last().unwrap().id });
     desk.call_ok("reasoning_reflection", last).await;
@@ -260,7 +260,7 @@ async fn a_graph_is_seen_by_what_works_on_any_session() {
     let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": "elsewhere" });
     let turned = desk.call_ok("reasoning_backtrack", turn).await;
     assert!(conversation(&desk.last_request()).contains("a child"));
-    // The direction is a node, from which the graph can be gone on with.
+    // The direction is a node from which the graph can be continued.
     desk.script_replies([node("further on")]);
     let grow = json!({ "graph_id": graph["graph_id"], "node_id": turned["new_node_id"], "k": 1 });
     desk.call_ok("reasoning_got_generate", grow).await;

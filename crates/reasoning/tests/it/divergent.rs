@@ -1,4 +1,4 @@
-//! `reasoning_divergent`.
+//! Tests of `reasoning_divergent`.
 
 use deliberate_core::Mode;
 use deliberate_toolkit::CallLimits;
@@ -91,7 +91,7 @@ async fn a_continued_session_builds_on_its_newest_thought() {
     let first = desk
         .call_ok(TOOL, json!({ "content": "more", "session_id": "s" }))
         .await;
-    // C9: what is shown is the newest, not the oldest.
+    // C9: the prompt shows the newest steps, not the oldest.
     let asked = desk.last_request().messages[0].text.clone();
     assert!(
         asked.contains("thought 40") && !asked.contains("thought 5\n"),

@@ -1,4 +1,4 @@
-//! `reasoning_reflection_evaluate`.
+//! Tests of `reasoning_reflection_evaluate`.
 
 use deliberate_core::{
     Branch, BranchState, Change, CrossRef, CrossRefKind, EdgeKind, Graph, GraphEdge, GraphNode,
@@ -111,7 +111,7 @@ async fn graph_registry(text: &str) -> ReasoningTestRegistry {
 
 #[tokio::test]
 async fn a_clean_linear_session_hangs_together() {
-    // C7: the original told every linear session that it has gaps.
+    // C7: the original server reported gaps for every linear session.
     let desk = ReasoningTestRegistry::new();
     let steps = (1..=6).map(|it| (format!("in {it}"), format!("out {it}")));
     desk.add_session(Mode::Linear, steps).await;
@@ -132,10 +132,10 @@ async fn a_clean_linear_session_hangs_together() {
             "confidence": 0.6,
         })
     );
-    // It changes nothing.
+    // The evaluation changes nothing.
     assert_eq!(desk.thoughts().await.len(), 6);
     assert_eq!(desk.store.session(&"s".into()).await.unwrap(), before);
-    // Whatever the model thinks, the counted half stands.
+    // The computed half of the score does not depend on the model.
     desk.script_replies([text_reply(&evaluation_reply(0).to_string())]);
     let output = desk.call_ok(TOOL, json!({ "session_id": "s" })).await;
     assert_eq!(output["coherence_score"], 0.5);

@@ -1,4 +1,4 @@
-//! Steps that use tools first: what they find goes into the ask and stays with the thought.
+//! Steps that use tools first: the evidence goes into the prompt and is stored with the thought.
 
 use deliberate_store::EpochFilter;
 use deliberate_toolkit::{CallOutcome, CallerContext, RESUME_TOOL};
@@ -9,7 +9,7 @@ use super::{
     test_registry::{FULL_PAGE, ReasoningTestRegistry, conversation, step_json, text_reply},
 };
 
-/// A turn in which a tool is called, as a model says it that is asked in words.
+/// A tool call as a model without native tool use writes it.
 fn tool_call_reply(tool: &str, arguments: &Value) -> String {
     json!({ "calls": [{ "name": tool, "arguments": arguments }], "answer": "" }).to_string()
 }
@@ -91,7 +91,7 @@ async fn an_unknown_tool_is_named_before_anyone_is_asked() {
     assert_eq!(error["code"], "Validation");
     assert_eq!(error["issues"][0]["field"], "tools.0");
     assert_eq!(error["issues"][0]["did_you_mean"], "reasoning_sessions");
-    // A tool can't be run from within itself.
+    // A tool cannot call itself.
     assert_eq!(error["issues"][1]["field"], "tools.1");
     assert!(desk.requests().is_empty());
 }

@@ -1,4 +1,4 @@
-//! Graphs: what the model is shown, and the tools as clients see them.
+//! The prompts of the graph tools, and the tools as clients see them.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Graphs that several work on at the same time: what was answered is stored, whoever was first.
+//! Concurrent calls on one graph: every answer is stored, in any order.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use super::{
     test_registry::{ReasoningTestRegistry, text_reply},
 };
 
-/// An answer to any question about a graph.
+/// An answer to any request about a graph.
 fn any_reply(thought: &str) -> ModelReply {
     text_reply(
         &json!({
@@ -33,15 +33,15 @@ fn any_reply(thought: &str) -> ModelReply {
     )
 }
 
-/// How far calls that take turns have come.
+/// The progress of calls that take turns.
 #[derive(Default, Clone, Copy)]
 struct TurnState {
     request_count: usize,
     finished_count: usize,
 }
 
-/// A model that takes its time: it answers nobody before all have asked, and then one call after
-/// the other, by the number of its turn, which stands in the problem.
+/// A slow model: it answers no call before all have asked, and then one call after the other, by
+/// the number of its turn, which is in the problem.
 struct TurnTakingModel {
     state: watch::Sender<TurnState>,
     expected_requests: usize,
@@ -82,7 +82,8 @@ impl ChatModel for TurnTakingModel {
 type ToolCallSpec = (&'static str, Value);
 type ToolCallOutcome = Result<CallOutcome, ToolError>;
 
-/// Makes all calls at once; they all ask before the first is answered, and end in their order.
+/// Makes all calls concurrently; all of them ask before the first is answered, and they end in
+/// order.
 async fn call_in_turns(
     desk: &ReasoningTestRegistry,
     calls: Vec<ToolCallSpec>,
@@ -139,7 +140,7 @@ async fn add_sample_graph(desk: &ReasoningTestRegistry) {
     .await;
 }
 
-/// Everything that can be done with node `b`, in some orders.
+/// All operations on node `b`, in several orders.
 fn call_orders() -> Vec<Vec<ToolCallSpec>> {
     let mut acts: Vec<ToolCallSpec> = vec![
         (
@@ -176,8 +177,8 @@ fn call_orders() -> Vec<Vec<ToolCallSpec>> {
     orders
 }
 
-/// What is stored is what was answered. Whether `b` was a conclusion when it should grow is known
-/// if the calls ended in the given order.
+/// Checks that the stored state matches the answers. Whether `b` was a conclusion before it was
+/// continued is known if the calls ended in the given order.
 async fn check_stored(
     desk: &ReasoningTestRegistry,
     order: &[ToolCallSpec],
@@ -219,7 +220,7 @@ async fn check_stored(
             "reasoning_got_refine" => {
                 let output = done_output(outcome);
                 if output["kept"] == "original" {
-                    // It was scored before, and the score is as good.
+                    // The node already had an equal score.
                     continue;
                 }
                 assert!(leads(Refines, &output["refined_node_id"]), "{names:?}");
@@ -278,7 +279,7 @@ async fn different_work_on_a_node_at_once_is_all_stored() {
     }
 }
 
-/// Replies until there is nothing left to reply to.
+/// Replies to a suspended call until it ends.
 async fn resume_until_done(desk: &ReasoningTestRegistry, mut needs: NeedsReply) -> ToolCallOutcome {
     loop {
         let texts = needs.asks.iter().map(|ask| format!("thought {}", ask.key));

@@ -1,4 +1,4 @@
-//! `reasoning_got_finalize` and `reasoning_got_state`: what a graph came to, and what it is like.
+//! Tests of `reasoning_got_finalize` and `reasoning_got_state`.
 
 use deliberate_core::{
     EdgeKind::{Aggregates, Contradicts, Generates, Refines},
@@ -14,7 +14,7 @@ use super::{
     test_registry::ReasoningTestRegistry,
 };
 
-/// What finalize concludes with where nothing is named.
+/// The conclusions of finalize without named nodes.
 async fn conclusions(desk: &ReasoningTestRegistry, graph: &Value) -> Vec<String> {
     let output = desk
         .call_ok("reasoning_got_finalize", json!({ "graph_id": graph }))
@@ -75,7 +75,7 @@ async fn what_was_replaced_comes_back_where_nothing_else_is_left() {
         insert_graph(&desk, nodes, edges).await;
         assert_eq!(conclusions(&desk, &json!("g")).await, expected);
     }
-    // As an import may be: each is the better of the other.
+    // An imported graph may have a cycle of refinements.
     let desk = ReasoningTestRegistry::new();
     insert_graph(
         &desk,

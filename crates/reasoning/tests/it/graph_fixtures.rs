@@ -1,4 +1,4 @@
-//! Graphs to work on, and what a model says about them.
+//! Graphs and model replies for the tests.
 
 use deliberate_core::{
     Change, EdgeKind, Graph, GraphEdge, GraphNode, Mode, NodeId, NodeKind, Score, Session,
@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, text_reply};
 
-/// A continuation, as it was asked for.
+/// A continuation in the requested format.
 pub(crate) fn continuation_reply(text: &str) -> ModelReply {
     text_reply(&json!({ "thought": text, "kind": "hypothesis", "confidence_percent": 60, "rationale": "it may lead on" }).to_string())
 }
 
-/// A judgement with the same percentage four times.
+/// A judgment with the same percentage for all four measures.
 pub(crate) fn score_reply(percent: u32) -> ModelReply {
     score_reply_with([percent; 4].map(|percent| json!(percent)))
 }
@@ -34,14 +34,14 @@ pub(crate) fn score_reply_with([relevance, validity, depth, novelty]: [Value; 4]
     )
 }
 
-/// A better text, as it was asked for.
+/// A refinement in the requested format.
 pub(crate) fn refine_reply(text: &str) -> ModelReply {
     text_reply(
         &json!({ "critique": "vague", "thought": text, "improvements": ["figures"] }).to_string(),
     )
 }
 
-/// An insight, as it was asked for.
+/// An aggregation in the requested format.
 pub(crate) fn aggregate_reply(text: &str) -> ModelReply {
     text_reply(
         &json!({
@@ -55,13 +55,13 @@ pub(crate) fn aggregate_reply(text: &str) -> ModelReply {
     )
 }
 
-/// A graph with a root, by the tool. Its answer.
+/// Creates a graph with the tool and returns its answer.
 pub(crate) async fn init_graph(desk: &ReasoningTestRegistry, config: Value) -> Value {
     let arguments = json!({ "content": "the root", "problem": "the problem", "config": config });
     desk.call_ok("reasoning_got_init", arguments).await
 }
 
-/// Continues a node by these thoughts. The ids of the new nodes.
+/// Continues a node with these thoughts and returns the ids of the new nodes.
 pub(crate) async fn generate_nodes(
     desk: &ReasoningTestRegistry,
     graph: &Value,
@@ -101,7 +101,7 @@ pub(crate) async fn load_node(desk: &ReasoningTestRegistry, id: &Value) -> Graph
     desk.store.node(&id).await.unwrap().unwrap()
 }
 
-/// Everything that is stored of a graph.
+/// All stored nodes and edges of a graph.
 pub(crate) async fn stored_graph(
     desk: &ReasoningTestRegistry,
     graph: &Value,
@@ -153,7 +153,7 @@ pub(crate) fn sample_edge(from: &str, kind: EdgeKind, to: &str) -> GraphEdge {
     }
 }
 
-/// Puts a graph `g` into the store as it is.
+/// Stores a graph `g` directly.
 pub(crate) async fn insert_graph(
     desk: &ReasoningTestRegistry,
     nodes: Vec<GraphNode>,

@@ -1,4 +1,4 @@
-//! `reasoning_got_generate`: new nodes, and the limits they keep.
+//! Tests of `reasoning_got_generate` and of the graph's limits.
 
 use deliberate_core::{EdgeKind, NodeKind, Score};
 use deliberate_llm::ModelRequest;
@@ -22,7 +22,7 @@ async fn generate(desk: &ReasoningTestRegistry, graph: &Value, node: &Value, k: 
     desk.call_ok("reasoning_got_generate", arguments).await
 }
 
-/// The way that an ask says to go.
+/// The angle that a request names.
 fn requested_angle(ask: &ModelRequest) -> String {
     let text = &ask.messages[0].text;
     text.split_once("The way to go").unwrap().1.to_owned()
@@ -84,7 +84,7 @@ async fn a_node_gets_its_continuations() {
     assert_eq!(all[1].weight, Score::new(0.85).unwrap());
     assert!(!load_node(&desk, root).await.is_active);
 
-    // Expanded once, it may be expanded again, by other ways.
+    // A node can be continued again, from other angles.
     let before = desk.requests();
     generate_nodes(&desk, id, root, &["four"]).await;
     let again = desk.requests().pop().unwrap();
@@ -147,7 +147,7 @@ async fn nothing_new_changes_nothing() {
     assert_eq!(stored_graph(&desk, id).await, before);
     assert!(load_node(&desk, root).await.is_active);
 
-    // Empty answers are no thoughts.
+    // Empty answers do not become thoughts.
     desk.script_replies(["", "{}", r#"{"thought": " "}"#, "[]"].map(text_reply));
     let arguments = json!({ "graph_id": id, "node_id": root, "k": 2 });
     let error = desk.call_err("reasoning_got_generate", arguments).await;
@@ -166,7 +166,10 @@ async fn what_fails_does_not_cost_the_rest() {
     ]);
     let output = generate(&desk, &graph["graph_id"], &graph["root_node_id"], json!(2)).await;
     assert_eq!(output["count"], 1);
-    assert_eq!(output["note"], "1 of 2 asks failed (InvalidResponse)");
+    assert_eq!(
+        output["note"],
+        "1 of 2 model requests failed (InvalidResponse)"
+    );
 }
 
 #[tokio::test]
@@ -213,7 +216,7 @@ async fn limits_are_obeyed() {
     }
     assert_eq!(current_nodes(&desk, id).await.len(), 4);
 
-    // What is pruned takes no room.
+    // Pruned nodes do not count against the limit.
     desk.script_replies([score_reply(5)]);
     desk.call_ok(
         "reasoning_got_score",

@@ -1,4 +1,4 @@
-//! Graphs: beginning one, and what happens with ids that name nothing, or something elsewhere.
+//! Creating graphs, and ids that are unknown or belong to another graph.
 
 use deliberate_core::{Change, Mode, NodeKind};
 use serde_json::{Value, json};
@@ -162,7 +162,7 @@ async fn two_graphs_of_a_session_do_not_mix() {
     assert_eq!(current_nodes(&desk, &second["graph_id"]).await.len(), 1);
 }
 
-/// Every way to name a node that is not of that graph.
+/// Every call that can name a node of another graph.
 fn foreign_node_calls(graph: &Value, own: &Value, node: &Value) -> Vec<(&'static str, Value)> {
     let mut calls: Vec<_> = NODE_TOOLS
         .into_iter()

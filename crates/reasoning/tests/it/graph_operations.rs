@@ -1,4 +1,4 @@
-//! `reasoning_got_score`, `reasoning_got_aggregate`, `reasoning_got_refine`.
+//! Tests of `reasoning_got_score`, `reasoning_got_aggregate` and `reasoning_got_refine`.
 
 use deliberate_core::{EdgeKind, NodeKind, Score};
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ async fn scores_are_read_as_models_write_them() {
         let output = desk.call_ok("reasoning_got_score", arguments).await;
         assert_eq!(output["overall_score"], overall);
     }
-    // As pipes of the original server answer.
+    // The format of the original server's pipes.
     desk.script_replies([text_reply(
         r#"{"relevance": 0.5, "validity": 50, "depth": "0.5", "novelty": 0.5}"#,
     )]);
@@ -144,7 +144,7 @@ async fn nodes_become_one() {
     let shown = &desk.last_request().messages[0].text;
     assert!(shown.contains("<node number=\"1\">\nb\n") && shown.contains("score=\"0.80\">\nc\n"));
 
-    // A node with what it grew from: allowed, since the new one leads nowhere.
+    // A node may be merged with its own parent, because the new node has no outgoing edges.
     desk.script_replies([aggregate_reply("and the root")]);
     let ids = json!([root, output["aggregated_node_id"]]);
     desk.call_ok(
@@ -243,13 +243,13 @@ async fn a_better_text_takes_the_place_of_the_node() {
         ["got_refine", "got_score_original", "got_score_refined"]
     );
 
-    // The original is known by now and not judged again.
+    // The score of the original is known, so it is not judged again.
     desk.script_replies([refine_reply("once more"), score_reply(90)]);
     let arguments = json!({ "graph_id": id, "node_id": output["refined_node_id"] });
     let output = desk.call_ok("reasoning_got_refine", arguments).await;
     assert_eq!(output["quality_delta"], 0.15);
     assert_eq!(desk.requests().len(), 7);
-    // What leads to it is the root, not its earlier versions.
+    // Its ancestor is the root, not its earlier versions.
     let shown = &desk.last_request().messages[0].text;
     assert!(!shown.contains("<node>a, with figures</node>") && !shown.contains("<node>a</node>"));
 }
@@ -276,7 +276,7 @@ async fn a_text_that_is_not_better_changes_nothing_but_the_score() {
     assert_eq!(current_nodes(&desk, &id).await.len(), 3);
     assert_eq!(current_edges(&desk, &id).await.len(), 2);
 
-    // The same words again: there is nothing to compare.
+    // The same text again: there is nothing to compare.
     let before = (stored_graph(&desk, &id).await, desk.requests().len());
     desk.script_replies([refine_reply(" A. ")]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });

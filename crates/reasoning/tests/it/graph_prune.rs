@@ -1,4 +1,4 @@
-//! `reasoning_got_prune`: what falls, and what stays.
+//! Tests of `reasoning_got_prune`.
 
 use deliberate_core::{
     EdgeKind::{Aggregates, Contradicts, Generates, Refines},
@@ -18,7 +18,7 @@ fn mark_terminal(node: GraphNode) -> GraphNode {
     }
 }
 
-/// What a prune of these nodes takes away.
+/// Prunes a graph of these nodes.
 async fn prune_graph(
     nodes: Vec<GraphNode>,
     edges: Vec<GraphEdge>,

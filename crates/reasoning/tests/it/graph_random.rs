@@ -1,4 +1,4 @@
-//! Graphs under random calls: what holds whatever is done.
+//! Invariants of graphs under random calls.
 
 use deliberate_toolkit::CallOutcome;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ use super::{
 const MAX_NODES: usize = 14;
 const MAX_DEPTH: i64 = 3;
 
-/// What is done: the numbers choose among the nodes, pruned ones too.
+/// A random action; the numbers choose among all nodes, including pruned ones.
 #[derive(Debug, Clone)]
 enum GraphAction {
     Generate(usize, u32),
@@ -42,7 +42,7 @@ fn any_actions() -> impl Strategy<Value = Vec<GraphAction>> {
     proptest::collection::vec(act, 1..25)
 }
 
-/// The call an act makes; the model is told what to say.
+/// Builds the call of an action and scripts the model's replies.
 async fn prepare_call(
     desk: &ReasoningTestRegistry,
     graph: &Value,
@@ -104,7 +104,7 @@ async fn prepare_call(
     }
 }
 
-/// Every id an answer names, but the graph's and the session's.
+/// Collects every id in an answer except those of the graph and the session.
 fn collect_ids(answer: &Value, found: &mut Vec<String>) {
     match answer {
         Value::Object(fields) => {

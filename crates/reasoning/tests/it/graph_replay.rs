@@ -1,4 +1,5 @@
-//! Graphs whose client thinks: the same asks in one round, the same stored state in the end.
+//! Graph calls that the client's model answers: the same requests in one round and the same stored
+//! state in the end.
 
 use deliberate_core::{GraphEdge, GraphNode, Timestamp};
 use deliberate_toolkit::{CallOutcome, NeedsReply};
@@ -23,7 +24,7 @@ async fn call_until_suspended(
     }
 }
 
-/// Without times and ids, which count what happens.
+/// Removes times and ids, which depend on the number of operations.
 fn without_ids_and_times((mut nodes, mut edges): (Vec<GraphNode>, Vec<GraphEdge>)) -> Value {
     let ids: Vec<_> = nodes.iter().map(|node| node.id.clone()).collect();
     let place = |id: &deliberate_core::NodeId| ids.iter().position(|it| it == id).unwrap();

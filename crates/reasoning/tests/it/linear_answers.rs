@@ -1,11 +1,11 @@
-//! `reasoning_linear`: what models really answer, and what becomes of it.
+//! `reasoning_linear`: answers in the forms that real models give.
 
 use deliberate_core::Score;
 use serde_json::{Value, json};
 
 use super::test_registry::{ReasoningTestRegistry, step_json, text_reply, truncated_reply};
 
-/// The answer and the stored confidence of a step to which the model says `reply`.
+/// The answer and the stored confidence of a step to which the model replies `reply`.
 async fn think_with_reply(reply: &str) -> (Value, Score) {
     let desk = ReasoningTestRegistry::new();
     desk.script_replies([text_reply(reply)]);

@@ -1,4 +1,4 @@
-//! `reasoning_linear`: what the model is shown.
+//! `reasoning_linear`: the prompts.
 
 use deliberate_core::Mode;
 use serde_json::json;

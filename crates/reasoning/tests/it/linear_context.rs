@@ -1,4 +1,4 @@
-//! `reasoning_linear`: what a model is shown of the past stays bounded.
+//! `reasoning_linear`: the history in the prompt stays bounded.
 
 use deliberate_core::Mode;
 use deliberate_toolkit::CallLimits;
@@ -8,7 +8,7 @@ use super::test_registry::ReasoningTestRegistry;
 
 const GAP: &str = "(steps in between are left out)";
 
-/// What the model is shown in the step after `steps` steps of `words` words each.
+/// The prompt of the step after `steps` steps of `words` words each.
 async fn request_after_steps(steps: usize, words: usize, bounds: CallLimits) -> String {
     let desk = ReasoningTestRegistry::with_bounds(bounds);
     let text = |number: usize| format!("step {number}: {}", "word ".repeat(words));

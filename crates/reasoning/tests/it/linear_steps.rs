@@ -139,7 +139,7 @@ async fn an_unknown_session_is_an_error_and_makes_no_session() {
         assert!(error.to_string().len() < 200);
         assert_eq!(
             error.hint().unwrap(),
-            "Use one that a call answered (reasoning_sessions lists them); a call that may begin a session begins one if session_id is left out."
+            "Use an id from an earlier answer (reasoning_sessions lists them). To begin a new session, omit session_id."
         );
         let record = desk.last_record().await;
         assert_eq!(record.error_code.as_deref(), Some("SessionNotFound"));

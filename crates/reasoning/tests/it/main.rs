@@ -1,4 +1,4 @@
-//! What the reasoning tools do, seen from a caller and from the model.
+//! Tests of the reasoning tools from the perspectives of a caller and of the model.
 
 #![expect(
     clippy::unwrap_used,

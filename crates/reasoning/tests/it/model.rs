@@ -1,5 +1,5 @@
-//! Random sequences of calls against a simple model of what must then be there. In the model a
-//! checkpoint is a copy of everything, and going back puts the copy in place.
+//! Random sequences of calls, compared with a simple model of the expected state. In the model a
+//! checkpoint is a copy of everything, and a backtrack restores the copy.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
 
-/// One call. Numbers choose among what is there, whatever that is by then.
+/// One call. The numbers choose among the entities that exist at that time.
 #[derive(Debug, Clone)]
 enum Op {
     Think,
@@ -44,7 +44,7 @@ fn any_op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What must be there of the three sessions: a line, a tree, graphs.
+/// The expected state of the three sessions: linear, tree and graphs.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct ExpectedSession {
     thoughts: Vec<String>,
@@ -57,7 +57,7 @@ struct ExpectedSession {
 struct ExpectedGraph {
     id: String,
     nodes: BTreeMap<String, ExpectedNode>,
-    /// In the order they were made.
+    /// In the order of creation.
     order: Vec<String>,
 }
 
@@ -70,7 +70,6 @@ struct ExpectedNode {
     pruned: bool,
 }
 
-/// A session under test.
 struct SessionUnderTest {
     session: String,
     expected: ExpectedSession,
@@ -79,7 +78,7 @@ struct SessionUnderTest {
 
 struct TestWorld {
     registry: ReasoningTestRegistry,
-    /// Words that were never used before.
+    /// Counter for unique texts.
     count: usize,
     line: SessionUnderTest,
     tree: SessionUnderTest,
@@ -215,7 +214,7 @@ impl TestWorld {
         kept.branches.insert(branch.clone(), state);
     }
 
-    /// A checkpoint in every session.
+    /// Creates a checkpoint in every session.
     async fn checkpoint(&mut self) {
         let name = self.unique_text();
         for place in [&mut self.line, &mut self.tree, &mut self.graphs] {
@@ -231,7 +230,7 @@ impl TestWorld {
         }
     }
 
-    /// Back to a checkpoint in every session; undo checkpoints count as checkpoints.
+    /// Backtracks every session to a checkpoint; undo checkpoints count as checkpoints.
     async fn backtrack(&mut self, number: usize) {
         for place in [&mut self.line, &mut self.tree, &mut self.graphs] {
             let Some((id, then)) = pick(&place.checkpoints, number).cloned() else {
@@ -249,7 +248,7 @@ impl TestWorld {
         }
     }
 
-    /// Back in the line, with a new direction.
+    /// Backtracks the linear session with a new direction.
     async fn backtrack_with_direction(&mut self, number: usize) {
         let place = &mut self.line;
         let Some((id, then)) = pick(&place.checkpoints, number).cloned() else {
@@ -286,7 +285,8 @@ impl ExpectedGraph {
         self.nodes.values().filter(|node| !node.pruned).count()
     }
 
-    /// Low scores go, and what only they reach; never the root or a conclusion.
+    /// Prunes nodes with low scores and those that only they reach, but never the root or a
+    /// conclusion.
     fn prune(&mut self, threshold: u8) {
         for id in &self.order {
             let node = &self.nodes[id];
@@ -403,7 +403,7 @@ impl TestWorld {
         let arguments = json!({ "graph_id": kept.id, "terminal_node_ids": [node] });
         let node = kept.nodes.get_mut(&node).unwrap();
         if node.pruned || node.parent.is_none() {
-            // A root is a conclusion only of a graph that is nothing else.
+            // A root is a conclusion only of a graph without other nodes.
             drop(
                 self.registry
                     .call_tool("reasoning_got_state", json!({ "graph_id": kept.id }))
@@ -453,7 +453,7 @@ impl TestWorld {
         }
     }
 
-    /// What is really there.
+    /// Loads the actual state.
     async fn load_stored(&self, place: &SessionUnderTest) -> ExpectedSession {
         let store = &self.registry.store;
         let id = place.session.as_str().into();

@@ -1,4 +1,4 @@
-//! `reasoning_reflection`.
+//! Tests of `reasoning_reflection`.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ async fn linear_registry() -> ReasoningTestRegistry {
     desk
 }
 
-/// No ask was put twice.
+/// Asserts that no request was made twice.
 fn assert_requests_distinct(desk: &ReasoningTestRegistry) {
     let asked = desk.requests();
     let texts: BTreeSet<String> = asked.iter().map(conversation).collect();
@@ -61,7 +61,7 @@ async fn a_text_is_reflected_on_in_a_session_of_its_own() {
 
 #[tokio::test]
 async fn a_thought_is_reflected_on_in_its_own_session_of_any_mode() {
-    // C13: only the thought's id, and its own line is what is shown.
+    // C13: with only the id of a thought, the prompt shows the line of that thought.
     for mode in Mode::ALL {
         let desk = ReasoningTestRegistry::new();
         desk.add_session(
@@ -77,7 +77,7 @@ async fn a_thought_is_reflected_on_in_its_own_session_of_any_mode() {
         assert!(text.contains("out 1") && text.contains("<subject>\nout 2\n</subject>"));
         assert!(!text.contains("out 3"), "{text}");
         let thoughts = desk.thoughts().await;
-        // After the latest, so that the third step stays on the line.
+        // The reflection follows the latest thought, so that the third step stays on the line.
         assert_eq!(thoughts[3].parent_id, Some("t3".into()));
         assert_eq!(thoughts[3].metadata.as_ref().unwrap()["reflects_on"], "t2");
         assert_eq!(thoughts[3].mode, Mode::Reflection);
@@ -216,7 +216,7 @@ async fn it_goes_on_for_as_long_as_it_gets_better() {
         .call_ok(TOOL, json!({ "content": "first", "max_iterations": 5 }))
         .await;
     assert_eq!(output["iterations"], 3);
-    // The text and the number belong to the same round.
+    // The text and the quality belong to the same round.
     assert_eq!(output["improved_reasoning"], "third");
     assert_eq!(output["content"], "about third");
     assert_eq!(output["quality_before"], 0.5);
@@ -288,7 +288,7 @@ async fn going_back_to_an_earlier_text_ends_it() {
 
 #[tokio::test]
 async fn a_model_without_numbers_is_asked_once() {
-    // C6: the original asked three times the same and answered a quality of 0.
+    // C6: the original server made the same request three times and answered a quality of 0.
     let desk = ReasoningTestRegistry::new();
     let without = json!({ "analysis": "fine", "improved_reasoning": "better" });
     script_replies(
@@ -461,7 +461,7 @@ async fn what_the_next_round_says_of_a_text_counts_more_than_its_authors_claim()
         )
         .await
     };
-    // Worse than what it came from: the original stands.
+    // Worse than its source: the original is kept.
     let answer = reflect(vec![round(50, "v2", 90), round(5, "v3", 95)]).await;
     assert_eq!(
         (&answer["improved_reasoning"], &answer["iterations"]),
@@ -473,7 +473,7 @@ async fn what_the_next_round_says_of_a_text_counts_more_than_its_authors_claim()
         (&answer["improved_reasoning"], &answer["quality_after"]),
         (&json!("v2"), &json!(0.7))
     );
-    // The third is worse than the second: the second stands.
+    // The third is worse than the second: the second is kept.
     let answer = reflect(vec![
         round(50, "v2", 90),
         round(70, "v3", 95),

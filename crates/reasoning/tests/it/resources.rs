@@ -1,4 +1,4 @@
-//! What was thought, by its address: what is there, and what a change means for it.
+//! Tests of the resources and of the notifications about their changes.
 
 use deliberate_core::{Change, Mode, SessionId, Timestamp};
 use deliberate_reasoning::ReasoningResources;

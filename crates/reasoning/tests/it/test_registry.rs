@@ -1,4 +1,4 @@
-//! The reasoning tools on a real store, with a model that says what it is told.
+//! The reasoning tools on a real store, with a scripted model.
 
 use std::{
     collections::VecDeque,
@@ -23,7 +23,7 @@ use tokio::time::Instant;
 
 pub(crate) const FULL_PAGE: Pagination = Pagination::limit(Pagination::MAX);
 
-/// Says what it is told; when there is nothing left to say, the usual thing.
+/// Replies with the scripted texts, then with a default.
 #[derive(Default)]
 pub(crate) struct ScriptedModel {
     replies: Mutex<VecDeque<ModelReply>>,
@@ -63,12 +63,12 @@ pub(crate) fn truncated_reply(text: &str) -> ModelReply {
     }
 }
 
-/// An answer as it was asked for.
+/// A step in the requested format.
 pub(crate) fn step_json(thought: &str) -> String {
     json!({ "thought": thought, "confidence_percent": 70, "weakest_point": "a guess" }).to_string()
 }
 
-/// An ask as a person can read it.
+/// Renders a request for snapshots.
 pub(crate) fn render_request(ask: &ModelRequest) -> String {
     let mut text = format!(
         "key {}, purpose {}, at most {} tokens, temperature {}, {:?}\nvariables {:?}\nschema {:#}\n",
@@ -84,7 +84,7 @@ pub(crate) fn render_request(ask: &ModelRequest) -> String {
     text + &conversation(ask)
 }
 
-/// What is said in an ask.
+/// The system text and the messages of a request.
 pub(crate) fn conversation(ask: &ModelRequest) -> String {
     let mut text = String::new();
     for message in &ask.messages {
@@ -110,7 +110,7 @@ impl ReasoningTestRegistry {
         Self::build(bounds, model.clone(), Some(model))
     }
 
-    /// No model; the client has to think.
+    /// Without a model, so that the client must reply.
     pub(crate) fn without_model() -> Self {
         Self::build(CallLimits::default(), Arc::default(), None)
     }
@@ -141,17 +141,17 @@ impl ReasoningTestRegistry {
         }
     }
 
-    /// What the model will say next, before it goes on with the usual.
+    /// Scripts the next replies of the model.
     pub(crate) fn script_replies(&self, replies: impl IntoIterator<Item = ModelReply>) {
         self.model.replies.lock().unwrap().extend(replies);
     }
 
-    /// What was left unsaid stays so.
+    /// Drops the remaining scripted replies.
     pub(crate) fn clear_script(&self) {
         self.model.replies.lock().unwrap().clear();
     }
 
-    /// What the model was asked, in order.
+    /// The requests to the model, in order.
     pub(crate) fn requests(&self) -> Vec<ModelRequest> {
         self.model.requests.lock().unwrap().clone()
     }
@@ -164,7 +164,6 @@ impl ReasoningTestRegistry {
         self.call_tool("reasoning_linear", arguments).await
     }
 
-    /// Calls any tool.
     pub(crate) async fn call_tool(
         &self,
         tool: &str,
@@ -175,7 +174,7 @@ impl ReasoningTestRegistry {
             .await
     }
 
-    /// Calls a tool, which must go well.
+    /// Calls a tool that must succeed.
     pub(crate) async fn call_ok(&self, tool: &str, arguments: Value) -> Value {
         match self.call_tool(tool, arguments).await {
             Ok(CallOutcome::Done(output)) => output,
@@ -183,12 +182,13 @@ impl ReasoningTestRegistry {
         }
     }
 
-    /// Calls a tool, which must go wrong.
+    /// Calls a tool that must fail.
     pub(crate) async fn call_err(&self, tool: &str, arguments: Value) -> ToolError {
         self.call_tool(tool, arguments).await.unwrap_err()
     }
 
-    /// Calls a tool without a model; the client gives these replies, one a round, and all are used.
+    /// Calls a tool without a model; the client gives these replies, one per round, and all are
+    /// used.
     pub(crate) async fn call_with_client_replies(
         &self,
         tool: &str,
@@ -209,7 +209,7 @@ impl ReasoningTestRegistry {
         }
     }
 
-    /// What is stored, without ids of new things and times, to compare two desks.
+    /// The stored state without new ids and times, to compare two registries.
     pub(crate) async fn stored_summary(&self) -> Vec<Value> {
         let thoughts = self.thoughts().await;
         let place = |id: &deliberate_core::ThoughtId| thoughts.iter().position(|it| it.id == *id);
@@ -239,7 +239,7 @@ impl ReasoningTestRegistry {
         all
     }
 
-    /// Thinks one step, which must go well.
+    /// Takes one step that must succeed.
     pub(crate) async fn think_ok(&self, arguments: Value) -> Value {
         match self.call_linear(arguments).await {
             Ok(CallOutcome::Done(output)) => output,
@@ -247,12 +247,12 @@ impl ReasoningTestRegistry {
         }
     }
 
-    /// Thinks one step, which must go wrong.
+    /// Takes one step that must fail.
     pub(crate) async fn think_err(&self, arguments: Value) -> ToolError {
         self.call_linear(arguments).await.unwrap_err()
     }
 
-    /// Every thought there is.
+    /// All stored thoughts.
     pub(crate) async fn thoughts(&self) -> Vec<Thought> {
         let mut all = Vec::new();
         for entry in self.store.sessions(FULL_PAGE).await.unwrap() {
@@ -264,7 +264,7 @@ impl ReasoningTestRegistry {
         all
     }
 
-    /// The only thought there is.
+    /// The only stored thought.
     pub(crate) async fn only_thought(&self) -> Thought {
         let mut thoughts = self.thoughts().await;
         assert_eq!(thoughts.len(), 1, "{thoughts:?}");
@@ -280,12 +280,12 @@ impl ReasoningTestRegistry {
         records.into_iter().next().expect("the call was recorded")
     }
 
-    /// Asserts that nothing but records of calls is there.
+    /// Asserts that the store holds nothing but the invocation log.
     pub(crate) async fn assert_empty(&self) {
         assert_eq!(self.store.sessions(FULL_PAGE).await.unwrap(), []);
     }
 
-    /// A session `s` of that mode with these steps: input and thought.
+    /// Adds a session `s` of the mode with these steps, each an input and a thought.
     pub(crate) async fn add_session<S: Into<String>>(
         &self,
         mode: Mode,

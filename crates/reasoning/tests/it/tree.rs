@@ -1,8 +1,8 @@
-//! `reasoning_tree` and its companions.
+//! Tests of `reasoning_tree` and the other tree tools.
 
 use deliberate_core::{BranchState, CrossRefKind, Mode};
 use deliberate_store::EpochFilter;
-use deliberate_toolkit::{CallOutcome, ToolError};
+use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
 use super::test_registry::{
@@ -11,7 +11,7 @@ use super::test_registry::{
 
 const TREE: &str = "reasoning_tree";
 
-/// Two approaches and how they bear on each other.
+/// Two approaches and their relations.
 fn two_approaches() -> Value {
     json!({
         "thought": "Rail or bus: it turns on the price of land.",
@@ -32,7 +32,7 @@ async fn explore_two(desk: &ReasoningTestRegistry) -> Value {
         .await
 }
 
-/// The steps of an approach, as the model would give them again.
+/// The steps of an approach as the prompt shows them.
 fn approach_steps(first: &str, second: &str) -> String {
     json!({
         "thought": format!("Deeper into {first} and {second}."),
@@ -262,8 +262,9 @@ async fn ids_that_do_not_fit_are_refused_and_make_nothing() {
     for (tool, arguments, code) in cases {
         let error = desk.call_err(tool, arguments.clone()).await;
         assert_eq!(error.code(), code, "{tool} {arguments}: {error}");
-        if let ToolError::WrongMode { mode, .. } = error {
-            assert_eq!(mode, Mode::Linear);
+        if code == "WrongMode" {
+            let mode = format!("is in {} mode", Mode::Linear);
+            assert!(error.to_string().contains(&mode), "{error}");
         }
     }
     assert_eq!(desk.thoughts().await.len(), before);
@@ -288,7 +289,7 @@ async fn what_models_get_wrong_is_mended_or_asked_for_again() {
         .as_array_mut()
         .unwrap()
         .push(two_approaches()["approaches"][0].clone());
-    // One approach alone is asked for again; the second answer is used.
+    // After a single approach the model is asked again, and its second answer is used.
     desk.script_replies([
         text_reply(&same.to_string()),
         text_reply(&format!("Sure!\n```json\n{odd}\n```\nDone.")),
@@ -298,7 +299,7 @@ async fn what_models_get_wrong_is_mended_or_asked_for_again() {
     assert_eq!(answer["branches_explored"], 2);
     assert_eq!(answer["branches"][0]["confidence"], 1.0);
     assert_eq!(answer["branches"][0]["name"], "approach 1");
-    // The number names none: the most confident is recommended.
+    // An unknown number: the most confident approach is recommended.
     assert_eq!(answer["recommended_branch"], answer["branches"][0]["id"]);
     assert_eq!(answer.get("cross_references"), None);
 }
@@ -376,7 +377,7 @@ async fn hostile_text_stays_inside_its_tag() {
 async fn an_answer_that_is_cut_off_is_asked_for_again() {
     let desk = ReasoningTestRegistry::new();
     let cut = r#"{"thought":"There are four.","approaches":[{"name":"left","thought":"Go left.","rationale":"short","confidence_percent":61},{"name":"right","thought":"Go right.","rationale""#;
-    // Whether the provider says so or not.
+    // With and without a report of the truncation by the provider.
     for reply in [truncated_reply(cut), text_reply(cut)] {
         desk.script_replies([reply, text_reply(&two_approaches().to_string())]);
         let answer = desk.call_ok(TREE, json!({ "content": "x" })).await;

@@ -1,4 +1,4 @@
-//! Reading back: `reasoning_get`, `reasoning_search`, `reasoning_sessions`.
+//! Tests of `reasoning_get`, `reasoning_search` and `reasoning_sessions`.
 
 use deliberate_core::{Branch, BranchState, Change, Mode, Score};
 use serde_json::{Value, json};
@@ -148,7 +148,7 @@ async fn thoughts_are_found_by_words_mode_session_and_time() {
         search(json!({ "query": "tram", "until": "2025-01-01" })).await,
         json!([])
     );
-    // A day as an end means all of it.
+    // A day as the end of a range includes the whole day.
     for (since, until, count) in [
         ("2026-01-01", "2026-01-01", 2),
         ("2026-01-01", "2026-01-01T00:00:00Z", 0),

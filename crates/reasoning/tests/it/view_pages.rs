@@ -1,4 +1,4 @@
-//! No answer is too long to be read, and everything can be read in parts.
+//! The size of an answer is bounded, and everything can be read page by page.
 
 use deliberate_core::{Change, EdgeKind, Graph, Mode};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::view::GET;
 
-/// What an answer may hold besides 60,000 characters of text: ids, times, the names of fields.
+/// The limit of an answer with 60,000 characters of text plus ids, times and field names.
 const MAX_RESPONSE_CHARS: usize = 200_000;
 
 fn array_field<'a>(answer: &'a Value, field: &str) -> &'a [Value] {
@@ -37,7 +37,7 @@ fn sample_graph(id: &str, problem: &str) -> Graph {
     }
 }
 
-/// Graph `g`: a root `n0` and so many nodes below it, with that text.
+/// Stores graph `g`: a root `n0` and `count` nodes below it with that text.
 async fn insert_star_graph(desk: &ReasoningTestRegistry, count: usize, text: &str) {
     let mut nodes = vec![sample_node("n0", 0, None)];
     nodes.extend((1..count).map(|number| sample_node(&format!("n{number}"), 1, Some(0.5))));
@@ -50,7 +50,7 @@ async fn insert_star_graph(desk: &ReasoningTestRegistry, count: usize, text: &st
     insert_graph(desk, nodes, edges).await;
 }
 
-/// Reads a thing part by part; the ids of what was given under that name.
+/// Reads an entity page by page and returns the ids in the given field.
 async fn read_all(desk: &ReasoningTestRegistry, id: &str, field: &str) -> Vec<String> {
     let mut read = Vec::new();
     let mut offset = Some(0);
@@ -237,7 +237,6 @@ async fn a_picture_of_later_steps_says_that_there_are_earlier_ones() {
     assert!(rest.contains("t159 --> t160"), "{rest}");
 }
 
-/// Puts thoughts on a branch.
 async fn add_branch_thoughts(desk: &ReasoningTestRegistry, branch: &Value, ids: &[&str]) {
     let mut thought = desk.thoughts().await.pop().unwrap();
     thought.branch_id = Some(branch.as_str().unwrap().into());

@@ -1,28 +1,25 @@
-//! Wishes for a way to think. One counts as an instruction, at the start of a sentence and with its
-//! natural object soon after it; words that merely occur say nothing.
+//! Detects instructions that ask for a mode. One counts only at the start of a sentence and with
+//! its natural object soon after the verb; other occurrences of the words are ignored.
 
 use super::{
     text::{
         PAUSE_TOKEN, RuleSentence, find_phrase, replace_quotations, split_sentences, split_words,
         strip_phrase,
     },
-    vocabulary::{
-        INSTRUCTION_OPENERS, INTENT_PATTERNS, IntentPattern, MODE_SIGNALS, NEGATION_WORDS,
-        TEXT_TASK_VERBS,
-    },
+    vocabulary::{INSTRUCTION_OPENERS, IntentPattern, NEGATION_WORDS, TEXT_TASK_VERBS},
 };
 use crate::auto::mode_choice::ModeChoice;
 
-/// A longer text is for the router: there is more in it than an instruction.
+/// A longer text is left to the router, because it contains more than an instruction.
 const MAX_CHARS: usize = 1_000;
 
-/// The one wish a text clearly says, with the words that say it.
+/// The one mode that a text clearly asks for, with the words that ask for it.
 pub(super) fn detect_intent(text: &str) -> Option<(ModeChoice, String)> {
     if text.chars().count() > MAX_CHARS {
         return None;
     }
     let sentences = split_sentences(&replace_quotations(text))?;
-    // Quotations count where they raise a doubt.
+    // Words inside quotations count as doubts.
     let all = split_words(text);
     if is_text_task(&sentences, &all) {
         return None;
@@ -30,30 +27,32 @@ pub(super) fn detect_intent(text: &str) -> Option<(ModeChoice, String)> {
     let last = sentences.len().checked_sub(1)?;
     let mut found: Option<(ModeChoice, String)> = None;
     for (at, sentence) in sentences.iter().enumerate() {
-        let said = INTENT_PATTERNS
-            .iter()
-            .find_map(|wish| wish.match_sentence(sentence, &all));
+        let said = ModeChoice::all().find_map(|choice| {
+            let mut intents = choice.routing.intents.iter();
+            let words = intents.find_map(|intent| intent.match_sentence(sentence, &all))?;
+            Some((choice, words))
+        });
         match said {
-            // In the midst of a text it may be part of a story.
+            // In the middle of a text it may be part of a story.
             Some(_) if at != 0 && at != last => return None,
             Some((choice, _)) if found.as_ref().is_some_and(|(it, _)| *it != choice) => {
                 return None;
             }
             Some(said) => found = found.or(Some(said)),
-            // A question besides is what is really asked.
+            // Next to an instruction, a question is the actual request.
             None if sentence.is_question => return None,
             None => {}
         }
     }
     let (choice, _) = found.as_ref()?;
-    let mut others = MODE_SIGNALS.iter().filter(|(other, _)| other != choice);
-    if others.any(|(_, signs)| has_any(&all, signs)) {
+    let mut others = ModeChoice::all().filter(|other| other != choice);
+    if others.any(|other| has_any(&all, other.routing.signals)) {
         return None;
     }
     found
 }
 
-/// Whether a text says something that turns wishes around.
+/// Tells whether a text contains a word that may reverse an instruction.
 pub(super) fn has_negation(text: &str) -> bool {
     contains_negation(&split_words(text))
 }
@@ -68,7 +67,7 @@ fn has_any(words: &[String], phrases: &[&str]) -> bool {
         .any(|phrase| find_phrase(words, phrase).is_some())
 }
 
-/// Whether a sentence begins with such work, or goes on to it.
+/// Tells whether a sentence begins or continues with work on a text or a program.
 fn is_text_task(sentences: &[RuleSentence], all: &[String]) -> bool {
     let is_work = |word: &String| TEXT_TASK_VERBS.contains(&word.as_str());
     let begins = |sentence: &RuleSentence| strip_openers(sentence).first().is_some_and(is_work);
@@ -79,7 +78,7 @@ fn is_text_task(sentences: &[RuleSentence], all: &[String]) -> bool {
     sentences.iter().any(begins) || all.windows(2).any(goes_on)
 }
 
-/// The words of a sentence after those that only open it.
+/// The words of a sentence after its opening phrases, such as "please" or "can you".
 fn strip_openers(sentence: &RuleSentence) -> &[String] {
     let mut rest = sentence.words.as_slice();
     while let Some(left) = INSTRUCTION_OPENERS
@@ -92,14 +91,10 @@ fn strip_openers(sentence: &RuleSentence) -> &[String] {
 }
 
 impl IntentPattern {
-    /// The words that say it in a sentence of a text of `all` these words.
-    fn match_sentence(
-        &self,
-        sentence: &RuleSentence,
-        all: &[String],
-    ) -> Option<(ModeChoice, String)> {
+    /// The words of the sentence that match the pattern. `all` are the words of the whole text.
+    fn match_sentence(&self, sentence: &RuleSentence, all: &[String]) -> Option<String> {
         let instruction = strip_openers(sentence);
-        // "Brainstorm or decide?" asks; "Can you brainstorm names?" wishes.
+        // "Brainstorm or decide?" is a question; "Can you brainstorm names?" is an instruction.
         let is_opened = instruction.len() < sentence.words.len();
         if sentence.is_question && !is_opened {
             return None;
@@ -116,18 +111,18 @@ impl IntentPattern {
             {
                 return None;
             }
-            // A wish is for something, if only in the words that say it.
+            // An instruction needs an object: one of the pattern, or any further words.
             let length = instruction.len() - rest.len();
             let is_whole = !self.objects.is_empty() || !rest.is_empty();
             is_whole.then(|| instruction.get(..length)).flatten()
         })?;
         let means_another = self.unless.iter().any(|words| has_any(all, words));
         let hesitant = !self.allows_negations && contains_negation(all);
-        (!means_another && !hesitant).then(|| (self.choice, said.join(" ").replace(" ,", ",")))
+        (!means_another && !hesitant).then(|| said.join(" ").replace(" ,", ","))
     }
 }
 
-/// What follows the first of these phrases, if one begins within so many words.
+/// The words after the first of these phrases that begins within `reach` words.
 fn after_first_phrase<'a>(
     words: &'a [String],
     reach: usize,

@@ -1,6 +1,10 @@
-//! Prompts as people write them, and what the rules make of them.
+//! Prompts as people write them, with the decisions of the rules.
 
 use super::*;
+
+fn choice(name: &str) -> ModeChoice {
+    ModeChoice::find(name).unwrap()
+}
 
 fn decide_mode(content: &str, hints: &[&str], may_return: bool) -> Option<&'static str> {
     let hints: Vec<String> = hints.iter().map(|hint| (*hint).to_owned()).collect();
@@ -399,9 +403,9 @@ fn other_hints_leave_it_to_the_router() {
 #[test]
 fn what_the_content_wishes_beside_a_named_mode_is_an_alternative() {
     let ruling = decide("Brainstorm names", &["use tree".to_owned()], false).unwrap();
-    assert_eq!(ruling.choice, ModeChoice::Tree);
+    assert_eq!(ruling.choice, choice("tree"));
     let (other, why) = ruling.alternative.unwrap();
-    assert_eq!(other, ModeChoice::Divergent);
+    assert_eq!(other, choice("divergent"));
     assert_eq!(why, "The content asks for it: \"brainstorm names\".");
     let ruling = decide("Brainstorm names", &["divergent".to_owned()], false).unwrap();
     assert_eq!(ruling.alternative, None);
@@ -419,15 +423,15 @@ fn backtracking_needs_somewhere_to_return_to() {
 fn complexity_is_of_the_kind_and_moved_a_little() {
     let near = |left: f64, right: f64| (left - right).abs() < 1e-9;
     let proof = "prove that sqrt(2) is irrational";
-    assert!(near(estimate_complexity(ModeChoice::Linear, proof), 0.4));
-    assert!(near(estimate_complexity(ModeChoice::Direct, "2+2"), 0.1));
+    assert!(near(estimate_complexity(choice("linear"), proof), 0.4));
+    assert!(near(estimate_complexity(choice("direct"), "2+2"), 0.1));
     assert!(near(
-        estimate_complexity(ModeChoice::Got, "All hangs together."),
+        estimate_complexity(choice("got"), "All hangs together."),
         0.7
     ));
     let more = "First this, then that; what follows? And why?";
-    assert!(near(estimate_complexity(ModeChoice::Tree, more), 0.57));
-    for choice in ModeChoice::ALL {
+    assert!(near(estimate_complexity(choice("tree"), more), 0.57));
+    for choice in ModeChoice::all() {
         let (short, long) = (
             estimate_complexity(choice, ""),
             estimate_complexity(choice, &more.repeat(400)),

@@ -1,21 +1,19 @@
-//! Words, quotations and sentences.
+//! Splits a text into words and sentences and replaces its quotations.
 
-/// What stands for a quotation in a text without them.
+/// Replaces a quotation.
 const QUOTE_PLACEHOLDER: &str = " quoted ";
 
-/// What stands among the words of a sentence for a pause in it.
+/// The token for a pause among the words of a sentence.
 pub(super) const PAUSE_TOKEN: &str = ",";
 
-/// A sentence of a text.
 #[derive(Debug, Default)]
 pub(super) struct RuleSentence {
-    /// Its words and pauses.
+    /// Words and pause tokens.
     pub(super) words: Vec<String>,
-    /// Whether it ends as a question.
     pub(super) is_question: bool,
 }
 
-/// The words of a text: letters, digits and apostrophes, in lower case.
+/// Splits a text into lower-case words of letters, digits and apostrophes.
 pub(super) fn split_words(text: &str) -> Vec<String> {
     text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’'))
         .map(|word| word.replace('’', "'").trim_matches('\'').to_lowercase())
@@ -23,22 +21,22 @@ pub(super) fn split_words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where the words of `phrase` stand in `words`, one after the other.
+/// The position in `words` at which the consecutive words of `phrase` begin.
 pub(super) fn find_phrase(words: &[String], phrase: &str) -> Option<usize> {
     let phrase: Vec<&str> = phrase.split(' ').collect();
     let mut windows = words.windows(phrase.len());
     windows.position(|window| window == phrase.as_slice())
 }
 
-/// What follows if `words` begin with `phrase`.
+/// The words after `phrase`, if `words` begin with it.
 pub(super) fn strip_phrase<'a>(words: &'a [String], phrase: &str) -> Option<&'a [String]> {
     let phrase: Vec<&str> = phrase.split(' ').collect();
     let (start, rest) = words.split_at_checked(phrase.len())?;
     (start == phrase.as_slice()).then_some(rest)
 }
 
-/// The text with a word instead of each quotation and each piece of code. One that isn't closed
-/// reaches to the end.
+/// Replaces each quotation and each piece of code with a placeholder. One that is not closed
+/// reaches to the end of the text.
 pub(super) fn replace_quotations(text: &str) -> String {
     let mut left = String::new();
     let mut before = ' ';
@@ -54,7 +52,7 @@ pub(super) fn replace_quotations(text: &str) -> String {
         before = letter;
         while let Some(inside) = rest.next() {
             let next = rest.clone().next();
-            // An apostrophe inside a word ends nothing.
+            // An apostrophe inside a word does not close a quotation.
             let in_word = end == '\'' && next.is_some_and(char::is_alphanumeric);
             if inside == end && !in_word {
                 break;
@@ -64,7 +62,7 @@ pub(super) fn replace_quotations(text: &str) -> String {
     left
 }
 
-/// What ends the quotation that a letter begins, if it begins one.
+/// The character that closes the quotation opened by `letter`, if it opens one.
 fn closing_quote(letter: char, before: char, after: Option<char>) -> Option<char> {
     match letter {
         '"' | '`' => Some(letter),
@@ -78,7 +76,7 @@ fn closing_quote(letter: char, before: char, after: Option<char>) -> Option<char
     }
 }
 
-/// The sentences of prose. Lists, and lines that just stand below each other, are no prose.
+/// Splits prose into sentences. Lists and lines without punctuation are not prose.
 pub(super) fn split_sentences(text: &str) -> Option<Vec<RuleSentence>> {
     let text = text.trim();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -123,7 +121,6 @@ fn split_words_and_pauses(text: &str) -> Vec<String> {
     clauses.join(&PAUSE_TOKEN.to_owned())
 }
 
-/// Whether a line is an item of a list.
 fn is_list_item(line: &str) -> bool {
     let number = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
     line.starts_with(['-', '*', '•', '–', '#', '>'])

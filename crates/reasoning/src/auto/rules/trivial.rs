@@ -1,11 +1,11 @@
-//! What needs no reasoning: greetings, plain arithmetic, and a few facts.
+//! Recognizes contents that need no reasoning: greetings, plain arithmetic and a few facts.
 
 use super::text::{split_words, strip_phrase};
 
-/// What is longer than this is never plain.
+/// A longer content is never trivial.
 const MAX_CHARS: usize = 60;
 
-/// Why something needs no reasoning, if it clearly needs none.
+/// The reason why a content clearly needs no reasoning.
 pub(super) fn trivial_reason(content: &str) -> Option<&'static str> {
     let content = content.trim();
     if content.chars().count() > MAX_CHARS || content.contains('\n') {
@@ -75,10 +75,10 @@ const ARITHMETIC_PREFIXES: &[&str] = &[
     "compute ",
 ];
 const MAX_OPERATORS: usize = 4;
-/// A number of more digits is not simply reckoned with.
+/// Arithmetic with longer numbers is not trivial.
 const MAX_DIGITS: usize = 6;
 
-/// A few numbers with signs between them, and nothing else but what asks for the result.
+/// Tells whether the content is a few numbers with operators, and at most a request for the result.
 fn is_arithmetic(content: &str) -> bool {
     let text = content.to_lowercase().replace('’', "'");
     let opened = ARITHMETIC_PREFIXES
@@ -96,21 +96,21 @@ fn is_arithmetic(content: &str) -> bool {
     (1..=MAX_OPERATORS).contains(&sum.operators) && (sum.is_clear || opened.is_some() || equals)
 }
 
-/// What stands between the numbers of a sum.
+/// The properties of an arithmetic expression that decide whether it is one.
 #[derive(Default)]
 struct ArithmeticExpression {
     operators: usize,
-    /// Whether it can be nothing else. Numbers with only "-" or "/" between them may be a date, a
-    /// range, a score, a phone number or a ratio; blanks have to stand around those two anyway.
+    /// Whether the text can only be arithmetic. Numbers with only "-" or "/" between them may be a
+    /// date, a range, a score, a phone number or a ratio; those two need spaces around them anyway.
     is_clear: bool,
 }
 
 impl ArithmeticExpression {
-    /// Reads a sum, if it is well formed.
+    /// Parses a well-formed expression.
     fn parse(text: &str) -> Option<Self> {
         let mut sum = Self::default();
         let mut open = 0_usize;
-        // Whether a number or an opening bracket has to come next.
+        // Whether a number or an opening bracket must follow.
         let mut wants_number = true;
         let mut before = None;
         let mut rest = text;
@@ -145,7 +145,7 @@ impl ArithmeticExpression {
     }
 }
 
-/// What follows the number that begins with a digit and goes on in `text`.
+/// The rest of `text` after the number that begins with the digit `first`.
 fn skip_number(first: char, text: &str) -> Option<&str> {
     let is_of_number = |letter: char| letter.is_ascii_digit() || letter == '.';
     let end = text.find(|letter| !is_of_number(letter));
@@ -166,7 +166,7 @@ const FACT_SUBJECTS: &[&str] = &[
     "plural of",
     "abbreviation of",
 ];
-/// With one of these it is not about a thing everyone knows, or not about one alone.
+/// Words that show that the question is not about a single well-known thing.
 const NON_FACT_WORDS: &[&str] = &[
     "a", "an", "and", "any", "at", "be", "but", "each", "every", "for", "her", "his", "if", "in",
     "is", "it", "its", "my", "of", "on", "or", "our", "some", "that", "their", "these", "this",
@@ -174,7 +174,7 @@ const NON_FACT_WORDS: &[&str] = &[
 ];
 const MAX_FACT_WORDS: usize = 3;
 
-/// Questions that a look into a book answers, and only in forms that can't be much else.
+/// Recognizes questions for a fact of general knowledge, in a few unambiguous forms.
 fn is_fact(content: &str) -> bool {
     let is_simple =
         |letter: char| letter.is_alphabetic() || matches!(letter, ' ' | '-' | '\'' | '’');
@@ -188,7 +188,7 @@ fn is_fact(content: &str) -> bool {
     else {
         return false;
     };
-    // The Netherlands, but not the fund.
+    // "The Netherlands" is well known, "the fund" is not.
     let is_known = thing.first().is_none_or(|word| word != "the")
         || question
             .split(' ')

@@ -1,5 +1,5 @@
-//! A graph as it is now. The nodes in use are read whole, for a limit of the graph says how many
-//! there can be; pruned ones have no such limit, and only the beginning of their text is kept.
+//! The current state of a graph. Usable nodes are read completely, because the graph limits their
+//! number; pruned nodes are not limited, so only the beginning of their text is kept.
 
 pub(crate) mod rating;
 pub(crate) mod topology;
@@ -15,26 +15,28 @@ use deliberate_toolkit::{ToolContext, ToolError};
 
 use super::config::GraphConfig;
 
-/// Pages read at the most: imported graphs may be larger than ours, and pruned nodes pile up.
+/// The largest number of pages read: imported graphs may exceed our limits, and pruned nodes
+/// accumulate.
 const MAX_PAGES: u32 = 20;
 
-/// Characters kept of the text of a pruned node: enough to show it, and to know it again.
+/// The characters of a pruned node's text that are kept: enough to show it and to detect
+/// duplicates.
 const PRUNED_TEXT_CHARS: usize = 1_000;
 
 /// A graph with its current nodes and the edges between them.
 pub(super) struct GraphData {
     pub(super) graph: Graph,
     pub(super) config: GraphConfig,
-    /// Oldest first, those that were pruned too.
+    /// Oldest first, including pruned nodes.
     pub(super) nodes: Vec<GraphNode>,
-    /// Oldest first, with both ends among the nodes.
+    /// Oldest first. Both ends are in `nodes`.
     pub(super) edges: Vec<GraphEdge>,
 }
 
 impl GraphData {
-    /// The graph of that id, if it is current.
+    /// Loads a current graph.
     pub(super) async fn load(id: &GraphId, call: &ToolContext) -> Result<Self, ToolError> {
-        let graph = call.graph(id).await?;
+        let graph = crate::lookup::graph(call, id).await?;
         let store = call.store();
         let nodes = read_all_pages(
             |page| store.nodes(&graph.id, EpochFilter::Current, page),
@@ -46,7 +48,7 @@ impl GraphData {
             },
         )
         .await?;
-        // After the nodes, so that none is read without what leads to it.
+        // The edges are read after the nodes, so that no node lacks the edges that lead to it.
         let mut edges = read_all_pages(
             |page| store.edges(&graph.id, EpochFilter::Current, page),
             |edge| edge,
@@ -62,18 +64,18 @@ impl GraphData {
         })
     }
 
-    /// The nodes that were not pruned, oldest first.
+    /// The nodes that are not pruned, oldest first.
     pub(super) fn usable_nodes(&self) -> impl Iterator<Item = &GraphNode> {
         self.nodes.iter().filter(|node| !node.pruned)
     }
 
-    /// The same by their ids.
+    /// The usable nodes by id.
     pub(super) fn usable_by_id(&self) -> HashMap<&NodeId, &GraphNode> {
         self.usable_nodes().map(|node| (&node.id, node)).collect()
     }
 
-    /// What leads to a node, from the root on, without the node itself. Where a node has several
-    /// sources it is the first; what was made better is represented by what it became.
+    /// The nodes that lead to a node, from the root on, without the node itself. Of several sources
+    /// it takes the first; a refined node is represented by its refinement.
     pub(super) fn ancestors(&self, node: &GraphNode) -> Vec<&GraphNode> {
         let usable = self.usable_by_id();
         let mut source: HashMap<&NodeId, &GraphEdge> = HashMap::new();
@@ -98,7 +100,7 @@ impl GraphData {
         line
     }
 
-    /// The continuations a node ever got, oldest first, those that were pruned too.
+    /// All continuations of a node, oldest first, including pruned ones.
     pub(super) fn children_of(&self, node: &NodeId) -> Vec<&GraphNode> {
         let edges = self
             .edges
@@ -109,7 +111,7 @@ impl GraphData {
         children.collect()
     }
 
-    /// The nodes that were merged into such a usable one, or made better by it.
+    /// The nodes that were merged into, or refined by, a usable node for which `by` holds.
     pub(super) fn replaced_nodes(&self, by: impl Fn(&GraphNode) -> bool) -> HashSet<&NodeId> {
         let usable = self.usable_by_id();
         let takes_over = |edge: &&GraphEdge| {
@@ -122,7 +124,7 @@ impl GraphData {
     }
 }
 
-/// The items of all pages, as they are kept.
+/// Reads all pages and maps each item with `keep`.
 async fn read_all_pages<T, Read>(
     read: impl Fn(Pagination) -> Read,
     kept: impl Fn(T) -> T,
@@ -146,12 +148,13 @@ where
     Ok(items)
 }
 
-/// As much of a text as is kept of pruned nodes.
+/// Truncates the text of a pruned node.
 pub(super) fn truncate_pruned(text: &str) -> String {
     text.chars().take(PRUNED_TEXT_CHARS).collect()
 }
 
-/// Whether an edge says where a node comes from, and not what it says about another.
+/// Tells whether an edge shows the origin of a node, rather than a relation such as a
+/// contradiction.
 pub(super) fn is_structural(edge: &GraphEdge) -> bool {
     match edge.edge_type {
         EdgeKind::Generates | EdgeKind::Refines | EdgeKind::Aggregates => true,
@@ -159,7 +162,6 @@ pub(super) fn is_structural(edge: &GraphEdge) -> bool {
     }
 }
 
-/// Whether a graph begins with it.
 pub(super) fn is_root(node: &GraphNode) -> bool {
     node.node_type == NodeKind::Root
 }

@@ -1,12 +1,12 @@
-//! Which nodes are better than others.
+//! Compares nodes by quality.
 
 use std::cmp::Ordering;
 
 use deliberate_core::{GraphNode, NodeKind, Score};
 use serde_json::Value;
 
-/// How good a node is, if anybody said so: its score, or how sure the model was of what it made of
-/// other nodes.
+/// The quality of a node, if known: its score, or the model's confidence in an aggregation or
+/// refinement.
 pub(crate) fn rating(node: &GraphNode) -> Option<f64> {
     if let Some(score) = node.score {
         return Some(score.get());
@@ -25,7 +25,7 @@ pub(crate) fn rating(node: &GraphNode) -> Option<f64> {
     }
 }
 
-/// By rating, then by depth; a sort by it is stable, so the older comes first.
+/// Compares by rating, then by depth. With a stable sort the older of equal nodes comes first.
 pub(crate) fn compare_rating(one: &GraphNode, other: &GraphNode) -> Ordering {
     let rated = |node: &GraphNode| rating(node).unwrap_or(-1.0);
     let by_rating = rated(other).total_cmp(&rated(one));

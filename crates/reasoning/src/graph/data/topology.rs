@@ -1,4 +1,4 @@
-//! The shape of a graph: which node is reached from which.
+//! The topology of a graph: reachability and cycles.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use petgraph::{
     graph::{DiGraph, NodeIndex},
 };
 
-/// Edges without what they say.
+/// The edges without their kind and weight.
 #[derive(Default)]
 pub(crate) struct Topology {
     graph: DiGraph<(), ()>,
@@ -37,13 +37,13 @@ impl Topology {
         place
     }
 
-    /// Whether following edges can lead back to where one was. Not by `is_cyclic_directed`, which
-    /// calls itself for every step down a long line.
+    /// Tells whether the graph has a cycle. It does not use `is_cyclic_directed`, which recurses
+    /// once per node of a long line.
     pub(crate) fn has_cycle(&self) -> bool {
         toposort(&self.graph, None).is_err()
     }
 
-    /// Adds an edge, unless it would close a cycle. Says whether it did.
+    /// Adds an edge unless it would close a cycle. Returns whether it was added.
     pub(crate) fn add_acyclic_edge(&mut self, from: &NodeId, to: &NodeId) -> bool {
         let (from, to) = (self.node_index(from), self.node_index(to));
         if has_path_connecting(&self.graph, to, from, None) {
