@@ -1,11 +1,11 @@
-//! Whose request it is, as the transport found out.
+//! The principal of a request, as the transport determined it.
 
 use deliberate_toolkit::Principal;
 use http::request::Parts;
 use rmcp::{RoleServer, model::Extensions, service::RequestContext};
 
-/// Whoever sent the request. A transport that checks who is there leaves the principal among the
-/// extensions of the HTTP request; without one it is whoever runs this program.
+/// The principal of a request. A transport with authentication puts it into the extensions of the
+/// HTTP request; otherwise it is the person who runs this program.
 pub fn principal(context: &RequestContext<RoleServer>) -> Principal {
     principal_from_extensions(&context.extensions)
 }

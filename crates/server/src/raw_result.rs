@@ -1,9 +1,9 @@
-//! Carries results past the SDK's types, which drop every field they do not know.
+//! Carries results past the SDK's types, which drop unknown fields.
 //!
-//! A request is given a [`RawResultSlot`]. Who answers puts a result there that is to be sent as it is, and
-//! gives the SDK another in its place; whoever sends the answer puts the first in again: [`RawResultService`]
-//! where the transport is ours, `http_builder::take_raw_result` where it is the SDK's. Knows nothing of what the
-//! results say.
+//! A request gets a [`RawResultSlot`]. The handler puts a result that must be sent unchanged into
+//! the slot and gives the SDK another one in its place; the sender replaces it:
+//! [`RawResultService`] for our own transports, `http::raw_result` for the SDK's. This module does
+//! not know the contents of results.
 
 use std::{
     borrow::Cow,
@@ -21,36 +21,33 @@ use rmcp::{
 };
 use serde_json::Value;
 
-/// The place for the result of one request.
+/// The slot for the raw result of one request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RawResultSlot(Arc<Mutex<Option<Value>>>);
 
 impl RawResultSlot {
-    /// The slot of that request, if what it holds will be sent.
+    /// The slot of a request, if the transport sends raw results.
     pub(crate) fn from_context(context: &RequestContext<RoleServer>) -> Option<&Self> {
         let beside = || context.extensions.get::<Parts>()?.extensions.get::<Self>();
         context.extensions.get::<Self>().or_else(beside)
     }
 
-    /// Puts a result in.
     pub(crate) fn fill(&self, result: Value) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
-    /// What was put in.
     pub(crate) fn take(&self) -> Option<Value> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         slot.take()
     }
 
-    /// Whether something was put in.
     pub(crate) fn is_filled(&self) -> bool {
         let slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         slot.is_some()
     }
 }
 
-/// A handler whose results in slots are sent.
+/// A handler whose raw results replace those of the SDK.
 pub(crate) struct RawResultService<H>(pub(crate) H);
 
 impl<H: ServerHandler> Service<RoleServer> for RawResultService<H> {
@@ -86,7 +83,7 @@ impl<H: ServerHandler> Service<RoleServer> for RawResultService<H> {
     }
 }
 
-/// Whether the result of such a request may come from another server.
+/// Tells whether the result of a request may come from an upstream server.
 pub(crate) fn may_have_raw_result(request: &ClientRequest) -> bool {
     matches!(
         request,

@@ -1,11 +1,11 @@
-//! Where a request stands in its client's trace, and which revision of the protocol it speaks.
+//! The trace context and the protocol revision of a request.
 
 use deliberate_toolkit::TraceContext;
 use http::{HeaderMap, request::Parts};
 use rmcp::{RoleServer, model::ProtocolVersion, service::RequestContext};
 
-/// The client's trace context: what the message says of itself, else what the HTTP request that
-/// carried it says. The message is nearer to the call; a proxy may have written the header.
+/// The client's trace context: from the message, else from the HTTP request. The message takes
+/// precedence, because a proxy may have written the header.
 pub(crate) fn trace_context(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
     let meta = &context.meta;
     if let Some(parent) = meta.get_traceparent() {
@@ -18,7 +18,7 @@ pub(crate) fn trace_context(context: &RequestContext<RoleServer>) -> Option<Trac
     )
 }
 
-/// The revision, if it is one we know.
+/// The protocol revision, if it is a known one.
 pub(crate) fn protocol_version(context: &RequestContext<RoleServer>) -> Option<&'static str> {
     let spoken = context.protocol_version()?;
     ProtocolVersion::KNOWN_VERSIONS

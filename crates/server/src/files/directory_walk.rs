@@ -1,4 +1,4 @@
-//! The files under the roots, in an order that does not change while they do not.
+//! Walks the files under the roots in a stable order.
 
 use std::{
     fs::{self, DirEntry},
@@ -9,32 +9,30 @@ use deliberate_toolkit::{ArgumentIssue, ToolError};
 
 use super::read_file::{is_allowed, is_hidden};
 
-/// Folders within folders that are looked into.
+/// The largest nesting depth that is walked.
 const MAX_DEPTH: usize = 16;
 
-/// Names that are looked at for one list, hidden ones and all.
+/// The largest number of directory entries examined for one list, including hidden ones.
 const MAX_ENTRIES: usize = 50_000;
 
-/// A file that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileEntry {
-    /// The place of its root among the roots.
+    /// The index of its root.
     root_index: usize,
-    /// Where it lies under it.
+    /// The path relative to the root.
     relative_path: PathBuf,
-    /// Where it lies.
     pub(super) path: PathBuf,
-    /// Its length in bytes.
+    /// In bytes.
     pub(super) size: u64,
 }
 
 impl FileEntry {
-    /// Where it stands in the list.
+    /// The key by which the list is sorted.
     pub(super) fn sort_key(&self) -> (usize, PathBuf) {
         (self.root_index, self.relative_path.clone())
     }
 
-    /// The same as text.
+    /// The sort key as text, for cursors.
     pub(super) fn format_key(&self) -> String {
         format!("{} {}", self.root_index, self.relative_path.display())
     }
@@ -45,13 +43,15 @@ impl FileEntry {
             Some((root, PathBuf::from(inside)))
         });
         read.ok_or_else(|| {
-            let issue =
-                ArgumentIssue::new("cursor", "is not one that this list gave; begin it again");
+            let issue = ArgumentIssue::new(
+                "cursor",
+                "is not a cursor of this list; list again without one",
+            );
             ToolError::Invalid(vec![issue])
         })
     }
 
-    /// What it is called: the way to it from its root.
+    /// The display name: the path relative to the root.
     pub(super) fn name(&self) -> Option<String> {
         let parts = self.relative_path.iter().map(|part| part.to_str());
         let parts: Option<Vec<&str>> = parts.collect();
@@ -59,7 +59,7 @@ impl FileEntry {
     }
 }
 
-/// The roots as they really lie, without those that are not there or lie inside another.
+/// Canonicalizes the roots and drops those that do not exist or lie inside another one.
 pub(super) fn canonical_roots(roots: &[PathBuf]) -> Vec<PathBuf> {
     let real = roots.iter().filter_map(|root| fs::canonicalize(root).ok());
     let mut kept: Vec<PathBuf> = Vec::new();
@@ -72,7 +72,7 @@ pub(super) fn canonical_roots(roots: &[PathBuf]) -> Vec<PathBuf> {
     kept
 }
 
-/// The files under the roots, `most` at the most: root by root, each sorted by path.
+/// Lists at most `most` files, root by root, each root sorted by path.
 pub(super) fn list_files(roots: &[PathBuf], most: usize) -> Vec<FileEntry> {
     let mut walk = FileWalk {
         roots,
@@ -107,18 +107,18 @@ impl FileWalk<'_> {
                 return;
             }
             let name = entry.file_name();
-            // What can't be written in an address can't be asked for.
+            // A name that is not UTF-8 cannot be part of a URI.
             if is_hidden(&name) || name.to_str().is_none() {
                 continue;
             }
             let (path, inside) = (entry.path(), inside.join(&name));
             match entry.file_type() {
-                // Links to folders are not followed: they may lead in circles.
+                // Links to directories are not followed, because they may form cycles.
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
                     self.walk_directory(root, &path, &inside, depth + 1);
                 }
                 Ok(kind) if kind.is_file() || kind.is_symlink() => {
-                    self.add_file(root, path, inside)
+                    self.add_file(root, path, inside);
                 }
                 _ => {}
             }

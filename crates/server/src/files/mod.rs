@@ -1,8 +1,8 @@
-//! Files under the roots that whoever runs this server has opened to its clients.
+//! Files under the roots that the operator made available to clients.
 //!
-//! A file is found by where it really lies, after every link was followed, and no client learns
-//! of anything outside the roots, not even whether it is there. Reading needs the scope `files`.
-//! Knows paths and addresses; nothing of the protocol.
+//! A file is identified by its canonical path after all links are resolved. Clients learn nothing
+//! about files outside the roots, not even whether they exist. Reading needs the scope `files`.
+//! This module knows paths and URIs, but not the protocol.
 
 mod directory_walk;
 mod read_file;
@@ -22,24 +22,25 @@ use tokio::sync::Semaphore;
 use directory_walk::FileEntry;
 use read_file::FileReadError;
 
-/// The form of the addresses.
+/// The URI template of files.
 const TEMPLATE: &str = "file:///{+path}";
 
-/// The variable in it.
+/// The variable in the template.
 const PATH_VARIABLE: &str = "path";
 
-/// Values in one completion.
+/// The largest number of values in one completion.
 const MAX_COMPLETIONS: usize = 100;
 
-/// Requests that may be at the disk at once. The disk may be slow, and threads are few.
+/// The largest number of concurrent disk operations. The disk may be slow, and blocking threads are
+/// few.
 const MAX_CONCURRENT_READS: usize = 8;
 
-/// How much of the files is shown.
+/// Limits on reading and listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileLimits {
-    /// The largest file that is read, in bytes.
+    /// The largest file that can be read, in bytes.
     pub file_bytes: u64,
-    /// Files that are listed at the most, all roots together.
+    /// The largest number of files listed for all roots together.
     pub max_listed: usize,
 }
 
@@ -52,7 +53,7 @@ impl Default for FileLimits {
     }
 }
 
-/// The files under some folders. Hidden ones are neither listed nor read.
+/// The files under some directories. Hidden files are neither listed nor read.
 #[derive(Debug)]
 pub struct FileRoots {
     roots: Arc<[PathBuf]>,
@@ -61,7 +62,8 @@ pub struct FileRoots {
 }
 
 impl FileRoots {
-    /// The files under these folders. A folder that is not there, now or later, has no files.
+    /// Serves the files under these directories. A directory that does not exist, now or later, has
+    /// no files.
     pub fn new(roots: Vec<PathBuf>, limits: FileLimits) -> Self {
         Self {
             roots: roots.into(),
@@ -70,7 +72,7 @@ impl FileRoots {
         }
     }
 
-    /// Does work on the disk, with the roots as they really lie.
+    /// Runs a blocking disk operation with the canonical roots.
     async fn run_on_disk<T: Send + 'static>(
         &self,
         work: impl FnOnce(&[PathBuf]) -> T + Send + 'static,
@@ -79,7 +81,8 @@ impl FileRoots {
         let place = place.map_err(|_| ToolError::Internal)?;
         let roots = self.roots.clone();
         let task = tokio::task::spawn_blocking(move || {
-            // Held by the work and not by who waits for it: they may leave, the disk stays slow.
+            // The operation holds the permit, not its caller: a caller may be cancelled while the
+            // disk still works.
             let _place = place;
             work(&directory_walk::canonical_roots(&roots))
         });
@@ -165,7 +168,7 @@ impl ResourceProvider for FileRoots {
             name: "file".to_owned(),
             title: "A file".to_owned(),
             description: format!(
-                "A file under one of the folders this server shows, up to {} bytes.",
+                "A file in one of the directories that this server exposes, up to {} bytes.",
                 self.limits.file_bytes
             ),
             mime_type: None,
@@ -215,7 +218,7 @@ impl ResourceProvider for FileRoots {
         })
     }
 
-    /// Nobody watches the files.
+    /// Files are not watched.
     fn supports_subscriptions(&self) -> bool {
         false
     }
@@ -238,7 +241,8 @@ fn to_resource(file: &FileEntry) -> Option<ResourceInfo> {
     })
 }
 
-/// What a text is written in. Some endings are guessed to be films that are programs as often.
+/// The MIME type of a text file. For some extensions the guess is a video format although they are
+/// used for source code as well.
 fn text_mime_type(guess: Option<&'static str>) -> &'static str {
     guess
         .filter(|mime| !mime.starts_with("video/") && !mime.starts_with("audio/"))
@@ -247,22 +251,22 @@ fn text_mime_type(guess: Option<&'static str>) -> &'static str {
 
 fn file_not_found(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: EntityKind::Resource,
+        what: EntityKind::RESOURCE,
         id: truncate_chars(uri, 200),
     }
 }
 
-/// What the client is told. That something lies outside the roots reads as if it were not there.
+/// The error for the client. A file outside the roots looks like one that does not exist.
 fn to_tool_error(uri: &str, refusal: FileReadError, most: u64) -> ToolError {
     match refusal {
         FileReadError::NotFound => file_not_found(uri),
         FileReadError::IsDirectory => ToolError::Invalid(vec![ArgumentIssue::new(
             "uri",
-            "is a folder; list the resources to see the files in it",
+            "is a directory; list the resources to see its files",
         )]),
         FileReadError::TooLarge => ToolError::LimitReached {
             what: format!("the file is larger than {most} bytes, the limit of this server"),
-            instead: "Read a smaller file, or have the limit raised.",
+            instead: "Read a smaller file, or ask the operator to raise the limit.",
         },
     }
 }

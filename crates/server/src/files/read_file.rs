@@ -1,4 +1,4 @@
-//! Opens a file that really lies under a root, and reads it within its limit.
+//! Reads a file within the size limit if its canonical path lies under a root.
 
 use std::{
     fs::{self, File},
@@ -6,27 +6,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why a file is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileReadError {
-    /// It is not there, or nobody may know that it is.
+    /// The file does not exist, or its existence must not be revealed.
     NotFound,
-    /// It is a folder.
     IsDirectory,
-    /// It is longer than is read.
     TooLarge,
 }
 
-/// What these hold is no one's document: the state of the machine, and devices.
+/// Directories of devices and of the state of the machine, which hold no documents.
 const SPECIAL_DIRECTORIES: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// Reads the file, `most` bytes at the most.
+/// Reads the file if it has at most `most` bytes.
 pub(super) fn read(path: &Path, roots: &[PathBuf], most: u64) -> Result<Vec<u8>, FileReadError> {
     let real = fs::canonicalize(path).map_err(|_| FileReadError::NotFound)?;
     if !is_allowed(&real, roots) {
         return Err(FileReadError::NotFound);
     }
-    // Looked at before it is opened, because opening a pipe waits for someone to write to it.
+    // The type is checked before the file is opened, because opening a pipe blocks until someone
+    // writes to it.
     let about = fs::symlink_metadata(&real).map_err(|_| FileReadError::NotFound)?;
     if about.is_dir() {
         return Err(FileReadError::IsDirectory);
@@ -35,7 +33,7 @@ pub(super) fn read(path: &Path, roots: &[PathBuf], most: u64) -> Result<Vec<u8>,
         return Err(FileReadError::NotFound);
     }
     let file = File::open(&real).map_err(|_| FileReadError::NotFound)?;
-    // Something else may have been put there in between; what counts is what was opened.
+    // The file may have been replaced in the meantime, so the opened file is checked.
     let opened = file.metadata().map_err(|_| FileReadError::NotFound)?;
     if !opened.is_file() || !is_allowed(&resolve_open_file(&file, &real)?, roots) {
         return Err(FileReadError::NotFound);
@@ -54,7 +52,7 @@ pub(super) fn read(path: &Path, roots: &[PathBuf], most: u64) -> Result<Vec<u8>,
     }
 }
 
-/// Where an open file lies, as the system knows it.
+/// The path of an open file according to the operating system.
 fn resolve_open_file(file: &File, opened_as: &Path) -> Result<PathBuf, FileReadError> {
     #[cfg(target_os = "linux")]
     {
@@ -66,7 +64,7 @@ fn resolve_open_file(file: &File, opened_as: &Path) -> Result<PathBuf, FileReadE
     }
     #[cfg(not(target_os = "linux"))]
     let _ = file;
-    // The next best: whether the way there is still the same.
+    // Where the system does not tell, the path must still resolve to the same file.
     let again = fs::canonicalize(opened_as).map_err(|_| FileReadError::NotFound)?;
     if again == opened_as {
         Ok(again)
@@ -75,7 +73,7 @@ fn resolve_open_file(file: &File, opened_as: &Path) -> Result<PathBuf, FileReadE
     }
 }
 
-/// Whether a real path lies under a root, and nothing on the way from there is hidden.
+/// Tells whether a canonical path lies under a root without a hidden component below the root.
 pub(super) fn is_allowed(real: &Path, roots: &[PathBuf]) -> bool {
     let special = SPECIAL_DIRECTORIES
         .iter()

@@ -1,20 +1,20 @@
-//! File addresses to paths and back. Looks at nothing on the disk.
+//! Converts between file URIs and paths, without access to the disk.
 
 use std::path::{Path, PathBuf};
 
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// Whether it claims to be the address of a file.
+/// Tells whether the URI has the scheme `file`.
 pub(super) fn is_file_uri(uri: &str) -> bool {
     uri.get(..5)
         .is_some_and(|start| start.eq_ignore_ascii_case("file:"))
 }
 
-/// The path of an address of this machine; `None` for anything that is not plainly one.
+/// The path of a file URI of this machine; `None` for anything that is not plainly one.
 ///
-/// Percent-encoding is taken off once and never again. Paths that go up, stay, or have nothing
-/// between two slashes are refused rather than made sense of: no honest client sends them.
+/// Percent-encoding is decoded once and never again. Paths with `.`, `..` or empty components are
+/// rejected instead of normalized: no honest client sends them.
 pub(super) fn uri_to_path(uri: &str) -> Option<PathBuf> {
     let (scheme, rest) = uri.split_once("://")?;
     if !scheme.eq_ignore_ascii_case("file") || rest.contains(['?', '#', '\\']) {
@@ -32,14 +32,14 @@ pub(super) fn uri_to_path(uri: &str) -> Option<PathBuf> {
         return None;
     }
     if cfg!(windows) {
-        // `/C:/…`; there a backslash goes up or down as well.
+        // `/C:/…`: on Windows a backslash is a separator, too.
         let safe = !inner.contains('\\') && inner.get(1..3) == Some(":/");
         return safe.then(|| PathBuf::from(inner));
     }
     Some(PathBuf::from(decoded.as_ref()))
 }
 
-/// The address of a path; `None` if it can't be written.
+/// The URI of a path; `None` if the path is not UTF-8.
 pub(super) fn path_to_uri(path: &Path) -> Option<String> {
     path.to_str()?;
     Url::from_file_path(path).ok().map(String::from)

@@ -1,4 +1,4 @@
-//! Something that is kept until an answer has been sent, or nobody wants it any more.
+//! A response body that holds a guard until it was sent or dropped.
 
 use std::{
     pin::Pin,
@@ -9,7 +9,7 @@ use axum::body::{Body, HttpBody};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-/// `body`, keeping `what` as long as it lives.
+/// Wraps `body` so that it keeps `what` until it is dropped.
 pub(super) fn with_guard<T: Send + Unpin + 'static>(body: Body, what: T) -> Body {
     Body::new(GuardedBody { body, _guard: what })
 }

@@ -1,7 +1,7 @@
-//! `/health`: whether the server lives, whether it can work, and how its parts are.
+//! `/health`: liveness, readiness and the state of the parts.
 //!
-//! Who was not let in learns the least: no addresses, no places of files, no counts. It knows
-//! nothing of how transports, stores and providers are made; they tell it their state.
+//! Unauthenticated clients see the least: no addresses, file locations or counts. This module does
+//! not know how transports, stores and providers are built; they report their state.
 
 use std::{sync::Arc, time::Instant};
 
@@ -21,125 +21,106 @@ use super::guard::Admission;
 use super::health_check::HealthChecks;
 pub use super::health_check::{ProviderHealth, ProviderState, StoreHealth, StoreState};
 
-/// Where in its life the server is.
+/// The phase in the life of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerPhase {
-    /// Not all that is to be served is up yet.
+    /// Some transports are not up yet.
     Starting,
-    /// It serves.
     Serving,
-    /// It finishes what runs and takes nothing new.
+    /// It finishes running requests and accepts no new ones.
     Draining,
 }
 
-/// In one word, how the server is.
+/// The overall status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HealthStatus {
-    /// All is well.
     Ok,
-    /// It is on its way up.
     Starting,
-    /// It is on its way down.
     Draining,
-    /// It works, but not all of it.
+    /// Some parts do not work.
     Degraded,
-    /// It lives and can't work.
+    /// The process runs but cannot serve calls.
     Unavailable,
 }
 
-/// How a transport is.
+/// The state of a transport.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TransportHealth {
-    /// Such as `stdio` or `http`.
     pub name: &'static str,
-    /// Whether it serves.
     pub state: TransportState,
-    /// Where it is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Why it does not serve.
+    /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Whether a transport serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TransportState {
-    /// It does.
     Serving,
-    /// It was to, and can't.
+    /// It was configured but could not start.
     Failed,
-    /// It was not asked to.
+    /// It was not configured.
     Off,
 }
 
-/// Where the state of the parts comes from.
+/// The sources of the parts' states.
 pub struct HealthSource {
-    /// The tools, the store and the load.
+    /// Provides the tools, the store and the load.
     pub registry: Arc<Registry>,
-    /// Where in its life the server is; asked for each answer.
+    /// Called for each report.
     pub phase: Box<dyn Fn() -> ServerPhase + Send + Sync>,
-    /// The transports; asked for each answer.
+    /// Called for each report.
     pub transports: Box<dyn Fn() -> Vec<TransportHealth> + Send + Sync>,
-    /// Who thinks; asked at most about once a second, and given up after one.
+    /// Called at most about once a second, with a timeout of one second.
     pub provider: Box<dyn Fn() -> BoxFuture<'static, ProviderHealth> + Send + Sync>,
 }
 
-/// The health of a server.
+/// Computes the health of a server.
 pub struct Health {
     source: HealthSource,
     checks: HealthChecks,
     started: Instant,
 }
 
-/// What anyone may know.
+/// The health that unauthenticated clients see.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HealthSummary {
-    /// In one word.
     pub status: HealthStatus,
-    /// Whether the process answers; it does if this is read.
+    /// Always true in an answer.
     pub live: bool,
-    /// Whether calls can be made.
     pub ready: bool,
-    /// The version of the program.
     pub version: &'static str,
 }
 
-/// All there is to know.
+/// The complete health report.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HealthReport {
-    /// What anyone may know.
+    /// The health that unauthenticated clients see.
     #[serde(flatten)]
     pub brief: HealthSummary,
-    /// How long the server has run.
     pub uptime_seconds: u64,
-    /// The transports.
     pub transports: Vec<TransportHealth>,
-    /// How many tools there are.
+    /// The number of tools.
     pub tools: usize,
-    /// The revisions of the protocol that are spoken, oldest first.
+    /// The supported revisions of the protocol, oldest first.
     pub protocol_revisions: Vec<String>,
-    /// What is remembered.
     pub store: StoreHealth,
-    /// Who thinks.
     pub provider: ProviderHealth,
-    /// The load.
     pub calls: CallCounts,
 }
 
-/// Calls there are now.
+/// The numbers of current calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CallCounts {
-    /// That run.
     pub running: usize,
-    /// That wait for a place.
+    /// Calls in the queue.
     pub waiting: usize,
 }
 
 impl Health {
-    /// The health of what `source` tells of.
     pub fn new(source: HealthSource) -> Self {
         Self {
             source,
@@ -148,7 +129,7 @@ impl Health {
         }
     }
 
-    /// How everything is. A flood of questions costs one look at the store a second.
+    /// Builds the report. Any number of requests causes at most one store check per second.
     pub async fn report(&self) -> HealthReport {
         let (store, provider) = self.checks.get(&self.source).await;
         let transports = (self.source.transports)();
@@ -229,7 +210,7 @@ async fn get_ready(State(health): State<Arc<Health>>) -> Response {
     health_response(report.brief.ready, Json(report.brief))
 }
 
-/// Asks nothing of anyone: a store that hangs does not make the process dead.
+/// Checks nothing, because a hanging store does not make the process dead.
 async fn get_live() -> Response {
     health_response(true, Json(serde_json::json!({ "live": true })))
 }

@@ -1,4 +1,4 @@
-//! The parts of health that take time to find out, found out seldom and within a limit.
+//! Health checks of the store and the provider, which are slow and therefore cached and limited.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,73 +9,64 @@ use serde::Serialize;
 
 use super::health::HealthSource;
 
-/// The longest a part may take to say how it is.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long what was found is believed at least.
+/// The shortest time for which a result is reused.
 const MIN_CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// Looking takes at most this part of the time, however slow the store is.
+/// The checks take at most one part in this many of the time, however slow the store is.
 const MAX_CHECK_SHARE: u32 = 10;
 
-/// How the store is.
+/// The state of the store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StoreHealth {
-    /// Whether it answers.
     pub state: StoreState,
-    /// Where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub location: Option<String>,
-    /// The version of its tables.
+    /// The version of the database schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<i64>,
-    /// Sessions in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u64>,
-    /// Thoughts in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thoughts: Option<u64>,
-    /// How long it took to say so.
+    /// The duration of the check.
     pub latency_ms: u64,
-    /// What is wrong.
+    /// The reason for a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Whether the store answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StoreState {
-    /// It does.
     Ok,
-    /// Not in time.
+    /// It did not answer in time.
     Slow,
-    /// It says that it can't.
+    /// It returned an error.
     Failed,
 }
 
-/// Who thinks.
+/// The state of the provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProviderHealth {
-    /// Whether a model can be asked.
     pub state: ProviderState,
-    /// In words, such as `langbase at https://api.langbase.com`.
+    /// For people, such as `langbase at https://api.langbase.com`.
     pub description: String,
 }
 
-/// Whether a model can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderState {
-    /// The server has one. Asking costs, so whether it answers is not tried.
+    /// The server has a provider. It is not called, because requests cost money.
     Configured,
-    /// The client's own model thinks.
+    /// The client's own model answers.
     Client,
-    /// It could not be found out in time.
+    /// The check did not finish in time.
     Unknown,
 }
 
-/// What was found out last.
+/// The cached results of the checks.
 #[derive(Default)]
 pub(super) struct HealthChecks {
     cached: Mutex<Option<CachedHealth>>,
@@ -89,8 +80,8 @@ struct CachedHealth {
 }
 
 impl HealthChecks {
-    /// How the store and the provider are, as found at most a moment ago. Only one looks; the
-    /// others wait for what it finds.
+    /// The state of the store and the provider, from the cache if it is recent. Only one caller
+    /// checks at a time; the others wait for its result.
     pub(super) async fn get(&self, source: &HealthSource) -> (StoreHealth, ProviderHealth) {
         if let Some(found) = self.cached() {
             return found;
@@ -157,6 +148,6 @@ async fn check_provider(source: &HealthSource) -> ProviderHealth {
         .await
         .unwrap_or_else(|_| ProviderHealth {
             state: ProviderState::Unknown,
-            description: "looking for a model takes too long".to_owned(),
+            description: "the search for a model takes too long".to_owned(),
         })
 }

@@ -1,4 +1,4 @@
-//! Answers that are not the protocol's own: refusals in the form a client of that route reads.
+//! JSON-RPC error responses for rejections outside the protocol layer.
 
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header};
@@ -6,15 +6,14 @@ use serde_json::json;
 
 use crate::stdio::RpcRejection;
 
-/// How long a client that is told to come back later should wait, in seconds.
+/// The value of `Retry-After`, in seconds.
 const RETRY_AFTER_SECONDS: &str = "5";
 
-/// A JSON body.
 pub(super) fn json_response(status: StatusCode, body: &serde_json::Value) -> Response {
     response_with_body(status, body.to_string())
 }
 
-/// A JSON-RPC error that belongs to no request.
+/// A JSON-RPC error without a request id.
 pub(super) fn error_response(status: StatusCode, code: i32, message: &str) -> Response {
     let error = json!({ "code": code, "message": message });
     json_response(
@@ -23,13 +22,13 @@ pub(super) fn error_response(status: StatusCode, code: i32, message: &str) -> Re
     )
 }
 
-/// A message that was refused before it reached the protocol.
+/// The response to a message that was rejected before it reached the protocol layer.
 pub(super) fn rejection_response(status: StatusCode, rejection: &RpcRejection) -> Response {
     let line = rejection.to_line();
     response_with_body(status, String::from_utf8(line).unwrap_or_default())
 }
 
-/// A refusal that may be another answer later.
+/// A rejection of a request that may succeed later.
 pub(super) fn retry_later_response(status: StatusCode, message: &str) -> Response {
     let mut response = error_response(status, -32_000, message);
     let wait = HeaderValue::from_static(RETRY_AFTER_SECONDS);
@@ -37,7 +36,7 @@ pub(super) fn retry_later_response(status: StatusCode, message: &str) -> Respons
     response
 }
 
-/// For what comes when the server is about to end.
+/// The rejection of requests while the server stops.
 pub(super) fn stopping_response() -> Response {
     retry_later_response(
         StatusCode::SERVICE_UNAVAILABLE,

@@ -1,7 +1,7 @@
-//! What one client may take: requests a minute, and requests at the same time.
+//! Limits per client: requests per minute and concurrent requests.
 //!
-//! A client is a principal with a name, else an address; of IPv6 addresses the network counts,
-//! because a household has more of them than we could remember.
+//! A client is a named principal, else an address. IPv6 clients are counted by network, because one
+//! household has more addresses than could be tracked.
 
 use std::{
     collections::HashMap,
@@ -23,33 +23,33 @@ use governor::{
 
 use super::guard::HttpRejection;
 
-/// Clients whose rate is remembered. Beyond it, addresses that are not known by name share one
-/// account.
+/// The largest number of clients whose rate is tracked. Further addresses without a name share one
+/// limit.
 const MAX_TRACKED_CLIENTS: usize = 16 * 1024;
 
-/// How often quiet clients are forgotten at most.
+/// The shortest interval between removals of idle clients.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What one client may take.
+/// The limits of one client.
 #[derive(Debug, Clone, Copy)]
 pub struct LimitOptions {
-    /// Requests a minute on average; none is no limit.
+    /// Requests per minute on average; `None` means no limit.
     pub per_minute: Option<NonZeroU32>,
-    /// Requests that may come at once before the average counts; none is a minute's worth.
+    /// The size of a burst; `None` means the requests of one minute.
     pub burst: Option<NonZeroU32>,
-    /// Requests at the same time, open streams among them; none is no limit.
+    /// Concurrent requests, including open streams; `None` means no limit.
     pub max_concurrent: Option<usize>,
 }
 
 impl LimitOptions {
-    /// For a server that only this machine reaches, whose programs all come from one address.
+    /// For a server on this machine, whose clients all have one address.
     pub const LOCAL: Self = Self {
         per_minute: None,
         burst: None,
         max_concurrent: Some(1024),
     };
 
-    /// For a server that others reach.
+    /// For a server that other machines reach.
     pub const REMOTE: Self = Self {
         per_minute: NonZeroU32::new(600),
         burst: NonZeroU32::new(120),
@@ -63,7 +63,7 @@ impl Default for LimitOptions {
     }
 }
 
-/// Whose share a request counts against.
+/// The client that a request counts against.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RateLimitKey(RateLimitKeyKind);
 
@@ -71,19 +71,19 @@ pub struct RateLimitKey(RateLimitKeyKind);
 enum RateLimitKeyKind {
     Name(Arc<str>),
     Address(Ipv4Addr),
-    /// The first 64 bits of an address.
+    /// The first 64 bits of an IPv6 address.
     Network(u64),
-    /// Everyone there is no more room for.
+    /// All clients beyond the tracked number.
     Shared,
 }
 
 impl RateLimitKey {
-    /// Someone who was let in by name.
+    /// A named principal.
     pub fn for_name(name: Arc<str>) -> Self {
         Self(RateLimitKeyKind::Name(name))
     }
 
-    /// Whoever is at that address.
+    /// The client at an address.
     pub fn for_address(address: IpAddr) -> Self {
         Self(match address.to_canonical() {
             IpAddr::V4(address) => RateLimitKeyKind::Address(address),
@@ -94,7 +94,7 @@ impl RateLimitKey {
 
 type KeyedRateLimiter = RateLimiter<RateLimitKey, HashMapStateStore<RateLimitKey>, DefaultClock>;
 
-/// Holds every client to its share.
+/// Applies the limits of every client.
 #[derive(Debug)]
 pub struct ClientLimiter {
     rate_limiter: Option<KeyedRateLimiter>,
@@ -102,15 +102,14 @@ pub struct ClientLimiter {
     max_concurrent: Option<usize>,
     running: Arc<RunningRequestCounts>,
     rejected: AtomicU64,
-    /// When clients that have been quiet were last forgotten.
+    /// The time of the last removal of idle clients.
     last_sweep: Mutex<Option<Instant>>,
 }
 
-/// How many requests of each client run.
+/// The number of running requests per client.
 type RunningRequestCounts = Mutex<HashMap<RateLimitKey, usize>>;
 
 impl ClientLimiter {
-    /// Limits that nobody has used yet.
     pub fn new(options: LimitOptions) -> Self {
         let quota = options.per_minute.map(|per_minute| {
             Quota::per_minute(per_minute).allow_burst(options.burst.unwrap_or(per_minute))
@@ -125,17 +124,16 @@ impl ClientLimiter {
         }
     }
 
-    /// Clients that have a request running.
+    /// The number of clients with a running request.
     pub fn active_clients(&self) -> usize {
         lock_counts(&self.running).len()
     }
 
-    /// Requests that were refused because a client had used its share.
+    /// The number of requests that were rejected because of these limits.
     pub fn rejected_count(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
     }
 
-    /// Counts a request against the client's rate.
     pub(super) fn check_rate(&self, client: &RateLimitKey) -> Result<(), HttpRejection> {
         let Some(rate) = &self.rate_limiter else {
             return Ok(());
@@ -153,8 +151,8 @@ impl ClientLimiter {
         })
     }
 
-    /// Whether one more client can be remembered. Once there are many, those that have been quiet
-    /// are forgotten, though not at every request: that would make a flood dear.
+    /// Tells whether one more client can be tracked. When there are many, idle ones are removed,
+    /// but not at every request, which would make a flood expensive.
     fn has_room(&self, rate: &KeyedRateLimiter) -> bool {
         if rate.len() < MAX_TRACKED_CLIENTS {
             return true;
@@ -171,7 +169,7 @@ impl ClientLimiter {
         rate.len() < MAX_TRACKED_CLIENTS
     }
 
-    /// Takes a place among the client's running requests; it is free again when dropped.
+    /// Takes a permit of the client's concurrent requests; dropping it returns it.
     pub(super) fn acquire_permit(
         &self,
         client: RateLimitKey,
@@ -202,7 +200,7 @@ fn lock_counts(
     running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A place among the running requests of a client.
+/// A permit for one running request of a client.
 #[derive(Debug)]
 pub(super) struct RequestPermit {
     client: RateLimitKey,
@@ -233,7 +231,7 @@ fn concurrency_limited() -> HttpRejection {
     HttpRejection::new(
         StatusCode::TOO_MANY_REQUESTS,
         "too_many_at_once",
-        "Too many requests of this client at the same time; wait for some to end.",
+        "Too many concurrent requests from this client; wait for some to end.",
     )
 }
 

@@ -1,6 +1,6 @@
-//! The sessions of `/mcp`, for clients of the handshake revisions that need them: few, each for who
-//! opened it, and forgotten when it is idle. The SDK keeps what is said in them; this keeps who may
-//! speak, and knows that a session in which something runs or listens is not idle, however silent.
+//! The sessions of `/mcp` for clients of the handshake revisions: limited in number, bound to their
+//! owner, and closed when idle. The SDK holds the messages of a session; this module holds its
+//! owner and knows that a session with a running request or an open stream is not idle.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,25 +19,23 @@ use tokio::time::Instant;
 
 use super::raw_session_manager::RawSessionManager;
 
-/// One who has a name may have this part of the sessions.
+/// A named owner may have one part in this many of the sessions.
 const MAX_OWNER_SHARE: usize = 4;
 
-/// How long the SDK waits for the first message of a session it has made room for.
+/// How long the SDK waits for the first message of a new session.
 const INIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often idle sessions are looked for: that part of the time they may be idle.
+/// The number of idle checks within one idle timeout.
 const SWEEPS_PER_IDLE_TIME: u32 = 4;
 
-/// How many sessions there may be, and for how long.
+/// Limits of sessions.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionOptions {
-    /// At once.
     pub max_sessions: usize,
-    /// How long an idle one is kept.
     pub idle_timeout: Duration,
 }
 
-/// Who opened a session; nobody in particular where all are nameless.
+/// The principal that opened a session; `None` without authentication.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct McpSessionOwner(pub(super) Option<Arc<str>>);
 
@@ -45,11 +43,11 @@ pub(super) struct McpSessions {
     manager: Arc<RawSessionManager>,
     options: Option<SessionOptions>,
     open: Mutex<HashMap<String, McpSession>>,
-    /// Rooms for sessions that are about to be opened.
+    /// The number of reservations for sessions that are being opened.
     reserved: AtomicUsize,
 }
 
-/// Room for a session that is about to be opened.
+/// A reservation for a session that is being opened.
 pub(super) struct SessionReservation(Arc<McpSessions>);
 
 impl Drop for SessionReservation {
@@ -60,23 +58,23 @@ impl Drop for SessionReservation {
 
 struct McpSession {
     owner: McpSessionOwner,
-    /// Requests and streams that are not over.
+    /// The number of running requests and open streams.
     uses: usize,
-    /// The ids of those requests.
+    /// The ids of the running requests.
     request_ids: HashSet<String>,
     last_used: Instant,
 }
 
-/// Why a session can't be entered.
+/// The reason why a session cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum McpSessionError {
-    /// There is none of that id, or it is another's.
+    /// No session has this id, or it belongs to another owner.
     Unknown,
-    /// A request of the same id runs in it; the SDK would answer only one of them.
+    /// A request with the same id is running; the SDK would answer only one of them.
     DuplicateRequestId,
 }
 
-/// Something under way in a session.
+/// A running request or an open stream of a session.
 pub(super) struct SessionUse {
     sessions: Weak<McpSessions>,
     session_id: String,
@@ -86,7 +84,7 @@ pub(super) struct SessionUse {
 impl McpSessions {
     pub(super) fn new(options: Option<SessionOptions>) -> Arc<Self> {
         let mut config = SessionConfig::default();
-        // Silence is not idleness: a model may take its time.
+        // A session without messages need not be idle: a model may still be working.
         config.keep_alive = None;
         config.init_timeout = Some(INIT_TIMEOUT);
         let mut manager = LocalSessionManager::default();
@@ -103,7 +101,7 @@ impl McpSessions {
         self.manager.clone()
     }
 
-    /// Whether there may be any.
+    /// Tells whether sessions are allowed.
     pub(super) const fn are_enabled(&self) -> bool {
         self.options.is_some()
     }
@@ -112,8 +110,8 @@ impl McpSessions {
         self.lock_sessions().len()
     }
 
-    /// Room for one more of that owner's, kept until it is opened or given up; `None` if there is
-    /// none. Nobody who has a name may take more than their share.
+    /// Reserves a session for the owner until it is opened or dropped; `None` if there is no room.
+    /// A named owner may not exceed its share.
     pub(super) fn reserve(self: &Arc<Self>, owner: &McpSessionOwner) -> Option<SessionReservation> {
         let most = self
             .options
@@ -142,7 +140,7 @@ impl McpSessions {
         self.lock_sessions().remove(id);
     }
 
-    /// Enters a session with a request of that id, or with a stream.
+    /// Registers a request with that id, or a stream, in a session.
     pub(super) fn begin_use(
         self: &Arc<Self>,
         session: &str,
@@ -163,7 +161,7 @@ impl McpSessions {
         })
     }
 
-    /// Ends idle sessions again and again, until nobody uses these any more.
+    /// Closes idle sessions periodically until the sessions are dropped.
     pub(super) async fn run_idle_sweep(sessions: Weak<Self>, idle: Duration) {
         loop {
             tokio::time::sleep(idle / SWEEPS_PER_IDLE_TIME).await;
@@ -171,7 +169,7 @@ impl McpSessions {
                 return;
             };
             for id in sessions.remove_idle(idle) {
-                // One that is gone already is gone.
+                // The session may already be closed.
                 drop(sessions.manager.close_session(&id.into()).await);
             }
         }

@@ -1,8 +1,8 @@
-//! MCP over HTTP, and what belongs to it: health, metrics, progress, the page.
+//! MCP over HTTP with its other routes: health, metrics, progress and the landing page.
 //!
-//! [`guard`] stands before every route: it checks host and origin, lets in who may come, and holds
-//! each to their share. Behind it are the transports, `/mcp` and the older `/sse`. [`listener`]
-//! serves the connections underneath.
+//! [`guard`] protects every route: it checks host, origin and authentication and applies the client
+//! limits. Behind it are the transports, `/mcp` and the older `/sse`. [`listener`] serves the
+//! connections.
 
 pub mod auth;
 mod body_guard;
@@ -47,54 +47,44 @@ use health::Health;
 use listener::{BindError, ConnectionAddrs, ListenerOptions};
 use sse::{SseControl, SseOptions};
 
-/// How often it is looked whether connections are still open, when it is time to stop.
+/// The interval of checks for open connections during shutdown.
 const DRAIN_POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long an answer takes at most from the end of its call to the connection.
+/// The longest time from the end of a call until its response reaches the connection.
 const RESPONSE_GRACE: Duration = Duration::from_millis(500);
 
-/// How long the last answers may take to be written, when no call runs any more.
+/// How long the last responses may take to be written after all calls have ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How HTTP is served.
+/// The settings of the HTTP server.
 #[derive(Debug, Clone)]
 pub struct HttpOptions {
-    /// Where.
     pub address: SocketAddr,
-    /// Who and what is let through.
     pub guard: GuardOptions,
-    /// Connections.
     pub listener: ListenerOptions,
-    /// `/mcp`.
     pub mcp: StreamableHttpOptions,
-    /// `/sse`, if it is served.
+    /// `None` if `/sse` is not served.
     pub sse: Option<SseOptions>,
 }
 
-/// What the routes tell of.
+/// The dependencies of the routes.
 pub struct HttpServerDeps {
-    /// The tools.
     pub registry: Arc<Registry>,
-    /// What is counted.
     pub metrics: Arc<ServerMetrics>,
-    /// How everything is.
     pub health: Arc<Health>,
-    /// Who watches calls come along.
     pub progress: Arc<ProgressHub>,
 }
 
-/// Why HTTP can't be served.
 #[derive(Debug, Error)]
 pub enum HttpError {
-    /// It would be open to anyone.
+    /// The server would accept every request from other machines.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The address can't be listened on.
     #[error(transparent)]
     Bind(#[from] BindError),
 }
 
-/// A server that listens, and serves when it is told to.
+/// An HTTP server that listens and waits for [`HttpServer::serve`].
 pub struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
@@ -108,8 +98,8 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Begins to listen. `make` gives a handler for each connection, or each request where the
-    /// transport knows no connections.
+    /// Listens on the address. `make` builds a handler for each connection, or for each request if
+    /// the transport has no connections.
     pub async fn bind<H: ServerHandler + Send + Sync + 'static>(
         make: impl Fn() -> H + Clone + Send + Sync + 'static,
         parts: HttpServerDeps,
@@ -182,13 +172,13 @@ impl HttpServer {
         })
     }
 
-    /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `shutdown`. Then no new calls are taken; what runs may end within the grace, and
-    /// until then the other routes answer, so that whoever asks hears that it is about to stop.
+    /// Serves until `shutdown`. Then it accepts no new calls; running ones may finish within the
+    /// grace period, and until then the other routes answer, so that clients see that the server
+    /// stops.
     pub async fn serve(self, shutdown: CancellationToken) {
         let grace = self.options.grace;
         let closing = CancellationToken::new();
@@ -204,11 +194,11 @@ impl HttpServer {
                 self.registry.wait_idle().await;
             };
             if tokio::time::timeout(grace, idle).await.is_err() {
-                tracing::warn!("the grace is over; what still runs is cut off");
+                tracing::warn!("the grace period is over; running calls are aborted");
             }
             closing.cancel();
-            // Answers of calls that have just ended are on their way through the SDK; what is left
-            // then are streams that only wait for news.
+            // The responses of calls that just ended are still in the SDK. Connections that remain
+            // after that are streams that only wait for notifications.
             let closed = async {
                 while connections.active() > 0 {
                     tokio::time::sleep(DRAIN_POLL_INTERVAL).await;
@@ -226,8 +216,7 @@ impl HttpServer {
     }
 }
 
-/// What the routes want to know of the connection a request came over, and what is counted of those
-/// that the guard sends away.
+/// Adds the connection's data for the routes, and counts the rejections of the guard.
 async fn count_rejections(
     State(metrics): State<Arc<ServerMetrics>>,
     mut request: Request,

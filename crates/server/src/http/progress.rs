@@ -1,5 +1,5 @@
-//! Tells those who watch how calls come along: who watches, and what waits for them. Knows
-//! nothing of sockets.
+//! The progress hub: the watchers of running calls and their message queues. It knows nothing of
+//! sockets.
 
 use std::{
     collections::VecDeque,
@@ -16,20 +16,21 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// More of a call's words than this is not for a progress bar.
+/// The longest progress message, in characters.
 const MESSAGE_CHARS: usize = 1_000;
 
-/// How watchers are served.
+/// Limits of watchers.
 #[derive(Debug, Clone)]
 pub struct ProgressOptions {
-    /// Watchers in all.
+    /// The largest number of watchers.
     pub watchers: usize,
-    /// Messages that may wait for one; the oldest make room, and the watcher is told.
+    /// The queue length of a watcher. A full queue drops the oldest messages, and the watcher is
+    /// told.
     pub queue: usize,
-    /// The longest message that is taken from one. None means anything to us.
+    /// The longest message from a watcher. All messages are ignored.
     pub message_bytes: usize,
-    /// How often one is asked whether it is there. One that is silent for twice that, or takes
-    /// nothing for that long, is cut off.
+    /// The interval of pings. A watcher that is silent for twice that time, or reads nothing for
+    /// that time, is disconnected.
     pub ping_every: Duration,
 }
 
@@ -44,19 +45,18 @@ impl Default for ProgressOptions {
     }
 }
 
-/// Hears what happens at the gate and passes it on to those who watch. A watcher sees the calls
-/// of its own principal: by name, or, without one, the calls that have none either.
+/// Passes the events of the dispatcher on to watchers. A watcher sees the calls of its own
+/// principal: by name, or, without a name, the calls without a name.
 #[derive(Debug, Default)]
 pub struct ProgressHub {
     pub(super) options: ProgressOptions,
-    /// Looked at on every event, so that nothing is done when nobody watches.
+    /// Read on every event, so that events cost nothing without watchers.
     count: AtomicUsize,
     watchers: RwLock<Vec<Arc<ProgressWatcher>>>,
-    /// Cancelled when the server stops.
     pub(super) closed: CancellationToken,
 }
 
-/// One who watches, and what waits to be sent to them.
+/// A watcher and its queue.
 #[derive(Debug)]
 pub(super) struct ProgressWatcher {
     name: Option<Arc<str>>,
@@ -71,14 +71,14 @@ struct WatcherQueue {
     dropped: u64,
 }
 
-/// A place among the watchers, given back when dropped.
+/// Removes the watcher when dropped.
 #[derive(Debug)]
 pub(super) struct WatcherGuard {
     hub: Arc<ProgressHub>,
     pub(super) watcher: Arc<ProgressWatcher>,
 }
 
-/// What a watcher is sent.
+/// A message to a watcher.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum ProgressMessage<'a> {
@@ -105,7 +105,6 @@ enum ProgressMessage<'a> {
 }
 
 impl ProgressHub {
-    /// A hub that nobody watches yet.
     pub fn new(options: ProgressOptions) -> Arc<Self> {
         Arc::new(Self {
             options,
@@ -113,17 +112,17 @@ impl ProgressHub {
         })
     }
 
-    /// How many watch.
+    /// The number of watchers.
     pub fn active(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Sends every watcher away and takes no more.
+    /// Disconnects every watcher and accepts no more.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// A place for one more, if there is one; `tool` narrows what they see to one tool.
+    /// Adds a watcher, if there is room; `tool` restricts it to the calls of one tool.
     pub(super) fn watch(
         self: &Arc<Self>,
         principal: &Principal,
@@ -232,7 +231,7 @@ impl ProgressWatcher {
         self.notify.notify_one();
     }
 
-    /// The next message; what was missed comes before what came after it.
+    /// The next message. A notice of dropped messages comes before the messages that followed them.
     pub(super) async fn next_message(&self) -> Utf8Bytes {
         loop {
             if let Some(text) = self.pop_message() {

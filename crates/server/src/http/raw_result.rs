@@ -1,5 +1,6 @@
-//! Answers over streamable HTTP that are sent as another server gave them. The SDK writes its own
-//! answer from its types; where a request has another in its [`RawResultSlot`], that one is put in its place.
+//! Replaces results of streamable HTTP responses with the unchanged result of an upstream server.
+//! The SDK serializes its own types; if the [`RawResultSlot`] of a request is filled, its value is
+//! sent instead.
 
 use std::{
     pin::Pin,
@@ -18,10 +19,11 @@ use serde_json::{Value, value::RawValue};
 
 use crate::raw_result::RawResultSlot;
 
-/// What an event begins with that carries a message.
+/// The prefix of an event that carries a message.
 const DATA_PREFIX: &str = "data: ";
 
-/// The answer with what is in the slot; `id` names the request, as JSON text.
+/// Replaces the result of a response with the value of the slot; `id` is the request id as JSON
+/// text.
 pub(super) fn replace_result(response: Response, slot: RawResultSlot, id: &str) -> Response {
     let kind = response.headers().get(header::CONTENT_TYPE);
     if kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
@@ -41,7 +43,7 @@ fn response_message(id: &str, result: &Value) -> String {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
 }
 
-/// The events that answer a request; the last of them is its result.
+/// The event stream of a response; its last event carries the result.
 struct RawResultBody {
     body: Body,
     slot: RawResultSlot,
@@ -67,12 +69,12 @@ impl HttpBody for RawResultBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        // Another result has another length.
+        // The replaced result has another length.
         SizeHint::default()
     }
 }
 
-/// What tells an answer from what is said before it.
+/// The fields that distinguish a response from earlier notifications.
 #[derive(Deserialize)]
 struct ResponseEnvelope<'a> {
     #[serde(borrow)]
@@ -83,8 +85,7 @@ struct ResponseEnvelope<'a> {
     result: Option<&'a RawValue>,
 }
 
-/// An event, with the result that is in the slot if it is the one that carries a result. The SDK
-/// makes one frame of each event.
+/// Replaces the result of an event if it carries one. The SDK sends each event as one frame.
 fn replace_event_result(event: Bytes, slot: &RawResultSlot) -> Bytes {
     if !slot.is_filled() {
         return event;

@@ -1,5 +1,5 @@
-//! The SDK's sessions, whose answers may be sent as another server gave them. Done between the SDK's
-//! service and its session, so that it holds for a stream that broke off and was taken up again.
+//! The SDK's session manager with raw results of upstream servers. The replacement happens between
+//! the SDK's service and its session, so that it also applies to resumed streams.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ use crate::raw_result::{RawResultSlot, may_have_raw_result};
 
 type InnerTransport = <LocalSessionManager as SessionManager>::Transport;
 
-/// The SDK's sessions.
+/// Wraps the SDK's session manager.
 #[derive(Default)]
 pub(super) struct RawSessionManager(pub(super) LocalSessionManager);
 
@@ -88,14 +88,14 @@ impl SessionManager for RawSessionManager {
     }
 }
 
-/// A session, and the slots of its requests that are not answered.
+/// A session with the slots of its unanswered requests.
 pub(super) struct RawSession {
     inner: InnerTransport,
     slots: HashMap<RequestId, RawResultSlot>,
 }
 
 impl RawSession {
-    /// Gives a request its slot.
+    /// Adds a slot to a request.
     fn track_request(&mut self, message: &mut ClientJsonRpcMessage) {
         match message {
             JsonRpcMessage::Request(request) if may_have_raw_result(&request.request) => {
@@ -108,7 +108,7 @@ impl RawSession {
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // The SDK gives no answer to a cancelled request.
+                    // The SDK does not answer a cancelled request.
                     self.slots.remove(id);
                 }
             }
@@ -116,7 +116,7 @@ impl RawSession {
         }
     }
 
-    /// Puts what is in the slot of a request into its answer.
+    /// Replaces the result of a response with the value of the request's slot.
     fn replace_result(&mut self, message: &mut ServerJsonRpcMessage) {
         match message {
             JsonRpcMessage::Response(response) => {

@@ -1,7 +1,7 @@
-//! Streamable HTTP at `/mcp`, both eras, on the SDK's service.
+//! Streamable HTTP at `/mcp` for stateless and handshake revisions, on the SDK's service.
 //!
-//! In front of the service stands what it lacks: a message is judged before the SDK sees it, so that every fault is answered in JSON-RPC; sessions are few, and each
-//! serves only who opened it.
+//! It adds checks that the service lacks: messages are validated before the SDK sees them, so that
+//! every fault is answered in JSON-RPC; sessions are limited and serve only their owner.
 
 use std::sync::Arc;
 
@@ -40,19 +40,19 @@ const SESSION_HEADER: &str = "mcp-session-id";
 const JSON_MIME_TYPE: &str = "application/json";
 const EVENT_STREAM_MIME_TYPE: &str = "text/event-stream";
 
-/// What of an answer by the SDK that is no JSON is read, to be told in JSON.
+/// The largest plain-text error of the SDK that is converted to JSON.
 const MAX_PLAIN_ERROR_BYTES: usize = 4_096;
 
-/// How `/mcp` is served.
+/// The settings of `/mcp`.
 #[derive(Debug, Clone)]
 pub struct StreamableHttpOptions {
-    /// The longest body.
+    /// The largest accepted body.
     pub body_bytes: usize,
-    /// Sessions for clients of the handshake revisions, if they may have any.
+    /// Sessions for clients of the handshake revisions; `None` if they are disabled.
     pub sessions: Option<SessionOptions>,
 }
 
-/// An answer that the SDK has no part in.
+/// A response that does not come from the SDK.
 struct McpHttpRejection(Box<Response>);
 
 impl From<Response> for McpHttpRejection {
@@ -67,19 +67,19 @@ struct StreamableHttpEndpoint<H> {
     draining: CancellationToken,
 }
 
-/// What can be asked of `/mcp` while it is served.
+/// Queries about the running `/mcp` route.
 #[derive(Clone)]
 pub struct McpControl(Arc<McpSessions>);
 
 impl McpControl {
-    /// How many sessions are open.
+    /// The number of open sessions.
     pub fn sessions(&self) -> usize {
         self.0.count()
     }
 }
 
-/// The route. `make` gives a handler for each connection, or each request where there is none.
-/// After `draining` nothing new is taken; `stopped` ends what is left.
+/// The route. `make` builds a handler for each connection, or for each request without one. After
+/// `draining` it accepts no new requests; `stopped` ends the remaining ones.
 pub fn routes<H: ServerHandler + Send + Sync + 'static>(
     make: impl Fn() -> H + Send + Sync + 'static,
     options: &StreamableHttpOptions,
@@ -93,7 +93,7 @@ pub fn routes<H: ServerHandler + Send + Sync + 'static>(
             kept.idle_timeout,
         ));
     }
-    // Hosts and origins are checked for all routes alike, before this one.
+    // The guard checks hosts and origins for all routes.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
@@ -134,7 +134,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         require_accept(&mut parts.headers)?;
         let body = collect_body(body).await?;
         let message = read_body(&body).map_err(|rejection| reject_message(&rejection))?;
-        // What runs may wait for an answer of the client, or be cancelled.
+        // Responses and cancellations are still accepted, because running calls may wait for them.
         if message.is_request && self.draining.is_cancelled() {
             return Err(jsonrpc_response::stopping_response().into());
         }
@@ -158,7 +158,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         Ok(hold_session(to_json_error(response, id).await?, visit))
     }
 
-    /// A stream of news, the end of a session, or a method that is none here.
+    /// Handles a notification stream, the end of a session, or an unsupported method.
     async fn handle_without_body(
         &self,
         parts: Parts,
@@ -175,8 +175,8 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         Ok(hold_session(response, visit))
     }
 
-    /// Enters the session that the request names, if sessions mean anything to it. A session
-    /// belongs to who opened it; to others it does not exist.
+    /// Registers the request in the session that it names, if its revision has sessions. A session
+    /// belongs to its owner; for others it does not exist.
     fn enter_session(
         &self,
         headers: &HeaderMap,
@@ -197,7 +197,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
             if let (McpSessionError::DuplicateRequestId, Some(id)) = (why, id) {
                 return reject_message(&RpcRejection::duplicate_id(id.to_owned()));
             }
-            let message = "there is no such session; it may have expired: begin another";
+            let message = "the session does not exist or has expired; begin a new one";
             reject(StatusCode::NOT_FOUND, -32_001, message)
         })
     }
@@ -220,7 +220,7 @@ fn session_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok())
 }
 
-/// The visit lasts until the answer is sent.
+/// Keeps the session in use until the response is sent.
 fn hold_session(response: Response, visit: Option<SessionUse>) -> Response {
     match visit {
         Some(visit) => response.map(|body| body_guard::with_guard(body, visit)),
@@ -228,7 +228,7 @@ fn hold_session(response: Response, visit: Option<SessionUse>) -> Response {
     }
 }
 
-/// Sessions are none of 2026-07-28 and later; a header that speaks of one is ignored there.
+/// Revisions from 2026-07-28 on have no sessions; their session header is ignored.
 fn is_stateless_revision(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version");
     version.is_some_and(|version| version.as_bytes() >= b"2026-07-28".as_slice())
@@ -240,7 +240,7 @@ fn check_content_type(headers: &mut HeaderMap) -> Result<(), McpHttpRejection> {
         .and_then(|kind| kind.to_str().ok())
         .map(|kind| kind.split(';').next().unwrap_or_default().trim());
     if kind.is_some_and(|kind| kind.eq_ignore_ascii_case(JSON_MIME_TYPE)) {
-        // As the SDK writes it.
+        // The form in which the SDK expects it.
         headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static(JSON_MIME_TYPE),
@@ -251,8 +251,8 @@ fn check_content_type(headers: &mut HeaderMap) -> Result<(), McpHttpRejection> {
     Err(reject(StatusCode::UNSUPPORTED_MEDIA_TYPE, -32_600, message))
 }
 
-/// A client that takes anything takes both. One that names what it takes must name both, because
-/// the answer may be either.
+/// A client that accepts anything accepts both types. One that lists types must list both, because
+/// the response may have either.
 fn require_accept(headers: &mut HeaderMap) -> Result<(), McpHttpRejection> {
     let accepts: Vec<&str> = headers
         .get_all(header::ACCEPT)
@@ -277,7 +277,7 @@ fn require_accept(headers: &mut HeaderMap) -> Result<(), McpHttpRejection> {
     Ok(())
 }
 
-/// The guard has read it already, within its limits.
+/// The guard has already read the body within its limits.
 async fn collect_body(body: Body) -> Result<Bytes, McpHttpRejection> {
     let body = body.collect().await.map_err(|_| {
         let unread = "the message could not be read";
@@ -294,7 +294,7 @@ fn reject(status: StatusCode, code: i32, message: &str) -> McpHttpRejection {
     jsonrpc_response::error_response(status, code, message).into()
 }
 
-/// Faults that the SDK tells in plain text, told in JSON-RPC.
+/// Converts the SDK's plain-text errors to JSON-RPC errors.
 async fn to_json_error(
     response: Response,
     id: Option<String>,
@@ -315,12 +315,12 @@ async fn to_json_error(
         .ok()
         .and_then(|said| String::from_utf8(said.to_vec()).ok());
     let message = match (status, said) {
-        // Where it failed inside is no one else's affair.
+        // Internal details are not revealed.
         (status, _) if status.is_server_error() => "the server failed; try again".to_owned(),
         (_, Some(said)) if !said.trim().is_empty() => said,
-        _ => "the request was refused".to_owned(),
+        _ => "the request was rejected".to_owned(),
     };
-    // It could not be made a message of the protocol, though it is one of JSON-RPC.
+    // The message is valid JSON-RPC but not a valid message of the protocol.
     let status = match status {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => StatusCode::BAD_REQUEST,
         status => status,

@@ -1,5 +1,5 @@
-//! `/ws/progress`: the progress of calls over a WebSocket. What is shown to whom is decided in
-//! `progress`; this file only keeps the socket.
+//! `/ws/progress`: the progress of calls over a WebSocket. The module `progress` decides what a
+//! watcher sees; this one only handles the socket.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,16 +23,16 @@ use super::progress::{ProgressHub, WatcherGuard};
 
 const PATH: &str = "/ws/progress";
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
-/// What may wait in the socket itself, on top of the queue.
+/// The write buffer of the socket, in addition to the queue.
 const WRITE_BUFFER: usize = 64 * 1024;
 
 #[derive(Deserialize)]
 struct ProgressQuery {
-    /// Only the calls of that tool.
+    /// Restricts the messages to the calls of one tool.
     tool: Option<String>,
 }
 
-/// The route. Whoever accepts connections must allow upgrades.
+/// The route. The listener must allow upgrades.
 pub fn routes(hub: Arc<ProgressHub>) -> Router {
     Router::new()
         .route(PATH, any(upgrade_watcher))
@@ -48,7 +48,7 @@ async fn upgrade_watcher(
     let principal = request.extensions().get::<Principal>().cloned();
     let principal = principal.unwrap_or_default();
     let Some(place) = hub.watch(&principal, wish.tool) else {
-        let sentence = "the server has as many watchers as it takes; try again later";
+        let sentence = "the server has reached its limit of watchers; try again later";
         let retry = [(header::RETRY_AFTER, RETRY_AFTER)];
         return (StatusCode::SERVICE_UNAVAILABLE, retry, sentence).into_response();
     };
@@ -62,7 +62,7 @@ async fn upgrade_watcher(
         .on_upgrade(move |socket| run_watcher(socket, place, ping_every, closed))
 }
 
-/// Keeps a watcher informed until it leaves, falls silent or does not read.
+/// Sends messages to a watcher until it disconnects, stays silent or does not read.
 async fn run_watcher(
     mut socket: WebSocket,
     place: WatcherGuard,
@@ -81,7 +81,7 @@ async fn run_watcher(
                 reason: "the server is stopping".into(),
             })),
             received = socket.recv() => match received {
-                // Whatever it says shows that it is there; the socket itself answers pings.
+                // Every message shows that the watcher is alive; the socket answers pings itself.
                 Some(Ok(message)) if !matches!(message, Message::Close(_)) => {
                     heard = Instant::now();
                     continue;

@@ -1,4 +1,4 @@
-//! A call's end, as MCP puts it.
+//! Converts the outcome of a call to an MCP result.
 
 use deliberate_toolkit::{CallOutcome, TEXT_FIELD, ToolError};
 use rmcp::{
@@ -7,9 +7,8 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-/// The result of a call. A call that failed is a result too, marked as an error, because the
-/// model that made it can do something about it; only a tool that does not exist is a fault of
-/// the protocol.
+/// The MCP result of a call. A failed call is a result with an error flag, because the model that
+/// made the call can react to it; only an unknown tool is a protocol error.
 pub(super) fn to_call_result(
     outcome: Result<CallOutcome, ToolError>,
     most_bytes: usize,
@@ -35,7 +34,8 @@ pub(super) fn to_call_result(
     }
 }
 
-/// An answer that is not too long for a client. What the call changed is kept all the same.
+/// The result of a successful call, if it is not too long. The changes of the call are committed in
+/// any case.
 fn success_result(output: Value, most_bytes: usize) -> CallToolResult {
     let text = output.to_string();
     if text.len() > most_bytes {
@@ -59,7 +59,7 @@ pub(super) fn too_long_result(length: usize, most_bytes: usize) -> CallToolResul
 
 pub(crate) fn error_sentence(error: &ToolError) -> String {
     let error_text = error.to_string();
-    // What a provider says may end in a full stop of its own.
+    // The text of a provider may end with a period.
     let text = error_text.trim_end_matches('.');
     match error.hint() {
         Some(hint) => format!("{text}. {hint}"),

@@ -1,4 +1,4 @@
-//! What is known of the client that sent a request.
+//! The properties of the client that sent a request.
 
 use deliberate_toolkit::{Principal, ToolError};
 use http::request::Parts;
@@ -6,32 +6,29 @@ use rmcp::{RoleServer, model::ProtocolVersion, service::RequestContext};
 
 use crate::principal::principal;
 
-/// The client, as far as answering it goes.
+/// The properties of a client that its answers depend on.
 #[derive(Debug, Clone)]
 pub(super) struct ClientInfo {
-    /// Whether it speaks 2026-07-28 or later: every request stands for itself, and an answer may
-    /// ask for input.
+    /// Whether it speaks 2026-07-28 or later: requests are stateless, and an answer may request
+    /// input.
     pub(super) modern: bool,
-    /// Whether its model may be asked.
     pub(super) supports_sampling: bool,
-    /// What else it can be asked for.
+    /// The other requests that it supports.
     pub(super) request_support: ClientRequestSupport,
-    /// Whether a long call may become a task.
     pub(super) tasks: bool,
-    /// Whose request it is.
     pub(super) principal: Principal,
-    /// Whether it started this program, and may know where its files are.
+    /// Whether the client started this program and may see its file paths.
     local: bool,
 }
 
-/// What a client can be asked for besides its model.
+/// The requests besides sampling that a client supports.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClientRequestSupport {
-    /// To have its user fill in a form.
+    /// Forms for its user.
     pub(super) elicitation: bool,
-    /// To have its user open a page.
+    /// Web pages for its user.
     pub(super) elicitation_url: bool,
-    /// For the folders that are its own.
+    /// Its root directories.
     pub(super) roots: bool,
 }
 
@@ -47,7 +44,7 @@ impl ClientInfo {
                 .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28),
             supports_sampling: has(|it| it.sampling.is_some()),
             request_support: ClientRequestSupport {
-                // Who names no way means forms: there was no other when it was made.
+                // A client that names no mode means forms: there was no other mode in its revision.
                 elicitation: has(|it| {
                     let ways = it.elicitation.as_ref();
                     ways.is_some_and(|ways| ways.form.is_some() || ways.url.is_none())
@@ -64,7 +61,7 @@ impl ClientInfo {
         }
     }
 
-    /// An error as this client may read it.
+    /// The error without details that this client must not see.
     pub(super) fn visible_error(&self, error: ToolError) -> ToolError {
         if self.local { error } else { error.redacted() }
     }

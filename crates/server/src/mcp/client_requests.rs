@@ -1,5 +1,5 @@
-//! Asking a client during its call, for what other servers ask of theirs: requests of the handshake
-//! revisions, handed on as they are.
+//! Requests of upstream servers to the client during its call, forwarded unchanged; only for the
+//! handshake revisions.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::client_info::ClientInfo;
 
-/// What this client can be asked for; `deaf` says that it can't be asked during the call.
+/// The requests that this client supports; `deaf` means that it cannot receive any during the call.
 pub(super) fn client_features(
     client: &ClientInfo,
     context: &RequestContext<RoleServer>,
@@ -57,12 +57,13 @@ impl ClientRequests for PeerRequests {
             let answer = handle.await_response().await;
             asked.id = None;
             let answer = answer.map_err(to_request_error)?;
-            serde_json::to_value(answer).map_err(|_| unreachable_error("its answer can't be read"))
+            serde_json::to_value(answer)
+                .map_err(|_| unreachable_error("its answer cannot be parsed"))
         })
     }
 }
 
-/// A request that is not answered yet. If nobody waits any more, the client is told.
+/// A pending request. Dropping it notifies the client of the cancellation.
 struct PeerRequestGuard {
     peer: Peer<RoleServer>,
     id: Option<RequestId>,
@@ -75,10 +76,10 @@ impl Drop for PeerRequestGuard {
             return;
         };
         let peer = self.peer.clone();
-        let reason = "the call it was for is over".to_owned();
+        let reason = "its call has ended".to_owned();
         runtime.spawn(async move {
             let params = CancelledNotificationParam::new(Some(id), Some(reason));
-            // A client that has gone is noticed by the transport.
+            // The transport notices a client that is gone.
             drop(peer.notify_cancelled(params).await);
         });
     }
@@ -97,8 +98,8 @@ fn to_request_error(error: ServiceError) -> ClientRequestError {
             data,
         },
         error => {
-            tracing::debug!(%error, "a client could not be asked");
-            unreachable_error("it could not be asked")
+            tracing::debug!(%error, "a request to the client failed");
+            unreachable_error("the request to it failed")
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Tools of other servers, and what they answer, as MCP puts it: as they are, but for what sets one
-//! era of the protocol apart from the other.
+//! External tools and their results in MCP: unchanged, except for the differences between the eras
+//! of the protocol.
 
 use std::io;
 
@@ -22,11 +22,11 @@ const RESULT_TYPE: &str = "resultType";
 const COMPLETE: &str = "complete";
 const INPUT_REQUIRED: &str = "input_required";
 
-/// How a call is answered.
+/// The answer to a call.
 pub(super) enum CallReply {
-    /// In our words.
+    /// In the SDK's types.
     Typed(CallToolResponse),
-    /// In another server's.
+    /// The unchanged result of an upstream server.
     Raw(Value),
 }
 
@@ -36,19 +36,19 @@ impl<T: Into<CallToolResponse>> From<T> for CallReply {
     }
 }
 
-/// The result of another server, if an answer is one.
+/// Takes the upstream server's result from an answer, if it is one.
 pub(super) fn take_raw_result(output: &mut Value) -> Option<Value> {
     output.get_mut(RAW_RESULT).map(Value::take)
 }
 
-/// A result as a client of that era reads it, if it is not too long.
+/// Adapts a result to the client's era and checks its length.
 pub(super) fn to_raw_reply(mut result: Value, modern: bool, most_bytes: usize) -> CallReply {
     let length = json_length(&result);
     if length > most_bytes {
         return call_result::too_long_result(length, most_bytes).into();
     }
     let Some(fields) = result.as_object_mut() else {
-        return error_reply("the other server gave a result that is no object");
+        return error_reply("the upstream server returned a result that is not an object");
     };
     let kind = fields.get(RESULT_TYPE).and_then(Value::as_str);
     match (modern, kind) {
@@ -59,15 +59,17 @@ pub(super) fn to_raw_reply(mut result: Value, modern: bool, most_bytes: usize) -
             fields.shift_remove(RESULT_TYPE);
         }
         (false, Some(INPUT_REQUIRED)) => {
-            return error_reply("the tool asks for input in a way that this client does not know");
+            return error_reply(
+                "the tool requests input in a way that this client does not support",
+            );
         }
         _ => {}
     }
     CallReply::Raw(result)
 }
 
-/// That another server wants its user to open a page before the call can be made, as the protocol
-/// says it, for a client that knows how.
+/// The protocol error for an upstream server that requires its user to open a page before the call,
+/// for a client that supports it.
 pub(super) fn url_elicitation_error(error: &ToolError, client: &ClientInfo) -> Option<ErrorData> {
     const URL_ELICITATION: i32 = -32_042;
     let ToolError::Upstream(far) = error else {
@@ -84,7 +86,7 @@ fn error_reply(message: &str) -> CallReply {
     CallToolResult::error(vec![ContentBlock::text(format!("Error: {message}"))]).into()
 }
 
-/// The length of the text of a value, without making it.
+/// The length of a value as JSON text, without building the text.
 fn json_length(value: &Value) -> usize {
     struct ByteCounter(usize);
     impl io::Write for ByteCounter {
@@ -97,12 +99,12 @@ fn json_length(value: &Value) -> usize {
         }
     }
     let mut count = ByteCounter(0);
-    // Counting can't fail, and neither can a value that was read.
+    // Neither the counting writer nor a parsed value can fail.
     drop(serde_json::to_writer(&mut count, value));
     count.0
 }
 
-/// What the SDK is given: the result itself where nothing carries it past the SDK's types.
+/// The response for the SDK. It carries the result itself if there is no slot for raw results.
 pub(super) fn to_response(
     told: CallReply,
     context: &RequestContext<RoleServer>,
@@ -120,7 +122,7 @@ pub(super) fn to_response(
     }
 }
 
-/// A response of ours as it is written.
+/// Serializes a response.
 pub(super) fn to_json(response: CallToolResponse) -> Value {
     serde_json::to_value(ServerResult::from(response)).unwrap_or_default()
 }
@@ -139,7 +141,7 @@ fn to_typed_response(result: &Value) -> CallToolResponse {
     }
 }
 
-/// A page of tools, where there are guests on it: with their definitions as they are.
+/// Adds external tools with their unchanged definitions to a page of tools.
 pub(super) fn add_external_tools(
     mut page: ListToolsResult,
     guests: &[ExternalTool],
@@ -170,7 +172,7 @@ fn parse_definition(guest: &ExternalTool) -> Option<Tool> {
     Tool::deserialize(guest.definition.as_ref()).ok()
 }
 
-/// What the transport has to know of a guest: what it is called with.
+/// The part of an external tool that the transport needs: its input schema.
 pub(super) fn tool_outline(guest: &ExternalTool) -> Option<Tool> {
     let schema: &JsonObject = guest.definition.get("inputSchema")?.as_object()?;
     Some(Tool::new(guest.name.to_string(), "", schema.clone()))

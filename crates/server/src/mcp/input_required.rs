@@ -1,8 +1,8 @@
-//! Asking the client for input by the answer to its call, as the 2026-07-28 revision has it: the
-//! client's model is asked by the client, which then sends the call again with the replies.
+//! Requests input in the answer to a call, as in revision 2026-07-28: the client asks its own model
+//! and sends the call again with the replies.
 //!
-//! What the client sends back is only the id of the suspended call. All else is kept in the store,
-//! so the id can be forged only by guessing it, and then fits one owner, one tool and one set of
+//! The client returns only the id of the suspended call. Everything else is in the store, so an
+//! attacker would have to guess the id, and it is valid only for one owner, one tool and one set of
 //! arguments.
 
 #![expect(
@@ -18,7 +18,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-/// The asks of a call, as requests to the client.
+/// The model requests of a suspended call as requests to the client.
 pub(super) fn input_requests(needs: NeedsReply) -> InputRequests {
     let asks = needs.asks.into_iter();
     asks.map(|ask| (ask.key.clone(), sampling_request(ask)))
@@ -40,8 +40,8 @@ fn sampling_request(ask: ClientPrompt) -> InputRequest {
     InputRequest::CreateMessage(CreateMessageRequest::new(params))
 }
 
-/// The arguments that resume a call with what the client answered. Replies are taken in the order
-/// of the asks, up to the first that is missing; that one is asked for again.
+/// The arguments that resume a call with the client's replies. Replies are taken in the order of
+/// the requests up to the first missing one, which is requested again.
 pub(super) fn resume_arguments(
     id: &str,
     left: &BackgroundCall,
@@ -55,8 +55,8 @@ pub(super) fn resume_arguments(
     json!({ "id": id, "replies": replies })
 }
 
-/// The text of a message. What is no message has none, and is asked for again as any reply that
-/// can't be used.
+/// The text of a message. A value that is not a message has none and is requested again, like any
+/// unusable reply.
 fn reply_text(response: &Value) -> Value {
     let text_of = |block: &Map<String, Value>| {
         let is_text = block.get("type").and_then(Value::as_str) == Some("text");

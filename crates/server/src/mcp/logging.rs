@@ -1,5 +1,5 @@
-//! Log messages to clients that want them: how each of their calls ended. Deprecated by 2026-07-28,
-//! where a request says for itself that it wants them, and still what clients show.
+//! Log messages about the outcome of calls, for clients that request them. Revision 2026-07-28
+//! deprecates them and has each request ask for them, but clients still show them.
 
 #![expect(deprecated, reason = "clients of the handshake revisions use it")]
 
@@ -20,11 +20,10 @@ use serde_json::json;
 
 use super::client_info::ClientInfo;
 
-/// What a connection wants to hear: nothing, until it says otherwise.
+/// The log level of a connection; off by default.
 #[derive(Debug, Clone)]
 pub(super) struct ClientLogLevel(Arc<AtomicU8>);
 
-/// Above every level.
 const LOGGING_OFF: u8 = u8::MAX;
 
 impl Default for ClientLogLevel {
@@ -52,7 +51,7 @@ impl ClientLogLevel {
         from.is_some_and(|from| severity_rank(level) >= from)
     }
 
-    /// Tells the client how its call ended.
+    /// Sends the outcome of a call.
     pub(super) async fn log_call(
         &self,
         context: &RequestContext<RoleServer>,
@@ -74,7 +73,7 @@ impl ClientLogLevel {
             None => json!({ "tool": tool, "took_ms": took_ms }),
         };
         let message = LoggingMessageNotificationParam::new(level, data).with_logger("deliberate");
-        // A client that has gone is noticed by the transport.
+        // The transport notices a client that is gone.
         drop(context.peer.notify_logging_message(message).await);
     }
 }

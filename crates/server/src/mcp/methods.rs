@@ -1,9 +1,9 @@
-//! Which methods are served. The SDK hands on a request whose parameters do not fit as one it does
-//! not know; what to answer depends on whether the method is there at all.
+//! The supported methods. The SDK passes on a request with invalid parameters as an unknown one;
+//! the right error depends on whether the method exists.
 
 use rmcp::model::ServerCapabilities;
 
-/// Whether a method is there, in that era and with these capabilities.
+/// Tells whether a method exists in the era with these capabilities.
 pub(super) fn is_supported(method: &str, modern: bool, declared: &ServerCapabilities) -> bool {
     match method {
         "initialize" | "ping" => !modern,

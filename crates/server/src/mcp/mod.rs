@@ -1,4 +1,4 @@
-//! The protocol, answered from a registry.
+//! The MCP handler: answers the protocol's requests from a registry.
 
 #![expect(
     deprecated,
@@ -44,13 +44,13 @@ use crate::Subscriptions;
 use catalog::subscriptions::connection::ConnectionSubscriptions;
 use client_info::ClientInfo;
 
-/// What a model should know before it uses the tools.
+/// The instructions for the client's model.
 const INSTRUCTIONS: &str = "Reasoning that is recorded: each call returns a session_id; pass it \
     back to build on earlier steps. If an answer holds needs_reply, think about its asks yourself \
     and call reasoning_resume with your replies; if it holds still_running, call \
     reasoning_resume with its id alone for the answer.";
 
-/// The MCP face of a registry. Cheap to clone.
+/// Serves a registry over MCP. Cheap to clone.
 #[derive(Clone)]
 pub struct McpHandler {
     registry: Arc<Registry>,
@@ -61,20 +61,20 @@ pub struct McpHandler {
     log_level: ClientLogLevel,
 }
 
-/// How clients are answered.
+/// The settings of the handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpOptions {
-    /// How long a call may take before its client is told that it runs on. Clients give up after a
-    /// minute, some whatever progress they are told.
+    /// How long a call may take before it becomes a background call. Clients give up after a
+    /// minute, some regardless of progress notifications.
     pub background_after: Duration,
-    /// The same for a client that knows tasks.
+    /// The same limit for a client that supports tasks.
     pub task_after: Duration,
-    /// Whether the model of a client may be asked by the answer to its call.
+    /// Whether the answer to a call may request input from the client's model.
     pub ask_by_input: bool,
-    /// The longest answer.
+    /// The largest answer.
     pub answer_bytes: usize,
-    /// Whether clients of the handshake revisions have a connection over streamable HTTP, on which
-    /// they can be told something.
+    /// Whether clients of the handshake revisions have a session over streamable HTTP, on which
+    /// they can receive notifications.
     pub http_sessions: bool,
 }
 
@@ -91,7 +91,6 @@ impl Default for McpOptions {
 }
 
 impl McpHandler {
-    /// A face on that registry.
     pub fn new(registry: Arc<Registry>, options: McpOptions) -> Self {
         Self {
             registry,
@@ -103,7 +102,7 @@ impl McpHandler {
         }
     }
 
-    /// The same face for another connection: what one connection sets does not bind the others.
+    /// A handler for another connection, with its own connection state.
     pub fn for_connection(&self) -> Self {
         Self {
             log_level: ClientLogLevel::default(),
@@ -112,18 +111,20 @@ impl McpHandler {
         }
     }
 
-    /// The face, telling clients of changes that these subscriptions hear of.
+    /// Sends the notifications of these subscriptions to clients.
     pub fn with_subscriptions(mut self, subscriptions: Arc<Subscriptions>) -> Self {
         self.subscriptions = Some(subscriptions);
         self
     }
 
-    /// Cancelled by a transport whose input has ended; ends what this connection only listens to.
+    /// Cancelled by a transport whose input has ended; ends the listening requests of this
+    /// connection.
     pub(crate) fn input_ended(&self) -> tokio_util::sync::CancellationToken {
         self.connection.input_ended()
     }
 
-    /// Whether each request of this client comes alone, so that nothing can be told it later.
+    /// Tells whether each request of this client is independent, so that it can receive no later
+    /// notifications.
     fn is_stateless(&self, context: &RequestContext<RoleServer>) -> bool {
         let parts = context.extensions.get::<http::request::Parts>();
         let streamable = parts.is_some_and(|parts| parts.uri.path() == "/mcp");
@@ -135,7 +136,6 @@ impl McpHandler {
             .get_or_init(|| self.registry.list().map(to_mcp_tool).collect())
     }
 
-    /// The tools of other servers.
     fn external_tools(&self) -> Vec<ExternalTool> {
         let guests = self.registry.external_tools();
         guests.map(|guests| guests.list()).unwrap_or_default()
@@ -274,7 +274,7 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let principal = ClientInfo::from_context(&context).principal;
-        // Who may see none is not told when there are others.
+        // A principal that may see no resources is not notified of new ones.
         if catalog::resources::may_see_any(&self.registry, &principal) {
             self.connection.on_resources_listed();
         }
@@ -395,8 +395,8 @@ fn to_mcp_tool(listing: ToolInfo<'_>) -> Tool {
         tool_listing::slim_input_schema(listing.input_schema),
     );
     tool.title = Some(about.title.to_owned());
-    // What is handed on is another server's, and need not have a structure; clients refuse a result
-    // without one where a schema promises it.
+    // The result of an upstream server need not be structured, and clients reject an unstructured
+    // result if a schema promises a structure.
     let properties = listing.output_schema.get("properties");
     let hands_on = properties.is_some_and(|all| all.get(RAW_RESULT).is_some());
     tool.output_schema =

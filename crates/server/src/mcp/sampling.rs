@@ -1,4 +1,4 @@
-//! The client's own model, asked during a call: MCP sampling, of the handshake revisions.
+//! MCP sampling of the handshake revisions: the client's own model as a provider during a call.
 
 #![expect(
     deprecated,
@@ -19,7 +19,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-/// The client's model, if this client offers it.
+/// The client's model, if the client supports sampling.
 pub(crate) fn client_model(context: &RequestContext<RoleServer>) -> Option<Arc<dyn ChatModel>> {
     let legacy = context
         .protocol_version()

@@ -1,11 +1,12 @@
-//! The Tasks extension: a long call of a client that knows it is a task, whose id is that of the
-//! call that runs on. Tasks outlive the connection and the process, like all that is left.
+//! The Tasks extension: for a client that supports it, a background call is a task with the same
+//! id. Tasks outlive the connection and the process, like all background calls.
 
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Clock, SystemClock};
 use deliberate_toolkit::{
-    BackgroundCall, BackgroundStatus, CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolError,
+    BackgroundCall, BackgroundStatus, CallOutcome, CallerContext, ErrorCode, RESUME_TOOL, Registry,
+    ToolError,
 };
 use rmcp::{
     ErrorData,
@@ -23,10 +24,9 @@ use super::{
     input_required,
 };
 
-/// How often a client should ask.
 const POLL_INTERVAL_MS: u64 = 1_000;
 
-/// The task that a call which runs on has become.
+/// Creates the task for a background call.
 pub(super) async fn create(
     registry: &Registry,
     id: &str,
@@ -40,7 +40,7 @@ pub(super) async fn create(
     )))
 }
 
-/// How a task stands.
+/// The state of a task.
 pub(super) async fn get(
     registry: &Arc<Registry>,
     id: &str,
@@ -50,7 +50,7 @@ pub(super) async fn get(
     let left = find_background_call(registry, id, client).await?;
     let payload = match left.status.clone() {
         BackgroundStatus::Running(_) => TaskPayload::Working,
-        // Whoever ran it died; it runs again, without anyone waiting.
+        // The worker died; the call is run again, and nobody waits for it.
         BackgroundStatus::Abandoned => {
             let arguments = json!({ "id": id });
             let again = registry.call_with_timeout(
@@ -65,9 +65,10 @@ pub(super) async fn get(
             TaskPayload::Working
         }
         BackgroundStatus::Waiting => waiting_payload(registry, id, client, answer_bytes).await,
-        BackgroundStatus::Ended(Err(ToolError::Custom { code, .. })) if code == "Cancelled" => {
-            TaskPayload::Cancelled
-        }
+        BackgroundStatus::Ended(Err(ToolError::Custom {
+            code: ErrorCode::Cancelled,
+            ..
+        })) => TaskPayload::Cancelled,
         BackgroundStatus::Ended(outcome) => {
             let outcome = outcome.map_err(|error| client.visible_error(error));
             completed_payload(outcome.map(CallOutcome::Done), answer_bytes)
@@ -77,7 +78,7 @@ pub(super) async fn get(
     Ok(GetTaskResult::new(DetailedTask::new(task, payload)))
 }
 
-/// Takes replies to what a task asked. Those to asks that are not open are ignored.
+/// Accepts replies to the requests of a task. Replies to requests that are not open are ignored.
 pub(super) async fn update(
     registry: &Arc<Registry>,
     id: &str,
@@ -91,7 +92,7 @@ pub(super) async fn update(
         return Ok(());
     }
     let arguments = input_required::resume_arguments(id, &left, responses);
-    // What it comes to is seen by who gets the task; that the replies were not taken, here.
+    // The outcome is read with the task; only the rejection of replies is an error here.
     let resumed = registry.call_with_timeout(
         RESUME_TOOL,
         arguments,
@@ -104,7 +105,6 @@ pub(super) async fn update(
     }
 }
 
-/// Stops a task.
 pub(super) async fn cancel(
     registry: &Registry,
     id: &str,
@@ -114,7 +114,7 @@ pub(super) async fn cancel(
     stopped.map_err(|error| task_error(&error))
 }
 
-/// Whether a call failed by itself, rather than was not let in.
+/// Tells whether the call itself failed, rather than its admission.
 fn is_call_failure(error: &ToolError) -> bool {
     matches!(
         error,
@@ -137,7 +137,7 @@ async fn find_background_call(
 fn task_error(error: &ToolError) -> ErrorData {
     match error {
         ToolError::NotFound { .. } => {
-            ErrorData::invalid_params("there is no task of this id; it may have expired", None)
+            ErrorData::invalid_params("there is no task with this id; it may have expired", None)
         }
         error => internal_error(error),
     }
@@ -169,9 +169,9 @@ async fn waiting_payload(
                 input_requests: input_required::input_requests(needs),
             }
         }
-        // That says nothing of the task: it stands as it stood, and can be asked for again.
+        // This says nothing about the task, which is unchanged and can be queried again.
         Err(ToolError::Overloaded { .. } | ToolError::Stopping) => TaskPayload::Working,
-        // A client whose model can't be asked replies by calling the tool for it.
+        // A client without sampling replies by calling the tool for it.
         outcome => completed_payload(outcome, answer_bytes),
     }
 }
@@ -183,7 +183,7 @@ fn completed_payload(
     if let Ok(CallOutcome::Done(output)) = &mut outcome
         && let Some(result) = external_tools::take_raw_result(output)
     {
-        // Who knows tasks is of the later era.
+        // A client that supports tasks speaks a stateless revision.
         let result = match external_tools::to_raw_reply(result, true, answer_bytes) {
             CallReply::Raw(result) => result,
             CallReply::Typed(response) => external_tools::to_json(response),

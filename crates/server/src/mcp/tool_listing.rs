@@ -1,16 +1,16 @@
-//! Tools as `tools/list` shows them: every client pays for the list with its context, so it says
-//! what a client needs to choose and call a tool, and of the answers only what other calls are made
-//! with. The whole schemas are checked by the gate and written out in the documentation.
+//! The short form of tools in `tools/list`. Every client pays for the list with its context, so it
+//! contains only what a client needs to choose and call a tool, and of the answers only the ids for
+//! further calls. The dispatcher checks the complete schemas, and the documentation contains them.
 
 use deliberate_toolkit::ToolHints;
 use rmcp::model::ToolAnnotations;
 use serde_json::{Map, Value, json};
 
-/// A number that is no smaller bounds what nobody reaches.
+/// A maximum from this value on is omitted, because callers do not reach it.
 const HIGH_MAXIMUM: f64 = 1_000.0;
 
-/// The schema of the arguments, without what nobody goes against who means well: the error that
-/// refuses an unknown name, an empty text or too long a list says so, with what is right.
+/// The input schema without constraints that well-meaning callers never violate. The error for an
+/// unknown name, an empty text or too long a list states the rule.
 pub(crate) fn slim_input_schema(schema: &Value) -> Map<String, Value> {
     let mut fields = schema.as_object().cloned().unwrap_or_default();
     strip_keywords(&mut fields);
@@ -37,14 +37,14 @@ fn is_redundant_keyword(keyword: &str, value: &Value, counts: bool) -> bool {
         "maxLength" | "maxItems" => true,
         "minLength" => value == 1,
         "maximum" => value.as_f64().is_some_and(|most| most >= HIGH_MAXIMUM),
-        // Not so of a share: who reads only that it is at most 1 may take it for a percentage.
+        // A fraction keeps its minimum: with only a maximum of 1 it could be read as a percentage.
         "minimum" => counts && (value == 0 || value == 1),
         _ => false,
     }
 }
 
-/// The outline of an answer: the ids that it brings, for those are what the next call is made with.
-/// What else there is in an answer is seen in it.
+/// The output schema with only the ids, which the next call needs. Everything else is visible in
+/// the answer.
 pub(crate) fn slim_output_schema(schema: &Value) -> Map<String, Value> {
     let mut outline = Map::from_iter([("type".to_owned(), json!("object"))]);
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -60,13 +60,13 @@ pub(crate) fn slim_output_schema(schema: &Value) -> Map<String, Value> {
     outline
 }
 
-/// The hints that differ from what the protocol assumes.
+/// The hints that differ from the defaults of the protocol.
 pub(crate) fn tool_annotations(hints: ToolHints) -> ToolAnnotations {
     let writes = !hints.read_only;
     ToolAnnotations::from_raw(
         None,
         hints.read_only.then_some(true),
-        // These two say nothing of a tool that only reads.
+        // These two hints have no meaning for a read-only tool.
         (writes && !hints.destructive).then_some(false),
         (writes && hints.idempotent).then_some(true),
         (!hints.open_world).then_some(false),

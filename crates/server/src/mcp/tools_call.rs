@@ -1,4 +1,4 @@
-//! `tools/call`: from the request to the gate, and from its answer to the client.
+//! `tools/call`: passes the request to the dispatcher and its answer to the client.
 
 use std::{sync::Arc, time::Instant};
 
@@ -25,10 +25,10 @@ use super::{
 };
 use crate::trace;
 
-/// Progress that waits to be sent; more than this is dropped, since the newest says it all.
+/// The queue of progress notifications; further ones are dropped, because only the newest matters.
 const PROGRESS_QUEUE: usize = 16;
 
-/// What a request comes to.
+/// The call that a request means.
 struct ResolvedRequest {
     name: String,
     arguments: Value,
@@ -67,7 +67,8 @@ impl McpHandler {
         self.to_reply(outcome, &tool, &client).await
     }
 
-    /// The call itself, or the one that is resumed by sending it again with input.
+    /// Resolves the request to a new call, or to the resume of a call that was sent again with
+    /// input.
     async fn resolve_request(
         &self,
         request: CallToolRequestParams,
@@ -101,7 +102,7 @@ impl McpHandler {
         };
         let foreign = || {
             ErrorData::invalid_params(
-                "requestState: is not one this server gave for this call; call again without it",
+                "requestState: does not belong to this call; call again without it",
                 None,
             )
         };
@@ -169,8 +170,8 @@ impl McpHandler {
     }
 }
 
-/// That a call runs on. A client holds what is no error to the schema of the tool, and that of a
-/// tool of another server does not know this.
+/// The result for a background call. Clients validate a successful result against the tool's output
+/// schema, and the schema of an external tool does not allow this one.
 fn background_result(running: &StillRunning, own: bool) -> CallToolResult {
     let told = json!({ "still_running": running });
     if own {
@@ -182,7 +183,7 @@ fn background_result(running: &StillRunning, own: bool) -> CallToolResult {
     result
 }
 
-/// The call's side of the client, and the progress it will want sent.
+/// The caller context of a call, with the channel for its progress.
 fn caller_context(
     client: &ClientInfo,
     context: &RequestContext<RoleServer>,
@@ -190,7 +191,7 @@ fn caller_context(
     let (sender, receiver) = mpsc::channel(PROGRESS_QUEUE);
     let progress = context.meta.get_progress_token().map(|_| {
         let tell: Arc<dyn Fn(CallProgress) + Send + Sync> = Arc::new(move |update| {
-            // Full means that newer news is on its way; closed, that nobody listens.
+            // A full channel already holds recent progress; a closed one has no reader.
             drop(sender.try_send(update));
         });
         tell
@@ -207,8 +208,8 @@ fn caller_context(
     (caller, receiver)
 }
 
-/// Sends progress until the call is answered, and what was told by then. A call that runs on keeps
-/// its end of the channel, and tells nobody.
+/// Sends progress until the call is answered. A background call keeps its end of the channel, whose
+/// messages are dropped.
 async fn with_progress<T>(
     call: impl Future<Output = T>,
     mut progress: mpsc::Receiver<CallProgress>,

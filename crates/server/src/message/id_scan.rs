@@ -1,20 +1,20 @@
-//! Finds the `id` of a message that can't be read as a whole: too long, cut off, or broken.
+//! Finds the `id` of a message that cannot be parsed: too long, truncated or invalid.
 //!
-//! A client that sent a bad message still waits for its answer, and the answer needs the id.
-//! The scan looks at the bytes once, keeps a few of them, and understands just enough of JSON
-//! to know which `"id"` is the message's own.
+//! A client that sent a bad message still waits for its answer, and the answer needs the id. The
+//! scan reads the bytes once, keeps a few of them, and understands just enough JSON to know which
+//! `"id"` belongs to the message itself.
 
-/// An id longer than this is not worth answering.
+/// The longest id that is recognized.
 const MAX_ID_LEN: usize = 256;
 
-/// Walks over a message and remembers its id.
+/// Scans a message for its id.
 #[derive(Debug, Default)]
 pub(crate) struct IdScan {
     depth: u32,
     state: IdScanState,
-    /// The last string at the top level, which may turn out to be a key.
+    /// The last string at the top level, which may be a key.
     last_string: Vec<u8>,
-    /// The id's text so far, or in the end.
+    /// The text of the id so far.
     id: Vec<u8>,
     is_complete: bool,
 }
@@ -26,7 +26,7 @@ enum IdScanState {
     Outside,
     /// Inside a string.
     InString { escaped: bool },
-    /// After a top-level string: a colon makes it a key.
+    /// After a top-level string, which a colon makes a key.
     AfterString,
     /// After `"id":`, before its value.
     BeforeId,
@@ -49,7 +49,7 @@ impl IdScan {
     /// The id as JSON text: a string or a number.
     pub(crate) fn id(self) -> Option<String> {
         let text = String::from_utf8(self.id).ok()?;
-        // A number at the very end of a cut message may have lost digits.
+        // A number at the end of a truncated message may have lost digits.
         let whole: Option<serde_json::Value> = serde_json::from_str(&text).ok();
         (self.is_complete && whole.is_some()).then_some(text)
     }

@@ -1,5 +1,5 @@
-//! Text to messages: what is sound, and an answer for what is not. Knows nothing of transports;
-//! stdio brings lines, HTTP brings bodies.
+//! Parses messages and builds the rejections of invalid ones. It knows nothing of transports: stdio
+//! passes lines, HTTP passes bodies.
 
 mod id_scan;
 
@@ -13,42 +13,40 @@ use serde_json::{error::Category, value::RawValue};
 
 pub(crate) use id_scan::IdScan;
 
-/// What a line held. A line should hold one message; if a client puts more on it, each counts.
+/// A message of a line. A line should contain one message; if it contains more, each one counts.
 #[derive(Debug)]
 pub enum IncomingMessage {
-    /// A sound message.
+    /// A valid message.
     Message {
-        /// What it says.
         message: Box<RxJsonRpcMessage<RoleServer>>,
-        /// How long it was.
+        /// The length of the message.
         bytes: usize,
     },
-    /// Something that is answered with an error.
+    /// An invalid message, which is answered with an error.
     Rejected(RpcRejection),
 }
 
-/// An error to be sent back.
+/// A rejected message with the JSON-RPC error to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RpcRejection {
-    /// The id of the message, as JSON text, where it could be read.
+    /// The id of the message as JSON text, if it could be read.
     pub id: Option<String>,
-    /// The JSON-RPC code.
     pub code: i32,
-    /// What is wrong, in a sentence.
+    /// One sentence for the client.
     pub message: String,
 }
 
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 const INVALID_PARAMS: i32 = -32_602;
-/// In the range that JSON-RPC leaves to servers.
+/// In the range that JSON-RPC reserves for servers.
 const SERVER_BUSY: i32 = -32_000;
 
-/// Messages that are read from one line. There should be one; a line of a million would make a
-/// million answers.
+/// The largest number of messages read from one line. There should be one; a line of a million
+/// would cause a million answers.
 const MAX_MESSAGES_PER_LINE: usize = 64;
 
-/// The parts of a JSON-RPC message that decide what it is.
+/// The parts of a JSON-RPC message that determine its kind.
 #[derive(Deserialize)]
 struct RpcEnvelope<'a> {
     #[serde(borrow)]
@@ -65,7 +63,7 @@ struct RpcEnvelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// A field that is there, be it `null`: `Option` alone can't tell `null` from absent.
+/// Deserializes a present field, also `null`: `Option` alone cannot distinguish `null` from absent.
 fn present_field<'de, D: serde::Deserializer<'de>>(
     field: D,
 ) -> Result<Option<&'de RawValue>, D::Error> {
@@ -81,7 +79,7 @@ impl RpcRejection {
         }
     }
 
-    /// For a line that was dropped because of its length.
+    /// A line that was dropped because of its length.
     pub fn too_long(id: Option<String>, limit: usize) -> Self {
         let message = format!("the message is longer than {limit} bytes, the limit of this server");
         Self::new(id, INVALID_REQUEST, message)
@@ -93,37 +91,37 @@ impl RpcRejection {
     }
 
     pub(crate) fn too_much_data(id: String) -> Self {
-        let message = "the requests that are running hold too much data; send this again later";
+        let message = "the running requests use too much memory; send this again later";
         Self::new(Some(id), SERVER_BUSY, message)
     }
 
-    /// For a message that did not come alone.
+    /// A message in a batch or on a line with others.
     pub(crate) fn multiple_messages(id: Option<String>) -> Self {
         let message = "send one message at a time";
         Self::new(id, INVALID_REQUEST, message)
     }
 
-    /// For what can't be read and has no one to be answered.
+    /// A text that cannot be parsed and has no id.
     pub(crate) fn invalid_message(message: &str) -> Self {
         Self::new(None, INVALID_REQUEST, message)
     }
 
-    /// For a message that JSON-RPC takes and the protocol does not.
+    /// A message that is valid JSON-RPC but not valid in the protocol.
     pub(crate) fn invalid_request(id: Option<String>, message: &str) -> Self {
         Self::new(id, INVALID_REQUEST, message)
     }
 
-    /// For nothing where a message should be.
+    /// An empty body.
     pub(crate) fn empty_message() -> Self {
-        Self::new(None, PARSE_ERROR, "there is no message")
+        Self::new(None, PARSE_ERROR, "the message is empty")
     }
 
-    /// For what can be sent again later.
+    /// A message that can be sent again later.
     pub(crate) fn busy(id: Option<String>, message: &str) -> Self {
         Self::new(id, SERVER_BUSY, message)
     }
 
-    /// The answer as a line.
+    /// The error response as a line.
     pub fn to_line(&self) -> Vec<u8> {
         let id = self.id.as_deref().unwrap_or("null");
         let message = serde_json::Value::from(self.message.as_str());
@@ -135,7 +133,7 @@ impl RpcRejection {
     }
 }
 
-/// Reads a line. Never fails: whatever is wrong comes back as a rejection.
+/// Parses a line. It never fails: every fault becomes a rejection.
 pub fn read_line(line: &[u8]) -> Vec<IncomingMessage> {
     let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
     if line.iter().all(u8::is_ascii_whitespace) {
@@ -167,20 +165,20 @@ pub fn read_line(line: &[u8]) -> Vec<IncomingMessage> {
     }
 }
 
-/// The one message in the body of a request.
+/// The single message of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyMessage<'a> {
-    /// The message, without what may stand around it.
+    /// The message without surrounding whitespace.
     pub bytes: &'a [u8],
-    /// Its id, as JSON text.
+    /// The id as JSON text.
     pub id: Option<&'a str>,
-    /// Whether someone waits for its answer.
+    /// Whether the message expects an answer.
     pub is_request: bool,
-    /// Whether it begins a conversation of the handshake revisions.
+    /// Whether the message is an `initialize` request of the handshake revisions.
     pub is_initialize: bool,
 }
 
-/// Reads the body of a request, which holds one message.
+/// Parses a request body, which contains one message.
 pub fn read_body(body: &[u8]) -> Result<BodyMessage<'_>, RpcRejection> {
     let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
     let text = std::str::from_utf8(body).map_err(|_| {
@@ -222,7 +220,7 @@ fn reject(id: Option<String>, code: i32, message: &str) -> IncomingMessage {
     IncomingMessage::Rejected(RpcRejection::new(id, code, message))
 }
 
-/// The id of a message that can't be read as a whole, as JSON text.
+/// The id, as JSON text, of a message that cannot be parsed.
 pub(crate) fn scan_id(bytes: &[u8]) -> Option<String> {
     let mut scan = IdScan::default();
     scan.push(bytes);
@@ -237,8 +235,8 @@ fn read_value(text: &str, found: &mut Vec<IncomingMessage>) {
     }
 }
 
-/// Batches belong to one revision only and no client of today sends them; each request in one is
-/// told so, because its sender waits for each, up to the number that may stand on a line.
+/// Batches exist in one revision only, and no current client sends them. Each request in one is
+/// rejected on its own, because its sender waits for each, up to the limit per line.
 fn read_batch(text: &str, found: &mut Vec<IncomingMessage>) {
     const BATCH_REJECTED: &str = "batches are not supported; send one message at a time";
     let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
@@ -268,27 +266,26 @@ fn read_object(text: &str) -> Option<IncomingMessage> {
         }),
         Err(error) => {
             let id = envelope.id.map(|id| id.get().to_owned());
-            // A notification or a response has no one waiting for an answer.
+            // Nobody waits for an answer to a notification or a response.
             if id.is_none() || envelope.method.is_none() {
-                // Not the error itself, which quotes the message.
+                // The error itself is not logged, because it quotes the message.
                 let kind = error.classify();
-                tracing::debug!(?kind, "ignored a message that can't be read");
+                tracing::debug!(?kind, "ignored a message that cannot be parsed");
                 return None;
             }
             let code = match error.classify() {
                 Category::Syntax | Category::Eof | Category::Io => PARSE_ERROR,
                 Category::Data => INVALID_REQUEST,
             };
-            let message = format!("the message can't be read: {error}");
+            let message = format!("the message cannot be parsed: {error}");
             Some(reject(id, code, &message))
         }
     }
 }
 
-/// What JSON-RPC and MCP demand of every message, and the SDK does not check or answers wrongly.
+/// Checks the requirements of JSON-RPC and MCP that the SDK does not check or answers incorrectly.
 fn check_envelope(envelope: &RpcEnvelope<'_>) -> Result<(), RpcRejection> {
-    // A response is never answered, whatever is wrong with it: two peers that did would never
-    // come to an end.
+    // A response is never answered, even an invalid one: two peers that did would never stop.
     if envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some()) {
         return Ok(());
     }
@@ -327,8 +324,8 @@ fn is_number(text: &str) -> bool {
     serde_json::from_str::<serde_json::Number>(text).is_ok()
 }
 
-/// Whether the SDK takes this request for the beginning of a conversation, of either era. Pings,
-/// discovery and requests it refuses leave it waiting for one.
+/// Tells whether the SDK treats this request as the start of a conversation, in either era. After
+/// pings, discovery and requests that it rejects, the SDK still waits for one.
 pub(crate) fn starts_session(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,

@@ -1,4 +1,4 @@
-//! Who is connected, counted while they are. Knows nothing of what they ask.
+//! Gauges of connected clients.
 
 use prometheus_client::metrics::gauge::Gauge;
 
@@ -6,19 +6,18 @@ use prometheus_client::metrics::gauge::Gauge;
 #[derive(Debug, Clone)]
 pub struct ClientGauge(pub(super) Gauge);
 
-/// A client that is counted until this is dropped.
+/// Counts one client until it is dropped.
 #[derive(Debug)]
 #[must_use = "the client is counted only as long as this lives"]
 pub struct ClientGuard(Gauge);
 
 impl ClientGauge {
-    /// A client came.
+    /// Adds a client.
     pub fn add_client(&self) -> ClientGuard {
         self.0.inc();
         ClientGuard(self.0.clone())
     }
 
-    /// How many are here.
     pub fn count(&self) -> i64 {
         self.0.get()
     }

@@ -1,4 +1,4 @@
-//! Metrics over HTTP: the route that shows them, and the layer that counts requests.
+//! The `/metrics` route and the middleware that counts requests.
 
 use std::{sync::Arc, time::Instant};
 
@@ -24,8 +24,8 @@ pub fn routes(metrics: Arc<ServerMetrics>, registry: Arc<Registry>) -> Router {
         .with_state((metrics, registry))
 }
 
-/// Counts a request and its answer; for [`axum::middleware::from_fn_with_state`], outside of all
-/// other layers so that what they turn away is counted too.
+/// Counts a request and its response; for [`axum::middleware::from_fn_with_state`], outside all
+/// other layers, so that their rejections are counted too.
 pub async fn track_request(
     State(metrics): State<Arc<ServerMetrics>>,
     request: Request,
@@ -55,7 +55,8 @@ async fn get_metrics(
     (headers, text).into_response()
 }
 
-/// Older scrapers, and browsers, which would save the newer format as a file.
+/// Tells whether the client is an older scraper, or a browser, which would download the newer
+/// format as a file.
 fn prefers_prometheus_text(headers: &HeaderMap) -> bool {
     let mut accepted = headers
         .get_all(header::ACCEPT)
@@ -69,11 +70,11 @@ fn prefers_prometheus_text(headers: &HeaderMap) -> bool {
     plain && !open
 }
 
-/// The same in the older text format, in which a counter is described by its whole name, an info
-/// is a gauge, and there are neither units nor a last line.
+/// Converts to the older text format, in which a counter is described by its full name, an info is
+/// a gauge, and there are neither units nor a last line.
 fn to_prometheus_text(open: &str) -> String {
     let mut text = String::with_capacity(open.len());
-    // A description comes before its type, so it waits for it.
+    // The older format has the description before the type, so it is kept until the type follows.
     let mut help: Option<(&str, &str)> = None;
     for line in open.lines() {
         let Some(about) = line.strip_prefix("# ") else {

@@ -1,62 +1,25 @@
-//! The words metrics are told apart by. Every set is closed or bounded, so that no caller can
-//! make the server remember more of them. Knows nothing of what is counted.
+//! The label values of the metrics. Every set is closed or bounded, so that no caller can create
+//! more of them.
 
 use std::{
     collections::BTreeSet,
     sync::{PoisonError, RwLock},
 };
 
+use deliberate_toolkit::ErrorCode;
 use http::StatusCode;
 use prometheus_client::encoding::EncodeLabelSet;
 
-/// How many providers are told apart; the settings name one, sampling adds another.
+/// The largest number of provider labels; the settings name one, and sampling adds another.
 const MAX_PROVIDERS: usize = 32;
 
-/// The longest name of a provider that is shown.
+/// The longest provider label.
 const MAX_PROVIDER_BYTES: usize = 40;
 
-/// What stands for anything that has no word of its own.
+/// The label for everything without one of its own.
 const OTHER: &str = "other";
 
-/// The stable codes of errors.
-const CODES: &[&str] = &[
-    "ApiError",
-    "BranchClosed",
-    "BranchNotFound",
-    "Busy",
-    "Cancelled",
-    "CheckpointNotFound",
-    "Closed",
-    "Config",
-    "Conflict",
-    "Connection",
-    "CutOff",
-    "Forbidden",
-    "GraphNotFound",
-    "Internal",
-    "InvalidResponse",
-    "LangbaseUnavailable",
-    "LimitReached",
-    "Migration",
-    "NodeNotFound",
-    "NodePruned",
-    "Overloaded",
-    "Pending",
-    "ProviderUnavailable",
-    "Query",
-    "RateLimited",
-    "SessionNotFound",
-    "SetAside",
-    "Stopping",
-    "SuspensionNotFound",
-    "ThoughtNotFound",
-    "Timeout",
-    "UnknownTool",
-    "Validation",
-    "WrongMode",
-];
-
-/// The first part of each path that is served, and the word for it.
+/// The first segment of each served path, and its label.
 const ROUTES: &[(&str, &str)] = &[
     ("mcp", "mcp"),
     ("health", "health"),
@@ -117,20 +80,20 @@ pub(super) struct TransportLabel {
     pub(super) transport: &'static str,
 }
 
-/// Why a request was turned away before it reached a tool.
+/// The reason why a request was rejected before it reached a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RejectionReason {
-    /// Too many requests from one client, or at once.
+    /// Too many requests of one client, or too many concurrent ones.
     Rate,
-    /// No token, or a wrong one.
+    /// No token, or an invalid one.
     Auth,
-    /// A `Host` that is not this server's.
+    /// A `Host` header that is not allowed.
     Host,
-    /// An `RequestOrigin` that is not allowed.
+    /// An `Origin` header that is not allowed.
     Origin,
-    /// A body that is too large, too slow or not readable.
+    /// A body that is too large, too slow or invalid.
     Body,
-    /// Headers that are too large or do not fit.
+    /// Headers that are too large or invalid.
     Header,
 }
 
@@ -157,7 +120,6 @@ impl RejectionReason {
     }
 }
 
-/// What clients are connected by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransportKind {
     /// Standard input and output.
@@ -168,7 +130,7 @@ pub enum TransportKind {
     HttpSession,
     /// Streams of the older HTTP+SSE transport.
     Sse,
-    /// Those who watch progress over a web socket.
+    /// Watchers of progress over a WebSocket.
     WebSocket,
 }
 
@@ -193,20 +155,16 @@ impl TransportKind {
     }
 }
 
-/// `ok`, or the code, or `other` for one that is not known: codes that come back from a store
-/// are text, and text is not trusted to be one of ours.
+/// `ok`, the error code, or `other` for an unknown one: codes that come back from a store are text
+/// and may not be valid.
 pub(super) fn outcome_label(error: Option<&str>) -> &'static str {
     let Some(code) = error else {
         return "ok";
     };
-    CODES
-        .iter()
-        .find(|known| **known == code)
-        .copied()
-        .unwrap_or(OTHER)
+    code.parse().map_or(OTHER, ErrorCode::as_str)
 }
 
-/// The class of a path.
+/// The label of a path.
 pub(super) fn route_label(path: &str) -> &'static str {
     let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
     let first = parts.next().unwrap_or_default();
@@ -216,7 +174,7 @@ pub(super) fn route_label(path: &str) -> &'static str {
         .map_or(OTHER, |(_, word)| word)
 }
 
-/// The class of a status.
+/// The label of a status.
 pub(super) fn status_label(status: StatusCode) -> &'static str {
     match status.as_u16() {
         100..=199 => "1xx",
@@ -227,12 +185,12 @@ pub(super) fn status_label(status: StatusCode) -> &'static str {
     }
 }
 
-/// The providers that were met, not too many.
+/// The provider labels so far, up to the limit.
 #[derive(Debug, Default)]
 pub(super) struct ProviderNames(RwLock<BTreeSet<String>>);
 
 impl ProviderNames {
-    /// The name to show for a provider.
+    /// The label of a provider.
     pub(super) fn label_for(&self, provider: &str) -> String {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         if provider.len() > MAX_PROVIDER_BYTES || !provider.chars().all(plain) {
@@ -248,5 +206,20 @@ impl ProviderNames {
         }
         met.insert(provider.to_owned());
         provider.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_code_is_a_label() {
+        for code in ErrorCode::ALL {
+            assert_eq!(outcome_label(Some(code.as_str())), code.as_str());
+        }
+        assert_eq!(outcome_label(Some("DiskFull")), "DiskFull");
+        assert_eq!(outcome_label(Some("nobody's code")), OTHER);
+        assert_eq!(outcome_label(None), "ok");
     }
 }

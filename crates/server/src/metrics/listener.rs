@@ -1,4 +1,4 @@
-//! What happens at the gate, counted.
+//! Records the events of the dispatcher.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl CallListener for ServerMetrics {
                 usage: spent,
             } => self.record_model_request(provider, took, error, spent),
             CallEvent::UnknownTool => {
-                // What it was called is the caller's choice, and no label.
+                // The name of an unknown tool comes from the caller and must not become a label.
                 let labels = CallLabels {
                     tool: "unknown",
                     outcome: outcome_label(Some("UnknownTool")),
@@ -80,7 +80,7 @@ impl ServerMetrics {
         self.ask_time
             .get_or_create(&label)
             .observe(took.as_secs_f64());
-        // A counter only grows, whatever a provider says that it costs.
+        // A counter only increases, so a negative cost is ignored.
         if let Some(cost) = spent
             .cost_usd
             .filter(|cost| cost.is_finite() && *cost > 0.0)

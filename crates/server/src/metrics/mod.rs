@@ -1,8 +1,8 @@
-//! What is counted, for Prometheus.
+//! Metrics for Prometheus.
 //!
-//! [`ServerMetrics`] hears what happens at the gate, and transports tell it what happens at the door.
-//! Recording takes a look-up and an addition, so that it can be done on every call. It counts and
-//! never keeps: no argument, answer, id or address of a client is in it.
+//! [`ServerMetrics`] receives the events of the dispatcher, and transports report theirs. Recording
+//! takes one look-up and one addition, so that it is cheap enough for every call. No argument,
+//! answer, id or client address is stored.
 
 mod clients;
 mod http;
@@ -33,16 +33,16 @@ use labels::{
     TokenLabels, ToolLabel, TransportLabel,
 };
 
-/// From a look-up to the longest a call may run.
+/// From a quick read to the longest duration of a call.
 const CALL_BUCKETS: [f64; 14] = [
     0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0,
 ];
 
-/// Models take longer than anything else here.
+/// Model requests take longer than anything else.
 const MODEL_REQUEST_BUCKETS: [f64; 11] =
     [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
 
-/// Everything that is counted.
+/// All metrics of the server.
 pub struct ServerMetrics {
     prometheus: Book,
     calls: Family<CallLabels, Counter>,
@@ -62,7 +62,7 @@ pub struct ServerMetrics {
     client_counts: Mutex<Vec<ClientCountSource>>,
 }
 
-/// Clients that are counted where they are served, and looked up when someone asks.
+/// A client count that a transport keeps and that is read on each scrape.
 type ClientCountSource = (TransportKind, Box<dyn Fn() -> usize + Send + Sync>);
 
 impl Default for ServerMetrics {
@@ -72,7 +72,6 @@ impl Default for ServerMetrics {
 }
 
 impl ServerMetrics {
-    /// Nothing counted yet.
     pub fn new() -> Self {
         let mut metrics = Self {
             prometheus: Book::default(),
@@ -93,7 +92,7 @@ impl ServerMetrics {
             client_counts: Mutex::default(),
         };
         metrics.register_metrics();
-        // What has not happened yet is shown as nothing, so that a rule can be written for it.
+        // Every reason starts at zero, so that alert rules can refer to it.
         for reason in RejectionReason::ALL {
             drop(metrics.rejected.get_or_create(&reason.label()));
         }
@@ -111,34 +110,26 @@ impl ServerMetrics {
         book.register("build", "The program", build);
         book.register(
             "calls",
-            "Calls that ended, by tool and outcome",
+            "Finished calls, by tool and outcome",
             self.calls.clone(),
         );
         book.register_with_unit(
             "call_duration",
-            "How long calls took, by tool",
+            "Duration of calls, by tool",
             Unit::Seconds,
             self.call_time.clone(),
         );
-        book.register("calls_running", "Calls that run now", self.running.clone());
-        book.register(
-            "calls_waiting",
-            "Calls that wait for a place",
-            self.waiting.clone(),
-        );
-        book.register(
-            "panics",
-            "Faults in the program that a call met",
-            self.panics.clone(),
-        );
+        book.register("calls_running", "Running calls", self.running.clone());
+        book.register("calls_waiting", "Queued calls", self.waiting.clone());
+        book.register("panics", "Panics in calls", self.panics.clone());
         book.register(
             "model_asks",
-            "Asks of models, by provider and outcome",
+            "Model requests, by provider and outcome",
             self.asks.clone(),
         );
         book.register_with_unit(
             "model_ask_duration",
-            "How long models took, by provider",
+            "Duration of model requests, by provider",
             Unit::Seconds,
             self.ask_time.clone(),
         );
@@ -149,38 +140,38 @@ impl ServerMetrics {
         );
         book.register(
             "model_cost_usd",
-            "What models cost, in US dollars",
+            "Cost of model requests, in US dollars",
             self.cost.clone(),
         );
         book.register(
             "clients",
-            "Clients that are connected, by transport",
+            "Connected clients, by transport",
             self.clients.clone(),
         );
         book.register(
             "http_requests",
-            "HTTP requests that were answered, by route and class of status",
+            "HTTP responses, by route and status class",
             self.requests.clone(),
         );
         book.register_with_unit(
             "http_request_duration",
-            "How long the head of an HTTP answer took, by route",
+            "Time to the headers of an HTTP response, by route",
             Unit::Seconds,
             self.request_time.clone(),
         );
         book.register(
             "http_rejected",
-            "HTTP requests that were turned away, by reason",
+            "Rejected HTTP requests, by reason",
             self.rejected.clone(),
         );
     }
 
-    /// Counts the clients of a transport.
+    /// The client gauge of a transport.
     pub fn clients(&self, transport: TransportKind) -> ClientGauge {
         ClientGauge(self.clients.get_or_create_owned(&transport.label()))
     }
 
-    /// Shows what `count` says as the clients of that transport.
+    /// Uses `count` as the number of clients of the transport.
     pub fn add_client_count(
         &self,
         transport: TransportKind,
@@ -204,12 +195,12 @@ impl ServerMetrics {
         }
     }
 
-    /// A request was turned away.
+    /// Counts a rejected request.
     pub fn record_rejection(&self, reason: RejectionReason) {
         self.rejected.get_or_create(&reason.label()).inc();
     }
 
-    /// A request was answered.
+    /// Counts a response.
     fn record_response(&self, route: &'static str, status: StatusCode, took: Duration) {
         let status = labels::status_label(status);
         self.requests
@@ -220,16 +211,16 @@ impl ServerMetrics {
             .observe(took.as_secs_f64());
     }
 
-    /// Everything, as `OpenMetrics` text.
+    /// Renders all metrics as `OpenMetrics` text.
     pub fn render(&self, registry: &Registry) -> String {
         let (running, waiting) = registry.running_and_waiting();
         self.running.set(to_gauge_value(running));
         self.waiting.set(to_gauge_value(waiting));
         self.refresh_gauges();
         let mut text = String::with_capacity(16 * 1_024);
-        // A `String` takes everything that is written to it.
+        // Writing to a `String` cannot fail.
         if encode(&mut text, &self.prometheus).is_err() {
-            tracing::error!("the metrics can't be written");
+            tracing::error!("the metrics cannot be encoded");
         }
         text
     }

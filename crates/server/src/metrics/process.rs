@@ -1,5 +1,5 @@
-//! What the process takes of the machine, read when someone asks. Where it can't be read it is
-//! left out, since a zero would be a lie.
+//! Resource usage of the process, read on each scrape. A value that cannot be read is omitted,
+//! because zero would be wrong.
 
 use std::{
     fmt,
@@ -12,7 +12,7 @@ use prometheus_client::{
     metrics::gauge::ConstGauge,
 };
 
-/// The process.
+/// Collects the resource usage of the process.
 #[derive(Debug)]
 pub(super) struct ProcessCollector {
     started: SystemTime,
@@ -33,14 +33,14 @@ impl Collector for ProcessCollector {
         encode_gauge(
             &mut encoder,
             "process_start_time_seconds",
-            "When the process began, in seconds since 1970",
+            "Start time of the process, in seconds since 1970",
             started,
         )?;
         if let Some(bytes) = resident_bytes() {
             encode_gauge(
                 &mut encoder,
                 "process_resident_memory_bytes",
-                "Memory the process holds",
+                "Resident memory of the process",
                 bytes as f64,
             )?;
         }
@@ -48,7 +48,7 @@ impl Collector for ProcessCollector {
             encode_gauge(
                 &mut encoder,
                 "process_open_fds",
-                "Files and connections the process has open",
+                "Open files and connections of the process",
                 open as f64,
             )?;
         }
@@ -67,7 +67,7 @@ fn encode_gauge(
     gauge.encode(encoder)
 }
 
-/// `VmRSS` is given in kilobytes, whatever the size of a page.
+/// `VmRSS` is given in kilobytes for every page size.
 #[cfg(target_os = "linux")]
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -78,7 +78,7 @@ fn resident_bytes() -> Option<u64> {
     kilobytes.checked_mul(1_024)
 }
 
-/// One of them is the folder that is being read.
+/// One of the entries is the directory that is being read.
 #[cfg(target_os = "linux")]
 fn open_files() -> Option<usize> {
     let open = std::fs::read_dir("/proc/self/fd").ok()?.count();

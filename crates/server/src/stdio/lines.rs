@@ -1,34 +1,34 @@
-//! Bytes to lines, each bounded. No input or output: bytes are pushed, lines come out.
+//! Splits bytes into lines of bounded length. It does no input or output.
 
 use crate::message::IdScan;
 
-/// A line that has ended.
+/// A complete line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StdioLine {
-    /// Its bytes, without the newline.
+    /// The bytes without the newline.
     Complete(Vec<u8>),
-    /// It was longer than is taken and was dropped as it came.
+    /// The line exceeded the limit and was dropped.
     TooLong {
-        /// Its `id`, as far as that could be read: JSON text.
+        /// The `id` as JSON text, if it could be read.
         id: Option<String>,
     },
 }
 
-/// Splits a stream into lines. Holds at most one line of the limit's size, however long the
-/// lines are that come in.
+/// Splits a stream into lines. It buffers at most one line of the limit's size, however long the
+/// incoming lines are.
 #[derive(Debug)]
 pub struct LineSplitter {
     limit: usize,
     buffer: Vec<u8>,
-    /// Set while the rest of a line that is too long passes by.
+    /// Set while the rest of a line that is too long is skipped.
     oversized: Option<IdScan>,
 }
 
-/// A buffer that grew for a rare long line is let go when it is larger than this.
+/// A buffer that grew beyond this for a rare long line is released.
 const MAX_RETAINED_BUFFER: usize = 64 * 1024;
 
 impl LineSplitter {
-    /// Takes lines of up to `limit` bytes.
+    /// Accepts lines of up to `limit` bytes.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -37,7 +37,7 @@ impl LineSplitter {
         }
     }
 
-    /// Takes the next bytes of the stream, and gives each line that they end.
+    /// Adds the next bytes of the stream and emits each line that they complete.
     pub fn push(&mut self, bytes: &[u8], mut give: impl FnMut(StdioLine)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -49,7 +49,7 @@ impl LineSplitter {
         self.push_part(rest);
     }
 
-    /// The stream has ended; gives what stands after the last newline, if anything does.
+    /// Ends the stream and returns the text after the last newline, if there is any.
     pub fn finish(&mut self) -> Option<StdioLine> {
         (self.oversized.is_some() || !self.buffer.is_empty()).then(|| self.end_line())
     }

@@ -1,8 +1,8 @@
 //! MCP over standard input and output.
 //!
-//! Bytes come in through [`LineSplitter`], which bounds every line; each line is read by
-//! [`read_line`], which answers for what the SDK would drop or misjudge; what is sound goes to
-//! the SDK through `transport`. Standard output carries the protocol and nothing else.
+//! [`LineSplitter`] limits every line; [`read_line`] parses it and rejects what the SDK would drop
+//! or misjudge; valid messages go to the SDK through `transport`. Standard output carries only the
+//! protocol.
 
 mod lines;
 mod transport;
@@ -28,29 +28,28 @@ use super::raw_result::RawResultService;
 use crate::McpHandler;
 use transport::StdioTransport;
 
-/// How standard input and output are served.
+/// The settings of the stdio transport.
 #[derive(Debug, Clone)]
 pub struct StdioOptions {
-    /// The longest line that is taken.
+    /// The longest accepted line.
     pub line_bytes: usize,
-    /// How long running calls may go on after the input has ended.
+    /// How long running calls may continue after the input has ended.
     pub grace: Duration,
-    /// Cancelled to stop: no new calls, running ones finish within the grace.
+    /// Cancelled to stop: no new calls are accepted, running ones finish within the grace period.
     pub shutdown: CancellationToken,
-    /// Cancelled as soon as a client that said something has left, while its calls may still run.
+    /// Cancelled as soon as a client that sent a message has disconnected; its calls may still run.
     pub client_disconnected: CancellationToken,
 }
 
-/// Whom the streams served until they ended.
+/// Whether the streams had a client before they ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionEnd {
-    /// A client.
     Client,
-    /// Nobody: the input ended before anything was said.
+    /// The input ended before the first message.
     NoClient,
 }
 
-/// Serves this process's standard input and output until the input ends.
+/// Serves the standard input and output of this process until the input ends.
 pub async fn serve(face: McpHandler, options: StdioOptions) -> io::Result<SessionEnd> {
     let (input, output) = stdio_pipes();
     serve_on(face, options, input, output).await
@@ -72,13 +71,13 @@ pub async fn serve_on(
             SessionEnd::NoClient
         }
     };
-    // Large, and most of it the SDK's.
+    // The future is large, mostly because of the SDK.
     match Box::pin(RawResultService(face).serve(transport)).await {
         Ok(service) => match service.waiting().await {
             Ok(_) => Ok(served()),
             Err(error) => Err(io::Error::other(error)),
         },
-        // The client left before it said anything; that is no failure of ours.
+        // The client disconnected before its first message; this is not an error.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {
             Ok(served())
         }

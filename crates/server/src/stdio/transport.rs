@@ -1,4 +1,4 @@
-//! Between the lines and the SDK: what is on its way, what is running, and when it is over.
+//! The transport between the lines and the SDK: queued messages, running requests and the shutdown.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -25,19 +25,19 @@ use tokio_util::sync::CancellationToken;
 use super::{LineSplitter, StdioLine, StdioOptions};
 use crate::message::{IncomingMessage, RpcRejection, read_line, starts_session};
 
-/// What is read at once.
+/// The number of bytes per read.
 const READ_CHUNK: usize = 64 * 1024;
 
-/// Rejections that may wait to be written; a client that sends rubbish and does not read the
-/// answers is not read further.
+/// The largest number of unwritten rejections. A client that sends invalid messages and does not
+/// read the rejections is not read further.
 const MAX_PENDING_REJECTIONS: usize = 64;
 
-/// Answers that may wait to be written. A client that does not read its answers is not read
+/// The largest number of unwritten responses. A client that does not read its responses is not read
 /// further until it does.
 const MAX_UNREAD_RESPONSES: usize = 256;
 
-/// What all running requests together may hold, counted by the length of their messages. The
-/// number of calls is limited by the registry; this keeps many large ones from filling the memory.
+/// The total message length of the running requests. The registry limits the number of calls; this
+/// keeps many large ones from exhausting the memory.
 const MAX_RUNNING_BYTES: usize = 64 * 1024 * 1024;
 
 pub(super) struct StdioTransport<R, W> {
@@ -46,35 +46,35 @@ pub(super) struct StdioTransport<R, W> {
     options: StdioOptions,
     lines: LineSplitter,
     chunk: Box<[u8]>,
-    /// Read and not yet handed on.
+    /// Parsed messages that were not passed on yet.
     queue: VecDeque<IncomingMessage>,
     stage: StdioStage,
-    /// Cancelled when the input has ended, for those who would listen for ever.
+    /// Cancelled when the input has ended, to end requests that only listen.
     ending: CancellationToken,
-    /// Whether anything came in.
+    /// Whether any message was received.
     received_any: Arc<AtomicBool>,
 }
 
-/// How far the conversation is.
+/// The stage of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum StdioStage {
-    /// Neither era has begun. The SDK takes requests only and ends the connection if anything
-    /// else comes, so anything else is dropped.
+    /// No conversation of either era has begun. The SDK accepts only requests and ends the
+    /// connection on anything else, so anything else is dropped.
     Uninitialized,
-    /// Requests come and go.
+    /// The conversation is open.
     Open,
-    /// The input has ended; what runs may finish until then.
+    /// The input has ended; running requests may finish until then.
     Ending { until: Instant },
 }
 
 struct StdioOutput<W> {
     writer: tokio::sync::Mutex<Option<W>>,
     rejections: Arc<Semaphore>,
-    /// The running requests, and how long each message was.
+    /// The running requests with the length of each message.
     running: Mutex<HashMap<RequestId, usize>>,
-    /// Answers that are being written.
+    /// The number of responses that are being written.
     sends_in_flight: AtomicUsize,
-    /// Told whenever a request has been answered, or the output has broken.
+    /// Notified when a request was answered or the output is broken.
     changed: Notify,
 }
 
@@ -105,7 +105,7 @@ impl<R, W> StdioTransport<R, W> {
         }
     }
 
-    /// Takes lines into the queue.
+    /// Parses lines into the queue.
     fn enqueue_lines(&mut self, count: usize) {
         let Self {
             lines,
@@ -148,15 +148,16 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    /// Hands on the next of the queue that is for the SDK; answers what is to be rejected.
+    /// Takes the next message for the SDK from the queue, and answers rejected ones.
     async fn next_queued(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // Waited for before anything leaves the queue, because this future may be dropped.
+            // The permit is awaited before the message leaves the queue, because this future may be
+            // dropped.
             if let Some(IncomingMessage::Rejected(_)) = self.queue.front() {
                 let permit = self.rejection_permit().await?;
                 if let Some(IncomingMessage::Rejected(rejection)) = self.queue.pop_front() {
                     let output = self.output.clone();
-                    // A task of its own: a line must never be half written.
+                    // A separate task, because a line must never be written partially.
                     tokio::spawn(async move {
                         drop(output.write(rejection.to_line()).await);
                         drop(permit);
@@ -179,8 +180,8 @@ where
         }
     }
 
-    /// Waits while too many answers are unread; false if it is time to stop. What runs goes on
-    /// meanwhile, so a client that begins to read again is served again.
+    /// Waits while too many responses are unread; returns false if it is time to stop. Running
+    /// requests continue, so a client that reads again is served again.
     async fn wait_for_reader(&mut self) -> bool {
         loop {
             let changed = self.output.changed.notified();
@@ -202,7 +203,7 @@ where
         }
     }
 
-    /// `None` if no room comes, because the client does not read, and it is time to stop.
+    /// `None` if the client does not read and it is time to stop.
     async fn rejection_permit(&mut self) -> Option<OwnedSemaphorePermit> {
         let room = self.output.rejections.clone().acquire_owned();
         let room = match self.stage {
@@ -216,7 +217,7 @@ where
         room.ok()
     }
 
-    /// Keeps account of requests, and drops what the SDK can't bear.
+    /// Tracks requests and drops messages that the SDK cannot handle.
     fn admit(
         &mut self,
         message: RxJsonRpcMessage<RoleServer>,
@@ -246,7 +247,7 @@ where
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // The SDK gives no answer to a cancelled request.
+                    // The SDK does not answer a cancelled request.
                     self.output.remove_request(id);
                 }
             }
@@ -302,7 +303,7 @@ where
                         self.enqueue_lines(count);
                     }
                     Err(error) => {
-                        tracing::error!(%error, "standard input can't be read");
+                        tracing::error!(%error, "standard input cannot be read");
                         self.start_ending();
                     }
                 },
@@ -311,8 +312,8 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        // Whoever holds it is stuck, since all that was due has been waited for: the client does
-        // not read, and would keep us here for ever.
+        // All pending writes were awaited, so a task that still holds the lock is blocked by a
+        // client that does not read, and would block the shutdown forever.
         if let Ok(mut writer) = self.output.writer.try_lock() {
             writer.take();
         }
@@ -320,8 +321,8 @@ where
     }
 }
 
-/// An answer on its way. Its id is free from the start, because who reads the answer may use the
-/// id again at once.
+/// A response that is being written. Its id is already free, because a client that reads the
+/// response may reuse the id at once.
 struct StdioSendGuard<'a, W>(&'a StdioOutput<W>);
 
 impl<'a, W> StdioSendGuard<'a, W> {
@@ -354,7 +355,7 @@ impl<W> StdioOutput<W> {
     async fn wait_until_idle(&self, until: Instant) {
         loop {
             let changed = self.changed.notified();
-            // Answers and rejections on their way count as work too.
+            // Responses and rejections that are being written count as work.
             let idle = self.lock_running().is_empty()
                 && self.sends_in_flight.load(Ordering::Acquire) == 0
                 && self.rejections.available_permits() == MAX_PENDING_REJECTIONS;
@@ -369,7 +370,7 @@ impl<W> StdioOutput<W> {
         }
     }
 
-    /// Ends when nobody can hear us any more.
+    /// Waits until the output is broken.
     async fn wait_until_broken(&self) {
         loop {
             let changed = self.changed.notified();
@@ -395,7 +396,7 @@ impl<W: AsyncWrite + Unpin> StdioOutput<W> {
         }
         .await;
         if let Err(error) = &written {
-            tracing::warn!(%error, "standard output can't be written; the client has gone");
+            tracing::warn!(%error, "standard output cannot be written; the client is gone");
             *slot = None;
         }
         drop(slot);

@@ -1,4 +1,4 @@
-//! What a person is offered while they type.
+//! Tests of completion.
 
 use serde_json::{Value, json};
 

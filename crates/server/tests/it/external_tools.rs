@@ -1,4 +1,4 @@
-//! Tools of other servers beside ours, over a pipe: handed on as they are, in both eras.
+//! External tools next to own tools, over a pipe: forwarded unchanged in both eras.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ async fn guests_are_listed_after_our_tools_as_they_describe_themselves() {
         let own: Vec<Value> = own.cloned().collect();
         assert_eq!(Value::Array(own), plain["tools"].take());
         assert_eq!(tools.last().unwrap()["name"], "far__big");
-        // All else is as it is without guests.
+        // Everything else is the same as without external tools.
         assert_eq!(listed.to_string(), plain.to_string(), "{era:?}");
         assert_eq!(listed.get("resultType").is_some(), era == TestEra::Modern);
     }
@@ -61,7 +61,7 @@ async fn what_a_guest_answers_is_told_as_it_is() {
             expected_result(era == TestEra::Modern),
             "{era:?}"
         );
-        // By the tool that stands behind it as well.
+        // The call also works through the underlying tool.
         let params = call_params("gateway_call", &json!({ "tool": "far__echo" }));
         let result = client.request_ok("tools/call", params).await;
         assert_eq!(
@@ -102,7 +102,7 @@ async fn a_guest_asks_a_client_of_the_later_era_by_its_answer() {
         result_text(&result),
         r#"{"who":{"action":"accept","content":{"b":1,"a":2}}}"#
     );
-    // A state that is not theirs is looked for among our own calls.
+    // A state of another call is looked up among our own calls.
     again["requestState"] = json!("another");
     let (code, message) = client.request_err("tools/call", again).await;
     assert_eq!(code, -32_602);
@@ -137,7 +137,10 @@ async fn a_guest_asks_a_client_of_the_handshake_revisions_during_the_call() {
         .send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "error": error }))
         .await;
     let told = client.read_response(id).await;
-    assert_eq!(result_text(&told["result"]), "the client refused: not now");
+    assert_eq!(
+        result_text(&told["result"]),
+        "the client rejected the request: not now"
+    );
 }
 
 #[tokio::test]

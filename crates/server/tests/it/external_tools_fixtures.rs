@@ -1,5 +1,5 @@
-//! A stand-in for what knows other servers: guests whose definitions and answers have fields that
-//! nobody here knows, in an order of their own.
+//! A mock gateway: external tools whose definitions and answers have unknown fields in an unusual
+//! order.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use tokio::sync::Semaphore;
 
 use super::test_server::TestServer;
 
-/// How a guest describes itself.
+/// The definition of an external tool.
 pub(crate) const ECHO: &str = concat!(
     r#"{"vendorTop":{"z":1,"a":2},"name":"far__echo","icons":[{"weird":1,"src":"x:y"}],"#,
     r#""inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","#,
@@ -24,21 +24,21 @@ pub(crate) const ECHO: &str = concat!(
     r#""required":["zz"]},"annotations":{"vendorHint":5,"readOnlyHint":true},"title":null}"#,
 );
 
-/// What it answers.
+/// Its result.
 pub(crate) const ECHO_RESULT: &str = concat!(
     r#"{"zeta":1,"content":[{"vendor":{"b":1,"a":2},"type":"text","text":"hi","extra":true},"#,
     r#"{"type":"hologram","data":"x"}],"_meta":{"y":1,"x":2},"isError":false,"#,
     r#""structuredContent":{"b":1.5,"a":[3,1]}}"#,
 );
 
-/// What it asks for, of a client of the later era.
+/// Its request for input from a client of a stateless revision.
 pub(crate) const INPUT_REQUIRED_RESULT: &str = concat!(
     r#"{"vendor":1,"resultType":"input_required","inputRequests":{"who":{"params":"#,
     r#"{"vendor":2,"message":"Who?","requestedSchema":{"type":"object","properties":{}}},"#,
     r#""method":"elicitation/create"}},"requestState":"far state"}"#,
 );
 
-/// Lets calls of `far__wait` end, one a permit.
+/// Each permit ends one call of `far__wait`.
 pub(crate) static RELEASE_WAITING: Semaphore = Semaphore::const_new(0);
 
 struct MockGateway;
@@ -99,7 +99,7 @@ impl Tool for MockGateway {
     }
 }
 
-/// Asks the user, in the way of the client's era.
+/// Requests input from the user in the form of the client's era.
 async fn ask_user(to: &MockGatewayInput, call: &ToolContext) -> Value {
     let client = call.client_features();
     if client.modern {
@@ -180,7 +180,7 @@ pub(crate) fn server_with_external() -> TestServer {
     TestServer::with_registry(SubscriptionLimits::default(), register_with_external)
 }
 
-/// The answer as a client of that era reads it.
+/// The answer in the form of the era.
 pub(crate) fn expected_result(modern: bool) -> String {
     if modern {
         ECHO_RESULT.replacen('{', r#"{"resultType":"complete","#, 1)

@@ -1,5 +1,4 @@
-//! Tools of other servers over streamable HTTP, in each of its modes, and over the older event
-//! stream.
+//! External tools over streamable HTTP, in each of its modes, and over the older SSE transport.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +26,7 @@ use super::{
 };
 use crate::sse_support;
 
-/// How the server and a client of it talk.
+/// The mode of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum HttpMode {
     Modern,
@@ -48,7 +47,7 @@ struct WebClient {
 struct WebReply {
     status: StatusCode,
     session: Option<String>,
-    /// The messages, as they were written.
+    /// The raw messages.
     messages: Vec<String>,
 }
 
@@ -153,7 +152,6 @@ impl WebClient {
         }
     }
 
-    /// The text of the result of a request.
     async fn result_text(&self, method: &str, params: Value) -> String {
         let reply = self.post(method, params, &[]).await;
         let message = reply.messages.last().unwrap();
@@ -161,7 +159,7 @@ impl WebClient {
     }
 }
 
-/// The result in a message, which is written as every answer is.
+/// The raw result in a message.
 fn message_result(message: &str) -> String {
     let rest = message.strip_prefix(r#"{"jsonrpc":"2.0","id":"i","result":"#);
     let rest = rest.unwrap_or_else(|| panic!("{message}"));
@@ -310,7 +308,7 @@ async fn where_nothing_carries_them_past_the_sdk_guests_are_told_as_far_as_it_kn
     let listed = ask("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert!(tools.iter().any(|tool| tool["name"] == "far__ask"));
-    // A kind of content that it does not know is told as text.
+    // An unknown kind of content is converted to text.
     let told = ask("tools/call", call_params("far__echo", &json!({}))).await;
     assert_eq!(told["result"]["content"][0]["text"], expected_result(false));
     let told = ask("tools/call", call_params("far__ask", &json!({}))).await;

@@ -1,4 +1,4 @@
-//! Files under roots: what is shown, and that nothing else is.
+//! Files under roots: which files are visible, and that no others are.
 
 use std::{fs, path::Path};
 
@@ -15,7 +15,7 @@ struct FileFixture {
     server: TestServer,
 }
 
-/// A root with some files, and much beside it that is nobody's business.
+/// A root with some files, and other files outside it that must not be visible.
 fn file_fixture(limits: FileLimits) -> FileFixture {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().join("root");
@@ -214,7 +214,7 @@ async fn a_folder_and_a_large_file_are_refused_with_a_reason() {
     let uri = json!({ "uri": files.uri("root/sub") });
     let (code, message) = client.request_err("resources/read", uri).await;
     assert_eq!(code, -32_602);
-    assert!(message.contains("is a folder"), "{message}");
+    assert!(message.contains("is a directory"), "{message}");
     let own = files.folder.path().display().to_string();
     assert!(!message.contains(&own), "{message}");
 }
@@ -267,7 +267,10 @@ async fn nobody_can_subscribe_to_what_nobody_watches() {
         .request_err("resources/subscribe", json!({ "uri": uri }))
         .await;
     assert_eq!(code, -32_602);
-    assert!(message.contains("not told"), "{message}");
+    assert!(
+        message.contains("does not support subscriptions"),
+        "{message}"
+    );
     let mut newer = files.server.client(TestEra::Modern).await;
     let wanted = json!({ "notifications": {
         "toolsListChanged": true, "resourceSubscriptions": [uri],

@@ -1,4 +1,4 @@
-//! How the server says it is.
+//! Tests of `/health`.
 
 use std::{
     path::Path,
@@ -29,14 +29,14 @@ fn transport_health(name: &'static str, state: TransportState) -> TransportHealt
     }
 }
 
-/// A registry whose store is open: a check has no time for that on a busy machine.
+/// A registry whose store is already open, because opening it may exceed the check's timeout.
 async fn open_registry(file: &Path) -> Registry {
     let registry = registry(file);
     registry.store().info().await.unwrap();
     registry
 }
 
-/// A server in that phase with those transports, and how often its provider was asked for.
+/// A server in that phase with those transports, and the number of provider checks.
 fn health_router(
     registry: Registry,
     phase: ServerPhase,
@@ -168,7 +168,7 @@ async fn the_word_says_what_is_the_matter_and_the_status_whether_it_can_work() {
 async fn a_store_that_cannot_be_used_makes_it_unready_but_not_dead() {
     let folder = tempfile::tempdir().unwrap();
     let transports = vec![transport_health("http", TransportState::Serving)];
-    // A folder is no database.
+    // A directory is not a database.
     let (router, _) = health_router(registry(folder.path()), ServerPhase::Serving, transports);
     let got = get(&router, "/health", |_| {}).await;
     assert_eq!(got.status, StatusCode::SERVICE_UNAVAILABLE);

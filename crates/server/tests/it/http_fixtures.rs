@@ -1,4 +1,4 @@
-//! A small registry, and a browser's worth of HTTP.
+//! A small registry and HTTP helpers.
 
 use std::{path::Path, sync::Arc};
 
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tower::ServiceExt as _;
 
-/// A registry on a store in that file, with two tools.
+/// A registry with two tools on a store in that file.
 pub(crate) fn registry(file: &Path) -> Registry {
     let store = SqliteStore::new(SqliteOptions {
         path: file.to_owned(),
@@ -42,7 +42,7 @@ pub(crate) fn registry(file: &Path) -> Registry {
     .with(PanicTool)
 }
 
-/// A model that always says the same.
+/// A model with a constant reply.
 struct ConstantModel;
 
 impl ChatModel for ConstantModel {
@@ -70,10 +70,8 @@ impl ChatModel for ConstantModel {
     }
 }
 
-/// Asks the model.
 struct AskModelTool;
 
-/// Panics.
 struct PanicTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -136,7 +134,7 @@ impl Tool for PanicTool {
     }
 }
 
-/// An answer, read whole.
+/// A complete response.
 pub(crate) struct TestResponse {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
@@ -153,7 +151,7 @@ impl TestResponse {
     }
 }
 
-/// Asks with a `GET`; `prepare` may change the request.
+/// Sends a `GET`; `prepare` may change the request.
 pub(crate) async fn get(
     router: &Router,
     path: &str,
@@ -171,7 +169,7 @@ pub(crate) async fn get(
     }
 }
 
-/// Says what kind of answer is wanted.
+/// Sets the `Accept` header.
 pub(crate) fn with_accept(kind: &'static str) -> impl FnOnce(&mut Request<Body>) {
     move |request| {
         request

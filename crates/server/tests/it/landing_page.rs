@@ -1,4 +1,4 @@
-//! The page a person sees.
+//! Tests of the landing page.
 
 use axum::{Router, http::StatusCode};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -36,7 +36,7 @@ async fn a_browser_gets_one_small_page_that_needs_nothing_else() {
     for word in outside {
         assert!(!got.text.contains(word), "{word}");
     }
-    // One that the icon needs, which names a format and is never loaded.
+    // The one URL is the namespace of the icon, which is never loaded.
     assert_eq!(got.text.matches("http://").count(), 1);
     assert!(got.text.contains(env!("CARGO_PKG_VERSION")));
     assert!(got.text.contains("lang=\"en\"") && got.text.contains("role=\"status\""));

@@ -1,4 +1,5 @@
-//! Bytes to lines: whole ones come out as they went in, long ones leave their id.
+//! Splitting bytes into lines: complete lines are unchanged, lines that are too long yield their
+//! id.
 
 use deliberate_server::stdio::{LineSplitter, StdioLine};
 use proptest::prelude::*;
@@ -86,7 +87,7 @@ fn the_id_of_a_long_line_is_its_own_and_only_if_it_is_whole() {
     );
 }
 
-/// Any JSON, with the texts that could confuse a scan for `"id":`.
+/// Arbitrary JSON with texts that could confuse a scan for `"id":`.
 fn any_json() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         Just("id".to_owned()),

@@ -1,5 +1,4 @@
-//! What stands between bytes and the SDK, what the server says of itself, and what a client can look
-//! through.
+//! Tests of the transports, the server's own routes and the catalog requests.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What is counted.
+//! Tests of the metrics.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ fn metrics_and_registry() -> (Arc<ServerMetrics>, Arc<Registry>, TempDir) {
     (metrics, Arc::new(registry), folder)
 }
 
-/// The value of a line; labels as they are written.
+/// The value of a metric line with its labels.
 fn metric_value(text: &str, line: &str) -> Option<f64> {
     text.lines()
         .find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok())
@@ -96,7 +96,7 @@ async fn calls_are_counted_by_tool_and_outcome_with_what_they_cost() {
     assert!(text.ends_with("# EOF\n"));
 }
 
-/// Names that come from outside must not fill the memory.
+/// Foreign names must not fill the memory.
 #[test]
 fn labels_are_bounded_whatever_is_told() {
     let (metrics, registry, _folder) = metrics_and_registry();

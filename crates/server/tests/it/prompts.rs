@@ -1,4 +1,4 @@
-//! The prompts, as a person finds them in a menu.
+//! Tests of the menu prompts.
 
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ async fn what_is_missing_or_unknown_is_named() {
         ),
         (
             json!({ "name": "think", "arguments": { "problem": "x", "sesion_id": "s" } }),
-            "sesion_id: is no argument of think; did you mean session_id?",
+            "sesion_id: is not an argument of think; did you mean session_id?",
         ),
         (
             json!({ "name": "diverge", "arguments": { "problem": "x", "perspectives": "99" } }),

@@ -1,10 +1,10 @@
-//! A line and what is made of it.
+//! Tests of parsing a line.
 
 use deliberate_server::stdio::{IncomingMessage, RpcRejection, read_line};
 use serde_json::Value;
 
-/// Each thing found in a line, in short: `request ID METHOD`, `notification METHOD`,
-/// `response ID` or `CODE ID`.
+/// A summary of each message of a line: `request ID METHOD`, `notification METHOD`, `response ID`
+/// or `CODE ID`.
 fn summarize_line(line: &[u8]) -> Vec<String> {
     let described = read_line(line).into_iter().map(|incoming| match incoming {
         IncomingMessage::Rejected(rejection) => {

@@ -1,4 +1,4 @@
-//! Sessions, graphs, branches and thoughts by their address, as a client sees them.
+//! Sessions, graphs, branches and thoughts as resources.
 
 use std::collections::HashSet;
 
@@ -53,7 +53,7 @@ async fn a_list_that_changes_between_its_pages_repeats_and_loses_nothing() {
         }
         params = json!({ "cursor": page["nextCursor"] });
         round += 1;
-        // Someone begins a session, and someone deletes one that was shown.
+        // A session begins, and one that was listed is deleted.
         let id = format!("new{round}");
         let shown = format!("s{:03}", 300 - round);
         let changes = vec![
@@ -170,7 +170,7 @@ async fn what_is_not_there_is_not_found_in_the_code_of_the_era() {
             assert_eq!(code, expected, "{uri}: {message}");
             assert!(message.len() < 1_000, "{message}");
         }
-        // Percent-encoding is taken off.
+        // Percent-encoding is decoded.
         client.read_text("deliberate://sessions/%73000").await;
     }
 }

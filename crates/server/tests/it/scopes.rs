@@ -1,4 +1,4 @@
-//! What callers with a narrow scope see, over HTTP, where scopes come from.
+//! What callers with a restricted scope see over HTTP.
 
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ async fn reading_is_refused_to_whom_it_is_not_allowed() {
         message.contains("you may not use reasoning_get"),
         "{message}"
     );
-    // The list of sessions is that of a tool of its own.
+    // The list of sessions needs another tool.
     let list = json!({ "uri": "deliberate://sessions" });
     let refused = door
         .request(&scope_of(&["reasoning_get"]), "resources/read", list)

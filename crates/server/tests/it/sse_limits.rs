@@ -1,4 +1,4 @@
-//! What an event stream does not put up with, and how it ends.
+//! Limits of the SSE transport and the end of its sessions.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -25,7 +25,7 @@ async fn a_client_that_does_not_read_is_slowed_and_then_cut_off() {
             "params": {"name": "big", "arguments": {"bytes": 1024 * 1024}}
         })
     };
-    // The socket takes some megabytes on its own; after that nothing may pile up.
+    // The socket itself buffers some megabytes; after that nothing may accumulate.
     let mut taken = 0;
     for id in 2..200 {
         let posted = client.post(&call(id)).await;
@@ -103,7 +103,7 @@ async fn sessions_are_limited_for_each_and_for_all() {
     assert_eq!(server.open_status(&bob).await, 503, "the house is full");
     assert_eq!(server.open_status(&[]).await, 503);
 
-    // Who lost a stream and starts anew finds room: the session that was lost makes it.
+    // A client that lost its stream and opens a new session gets the room of the lost one.
     let last_id = of_bob.disconnect().1;
     let retry = async {
         while server.open_status(&bob).await != 200 {

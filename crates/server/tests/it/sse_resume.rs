@@ -1,4 +1,4 @@
-//! A stream that was lost: found again, given up, or replaced.
+//! Lost streams: resumed, expired or replaced.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -18,7 +18,7 @@ async fn what_was_missed_and_nothing_else_is_sent_again() {
     client.call_held(4).await;
     let (endpoint, last_id) = client.disconnect();
 
-    // Answers come while nobody reads; one call still runs when the client is back.
+    // Answers arrive while nobody reads; one call still runs when the client reconnects.
     for id in 5..=6 {
         let body = json!({
             "jsonrpc": "2.0", "id": id, "method": "tools/call",
@@ -55,7 +55,7 @@ async fn what_was_sent_into_the_void_is_sent_again() {
     client.call_echo(2, "two").await;
     let second = client.next_event().await.unwrap();
     client.disconnect();
-    // As if the last two had been lost on the way.
+    // As if the last two events had been lost.
     let mut client = server.open_stream(&[("last-event-id", &seen)]).await;
     for expected in [first, second] {
         let event = client.next_event().await.unwrap();
@@ -94,7 +94,7 @@ async fn what_is_not_kept_any_more_can_not_be_resumed() {
             "{id}"
         );
     }
-    // Trying does not disturb the stream that is there; an empty id is none.
+    // The attempt does not disturb the open stream; an empty id counts as none.
     client.call_echo(4, "still").await;
     assert_eq!(client.next_text().await.1, "still");
     assert_eq!(server.open_status(&[("last-event-id", "")]).await, 200);

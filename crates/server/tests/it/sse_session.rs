@@ -1,4 +1,4 @@
-//! What is said on an event stream: the opening, answers, whose they are, and what is refused.
+//! Sessions of the SSE transport: opening, answers, owners and rejections.
 
 use std::sync::atomic::Ordering;
 
@@ -268,7 +268,7 @@ async fn what_is_no_message_is_answered_where_it_was_posted() {
             .collect();
         assert_eq!(ids, [&json!(1), &json!(2)]);
     }
-    // A byte order mark is no harm, and nothing of the above came on the stream.
+    // A byte order mark is accepted, and none of the above appeared on the stream.
     let marked = b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
     assert_eq!(client.post_bytes(marked).await.status, 202);
     assert_eq!(client.next_message().await["id"], 1);

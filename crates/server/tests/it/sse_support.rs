@@ -1,5 +1,5 @@
-//! A server of the event-stream transport on a real socket, with a handler whose tools wait for
-//! the test, and a client that sees every byte.
+//! An SSE server on a real socket, with a handler whose tools wait for the test, and a client that
+//! sees every byte.
 
 use std::{
     collections::HashMap,
@@ -30,7 +30,7 @@ use tokio::{
     sync::Semaphore,
 };
 
-/// Longer than anything here takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn with_timeout<T>(what: &str, wait: impl Future<Output = T>) -> T {
@@ -48,7 +48,7 @@ pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     with_timeout(what, wait).await;
 }
 
-/// What the tools wait for and what became of them.
+/// Controls and observes the calls of the tools.
 #[derive(Default)]
 pub(crate) struct CallProbe {
     pub(crate) started: AtomicUsize,
@@ -101,13 +101,13 @@ pub(crate) struct SseTestServer {
     pub(crate) address: SocketAddr,
     pub(crate) control: SseControl,
     pub(crate) probe: Arc<CallProbe>,
-    /// One permit lets one `hold` go on.
+    /// Each permit ends one `hold` call.
     pub(crate) gate: Arc<Semaphore>,
-    /// Stands for the connection of every request.
+    /// The connection closer of every request.
     pub(crate) closer: ConnectionCloser,
 }
 
-/// The part of the layer before this transport that matters to it: who it is.
+/// Replaces the guard: adds the principal.
 async fn add_principal(mut request: Request) -> Request {
     if let Some(name) = request.headers().get("x-name") {
         let name = name.to_str().unwrap().into();
@@ -160,7 +160,7 @@ impl SseTestServer {
         }
     }
 
-    /// Sends a request; the answer's body follows. HTTP/1.0, so that it comes as it is.
+    /// Sends a request; the body of the response follows. HTTP/1.0 avoids chunked encoding.
     pub(crate) async fn send(
         &self,
         line: &str,
@@ -177,7 +177,7 @@ impl SseTestServer {
         }
         head += "\r\n";
         socket.write_all(head.as_bytes()).await.unwrap();
-        // A server that refuses early may not read it all.
+        // A server that rejects early may not read the whole body.
         drop(socket.write_all(body).await);
         let mut reader = BufReader::new(socket);
         let status = with_timeout("a status", read_line(&mut reader))
@@ -237,7 +237,7 @@ impl SseTestServer {
         client
     }
 
-    /// Opens a stream as that person and shakes hands.
+    /// Opens a stream as that principal and initializes the session.
     pub(crate) async fn connect(&self, name: Option<&str>) -> SseTestClient<'_> {
         let headers: Vec<_> = name.map(|name| ("x-name", name)).into_iter().collect();
         let mut client = self.open_stream(&headers).await;
@@ -295,7 +295,7 @@ impl SseTestClient<'_> {
         assert_eq!(self.post(&initialized).await.status, 202);
     }
 
-    /// The next event; `None` when the stream has ended. Comments are passed over.
+    /// The next event; `None` when the stream has ended. Comments are skipped.
     pub(crate) async fn next_event(&mut self) -> Option<SseTestEvent> {
         with_timeout("an event", self.read_event()).await
     }
@@ -326,7 +326,7 @@ impl SseTestClient<'_> {
         serde_json::from_str(&event.data).unwrap()
     }
 
-    /// The next message's id and text.
+    /// The id and the text of the next message.
     pub(crate) async fn next_text(&mut self) -> (Value, String) {
         let message = self.next_message().await;
         let text = &message["result"]["content"][0]["text"];
@@ -361,7 +361,7 @@ impl SseTestClient<'_> {
         self.call_tool(id, "echo", json!({"text": text})).await;
     }
 
-    /// Starts a call that goes on until the test lets it go.
+    /// Starts a call that runs until the test releases it.
     pub(crate) async fn call_held(&self, id: i64) {
         let started = self.server.probe.started.load(Ordering::SeqCst);
         self.call_tool(id, "hold", json!({})).await;
@@ -369,13 +369,13 @@ impl SseTestClient<'_> {
         wait_until("the call to start", || now() > started).await;
     }
 
-    /// Goes away; what stays is what is needed to come back.
+    /// Disconnects and returns the session id and the last event id for a resume.
     pub(crate) fn disconnect(self) -> (String, String) {
         (self.endpoint, self.last_id)
     }
 }
 
-/// A line without its end; `None` at the end of the stream.
+/// A line without its terminator; `None` at the end of the stream.
 pub(crate) async fn read_line(reader: &mut BufReader<TcpStream>) -> Option<String> {
     let mut line = String::new();
     match reader.read_line(&mut line).await {

@@ -1,4 +1,4 @@
-//! Being told of changes, in both eras.
+//! Notifications of changes in both eras.
 
 use deliberate_reasoning::register;
 use deliberate_server::SubscriptionLimits;
@@ -46,7 +46,7 @@ async fn who_subscribes_is_told_and_who_does_not_is_not() {
         [] as [Value; 0]
     );
 
-    // Another session is no affair of theirs.
+    // Another session causes no notification.
     start_session(&mut other).await;
     assert_eq!(
         with_method(&subscriber.drain_notifications().await, UPDATED),
@@ -68,7 +68,7 @@ async fn lists_that_change_are_told_to_everyone_who_is_ready() {
     let house = TestServer::new();
     let mut client = house.client(TestEra::Legacy).await;
     start_session(&mut client).await;
-    // A list that was never looked at can't be out of date.
+    // A list that was never requested causes no notification.
     assert_eq!(client.drain_notifications().await, [] as [Value; 0]);
     client.request_ok("resources/list", json!({})).await;
     start_session(&mut client).await;
@@ -160,7 +160,7 @@ async fn whoever_leaves_is_forgotten_and_nobody_who_listens_holds_up_the_end() {
             .await;
         assert_eq!(house.subscriptions.subscriber_count(), 2);
         old.disconnect().await;
-        // It would wait for a minute if the request counted as work.
+        // It would wait for a minute if the listening request counted as work.
         let last = new.disconnect().await;
         let ended = last
             .iter()

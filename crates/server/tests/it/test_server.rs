@@ -1,4 +1,4 @@
-//! A client on the other end of a pipe, in this process, and a registry that remembers.
+//! A client in this process on the other end of a pipe, and a registry with a store.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Longer than anything takes on a busy machine; only a hang exceeds it.
+/// Longer than any step takes on a busy machine; only a hang exceeds it.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Both eras of the protocol.
@@ -35,7 +35,7 @@ pub(crate) enum TestEra {
 
 pub(crate) const ERAS: [TestEra; 2] = [TestEra::Legacy, TestEra::Modern];
 
-/// A model that always says the same.
+/// A model with a constant reply.
 struct SteadyModel;
 
 impl ChatModel for SteadyModel {
@@ -66,7 +66,7 @@ impl ChatModel for SteadyModel {
     }
 }
 
-/// A server that remembers, gone when the test ends.
+/// A server with a temporary store.
 pub(crate) struct TestServer {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) handler: McpHandler,
@@ -80,7 +80,7 @@ impl TestServer {
         Self::with_registry(SubscriptionLimits::default(), register)
     }
 
-    /// With what is put into its registry.
+    /// Starts a server with additions to its registry.
     pub(crate) fn with_registry(
         limits: SubscriptionLimits,
         furnish: impl FnOnce(Registry) -> Registry,
@@ -115,7 +115,7 @@ impl TestServer {
         TestClient::connect(self.handler.clone(), era).await
     }
 
-    /// Sessions `s000`, `s001`, … of which the last is the newest.
+    /// Adds sessions `s000`, `s001`, … of which the last is the newest.
     pub(crate) async fn add_sessions(&self, count: usize) {
         let changes = (0..count).map(|number| {
             let at = format!("2026-01-01T{:02}:{:02}:00Z", number / 60, number % 60);
@@ -138,10 +138,9 @@ pub(crate) fn sample_session(id: &str, at: &str) -> Session {
     }
 }
 
-/// A client that keeps what it did not wait for.
+/// A client that keeps messages it did not wait for.
 pub(crate) struct TestClient {
     era: TestEra,
-    /// What it says it can do.
     capabilities: Value,
     input: Option<DuplexStream>,
     output: Lines<BufReader<DuplexStream>>,
@@ -200,7 +199,7 @@ impl TestClient {
         let hello = self.request_ok("initialize", hello).await;
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         self.send(&ready).await;
-        // Answered after the notification was taken.
+        // The answer shows that the notification was processed.
         self.request_ok("ping", json!({})).await;
         hello
     }
@@ -214,7 +213,7 @@ impl TestClient {
             .unwrap();
     }
 
-    /// Sends a request and does not wait; its id.
+    /// Sends a request without waiting and returns its id.
     pub(crate) async fn send_request(&mut self, method: &str, mut params: Value) -> u64 {
         if self.era == TestEra::Modern {
             params["_meta"] = json!({
@@ -236,7 +235,7 @@ impl TestClient {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    /// The whole answer to a request.
+    /// The complete response to a request.
     pub(crate) async fn read_response(&mut self, id: u64) -> Value {
         loop {
             let message = self.read_message().await.expect("an answer");
@@ -252,14 +251,14 @@ impl TestClient {
         self.read_response(id).await
     }
 
-    /// A request that goes well.
+    /// A request that must succeed.
     pub(crate) async fn request_ok(&mut self, method: &str, params: Value) -> Value {
         let mut answer = self.request(method, params).await;
         assert!(answer["error"].is_null(), "{method}: {answer}");
         answer["result"].take()
     }
 
-    /// A request that goes wrong: code and message.
+    /// A request that must fail; returns code and message.
     pub(crate) async fn request_err(&mut self, method: &str, params: Value) -> (i64, String) {
         let answer = self.request(method, params).await;
         let error = &answer["error"];
@@ -268,7 +267,7 @@ impl TestClient {
         (code, error["message"].as_str().unwrap().to_owned())
     }
 
-    /// Calls a tool, which goes well.
+    /// Calls a tool that must succeed.
     pub(crate) async fn call_tool(&mut self, tool: &str, arguments: Value) -> Value {
         let params = json!({ "name": tool, "arguments": arguments });
         let mut result = self.request_ok("tools/call", params).await;
@@ -283,7 +282,7 @@ impl TestClient {
         result["contents"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// Every page of a list.
+    /// All pages of a list.
     pub(crate) async fn list_pages(&mut self, method: &str, items: &str) -> Vec<Vec<Value>> {
         let mut pages = Vec::new();
         let mut params = json!({});
@@ -314,7 +313,7 @@ impl TestClient {
         }
     }
 
-    /// Waits until the server has had time to tell, and gives all it told.
+    /// Waits until notifications had time to arrive, and returns them.
     pub(crate) async fn drain_notifications(&mut self) -> Vec<Value> {
         tokio::time::sleep(Duration::from_millis(400)).await;
         self.request("tools/list", json!({})).await;
@@ -322,7 +321,7 @@ impl TestClient {
         kept.filter(|it| it["method"].is_string()).collect()
     }
 
-    /// The client leaves; everything that still came.
+    /// Disconnects the client and returns all remaining messages.
     pub(crate) async fn disconnect(mut self) -> Vec<Value> {
         drop(self.input.take());
         while let Some(message) = self.read_message().await {

@@ -1,4 +1,4 @@
-//! What is declared, and that nothing else is answered.
+//! Only declared capabilities are served.
 
 use std::sync::Arc;
 

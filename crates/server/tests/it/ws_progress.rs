@@ -1,4 +1,4 @@
-//! Watching calls over a WebSocket: who sees what, and what happens to those who do not read.
+//! Progress over a WebSocket: visibility of calls, and watchers that do not read.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -179,7 +179,7 @@ async fn who_reads_too_slowly_is_told_what_was_missed() {
     };
     let server = ProgressTestServer::start(options).await;
     let mut socket = server.connect("", None).await;
-    // Nothing here lets the socket's task run, so that all of it waits.
+    // Nothing here lets the socket's task run, so that all messages are queued.
     for call in 1..=10 {
         server.emit_began(call, "a", None);
     }
@@ -212,7 +212,7 @@ async fn watchers_are_limited_and_leave_no_trace() {
     wait_until("the first to be gone", || server.hub.active() == 1).await;
     drop(server.connect("", None).await);
 
-    // More than a watcher may say ends it; a little is passed over.
+    // A message that is too long ends the watcher; a short one is ignored.
     second.send(Message::text("hello")).await.unwrap();
     server.emit_began(1, "a", None);
     assert_eq!(next_message(&mut second).await.unwrap()["call"], 1);
@@ -227,12 +227,12 @@ async fn watchers_are_limited_and_leave_no_trace() {
 #[tokio::test]
 async fn who_does_not_answer_pings_is_cut_off() {
     let options = ProgressOptions {
-        // Long enough that a busy machine does not cut off the one that answers.
+        // Long enough that a busy machine does not disconnect the watcher that answers.
         ping_every: Duration::from_secs(2),
         ..ProgressOptions::default()
     };
     let server = ProgressTestServer::start(options).await;
-    // A socket that is not read does not answer pings; one that is does.
+    // A socket that is not read does not answer pings.
     let _dead = server.connect("", None).await;
     let mut alive = server.connect("?tool=none", None).await;
     let reading = tokio::spawn(async move { next_message(&mut alive).await });

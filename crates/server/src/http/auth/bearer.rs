@@ -1,14 +1,15 @@
-//! The token of a request, and what a request without a good one is told (RFC 6750, RFC 9728).
+//! Bearer tokens of requests, and the challenge for a request without a valid one (RFC 6750,
+//! RFC 9728).
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
 use super::ResourceServer;
 use crate::http::guard::HttpRejection;
 
-/// The longest token that is looked at.
+/// The longest accepted token, in bytes.
 const MAX_TOKEN_LEN: usize = 16 * 1024;
 
-/// What is asked of those who come without a good token.
+/// The challenge for a request without a valid token.
 pub(super) struct BearerChallenge<'a> {
     server: Option<&'a ResourceServer>,
 }
@@ -21,7 +22,7 @@ impl<'a> BearerChallenge<'a> {
     fn missing_token(&self) -> HttpRejection {
         self.unauthorized(
             "token_missing",
-            "A token is needed; send it as \"Authorization: Bearer <token>\".",
+            "A token is required; send it as \"Authorization: Bearer <token>\".",
             None,
         )
     }
@@ -29,7 +30,7 @@ impl<'a> BearerChallenge<'a> {
     fn malformed_header(&self) -> HttpRejection {
         self.unauthorized(
             "token_malformed",
-            "The Authorization header can't be used; send exactly one, as \"Bearer <token>\".",
+            "The Authorization header is invalid; send exactly one, as \"Bearer <token>\".",
             Some("invalid_request"),
         )
     }
@@ -37,27 +38,27 @@ impl<'a> BearerChallenge<'a> {
     fn token_in_query(&self) -> HttpRejection {
         self.unauthorized(
             "token_in_query",
-            "A token in the address is refused, because addresses are logged; send it in the Authorization header.",
+            "A token in the URL is rejected, because URLs are logged; send it in the Authorization header.",
             Some("invalid_request"),
         )
     }
 
-    /// The token is not one of ours, or no longer good. It is not said which, so that nobody
-    /// learns by trying.
+    /// The token is unknown or no longer valid. The rejection does not say which, so that guessing
+    /// reveals nothing.
     pub(super) fn invalid_token(&self) -> HttpRejection {
         self.unauthorized(
             "token_refused",
-            "The token is not valid here, or no longer; get a new one.",
+            "The token is invalid or expired; get a new one.",
             Some("invalid_token"),
         )
     }
 
-    /// The token is good, and allows nothing here.
+    /// The token is valid but grants no scope of this server.
     pub(super) fn insufficient_scope(&self) -> HttpRejection {
         let refusal = HttpRejection::new(
             StatusCode::FORBIDDEN,
             "insufficient_scope",
-            "The token does not allow the use of this server; get one with the scope that is asked for.",
+            "The token does not allow the use of this server; get one with the required scope.",
         );
         self.with_challenge(refusal, Some("insufficient_scope"))
     }
@@ -98,7 +99,7 @@ impl<'a> BearerChallenge<'a> {
     }
 }
 
-/// The token that a request brings.
+/// The bearer token of a request.
 pub(super) fn bearer_token<'a>(
     uri: &Uri,
     headers: &'a HeaderMap,

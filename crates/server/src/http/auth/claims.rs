@@ -1,4 +1,4 @@
-//! What a checked token says: who it is about, and what it allows.
+//! The claims of a verified token: subject and scopes.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use serde::Deserialize;
 
 use super::tokens_file::is_valid_pattern;
 
-/// The longest subject that is taken; `OpenID` Connect allows no more either.
+/// The longest accepted subject, as in `OpenID` Connect.
 const MAX_SUBJECT_LEN: usize = 255;
 
-/// Scopes of one token that are looked at.
+/// The largest number of scopes examined per token.
 const MAX_SCOPES: usize = 256;
 
-/// Before the names of tools among the scopes.
+/// The prefix of scopes that name tools.
 const TOOL_SCOPE_PREFIX: &str = "tool:";
 
-/// The claims that matter here; the others were checked with the signature.
+/// The claims that are used here; the others were checked with the signature.
 #[derive(Debug, Deserialize)]
 pub(super) struct Claims {
     #[serde(default)]
     sub: String,
-    /// Scopes with spaces between them (RFC 9068).
+    /// Scopes separated by spaces (RFC 9068).
     #[serde(default)]
     scope: Option<ScopeList>,
-    /// The same, as some issuers write it.
+    /// The form of the scope claim that some issuers use.
     #[serde(default)]
     scp: Option<ScopeList>,
 }
@@ -48,14 +48,14 @@ impl ScopeList {
 }
 
 impl Claims {
-    /// A name that nobody else has: subjects are unique within their issuer.
+    /// The unique name of the principal: subjects are unique within their issuer.
     pub(super) fn principal_name(&self, issuer: &str) -> Option<String> {
         let sound = (1..=MAX_SUBJECT_LEN).contains(&self.sub.len())
             && !self.sub.chars().any(char::is_control);
         sound.then(|| format!("{}@{issuer}", self.sub))
     }
 
-    /// The tools that the token allows; `None` if it allows nothing here.
+    /// The tools that the token allows; `None` if it allows none.
     pub(super) fn tool_scope(&self, required: Option<&str>) -> Option<ToolScope> {
         if required.is_some_and(|required| self.scopes().any(|scope| scope == required)) {
             return Some(ToolScope::All);

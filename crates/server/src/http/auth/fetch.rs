@@ -1,4 +1,4 @@
-//! Gets JSON documents from an issuer, within a size and a time, from the host that was asked.
+//! Fetches JSON documents from an issuer with limits on size and time and without redirects.
 
 use std::time::Duration;
 
@@ -7,45 +7,42 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 use url::{Host, Url};
 
-/// The largest document that is read.
 const MAX_DOCUMENT_BYTES: usize = 256 * 1024;
 
-/// How long a document may take.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a document was not had. What the other side wrote is not repeated.
+/// The reason why a fetch failed. It never contains text from the other side.
 #[derive(Debug, Error)]
 pub(super) enum FetchError {
-    #[error("the address is not safe: https is needed")]
+    #[error("the URL is not secure: https is required")]
     Insecure,
-    #[error("the issuer can't be reached")]
+    #[error("the issuer cannot be reached")]
     Unreachable(#[from] reqwest::Error),
     #[error("the issuer answered with status {0}")]
     Status(u16),
     #[error("the document is larger than 256 KiB")]
     TooLarge,
-    #[error("the document can't be read as the JSON it should be")]
+    #[error("the document is not JSON of the expected form")]
     Unreadable,
-    #[error("the metadata is about another issuer")]
+    #[error("the metadata belongs to another issuer")]
     IssuerMismatch,
 }
 
-/// Gets documents.
+/// Fetches documents from one issuer.
 #[derive(Debug)]
 pub(super) struct Fetcher {
     client: Client,
-    /// Whether the issuer is on this machine, so that plain HTTP stays on it.
+    /// Whether the issuer runs on this machine, so that plain HTTP does not leave it.
     local: bool,
 }
 
 impl Fetcher {
-    /// For an issuer at this address.
     pub(super) fn new(issuer: &Url) -> Result<Self, reqwest::Error> {
-        // An error means that a provider is installed already.
+        // An error means that a provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let local = is_loopback(issuer);
         let builder = Client::builder()
-            // A redirect would let another host say which keys are good.
+            // A redirect would let another host supply the keys.
             .redirect(Policy::none())
             .timeout(FETCH_TIMEOUT)
             .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
@@ -56,7 +53,6 @@ impl Fetcher {
         })
     }
 
-    /// Gets one document.
     pub(super) async fn get<T: DeserializeOwned>(&self, url: &Url) -> Result<T, FetchError> {
         if !is_secure(url) || (url.scheme() == "http" && !self.local) {
             return Err(FetchError::Insecure);
@@ -86,7 +82,7 @@ async fn read_body(mut response: Response) -> Result<Vec<u8>, FetchError> {
     Ok(bytes)
 }
 
-/// Whether what is sent there stays unread and unchanged on the way.
+/// Tells whether the transport to the URL is protected: HTTPS, or HTTP on this machine.
 pub(super) fn is_secure(url: &Url) -> bool {
     let bare = url.username().is_empty() && url.password().is_none();
     bare && match url.scheme() {

@@ -1,5 +1,5 @@
-//! The issuer's public keys: fetched when needed, kept for a while, fetched again when a token
-//! names one that is not known, yet never as often as strangers like.
+//! A cache of the issuer's public keys (JWKS). It fetches them on demand and again when a token
+//! names an unknown key, at a limited rate, so that strangers cannot cause a flood of fetches.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -17,57 +17,51 @@ use url::Url;
 
 use super::fetch::{FetchError, Fetcher};
 
-/// How long keys are good without asking again.
+/// How long cached keys are used without a fetch.
 const CACHE_TTL: Duration = Duration::from_mins(10);
 
-/// How long keys are used when the issuer can't be asked again.
+/// How long cached keys are used if the issuer cannot be reached.
 const STALE_TTL: Duration = Duration::from_hours(1);
 
-/// How often keys are fetched, at most, because a token names one that is not known.
+/// The shortest interval between fetches for unknown keys.
 const UNKNOWN_KEY_COOLDOWN: Duration = Duration::from_secs(30);
 
-/// How long an issuer that failed is left in peace.
+/// The shortest interval between fetches after a failure.
 const FAILURE_COOLDOWN: Duration = Duration::from_secs(5);
 
-/// The most keys that are kept.
 const MAX_KEYS: usize = 64;
 
-/// The shortest RSA modulus that is trusted, in bits.
+/// The shortest accepted RSA modulus, in bits.
 const MIN_RSA_BITS: usize = 2048;
 
-/// Where the keys come from.
+/// The source of the keys.
 #[derive(Debug, Clone)]
 pub(super) enum JwksSource {
-    /// From this address.
     Url(Url),
-    /// From the address that the issuer's metadata names.
+    /// The URL in the issuer's metadata.
     Discover {
-        /// The issuer, as its metadata must name it.
+        /// The issuer exactly as its metadata must name it.
         name: String,
-        /// The same, taken apart.
+        /// The parsed name.
         url: Url,
     },
 }
 
-/// Why there is no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyError {
-    /// The issuer has no such key.
     Unknown,
-    /// The issuer can't be asked.
     Unavailable,
 }
 
-/// The issuer's keys.
+/// Caches the issuer's keys.
 pub(super) struct JwksCache {
     fetcher: Fetcher,
     source: JwksSource,
     cached: RwLock<Option<Arc<CachedKeys>>>,
-    /// Held while fetching, so that one fetch serves all who wait for it.
+    /// Locked during a fetch, so that one fetch serves all waiting requests.
     fetch_times: Mutex<FetchTimes>,
 }
 
-/// Keys as they were at some time.
 struct CachedKeys {
     keys: Vec<VerificationKey>,
     fetched_at: Instant,
@@ -88,7 +82,7 @@ enum VerificationKeyKind {
     Ed25519,
 }
 
-/// When was last fetched, and why.
+/// The times of the last fetches, by reason.
 #[derive(Default)]
 struct FetchTimes {
     for_unknown: Option<Instant>,
@@ -116,7 +110,7 @@ impl JwksCache {
         }
     }
 
-    /// The key with this id that fits the algorithm.
+    /// Finds the key with this id for the algorithm, and fetches the keys if necessary.
     pub(super) async fn find(
         &self,
         id: Option<&str>,
@@ -130,7 +124,7 @@ impl JwksCache {
             return Ok(key);
         }
         let mut fetches = self.fetch_times.lock().await;
-        // Somebody may have fetched while we waited.
+        // Another request may have fetched the keys while this one waited.
         let known = self.cached_keys();
         let fresh = known
             .as_ref()
@@ -158,7 +152,7 @@ impl JwksCache {
                 key.ok_or(KeyError::Unknown)
             }
             Err(error) => {
-                tracing::warn!(reason = %error, "the issuer's keys can't be fetched");
+                tracing::warn!(reason = %error, "the issuer's keys cannot be fetched");
                 fetches.failed = Some(Instant::now());
                 have.ok_or(KeyError::Unavailable)
             }
@@ -190,7 +184,7 @@ impl JwksCache {
         })
     }
 
-    /// Asks the issuer's metadata, of OAuth (RFC 8414) or else of `OpenID` Connect, for the keys.
+    /// Finds the URL of the keys in the issuer's metadata: OAuth (RFC 8414), else `OpenID` Connect.
     async fn discover_jwks_url(&self, name: &str, issuer: &Url) -> Result<Url, FetchError> {
         let path = issuer.path().trim_end_matches('/');
         let mut oauth = issuer.clone();
@@ -216,7 +210,7 @@ impl CachedKeys {
         self.fetched_at.elapsed() < age
     }
 
-    /// A token that names no key is taken only if there is no choice.
+    /// A token without a key id is accepted only if exactly one key fits.
     fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Option<DecodingKey> {
         let mut fitting = self
             .keys
@@ -229,7 +223,7 @@ impl CachedKeys {
 }
 
 impl VerificationKey {
-    /// Reads a key, if it is one that can check signatures.
+    /// Parses a key; `None` if it cannot verify signatures.
     fn parse(value: Value) -> Option<Self> {
         let jwk: Jwk = serde_json::from_value(value).ok()?;
         let kind = match &jwk.algorithm {

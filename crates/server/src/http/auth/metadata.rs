@@ -1,4 +1,4 @@
-//! The document that tells a client where to get a token for this server (RFC 9728).
+//! The protected resource metadata, which tells clients where to get a token (RFC 9728).
 
 use axum::{Json, Router, routing::get};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use super::ResourceServer;
 
 const WELL_KNOWN_PATH: &str = "/.well-known/oauth-protected-resource";
 
-/// Serves the document, for the whole server and for every path: what comes after is the path by
-/// which clients know us, which is not ours to check behind a proxy.
+/// Serves the document for the server and for every path. The rest of the path is the public path
+/// of the resource, which cannot be checked behind a proxy.
 pub(crate) fn routes(server: &ResourceServer) -> Router {
     let document = server.document();
     let give = get(async move || Json(document));
@@ -18,13 +18,13 @@ pub(crate) fn routes(server: &ResourceServer) -> Router {
         .route("/.well-known/oauth-protected-resource/{*path}", give)
 }
 
-/// Whether the document lies there.
+/// Tells whether a path is one of the document.
 pub(crate) fn is_metadata_path(path: &str) -> bool {
     path.strip_prefix(WELL_KNOWN_PATH)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Where the document about a resource lies: between its host and its path.
+/// The URL of the document: the well-known segment between the host and the path of the resource.
 pub(super) fn metadata_url(resource: &Url) -> String {
     let mut url = resource.clone();
     let path = resource.path().trim_end_matches('/');

@@ -1,4 +1,4 @@
-//! Who may come in over HTTP: anyone, holders of a token, or whom an OAuth issuer vouches for.
+//! Authentication over HTTP: open access, operator tokens, or tokens of an OAuth issuer.
 //!
 //! It turns the headers of a request into a [`Principal`]; it knows nothing of routes.
 
@@ -25,7 +25,7 @@ pub use tokens_file::{TokenProblem, TokensError};
 use super::guard::HttpRejection;
 use bearer::BearerChallenge;
 
-/// Who may come in.
+/// The accepted kinds of authentication.
 #[derive(Debug, Default)]
 pub struct Access {
     tokens: Option<Tokens>,
@@ -33,24 +33,24 @@ pub struct Access {
 }
 
 impl Access {
-    /// Anyone who reaches us; for this machine only ([`check_start`]).
+    /// Accepts every request; only for servers that listen on this machine ([`check_start`]).
     pub fn open() -> Self {
         Self::default()
     }
 
-    /// Those who hold one of these tokens, too.
+    /// Also accepts these tokens.
     pub fn with_tokens(mut self, tokens: Tokens) -> Self {
         self.tokens = Some(tokens);
         self
     }
 
-    /// Those whom an OAuth issuer vouches for, too.
+    /// Also accepts tokens of an OAuth issuer.
     pub fn with_oauth(mut self, server: ResourceServer) -> Self {
         self.resource_server = Some(server);
         self
     }
 
-    /// Whether anyone may come in.
+    /// Tells whether requests need no token.
     pub fn is_open(&self) -> bool {
         self.tokens.is_none() && self.resource_server.is_none()
     }
@@ -59,7 +59,7 @@ impl Access {
         self.resource_server.as_ref()
     }
 
-    /// Finds out who sends this request.
+    /// Authenticates a request.
     pub(super) async fn admit(
         &self,
         uri: &Uri,

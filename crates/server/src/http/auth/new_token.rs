@@ -1,4 +1,4 @@
-//! New tokens, and the lines that let the server know them.
+//! Generates tokens and the lines of the tokens file for them.
 
 use std::fmt::Write as _;
 
@@ -9,20 +9,20 @@ use thiserror::Error;
 
 use super::tokens_file::{TokenProblem, is_valid_name, is_valid_pattern};
 
-/// Marks a token as one of ours, for those who search texts for lost secrets.
+/// Marks a token as one of this server, for secret scanners.
 const TOKEN_PREFIX: &str = "dlb_";
 
-/// The system gave no random bytes.
+/// The operating system provided no random bytes.
 #[derive(Debug, Error)]
-#[error("the system gives no random bytes, so no token was made; try again")]
+#[error("the operating system provided no random bytes, so no token was created; try again")]
 pub struct RandomnessError;
 
-/// A token that nobody has yet.
+/// A newly generated token.
 #[derive(Debug)]
 pub struct NewToken(SecretString);
 
 impl NewToken {
-    /// Makes one of 256 random bits.
+    /// Generates a token of 256 random bits.
     pub fn new() -> Result<Self, RandomnessError> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|_| RandomnessError)?;
@@ -30,12 +30,13 @@ impl NewToken {
         Ok(Self(SecretString::from(format!("{TOKEN_PREFIX}{digits}"))))
     }
 
-    /// The token itself, to be shown once.
+    /// The token itself, to be shown only once.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// The lines for the tokens file. They hold the digest, from which the token can't be had.
+    /// The lines for the tokens file. They contain the digest, from which the token cannot be
+    /// recovered.
     pub fn to_toml(&self, name: &str, tools: &[String]) -> Result<String, TokenProblem> {
         if !is_valid_name(name) {
             return Err(TokenProblem::WrongName);
@@ -50,7 +51,7 @@ impl NewToken {
         };
         lines.push_str("sha256 = \"");
         for byte in Sha256::digest(self.expose().as_bytes()) {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(lines, "{byte:02x}");
         }
         lines.push_str("\"\n");

@@ -1,4 +1,4 @@
-//! This server as an OAuth 2.1 resource server: tokens are JWTs that an issuer has signed for us.
+//! The server as an OAuth 2.1 resource server: it accepts JWTs that an issuer signed for it.
 
 use std::fmt;
 
@@ -18,10 +18,10 @@ use super::{
 };
 use crate::http::guard::HttpRejection;
 
-/// How far clocks may be apart.
+/// The accepted clock difference.
 const LEEWAY_SECONDS: u64 = 30;
 
-/// What a signature may be made with. Never a shared secret, and never nothing.
+/// The accepted signature algorithms: never a shared secret and never `none`.
 const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RS256,
     Algorithm::RS384,
@@ -34,46 +34,48 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::EdDSA,
 ];
 
-/// Who vouches for clients, and for what.
+/// The issuer and the requirements on its tokens.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceServerOptions {
     /// The issuer, exactly as its tokens and its metadata name it.
     pub issuer: String,
-    /// The address by which clients reach us, such as `https://mcp.example.com/mcp`.
+    /// The URL at which clients reach this server, such as `https://mcp.example.com/mcp`.
     pub resource: String,
-    /// What tokens for us are addressed to; the resource unless given.
+    /// The audience of tokens for this server; the resource if `None`.
     pub audience: Option<String>,
-    /// Where the issuer's keys are; else its metadata says.
+    /// The URL of the issuer's keys; taken from its metadata if `None`.
     pub jwks_url: Option<String>,
-    /// A scope that allows every tool. With it, tokens without it are refused unless they have
-    /// scopes of the form `tool:<pattern>`, which allow those tools. Without it, every good token
-    /// is let in.
+    /// A scope that allows every tool. If it is set, tokens without it are rejected unless they
+    /// have scopes of the form `tool:<pattern>`, which allow those tools. If it is not set, every
+    /// valid token is accepted.
     pub required_scope: Option<String>,
 }
 
-/// Why OAuth can't be used as it is set up.
+/// A fault in the OAuth settings.
 #[derive(Debug, Error)]
 pub enum OAuthError {
-    /// An address that is none, or not safe.
+    /// An invalid or insecure URL.
     #[error(
-        "the OAuth {what} is refused: use an https address, or http to this machine, without user name, query or fragment"
+        "the OAuth {what} is invalid: use an https URL, or http on this machine, without user name, query or fragment"
     )]
     Url {
-        /// Which one.
+        /// The setting that holds the URL.
         what: &'static str,
     },
-    /// A scope that could not be asked for.
-    #[error("the OAuth scope is refused: it is one word without spaces or quotation marks")]
+    /// The required scope is not a valid scope.
+    #[error("the OAuth scope is invalid: use one word without spaces or quotation marks")]
     Scope,
-    /// An audience that could not be met.
-    #[error("the OAuth audience is empty; leave it out to use the resource")]
+    /// The audience is empty.
+    #[error("the OAuth audience is empty; omit it to use the resource")]
     Audience,
-    /// No client for HTTP could be made.
-    #[error("the issuer can't be asked for its keys: {0}; check the machine's certificates")]
+    /// The HTTP client could not be created.
+    #[error(
+        "the HTTP client for the issuer cannot be created: {0}; check the machine's certificates"
+    )]
     Client(#[from] reqwest::Error),
 }
 
-/// Checks tokens that an issuer has signed.
+/// Verifies tokens of an issuer.
 pub struct ResourceServer {
     issuer: String,
     required_scope: Option<String>,
@@ -84,7 +86,7 @@ pub struct ResourceServer {
 }
 
 impl ResourceServer {
-    /// Takes the options, and asks nobody yet: keys are fetched when the first token comes.
+    /// Checks the options. Makes no request: the keys are fetched for the first token.
     pub fn new(options: ResourceServerOptions) -> Result<Self, OAuthError> {
         let issuer = parse_url("issuer", &options.issuer)?;
         let resource = parse_url("resource", &options.resource)?;
@@ -139,14 +141,14 @@ impl ResourceServer {
         self.document.clone()
     }
 
-    /// Whose token it is.
+    /// Verifies a token and returns its principal.
     pub(super) async fn admit(
         &self,
         token: &str,
         challenge: &BearerChallenge<'_>,
     ) -> Result<Principal, HttpRejection> {
         let header = decode_header(token).map_err(|_| challenge.invalid_token())?;
-        // What is critical and not known must not be passed over.
+        // Unknown critical header parameters must not be ignored.
         if !ALGORITHMS.contains(&header.alg) || header.crit.is_some() {
             return Err(challenge.invalid_token());
         }
@@ -160,7 +162,7 @@ impl ResourceServer {
         let claims = match decode::<Claims>(token, &key, &validation) {
             Ok(token) => token.claims,
             Err(error) => {
-                tracing::debug!(reason = %error, "a token was refused");
+                tracing::debug!(reason = %error, "a token was rejected");
                 return Err(challenge.invalid_token());
             }
         };
@@ -189,7 +191,7 @@ impl fmt::Debug for ResourceServer {
 
 fn parse_url(what: &'static str, text: &str) -> Result<Url, OAuthError> {
     let url = parse_jwks_url(text).map_err(|_| OAuthError::Url { what })?;
-    // RFC 8414 and RFC 9728: neither has a query.
+    // Neither URL has a query (RFC 8414, RFC 9728).
     if url.query().is_some() {
         return Err(OAuthError::Url { what });
     }
@@ -199,7 +201,7 @@ fn parse_url(what: &'static str, text: &str) -> Result<Url, OAuthError> {
 fn parse_jwks_url(text: &str) -> Result<Url, OAuthError> {
     let what = "keys' address";
     let url = Url::parse(text).map_err(|_| OAuthError::Url { what })?;
-    // A quotation mark would end the header that the address is shown in.
+    // A quotation mark would end the quoted string in the `WWW-Authenticate` header.
     if !is_secure(&url) || url.fragment().is_some() || text.contains('"') {
         return Err(OAuthError::Url { what });
     }
@@ -217,7 +219,7 @@ fn issuer_unavailable() -> HttpRejection {
     HttpRejection::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "issuer_unavailable",
-        "The issuer of tokens can't be reached to check yours; try again soon.",
+        "The token cannot be verified, because its issuer cannot be reached; try again soon.",
     )
     .retry_after(5)
 }

@@ -1,4 +1,4 @@
-//! Tokens that the operator has given out. Only their digests are kept.
+//! Tokens that the operator issued. Only their digests are stored.
 
 use std::{fmt, sync::Arc};
 
@@ -9,16 +9,16 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::tokens_file::{TokenProblem, TokensError};
 
-/// A token shorter than this could be guessed.
+/// The shortest token that is safe against guessing.
 pub(super) const MIN_TOKEN_LEN: usize = 16;
 
-/// The name of whoever holds the one token that allows everything.
+/// The principal name of the single token that allows everything.
 const SINGLE_TOKEN_NAME: &str = "token";
 
-/// The SHA-256 of a token.
+/// The SHA-256 digest of a token.
 pub(super) type TokenDigest = [u8; 32];
 
-/// The tokens that are good here, and whose they are.
+/// The accepted tokens with their principals.
 #[derive(Clone, Default)]
 pub struct Tokens {
     entries: Vec<TokenEntry>,
@@ -31,7 +31,7 @@ struct TokenEntry {
 }
 
 impl Tokens {
-    /// One token that allows everything.
+    /// Accepts one token that allows everything.
     pub fn single(token: &SecretString) -> Result<Self, TokensError> {
         let mut tokens = Self::default();
         let digest = token_digest(token).map_err(TokensError::Token)?;
@@ -41,7 +41,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Both these tokens and those. Fails if they share a name or a token.
+    /// Combines two sets of tokens. Fails if they share a name or a token.
     pub fn merge(mut self, others: Self) -> Result<Self, TokensError> {
         for TokenEntry { digest, principal } in others.entries {
             let name = principal.name.unwrap_or_default();
@@ -54,7 +54,7 @@ impl Tokens {
         Ok(self)
     }
 
-    /// The names of those who hold one.
+    /// The names of the principals.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.entries
             .iter()
@@ -86,8 +86,8 @@ impl Tokens {
         Ok(())
     }
 
-    /// Whose token it is. Every token is compared, each in the same time, so that the time tells
-    /// nothing.
+    /// The principal of a token. It compares with every token in constant time, so that the
+    /// duration reveals nothing.
     pub(super) fn owner(&self, token: &str) -> Option<Principal> {
         let digest: TokenDigest = Sha256::digest(token.as_bytes()).into();
         let mut found = 0_u64;
@@ -106,7 +106,7 @@ impl fmt::Debug for Tokens {
     }
 }
 
-/// The digest of a token, if it is long enough.
+/// Hashes a token after checking its form and length.
 pub(super) fn token_digest(token: &SecretString) -> Result<TokenDigest, TokenProblem> {
     let token = token.expose_secret();
     if token.chars().count() < MIN_TOKEN_LEN {

@@ -1,6 +1,7 @@
-//! The file of tokens: a table for each holder, with the token or its digest and what it allows.
+//! Reads the tokens file: one table per principal with the token or its digest and the allowed
+//! tools.
 //!
-//! Mistakes are told by file, table and key; what the file holds is never repeated.
+//! Errors name the file, table and key and never repeat the contents of the file.
 
 use std::{
     io::Read as _,
@@ -15,126 +16,90 @@ use toml::{Table, Value};
 
 use super::tokens::{MIN_TOKEN_LEN, TokenDigest, Tokens, token_digest};
 
-/// The largest file that is read.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// The longest name of a holder.
+/// The longest name of a principal.
 const MAX_NAME_LEN: usize = 64;
 
-/// Why tokens can't be used.
 #[derive(Debug, Error)]
 pub enum TokensError {
-    /// The file can't be read.
-    #[error("the tokens file {} can't be read: {source}; check the path and its permissions", path.display())]
+    #[error("the tokens file {} cannot be read: {source}; check the path and its permissions", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
         source: std::io::Error,
     },
-    /// The file is larger than any list of tokens.
+    /// The file is too large to be a tokens file.
     #[error("the tokens file {} is larger than 1 MiB; is it the right file?", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is not TOML.
+    TooLarge { path: PathBuf },
     #[error("line {line} of the tokens file {} is not TOML; each holder is a table, as in [alice]", path.display())]
     NotToml {
-        /// The file.
         path: PathBuf,
-        /// Where the trouble begins.
+        /// The line of the error.
         line: usize,
     },
-    /// The file names nobody.
-    #[error("the tokens file {} holds no token; add one with \"deliberate token new <name>\"", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Something in a holder's table is wrong.
+    /// The file contains no token.
+    #[error("the tokens file {} contains no token; add one with \"deliberate token new <name>\"", path.display())]
+    Empty { path: PathBuf },
+    /// A table has a fault.
     #[error("in the tokens file {}, [{name}]: {problem}", path.display())]
     Entry {
-        /// The file.
         path: PathBuf,
-        /// The holder.
         name: String,
-        /// What is wrong.
         problem: TokenProblem,
     },
-    /// The one token that allows everything can't be used.
+    /// The single token cannot be used.
     #[error("the token: {0}")]
     Token(TokenProblem),
-    /// Two lists of tokens don't go together.
+    /// Two sets of tokens share a name or a token.
     #[error("the token of {name}: {problem}")]
-    Conflict {
-        /// The holder.
-        name: String,
-        /// What is wrong.
-        problem: TokenProblem,
-    },
+    Conflict { name: String, problem: TokenProblem },
 }
 
-/// What is wrong with a token or its table.
+/// A fault of a token or its table.
 #[derive(Debug, Error)]
 pub enum TokenProblem {
-    /// It could be guessed.
     #[error(
-        "`token` is shorter than {MIN_TOKEN_LEN} characters; make one with \"deliberate token new <name>\""
+        "`token` is shorter than {MIN_TOKEN_LEN} characters; create one with \"deliberate token new <name>\""
     )]
     TooShort,
-    /// It could not be sent.
     #[error(
-        "`token` has spaces or letters that a header can't carry; use ASCII letters and digits"
+        "`token` contains spaces or characters that a header cannot carry; use ASCII letters and digits"
     )]
     NotAscii,
-    /// It is no digest.
-    #[error("`sha256` is not 64 hexadecimal digits; make it with \"deliberate token new <name>\"")]
+    #[error(
+        "`sha256` is not 64 hexadecimal digits; create it with \"deliberate token new <name>\""
+    )]
     NotDigest,
-    /// Neither or both are given.
+    /// Neither or both of `token` and `sha256` are given.
     #[error("give either `token` or `sha256`")]
     TokenOrDigest,
-    /// A key holds something else.
     #[error("`{key}` must be {wanted}")]
     WrongType {
-        /// The key.
         key: &'static str,
-        /// What belongs there.
         wanted: &'static str,
     },
-    /// A key that means nothing.
-    #[error("`{key}` is not known; the keys are `token`, `sha256` and `tools`")]
-    UnknownKey {
-        /// The key.
-        key: String,
-    },
-    /// A list that allows nothing.
-    #[error("`tools` lists nothing; name a tool, or leave it out to allow every tool")]
+    #[error("`{key}` is unknown; the keys are `token`, `sha256` and `tools`")]
+    UnknownKey { key: String },
+    #[error("`tools` is empty; name a tool, or omit it to allow every tool")]
     NoTools,
-    /// A pattern that means nothing.
     #[error(
-        "`tools` may hold names of letters, digits, \"_\", \"-\", \".\" and \"/\", with one \"*\" at the end"
+        "`tools` may contain names of letters, digits, \"_\", \"-\", \".\" and \"/\", with one \"*\" at the end"
     )]
     WrongPattern,
-    /// A name that can't be shown.
     #[error("a name has 1 to {MAX_NAME_LEN} letters, digits, \"_\", \"-\" and \".\"")]
     WrongName,
-    /// Not a table.
     #[error("must be a table with `token` or `sha256`")]
     NotTable,
-    /// Somebody else has it.
-    #[error("that name is taken; each holder needs their own")]
+    #[error("the name is already used; each holder needs their own")]
     DuplicateName,
-    /// Somebody else has it.
-    #[error("holds the same token as [{twin}]; each holder needs their own")]
+    #[error("has the same token as [{twin}]; each holder needs their own")]
     DuplicateToken {
-        /// The other holder.
+        /// The other principal with the same token.
         twin: String,
     },
 }
 
 impl Tokens {
-    /// Reads a file of tokens.
     pub fn from_file(path: &Path) -> Result<Self, TokensError> {
         let unreadable = |source| TokensError::Unreadable {
             path: path.to_owned(),
@@ -156,7 +121,7 @@ impl Tokens {
 
     fn from_text(path: &Path, text: &str) -> Result<Self, TokensError> {
         let table: Table = text.parse().map_err(|error: toml::de::Error| {
-            // The error's own words show the line, and with it the token.
+            // The message of the TOML error quotes the line, and with it the token.
             let start = error.span().map_or(0, |span| span.start);
             let before = text.bytes().take(start);
             TokensError::NotToml {
@@ -192,7 +157,7 @@ impl Tokens {
         let digest = parse_digest(&mut table)?;
         let scope = parse_scope(table.remove("tools"))?;
         if let Some(key) = table.keys().next() {
-            // It may be a token that was put in the place of a key.
+            // It may be a token in the place of a key, so it is shortened.
             let key = truncate_for_display(
                 key,
                 if key.len() < MIN_TOKEN_LEN {
@@ -207,12 +172,12 @@ impl Tokens {
     }
 }
 
-/// Whether it can name the holder of a token.
+/// Tells whether a text can be the name of a principal.
 pub(super) fn is_valid_name(name: &str) -> bool {
     (1..=MAX_NAME_LEN).contains(&name.len()) && name.bytes().all(is_name_byte)
 }
 
-/// Whether it can stand for tools.
+/// Tells whether a text is a valid tool pattern.
 pub(super) fn is_valid_pattern(pattern: &str) -> bool {
     let name = pattern.strip_suffix('*').unwrap_or(pattern);
     (1..=128).contains(&pattern.len())
@@ -223,7 +188,7 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
 }
 
-/// A name or key as it may be shown.
+/// Shortens a name or key for display.
 fn truncate_for_display(text: &str, most: usize) -> String {
     let mut start = text.chars().take(most).collect::<String>();
     if start.len() < text.len() {

@@ -1,5 +1,5 @@
-//! Reads a request's body whole, as JSON, within a size, a time and a share of memory, so that what comes
-//! after has it at hand and a sender who dawdles holds nothing but a socket.
+//! Reads a whole JSON body within limits on size, time and memory, before the route runs. A slow
+//! sender occupies only a socket.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,16 +13,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::HttpRejection;
 
-/// How bodies are read.
+/// Reads request bodies within limits.
 #[derive(Debug, Clone)]
 pub(super) struct BodyReader {
     limit: usize,
     time: Duration,
-    /// What all bodies together may hold, a permit a byte.
+    /// The memory for all bodies together, one permit per byte.
     memory: Arc<Semaphore>,
 }
 
-/// A body that was read. It counts against the memory for all until it is dropped.
+/// A body that was read. It counts against the shared memory until it is dropped.
 pub(super) struct BufferedBody {
     pub(super) bytes: Bytes,
     pub(super) memory: Option<OwnedSemaphorePermit>,
@@ -31,14 +31,13 @@ pub(super) struct BufferedBody {
 impl BodyReader {
     pub(super) fn new(limit: usize, time: Duration, memory: usize) -> Self {
         Self {
-            // A semaphore counts no further than 32 bits at once.
+            // A semaphore grants at most 32 bits of permits at once.
             limit: limit.min(u32::MAX as usize),
             time,
             memory: Arc::new(Semaphore::new(memory.min(Semaphore::MAX_PERMITS))),
         }
     }
 
-    /// Reads a body, or says why not.
     pub(super) async fn read(
         &self,
         headers: &HeaderMap,
@@ -83,7 +82,7 @@ impl BodyReader {
                 Some(held) => held.merge(share),
                 None => memory = Some(share),
             }
-            // Most bodies come in one piece, which then need not be copied.
+            // Most bodies arrive in one chunk, which need not be copied.
             if first.is_empty() && whole.is_empty() {
                 first = bytes;
             } else {
@@ -108,7 +107,8 @@ impl BodyReader {
     }
 }
 
-/// A page can send forms and plain text to anyone without asking the browser; JSON it can't.
+/// Requires a JSON content type. A web page can send forms and plain text across origins without a
+/// preflight request, but not JSON.
 fn is_json(headers: &HeaderMap) -> bool {
     headers
         .get(header::CONTENT_TYPE)
@@ -130,7 +130,7 @@ fn not_json() -> HttpRejection {
     HttpRejection::new(
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
         "not_json",
-        "Only JSON is taken; send it with \"Content-Type: application/json\".",
+        "Only JSON is accepted; send it with \"Content-Type: application/json\".",
     )
     .close_connection()
 }
@@ -139,7 +139,7 @@ fn too_large() -> HttpRejection {
     HttpRejection::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
-        "The request is larger than this server takes; send less at once.",
+        "The request exceeds the size limit of this server; send less at once.",
     )
     .close_connection()
 }
@@ -148,7 +148,7 @@ fn too_slow() -> HttpRejection {
     HttpRejection::new(
         StatusCode::REQUEST_TIMEOUT,
         "body_too_slow",
-        "The request did not arrive in time; send it again, whole.",
+        "The request did not arrive in time; send it again.",
     )
     .close_connection()
 }
@@ -157,7 +157,7 @@ fn broken_body() -> HttpRejection {
     HttpRejection::new(
         StatusCode::BAD_REQUEST,
         "body_broken",
-        "The request broke off or can't be read; send it again.",
+        "The request was interrupted or cannot be read; send it again.",
     )
     .close_connection()
 }
@@ -166,7 +166,7 @@ fn memory_exhausted() -> HttpRejection {
     HttpRejection::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "server_busy",
-        "This server holds as many requests as it can; try again soon.",
+        "This server has reached its memory limit for requests; try again soon.",
     )
     .close_connection()
     .retry_after(1)

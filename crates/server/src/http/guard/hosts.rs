@@ -1,5 +1,5 @@
-//! Which names this server answers to. A page in a browser can make its own name point to this
-//! machine (DNS rebinding); the `Host` header then still holds that name, and gives it away.
+//! Checks the `Host` header. A web page can make its own host name resolve to this machine (DNS
+//! rebinding); the `Host` header still contains that name.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -7,22 +7,21 @@ use axum::http::{HeaderMap, StatusCode, Uri, Version, header, uri::Authority};
 
 use super::HttpRejection;
 
-/// The names that are allowed besides the address a client has reached.
+/// The host names that are allowed besides the address of the connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AllowedHosts {
     allowed: Vec<String>,
 }
 
 impl AllowedHosts {
-    /// Each a host, or a host and a port.
+    /// Each entry is a host, or a host and a port.
     pub(super) fn new(allowed: &[String]) -> Self {
         Self {
             allowed: allowed.to_vec(),
         }
     }
 
-    /// The name by which the client calls us, if it is one of ours. `reached` is the address
-    /// its connection came in on.
+    /// The host of the request, if it is allowed. `reached` is the local address of the connection.
     pub(super) fn check(
         &self,
         version: Version,
@@ -37,7 +36,7 @@ impl AllowedHosts {
             _ => return Err(host_rejected()),
         };
         let host = parse_authority(host.as_bytes()).ok_or_else(host_rejected)?;
-        // A request line with a host of its own counts for more than the header; they must agree.
+        // A host in the request line takes precedence over the header, so they must agree.
         if uri.authority().is_some_and(|named| *named != host) {
             return Err(host_rejected());
         }
@@ -59,17 +58,17 @@ impl AllowedHosts {
         if reached.to_canonical().is_loopback() && is_loopback_name(name) {
             return true;
         }
-        // An address can't be rebound: who uses it has reached it.
+        // An IP literal cannot be rebound: it is the address of the connection.
         !reached.is_unspecified() && parse_ip_literal(name) == Some(reached.to_canonical())
     }
 }
 
-/// Whether a name is one that every machine has for itself.
+/// Tells whether a name always refers to the local machine.
 pub(super) fn is_loopback_name(name: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || matches!(name, "127.0.0.1" | "[::1]")
 }
 
-/// Reads `host` or `host:port`, and nothing else.
+/// Parses exactly `host` or `host:port`.
 pub(super) fn parse_authority(bytes: &[u8]) -> Option<Authority> {
     let text = std::str::from_utf8(bytes).ok()?;
     let read: Authority = text.parse().ok()?;
@@ -104,7 +103,7 @@ fn host_rejected() -> HttpRejection {
     HttpRejection::new(
         StatusCode::FORBIDDEN,
         "host_refused",
-        "This server does not answer to that Host; use its address, or add the name to its allowed hosts.",
+        "This Host is not allowed; use the server's address, or add the name to its allowed hosts.",
     )
 }
 

@@ -1,7 +1,7 @@
-//! What stands before every route: checks who calls us what, from which page, and by what right;
-//! holds each client to its share; reads the body within bounds; dresses every answer.
+//! The middleware before every route: checks host, origin and authentication, applies the client
+//! limits, reads the body within bounds and adds the response headers.
 //!
-//! It knows requests and answers, and nothing of what the routes behind it do.
+//! It knows requests and responses, but not what the routes do.
 
 mod body;
 mod hosts;
@@ -39,23 +39,22 @@ use body::BodyReader;
 use hosts::AllowedHosts;
 use origins::{AllowedOrigins, RequestOrigin};
 
-/// What the guard goes by.
+/// The settings of the guard.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
-    /// The address that is listened on.
+    /// The address that the server listens on.
     pub bind: IpAddr,
-    /// Names this server answers to besides the address that was reached: a host, or a host and
-    /// a port.
+    /// Accepted hosts besides the address of the connection: a host, or a host and a port.
     pub allowed_hosts: Vec<String>,
     /// Origins whose pages may use this server, each exactly as a browser sends it.
     pub allowed_origins: Vec<String>,
-    /// The largest body that is taken.
+    /// The largest accepted body.
     pub body_bytes: usize,
     /// How long a body may take to arrive.
     pub body_time: Duration,
-    /// What the bodies of all running requests may hold together.
+    /// The memory for the bodies of all running requests together.
     pub memory_bytes: usize,
-    /// What one client may take.
+    /// The limits of each client.
     pub limits: LimitOptions,
 }
 
@@ -73,17 +72,17 @@ impl Default for GuardOptions {
     }
 }
 
-/// How a request was let in. Routes that anyone may ask find it among the request's extensions,
-/// and say little to those who are [`Admission::Public`].
+/// How a request was admitted. Public routes find it among the request's extensions and reveal
+/// little to [`Admission::Public`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// They may be here: the request holds their [`Principal`].
+    /// Authenticated: the request's extensions hold the [`Principal`].
     Authenticated,
-    /// Nobody knows who it is.
+    /// Not authenticated.
     Public,
 }
 
-/// Stands before every route.
+/// The middleware that checks every request.
 #[derive(Debug)]
 pub struct HttpGuard {
     bind: IpAddr,
@@ -95,7 +94,6 @@ pub struct HttpGuard {
 }
 
 impl HttpGuard {
-    /// A guard for these options.
     pub fn new(options: &GuardOptions, access: Access) -> Arc<Self> {
         Arc::new(Self {
             bind: options.bind,
@@ -111,13 +109,13 @@ impl HttpGuard {
         })
     }
 
-    /// How clients are held to their share, for those who count.
+    /// The client limiter, for metrics.
     pub fn limits(&self) -> &ClientLimiter {
         &self.limits
     }
 
-    /// Puts the guard before all routes there are, and before what has no route. Add no routes
-    /// afterwards: they would stand outside.
+    /// Applies the guard to all routes and to the fallback. Routes that are added afterwards are
+    /// not protected.
     pub fn protect(self: &Arc<Self>, router: Router) -> Router {
         let router = match self.access.resource_server() {
             Some(server) => router.merge(metadata::routes(server)),
@@ -161,7 +159,7 @@ impl HttpGuard {
         })
     }
 
-    /// Finds out who it is, and takes a place for them among the running requests.
+    /// Authenticates the request and takes a permit of the client's concurrent requests.
     async fn authenticate(
         &self,
         parts: &mut Parts,
@@ -173,7 +171,7 @@ impl HttpGuard {
             Ok(principal) => Some(principal),
             Err(_) if is_public(parts.uri.path()) => None,
             Err(refusal) => {
-                // Who guesses tokens is held to a share too.
+                // The rate limit also applies to attempts to guess tokens.
                 self.limits.check_rate(&client)?;
                 return Err(refusal);
             }
@@ -198,15 +196,15 @@ impl HttpGuard {
     }
 }
 
-/// Among the extensions of an answer: that the guard gave it, and the code of its reason.
+/// The code of a rejection, among the extensions of its response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpRejectionCode(pub &'static str);
 
-/// What became of a request that was not refused.
+/// The outcome for a request that was not rejected.
 enum GuardOutcome {
-    /// It was a question for the guard.
+    /// The guard answers the request itself.
     Respond(Response),
-    /// It goes on to its route.
+    /// The request goes to its route.
     Forward {
         body: body::BufferedBody,
         permit: RequestPermit,
@@ -231,14 +229,14 @@ async fn guard_middleware(
             let request = Request::from_parts(parts, Body::from(bytes));
             let response = run_catching_panics(next, request, uri.path()).await;
             drop(memory);
-            // An answer that is still being written is a request that still runs.
+            // A request counts as running until its response was written.
             response.map(|body| body_guard::with_guard(body, place))
         }
         Err(refusal) => {
             tracing::debug!(
                 status = refusal.status().as_u16(),
                 code = refusal.code(),
-                "a request was refused"
+                "a request was rejected"
             );
             let code = refusal.code();
             let mut response = refusal.into_response_for(parts.uri.path());
@@ -250,22 +248,22 @@ async fn guard_middleware(
     response
 }
 
-/// Runs what is behind the guard. A panic there ends the request and nothing else.
+/// Runs the route. A panic ends only this request.
 async fn run_catching_panics(next: Next, request: Request, path: &str) -> Response {
     let Ok(response) = AssertUnwindSafe(next.run(request)).catch_unwind().await else {
         tracing::error!("a request ended in a panic");
         return HttpRejection::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "internal",
-            "Something went wrong in this server; try again, and see its log if it happens again.",
+            "An internal error occurred; try again, and see the server's log if it happens again.",
         )
         .into_response_for(path);
     };
     response
 }
 
-/// What anyone may ask: whether we are alive, how to connect, and where to get a token. Those who
-/// are not known are told little.
+/// The paths that need no authentication: health, landing page and OAuth metadata. Unauthenticated
+/// clients see little there.
 fn is_public(path: &str) -> bool {
     matches!(path, "/" | "/health" | "/health/live" | "/health/ready")
         || metadata::is_metadata_path(path)
@@ -275,7 +273,7 @@ fn options_not_allowed() -> HttpRejection {
     HttpRejection::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_refused",
-        "OPTIONS is answered to allowed origins only; use GET or POST.",
+        "OPTIONS is allowed only for configured origins; use GET or POST.",
     )
     .with_header(header::ALLOW, HeaderValue::from_static("GET, POST, DELETE"))
 }

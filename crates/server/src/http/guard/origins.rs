@@ -1,5 +1,5 @@
-//! Which pages may ask. A browser says in `RequestOrigin` whose page sends a request; programs that are
-//! no browsers send none.
+//! Checks the `Origin` header, in which a browser names the page that sends a request. Programs
+//! that are not browsers send none.
 
 use std::net::IpAddr;
 
@@ -10,16 +10,16 @@ use super::{
     hosts::{is_loopback_name, parse_authority},
 };
 
-/// Where a request comes from.
+/// The origin of an allowed request.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RequestOrigin {
-    /// From a program, or from a page of our own.
+    /// A program, or a page of this server.
     Own,
-    /// From a page that was allowed by name, and needs to be told so.
+    /// A page of a configured origin, which needs CORS headers.
     Configured(HeaderValue),
 }
 
-/// The pages that were allowed by name.
+/// The configured origins.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AllowedOrigins {
     allowed: Vec<String>,
@@ -32,7 +32,7 @@ impl AllowedOrigins {
         }
     }
 
-    /// Where the request comes from, if it may come from there. `host` has been checked.
+    /// The origin of the request, if it is allowed. `host` has already been checked.
     pub(super) fn check(
         &self,
         method: &Method,
@@ -63,7 +63,7 @@ impl AllowedOrigins {
         }
         let (scheme, rest) = text.split_once("://")?;
         let page = parse_authority(rest.as_bytes())?;
-        // TLS may end before us, so a page of ours may have come by either.
+        // A proxy may terminate TLS, so a page of this server may use either scheme.
         if matches!(scheme, "http" | "https") && page == *host {
             return Some(RequestOrigin::Own);
         }
@@ -74,8 +74,9 @@ impl AllowedOrigins {
     }
 }
 
-/// Whether a browser fetches this for a page of somebody else's: a picture, a script. It sends no
-/// `RequestOrigin` for those, yet says so here. A link that a person follows is no fetch.
+/// Tells whether a browser fetches this for a page of another site, such as an image or a script.
+/// It sends no `Origin` for those, but other headers show it. A link that a person follows is no
+/// fetch.
 fn is_cross_site_fetch(method: &Method, headers: &HeaderMap) -> bool {
     let says = |name: &str, value: &str| {
         headers

@@ -1,4 +1,4 @@
-//! What a request is told that is not let through: a status, a code and one sentence.
+//! The response to a rejected request: a status, a code and one sentence.
 //!
 //! It never says more than the sender needs: no paths, no internals, nothing of the request.
 
@@ -9,13 +9,13 @@ use axum::{
 };
 use serde_json::json;
 
-/// JSON-RPC's code for a request that can't be taken as it is.
+/// The JSON-RPC code for an invalid request.
 const INVALID_REQUEST: i32 = -32600;
 
-/// JSON-RPC's code for a refusal of our own.
+/// The JSON-RPC code for a rejection by this server.
 const REQUEST_REJECTED: i32 = -32000;
 
-/// Why a request goes no further.
+/// A rejected HTTP request.
 #[derive(Debug, Clone)]
 pub struct HttpRejection {
     status: StatusCode,
@@ -25,7 +25,7 @@ pub struct HttpRejection {
 }
 
 impl HttpRejection {
-    /// A refusal with a code for programs and a sentence for people.
+    /// Builds a rejection with a code for programs and a sentence for people.
     pub fn new(status: StatusCode, code: &'static str, message: &'static str) -> Self {
         Self {
             status,
@@ -35,33 +35,30 @@ impl HttpRejection {
         }
     }
 
-    /// Adds a header to the answer.
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));
         self
     }
 
-    /// Says when to come again, in whole seconds and at least one.
+    /// Sets `Retry-After`, in whole seconds and at least one.
     pub fn retry_after(self, seconds: u64) -> Self {
         self.with_header(header::RETRY_AFTER, HeaderValue::from(seconds.max(1)))
     }
 
-    /// Ends the connection with the answer, because what the client still sends is not read.
+    /// Closes the connection after the response, because the rest of the request is not read.
     pub fn close_connection(self) -> Self {
         self.with_header(header::CONNECTION, HeaderValue::from_static("close"))
     }
 
-    /// The status it is answered with.
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The code it is answered with.
     pub fn code(&self) -> &'static str {
         self.code
     }
 
-    /// The answer, in the form that the client of this path reads.
+    /// The response in the format for clients of this path.
     pub fn into_response_for(self, path: &str) -> Response {
         let body = if is_jsonrpc_path(path) {
             let code = match self.status {
@@ -89,7 +86,6 @@ impl HttpRejection {
     }
 }
 
-/// Whether what is sent to this path is JSON-RPC.
 fn is_jsonrpc_path(path: &str) -> bool {
     ["/mcp", "/messages"].iter().any(|start| {
         path.strip_prefix(start)

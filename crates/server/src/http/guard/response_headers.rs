@@ -1,5 +1,4 @@
-//! What every answer carries: headers that keep browsers careful, and, for pages of another
-//! origin that was allowed by name, the permission to read it.
+//! Security headers for every response, and CORS headers for pages of configured origins.
 
 use axum::{
     body::Body,
@@ -9,7 +8,7 @@ use axum::{
 
 use super::origins::RequestOrigin;
 
-/// Headers that a page of an allowed origin may send, besides any that begin with `mcp-`.
+/// The headers that a page of a configured origin may send, besides any that begin with `mcp-`.
 const ALLOWED_HEADERS: [&str; 5] = [
     "accept",
     "authorization",
@@ -18,7 +17,7 @@ const ALLOWED_HEADERS: [&str; 5] = [
     "traceparent",
 ];
 
-/// Set unless the answer has its own.
+/// Set unless the response has its own value.
 const DEFAULT_HEADERS: [(HeaderName, &str); 2] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -27,7 +26,7 @@ const DEFAULT_HEADERS: [(HeaderName, &str); 2] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Set whatever the answer has.
+/// Always set.
 const FORCED_HEADERS: [(HeaderName, &str); 3] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::REFERRER_POLICY, "no-referrer"),
@@ -36,7 +35,7 @@ const FORCED_HEADERS: [(HeaderName, &str); 3] = [
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
-/// Puts the headers on that every answer carries, and takes off what says how we are built.
+/// Adds the security and CORS headers and removes headers that reveal the implementation.
 pub(super) fn add_response_headers(response: &mut Response, origin: Option<&RequestOrigin>) {
     let headers = response.headers_mut();
     for (name, value) in DEFAULT_HEADERS {
@@ -66,7 +65,7 @@ fn add_cors_headers(headers: &mut HeaderMap, origin: &HeaderValue) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
 }
 
-/// The answer to a browser that asks beforehand, if this is such a request.
+/// The response to a CORS preflight request; `None` for any other request.
 pub(super) fn preflight_response(
     method: &Method,
     headers: &HeaderMap,
@@ -92,7 +91,7 @@ pub(super) fn preflight_response(
     Some(response)
 }
 
-/// The headers that may be sent: ours, and those asked for that the protocol names by a rule.
+/// The headers to allow: the fixed ones, and requested ones with the prefix of the protocol.
 fn allowed_headers(headers: &HeaderMap) -> String {
     let asked = headers
         .get_all(header::ACCESS_CONTROL_REQUEST_HEADERS)

@@ -1,8 +1,8 @@
-//! The page at `/`: that the server runs, how to connect a client, how it is.
+//! The landing page at `/`: shows that the server runs, how to connect a client, and its health.
 //!
-//! One self-contained document, made once. It loads nothing from anywhere else, and its policy
-//! lets a browser run the one script and the one style that are in it. What changes is read by
-//! the script from `/health` and shown as text.
+//! One self-contained document, rendered once. It loads nothing from other hosts, and its content
+//! security policy allows only its own script and style. The script reads the changing values from
+//! `/health` and shows them as text.
 
 use std::sync::Arc;
 
@@ -25,16 +25,16 @@ const HTML_TEMPLATE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The page, ready to be sent.
+/// The rendered page.
 struct LandingPage {
-    /// For those who were let in.
+    /// For authenticated clients.
     full: Bytes,
-    /// For those who were not.
+    /// For unauthenticated clients.
     public: Bytes,
     policy: HeaderValue,
 }
 
-/// `GET /`. `token` says whether clients need one, so that the page can tell them.
+/// `GET /`. `token` tells whether clients need a token, so that the page can say so.
 pub fn routes(registry: &Registry, token: bool) -> Router {
     let pages = LandingPage {
         full: render_page(&render_tools(registry), token),
@@ -82,7 +82,7 @@ fn is_browser(headers: &HeaderMap) -> bool {
         .any(|value| value.contains("text/html"))
 }
 
-/// For programs that came to the wrong door.
+/// The answer for programs that request the page.
 fn json_overview() -> Response {
     Json(json!({
         "name": "deliberate",
@@ -95,7 +95,7 @@ fn json_overview() -> Response {
 }
 
 fn render_page(tools: &str, token: bool) -> Bytes {
-    // Style and script last: what they hold must not be taken for a place to fill.
+    // Style and script are inserted last, so that their text is not searched for placeholders.
     let text = HTML_TEMPLATE
         .replace("{{version}}", &escape_html(env!("CARGO_PKG_VERSION")))
         .replace("{{token}}", if token { "yes" } else { "no" })
@@ -125,7 +125,7 @@ fn render_tools(registry: &Registry) -> String {
     section
 }
 
-/// Text that is only text, in an element and in an attribute.
+/// Escapes a text for elements and attributes.
 fn escape_html(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -141,7 +141,7 @@ fn escape_html(text: &str) -> String {
     safe
 }
 
-/// Nothing but what is in the page, and questions to this server.
+/// Allows only the page's own script and style, and requests to this server.
 fn content_security_policy() -> HeaderValue {
     let hash = |text: &str| BASE64_STANDARD.encode(Sha256::digest(text.as_bytes()));
     let policy = format!(

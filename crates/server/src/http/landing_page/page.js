@@ -32,31 +32,31 @@ tabs.forEach((tab, index) => {
 choose(tabs[0]);
 at("token-note").hidden = !token;
 at("copy").addEventListener("click", async () => {
-  let said = "Copied";
+  let label = "Copied";
   try {
     await navigator.clipboard.writeText(at("text").textContent);
   } catch {
     getSelection().selectAllChildren(at("text"));
-    said = "Selected";
+    label = "Selected";
   }
-  at("copy").textContent = said;
+  at("copy").textContent = label;
   setTimeout(() => { at("copy").textContent = "Copy"; }, 1500);
 });
 function show(status, facts) {
   at("word").textContent = status;
   at("status").dataset.state = { ok: "good", degraded: "warn", starting: "warn", draining: "warn" }[status] || "bad";
   at("facts").replaceChildren(...facts.flatMap(([name, value]) => {
-    const [term, said] = [document.createElement("dt"), document.createElement("dd")];
+    const [term, text] = [document.createElement("dt"), document.createElement("dd")];
     term.textContent = name;
-    said.textContent = value;
-    return [term, said];
+    text.textContent = value;
+    return [term, text];
   }));
 }
 function time(seconds) {
   const [d, h, m] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
   return d ? d + " d " + h + " h" : h ? h + " h " + m + " min" : m ? m + " min" : seconds + " s";
 }
-function told(health) {
+function healthFacts(health) {
   const facts = [["Ready", health.ready ? "yes" : "no"]];
   if (health.uptime_seconds === undefined) return facts;
   facts.push(["Up for", time(health.uptime_seconds)]);
@@ -65,21 +65,21 @@ function told(health) {
   }
   const store = health.store;
   facts.push(["Store", store.state === "ok" ? store.sessions + " sessions, " + store.thoughts + " thoughts" : store.reason]);
-  facts.push(["Thinks", health.provider.description]);
+  facts.push(["Model", health.provider.description]);
   facts.push(["Calls", health.calls.running + " running, " + health.calls.waiting + " waiting"]);
   facts.push(["Protocol", health.protocol_revisions.join(", ")]);
   return facts;
 }
-async function look() {
+async function refresh() {
   if (document.hidden) return;
   try {
-    const answer = await fetch("/health", { headers: { Accept: "application/json" }, cache: "no-store" });
-    const health = await answer.json();
-    show(health.status, told(health));
+    const response = await fetch("/health", { headers: { Accept: "application/json" }, cache: "no-store" });
+    const health = await response.json();
+    show(health.status, healthFacts(health));
   } catch {
     show("unreachable", [["Server", "does not answer; is it still running?"]]);
   }
 }
-look();
-setInterval(look, 5000);
-document.addEventListener("visibilitychange", look);
+refresh();
+setInterval(refresh, 5000);
+document.addEventListener("visibilitychange", refresh);

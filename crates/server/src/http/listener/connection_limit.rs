@@ -1,4 +1,4 @@
-//! Room for connections: how many there are, and how many of whom.
+//! Limits on open connections, in total and per address.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::watch;
 
-/// Counts open connections. Clones count the same ones.
+/// Counts open connections. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct Connections(Arc<ConnectionCounts>);
 
@@ -18,28 +18,25 @@ struct ConnectionCounts {
     by_address: Mutex<HashMap<IpAddr, usize>>,
 }
 
-/// Why there is no place.
+/// The limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionLimitError {
-    /// There are too many connections.
     Total,
-    /// There are too many from this address.
     PerAddress,
 }
 
 impl Connections {
-    /// How many are open, upgraded ones among them.
+    /// The number of open connections, including upgraded ones.
     pub fn active(&self) -> usize {
         *self.0.total.borrow()
     }
 
-    /// Waits until none is open.
     pub(super) async fn wait_until_none(&self) {
-        // An error would mean that nobody counts any more.
+        // The sender is in `self`, so this cannot fail.
         let _ = self.0.total.subscribe().wait_for(|count| *count == 0).await;
     }
 
-    /// Takes a place, which is free again when dropped.
+    /// Takes a permit for a connection; dropping it returns it.
     pub(super) fn acquire_permit(
         &self,
         address: IpAddr,
@@ -72,7 +69,7 @@ impl Connections {
     }
 }
 
-/// A place for one connection.
+/// A permit for one connection.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     address: IpAddr,
@@ -96,7 +93,7 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// An address, or the network of an IPv6 address: one household has very many of those.
+/// The address, or the network of an IPv6 address, because one household has very many of them.
 fn rate_limit_network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -1,7 +1,7 @@
-//! The sockets under HTTP: accepts connections within bounds, cuts off those that dawdle, and
-//! lets what runs finish when it is time to stop.
+//! The HTTP listener: accepts connections within limits, closes slow ones, and drains running
+//! requests on shutdown.
 //!
-//! It knows bytes and connections; what the requests are about is the router's.
+//! It knows bytes and connections; the router knows the requests.
 
 mod connection_limit;
 mod socket;
@@ -28,46 +28,44 @@ pub use connection_limit::Connections;
 use connection_limit::ConnectionLimitError;
 use socket::ConnectionSocket;
 
-/// Hyper's own limit, which costs nothing.
+/// Hyper's default limit, which needs no allocation.
 const DEFAULT_MAX_HEADERS: usize = 100;
 
-/// The smallest buffer hyper works with.
+/// The smallest buffer that hyper accepts.
 const MIN_BUFFER: usize = 8 * 1024;
 
-/// How long connections that are cut off may take to end.
+/// How long aborted connections may take to end.
 const ABORT_GRACE: Duration = Duration::from_secs(1);
 
-/// What those are told for whom there is no room.
+/// The response to a connection beyond the limit.
 const UNAVAILABLE_RESPONSE: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// The two ends of a connection, among the extensions of each request that came over it.
+/// Both addresses of a connection, among the extensions of each of its requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionAddrs {
-    /// Who sent it.
     pub remote: SocketAddr,
-    /// The address of ours that it was sent to.
+    /// The local address of the connection.
     pub local: Option<IpAddr>,
 }
 
-/// How connections are served.
+/// Limits and timeouts of connections.
 #[derive(Debug, Clone)]
 pub struct ListenerOptions {
-    /// Connections at the same time.
+    /// The largest number of open connections.
     pub connections: usize,
-    /// Connections at the same time from one address, or one IPv6 network.
+    /// The largest number of open connections per address or IPv6 network.
     pub connections_per_client: usize,
-    /// How long a request's head may take to arrive, and how long a connection may be idle
+    /// How long the headers of a request may take to arrive, and how long a connection may be idle
     /// between requests.
     pub header_time: Duration,
-    /// The largest head of a request.
+    /// The largest size of a request's headers.
     pub header_bytes: usize,
-    /// The most headers of a request.
+    /// The largest number of headers of a request.
     pub headers: usize,
-    /// How long a client may read nothing of an answer that waits for it.
+    /// How long a client may leave a pending response unread.
     pub stall_time: Duration,
-    /// How long what runs may go on once it is time to stop.
+    /// How long running requests may continue after shutdown begins.
     pub grace: Duration,
-    /// Counts the open connections.
     pub open_connections: Connections,
 }
 
@@ -86,38 +84,26 @@ impl Default for ListenerOptions {
     }
 }
 
-/// Why an address can't be listened on.
 #[derive(Debug, Error)]
 pub enum BindError {
-    /// Somebody else listens there.
+    /// Another process listens on the address.
     #[error("{address} is in use by another program; stop it or choose another port")]
-    InUse {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// The system does not allow it.
+    InUse { address: SocketAddr },
+    /// The operating system does not permit it.
     #[error("listening on {address} is not permitted; choose a port above 1023")]
-    NotPermitted {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// The address is not one of this machine's.
-    #[error("{address} is not an address of this machine; use 127.0.0.1, or one it has")]
-    NotOurs {
-        /// The address.
-        address: SocketAddr,
-    },
-    /// Something else.
-    #[error("{address} can't be listened on: {source}; choose another address or port")]
+    NotPermitted { address: SocketAddr },
+    /// The address does not belong to this machine.
+    #[error("{address} is not an address of this machine; use 127.0.0.1 or one of its addresses")]
+    NotOurs { address: SocketAddr },
+    /// Another error of the operating system.
+    #[error("cannot listen on {address}: {source}; choose another address or port")]
     Other {
-        /// The address.
         address: SocketAddr,
-        /// What the system says.
         source: io::Error,
     },
 }
 
-/// Begins to listen. Connections wait until [`serve`] takes them.
+/// Listens on the address. Connections wait until [`serve`] accepts them.
 pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
     TcpListener::bind(address)
         .await
@@ -129,8 +115,8 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
         })
 }
 
-/// Serves connections until `shutdown`; then takes no more, lets running requests end within the
-/// grace, and cuts off the rest.
+/// Serves connections until `shutdown`; then accepts no more, lets running requests finish within
+/// the grace period, and aborts the rest.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -152,11 +138,11 @@ pub async fn serve(
     {
         tracing::warn!(
             connections = count.active(),
-            "the grace is over; connections that are still open are cut off"
+            "the grace period is over; open connections are closed"
         );
     }
     server.abort.cancel();
-    // What is cut off ends at once, if the machine is not very busy.
+    // Aborted connections end at once unless the machine is very busy.
     let _ = tokio::time::timeout(ABORT_GRACE, count.wait_until_none()).await;
 }
 
@@ -164,7 +150,7 @@ struct ConnectionAcceptor {
     router: Router,
     options: ListenerOptions,
     shutdown: CancellationToken,
-    /// Cancelled to end every connection, whatever it does.
+    /// Cancelled to abort every connection.
     abort: CancellationToken,
 }
 
@@ -182,10 +168,10 @@ impl ConnectionAcceptor {
                     pause = AcceptBackoff::default();
                     self.spawn_connection(stream, remote);
                 }
-                // The client's trouble, not ours.
+                // The fault is the client's.
                 Err(error) if is_connection_error(&error) => {}
                 Err(error) => {
-                    tracing::warn!(%error, "no connection can be accepted for now");
+                    tracing::warn!(%error, "connections cannot be accepted at present");
                     tokio::select! {
                         biased;
                         () = self.shutdown.cancelled() => return,
@@ -207,14 +193,14 @@ impl ConnectionAcceptor {
             Err(refused) => {
                 tracing::debug!(
                     all = refused == ConnectionLimitError::Total,
-                    "a connection was refused: there is no room"
+                    "a connection was rejected: the limit is reached"
                 );
-                // If it can't be said at once it is not said.
+                // The response is sent only if that is possible without waiting.
                 let _ = stream.try_write(UNAVAILABLE_RESPONSE);
                 return;
             }
         };
-        // Answers are small and wanted soon; if it can't be set they come a little later.
+        // Responses are small and urgent. Without the option they are only a little slower.
         let _ = stream.set_nodelay(true);
         let peer = ConnectionAddrs {
             remote,
@@ -233,7 +219,6 @@ impl ConnectionAcceptor {
     }
 }
 
-/// Serves one connection to its end.
 async fn serve_connection(
     socket: ConnectionSocket,
     peer: ConnectionAddrs,
@@ -242,7 +227,7 @@ async fn serve_connection(
     shutdown: CancellationToken,
     cut: CancellationToken,
 ) {
-    // Cutting a child off is cutting this connection off; each has one of its own.
+    // Each connection has its own child token, whose cancellation closes only this connection.
     let hang_up = ConnectionCloser(cut.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -301,7 +286,7 @@ fn is_connection_error(error: &io::Error) -> bool {
     )
 }
 
-/// How long to wait when the system has nothing left to give, such as files: longer each time.
+/// The increasing delay after the operating system ran out of a resource such as file descriptors.
 #[derive(Default)]
 struct AcceptBackoff(Option<Duration>);
 

@@ -1,5 +1,5 @@
-//! One socket, which knows that it has a place, can be cut off from outside, also after an
-//! upgrade has taken it out of hyper's hands, and does not wait for ever for a client to read.
+//! A socket that holds its connection permit, can be aborted from outside, also after an upgrade
+//! took it from hyper, and limits how long a client may leave data unread.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ pub(super) struct ConnectionSocket {
     stream: TcpStream,
     abort: Pin<Box<WaitForCancellationFutureOwned>>,
     stall_time: Duration,
-    /// Runs while the client reads nothing of what waits for it.
+    /// Runs while the client does not read pending data.
     stall: Option<Pin<Box<Sleep>>>,
     _permit: ConnectionPermit,
 }
@@ -42,7 +42,7 @@ impl ConnectionSocket {
         }
     }
 
-    /// Watches how long a write takes that the client does not make room for.
+    /// Limits the duration of a write that the client blocks.
     fn check_stall<T>(
         &mut self,
         written: Poll<io::Result<T>>,

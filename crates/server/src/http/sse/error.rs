@@ -1,14 +1,14 @@
-//! What is not granted, and how that is said over HTTP.
+//! Rejections of the SSE transport and their HTTP responses.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
 use crate::message::RpcRejection;
 
-/// After which a client that was turned away may try again.
+/// The value of `Retry-After`, in seconds.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
-/// A refusal.
+/// A rejected request.
 #[derive(Debug)]
 pub(super) struct SseError {
     status: StatusCode,
@@ -22,14 +22,14 @@ enum SseErrorBody {
 }
 
 impl SseError {
-    /// Says why in a sentence.
+    /// A rejection with a plain text.
     pub(super) fn with_text(status: StatusCode, sentence: &'static str) -> Self {
         let reason = SseErrorBody::Text(sentence);
         Self { status, reason }
     }
 
-    /// Says why in the words of JSON-RPC: one error as it is, several as a list, each with its
-    /// own id.
+    /// A rejection with JSON-RPC errors: a single one as an object, several as a list, each with
+    /// its own id.
     pub(super) fn with_rejections(status: StatusCode, rejections: Vec<RpcRejection>) -> Self {
         let reason = SseErrorBody::Rejections(rejections);
         Self { status, reason }

@@ -1,5 +1,5 @@
-//! What one client is sent: events that wait to be read, and the newest of those that were, kept
-//! so that a client that lost its connection can have them again. No input or output.
+//! The events of one session: those that wait to be sent, and the newest ones that were sent, for a
+//! client that resumes its stream. It does no input or output.
 
 use std::{collections::VecDeque, fmt::Write};
 
@@ -7,21 +7,21 @@ use bytes::Bytes;
 
 use super::SseOptions;
 
-/// One session's events, in one unbroken row of numbers from 1.
+/// The events of one session, numbered from 1 without gaps.
 #[derive(Debug)]
 pub(super) struct EventBuffer {
-    /// First those that were sent and are kept, then those that wait.
+    /// First the retained sent events, then the pending ones.
     events: VecDeque<Bytes>,
-    /// The number of the first of them.
+    /// The number of the first event in `events`.
     first: u64,
-    /// How many of them were sent.
+    /// How many of `events` were sent.
     sent: usize,
     sent_bytes: usize,
     waiting_bytes: usize,
     bounds: EventBufferLimits,
 }
 
-/// What may wait, and what is kept of what was sent.
+/// Limits of pending and retained events.
 #[derive(Debug, Clone, Copy)]
 struct EventBufferLimits {
     waiting: usize,
@@ -30,7 +30,7 @@ struct EventBufferLimits {
     replay_bytes: usize,
 }
 
-/// The events that were asked for are no longer there, or never were.
+/// The requested events are no longer retained, or never existed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct EventsExpired;
 
@@ -51,24 +51,22 @@ impl EventBuffer {
         }
     }
 
-    /// Whether one more event of that size may wait. One alone always may, whatever its size.
+    /// Tells whether an event of that size may be added. A single event always may.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.pending_count() == 0
             || self.pending_count() < self.bounds.waiting
                 && self.waiting_bytes.saturating_add(bytes) <= self.bounds.waiting_bytes
     }
 
-    /// How many events wait to be sent.
     pub(super) fn pending_count(&self) -> usize {
         self.events.len() - self.sent
     }
 
-    /// The number of the event sent last.
     pub(super) fn last_sent(&self) -> u64 {
         self.first + self.sent as u64 - 1
     }
 
-    /// Adds a message; `session` becomes part of its event's id.
+    /// Adds a message; `session` becomes part of the event id.
     pub(super) fn push(&mut self, session: &str, message: &str) {
         let number = self.first + self.events.len() as u64;
         let event = format_event(session, number, "message", message);
@@ -76,7 +74,7 @@ impl EventBuffer {
         self.events.push_back(event);
     }
 
-    /// The next event to send. It is kept for a while.
+    /// Takes the next event to send and retains it for a resume.
     pub(super) fn next_event(&mut self) -> Option<Bytes> {
         let event = self.events.get(self.sent)?.clone();
         self.sent += 1;
@@ -88,8 +86,8 @@ impl EventBuffer {
         Some(event)
     }
 
-    /// Goes back to right after that event. The client has it and those before it, so they are
-    /// forgotten.
+    /// Rewinds to the event after `after`. The client has that event and those before it, so they
+    /// are dropped.
     pub(super) fn rewind(&mut self, after: u64) -> Result<(), EventsExpired> {
         if after + 1 < self.first || after > self.last_sent() {
             return Err(EventsExpired);
@@ -111,10 +109,10 @@ impl EventBuffer {
     }
 }
 
-/// An event as it is written. `data` is one line.
+/// Formats an event. `data` is one line.
 pub(super) fn format_event(session: &str, number: u64, name: &str, data: &str) -> Bytes {
     let mut text = String::with_capacity(data.len() + session.len() + 64);
-    // Writing to a string can't fail.
+    // Writing to a string cannot fail.
     let _ = write!(
         text,
         "id: {session}-{number}\nevent: {name}\ndata: {data}\n\n"
@@ -122,7 +120,7 @@ pub(super) fn format_event(session: &str, number: u64, name: &str, data: &str) -
     Bytes::from(text)
 }
 
-/// The session and the number in an event's id.
+/// The session and the number of an event id.
 pub(super) fn parse_event_id(id: &str) -> Option<(&str, u64)> {
     let (session, number) = id.rsplit_once('-')?;
     let number = number.parse::<u32>().ok()?;

@@ -1,17 +1,17 @@
 //! MCP over HTTP with server-sent events, the transport of revision 2024-11-05, for clients that
-//! know no other.
+//! support no other.
 //!
-//! `GET /sse` opens a session and a stream; its first event, `endpoint`, says where to post.
-//! `POST /messages?session_id=…` takes one message and answers 202; what the server has to say
-//! comes on the stream. What this transport itself refuses (bad JSON, a batch, an id that is in
-//! use) is answered in the answer to that POST and nowhere else: a status of 4xx or 503 with the
-//! JSON-RPC error, and the id wherever it can be read. So nothing that has an id stays unanswered.
+//! `GET /sse` opens a session and a stream; its first event, `endpoint`, names the URL for posts.
+//! `POST /messages?session_id=…` accepts one message and answers 202; the server's messages come on
+//! the stream. Rejections by this transport (bad JSON, a batch, an id that is in use) are returned
+//! in the response to that POST and nowhere else: a status of 4xx or 503 with the JSON-RPC error,
+//! and the id wherever it can be read. So every message with an id is answered.
 //!
-//! A client that loses its stream finds its session again with `Last-Event-ID`, for a while.
-//! Everything is bounded: sessions, what runs in one, what waits to be read, what is kept.
+//! A client that loses its stream can resume its session with `Last-Event-ID` for some time.
+//! Sessions, running requests, pending and retained events are all bounded.
 //!
-//! Host, Origin and who someone is are judged before a request comes here; the judgement is the
-//! [`Principal`](deliberate_toolkit::Principal) among the request's extensions.
+//! Host, Origin and authentication are checked before a request reaches this module; the result is
+//! the [`Principal`](deliberate_toolkit::Principal) among the request's extensions.
 
 mod error;
 mod event_buffer;
@@ -38,36 +38,36 @@ use transport::SseSessionTimeouts;
 const STREAM_PATH: &str = "/sse";
 const MESSAGES_PATH: &str = "/messages";
 
-/// How sessions are kept.
+/// Limits and timeouts of sessions.
 #[derive(Debug, Clone)]
 pub struct SseOptions {
-    /// The longest message that is taken.
+    /// The largest accepted message.
     pub body_bytes: usize,
     /// How long a message may take to arrive.
     pub body_time: Duration,
-    /// How long a session waits for a client that has lost its stream.
+    /// How long a session waits for a client that lost its stream.
     pub resume_timeout: Duration,
-    /// How long a client may leave events unread before it is cut off.
+    /// How long a client may leave events unread before it is disconnected.
     pub stalled_timeout: Duration,
-    /// How often a silent stream shows that it is alive.
+    /// The interval of keep-alive comments on a silent stream.
     pub keep_alive: Duration,
-    /// Sessions in all.
+    /// The largest number of sessions.
     pub sessions: usize,
-    /// Sessions of one principal; of those without a name, of one address.
+    /// The largest number of sessions per principal, or per address without a name.
     pub sessions_per_owner: usize,
-    /// Messages of one session that wait for the protocol layer.
+    /// The queue length of a session before the protocol layer.
     pub inbox: usize,
-    /// Requests of one session that may run at once.
+    /// The largest number of running requests per session.
     pub running_calls: usize,
-    /// What they may hold together, by the length of their messages.
+    /// The total message length of the running requests of a session.
     pub running_bytes: usize,
-    /// Events that may wait to be read.
+    /// The largest number of pending events.
     pub waiting_events: usize,
-    /// Their size together. One alone may be larger.
+    /// The total size of pending events. A single one may be larger.
     pub waiting_bytes: usize,
-    /// Events that are kept after they were sent, for a client that comes back.
+    /// The number of sent events that are retained for a resume.
     pub replay_events: usize,
-    /// Their size together.
+    /// The total size of the retained events.
     pub replay_bytes: usize,
 }
 
@@ -93,34 +93,34 @@ impl Default for SseOptions {
     }
 }
 
-/// Cuts a connection. Whoever accepts connections puts one among the extensions of each request,
-/// and drops the connection when it is cancelled: a client that does not read keeps the HTTP layer
-/// in a write that never ends, and nothing short of this ends it.
+/// Closes a connection. The listener adds one to the extensions of each request and drops the
+/// connection when it is cancelled: a client that does not read blocks the HTTP layer in a write
+/// that never ends, and nothing else ends it.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionCloser(pub CancellationToken);
 
-/// Watches over the sessions and ends them.
+/// Counts and ends the sessions.
 #[derive(Clone)]
 pub struct SseControl {
     sessions: Arc<SseSessions>,
 }
 
 impl SseControl {
-    /// How many sessions there are, those that wait for their client included.
+    /// The number of sessions, including those that wait for their client.
     pub fn active(&self) -> usize {
         self.sessions.len()
     }
 
-    /// Takes no new sessions and requests, lets what runs finish within the grace, and ends every
-    /// session. Answers and notifications of clients are still taken meanwhile, since a running
-    /// call may wait for one.
+    /// Accepts no new sessions and requests, lets running requests finish within the grace period,
+    /// and ends every session. Responses and notifications of clients are still accepted, because a
+    /// running call may wait for one.
     pub async fn drain(&self, grace: Duration) {
         let sessions = self.sessions.drain();
         let idle =
             futures::future::join_all(sessions.iter().map(|session| session.wait_until_idle()));
         let idle = tokio::time::timeout(grace, idle).await.is_ok();
         if !idle {
-            tracing::warn!("sessions were ended before all their calls had");
+            tracing::warn!("sessions were ended before all their calls finished");
         }
         for session in sessions {
             if idle {
@@ -133,7 +133,7 @@ impl SseControl {
     }
 }
 
-/// What the two routes share.
+/// The state of both routes.
 #[derive(Clone)]
 struct SseState {
     sessions: Arc<SseSessions>,
@@ -141,7 +141,7 @@ struct SseState {
     start_session: Arc<dyn Fn(Arc<SseSession>, mpsc::Receiver<Inbound>) + Send + Sync>,
 }
 
-/// The two routes; each session gets a handler of its own.
+/// The routes `/sse` and `/messages`; each session gets its own handler.
 pub fn routes<H: ServerHandler>(
     handler: impl Fn() -> H + Clone + Send + Sync + 'static,
     options: SseOptions,

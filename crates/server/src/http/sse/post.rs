@@ -1,4 +1,4 @@
-//! `POST /messages`: one message of a client to its session.
+//! `POST /messages`: passes one message of a client to its session.
 
 use axum::{
     body::Body,
@@ -22,7 +22,6 @@ struct MessagesQuery {
     session_id: String,
 }
 
-/// Takes a message.
 pub(super) async fn post_message(
     State(hall): State<SseState>,
     request: Request,
@@ -30,7 +29,7 @@ pub(super) async fn post_message(
     if !is_json(request.headers()) {
         return Err(SseError::with_text(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "a message is sent with the Content-Type application/json",
+            "the Content-Type must be application/json",
         ));
     }
     let (mut parts, body) = request.into_parts();
@@ -42,7 +41,7 @@ pub(super) async fn post_message(
         .ok_or_else(unknown_session)?;
     let body = read_body(&parts.headers, body, &hall.options).await?;
     let (mut message, bytes) = read_message(&body)?;
-    // Whoever handles the message finds its sender among these, the same way as on `/mcp`.
+    // The handler finds the principal among the extensions, as on `/mcp`.
     parts.extensions.insert(principal);
     message.insert_extension(parts);
     session
@@ -60,11 +59,11 @@ pub(super) async fn post_message(
     Ok((StatusCode::ACCEPTED, "Accepted"))
 }
 
-/// The same answer whether the session never was, is over, or is someone else's.
+/// The same rejection for a session that never existed, has ended, or belongs to another principal.
 fn unknown_session() -> SseError {
     SseError::with_text(
         StatusCode::NOT_FOUND,
-        "there is no such session; open a new stream and post where its endpoint event says",
+        "the session does not exist; open a new stream and post to the URL in its endpoint event",
     )
 }
 
@@ -96,7 +95,7 @@ async fn read_body(
             let frame = frame.map_err(|_| {
                 SseError::with_text(
                     StatusCode::BAD_REQUEST,
-                    "the message broke off; send it again",
+                    "the message was interrupted; send it again",
                 )
             })?;
             let Ok(data) = frame.into_data() else {
@@ -117,7 +116,7 @@ async fn read_body(
         })
 }
 
-/// A body holds one message.
+/// Parses the one message of a body.
 fn read_message(body: &[u8]) -> Result<(Inbound, usize), SseError> {
     let found = read_line(body);
     let alone = found.len() == 1;
@@ -136,7 +135,7 @@ fn read_message(body: &[u8]) -> Result<(Inbound, usize), SseError> {
         rejections.push(if blank {
             RpcRejection::empty_message()
         } else {
-            RpcRejection::invalid_message("the message can't be read")
+            RpcRejection::invalid_message("the message cannot be parsed")
         });
     }
     Err(SseError::with_rejections(

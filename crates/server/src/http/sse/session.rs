@@ -1,5 +1,5 @@
-//! One client's session: what it is sent, what it has running, and when it is over. Knows nothing
-//! of HTTP.
+//! The session of one client: its events, its running requests and its end. It knows nothing of
+//! HTTP.
 
 use std::{
     collections::HashMap,
@@ -26,15 +26,15 @@ use super::{
 };
 use crate::message::{RpcRejection, starts_session};
 
-/// A message on its way to the SDK.
+/// A message to the SDK.
 pub(super) type Inbound = RxJsonRpcMessage<RoleServer>;
 
-/// Whose session it is.
+/// The owner of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SseSessionOwner {
-    /// The name they were let in by. The session answers to no other.
+    /// The name of the principal. The session accepts no other.
     pub(super) name: Option<Arc<str>>,
-    /// Where they came from. Only tells those apart who have no name, and only to count them.
+    /// The client's address. It distinguishes owners without a name, for counting only.
     pub(super) peer: Option<IpAddr>,
 }
 
@@ -44,15 +44,15 @@ impl SseSessionOwner {
     }
 }
 
-/// A session. It lives until it is closed, whether its client is there or not.
+/// A session. It lives until it is closed, whether or not its client is connected.
 pub(super) struct SseSession {
     pub(super) id: Arc<str>,
     pub(super) owner: SseSessionOwner,
-    /// Cancelled when the session is over, and with it all that runs in it.
+    /// Cancelled when the session ends, which also cancels its running requests.
     pub(super) cancellation: CancellationToken,
     inbox: mpsc::Sender<Inbound>,
     state: Mutex<SseSessionState>,
-    /// Told of every change of the state.
+    /// Notified of every change of the state.
     changed: Notify,
     running_bytes: usize,
     running_calls: usize,
@@ -60,49 +60,49 @@ pub(super) struct SseSession {
 
 struct SseSessionState {
     events: EventBuffer,
-    /// Whether the SDK has seen the beginning of a conversation. Until then it takes requests only
-    /// and ends the session if anything else comes, so anything else is dropped.
+    /// Whether the SDK has seen the start of a conversation. Until then it accepts only requests
+    /// and ends the session on anything else, so anything else is dropped.
     is_initialized: bool,
     running: HashMap<RequestId, SseRunningRequest>,
     reader: SseReaderState,
-    /// Counts the streams there have been; only the newest is served.
+    /// The number of the current stream; only the newest one is served.
     stream: u64,
-    /// Cuts the connection of that stream.
+    /// Closes the connection of the current stream.
     closer: Option<ConnectionCloser>,
     draining: bool,
     closed: bool,
 }
 
-/// A request that has not been answered.
+/// An unanswered request.
 struct SseRunningRequest {
     bytes: usize,
-    /// It ends when its client wants, so nobody waits for its end.
+    /// The client ends it, so draining does not wait for it.
     is_open_ended: bool,
 }
 
-/// Whether the client has a stream open.
+/// Whether the client has an open stream.
 enum SseReaderState {
-    /// It has; `stuck` since then, if events wait and it takes none.
-    Connected { stalled: Option<Instant> },
-    /// It has not, since then.
-    Disconnected { since: Instant },
+    /// Connected; `stalled` is the time since which it leaves pending events unread.
+    Connected {
+        stalled: Option<Instant>,
+    },
+    Disconnected {
+        since: Instant,
+    },
 }
 
-/// Why a message is not taken.
+/// The reason why a message is rejected.
 #[derive(Debug)]
 pub(super) enum SseReceiveError {
-    /// The session is over.
     Closed,
-    /// The server is stopping.
     Stopping(RpcRejection),
-    /// Too much is going on; later it may be taken.
+    /// A limit is reached; the message may be accepted later.
     Busy(RpcRejection),
-    /// It is wrong.
     Invalid(RpcRejection),
 }
 
 impl SseSession {
-    /// A session whose stream is about to be attached.
+    /// Creates a session without a stream.
     pub(super) fn new(
         id: Arc<str>,
         owner: SseSessionOwner,
@@ -131,8 +131,8 @@ impl SseSession {
         (Arc::new(session), receiver)
     }
 
-    /// A new stream takes the place of the one before. With `after`, it begins after that event.
-    /// Gives the number of the stream, and that of the last event its reader has.
+    /// Attaches a new stream in place of the previous one. With `after`, it begins after that
+    /// event. Returns the number of the stream and of the last event that its reader has.
     pub(super) fn attach(
         &self,
         after: Option<u64>,
@@ -156,7 +156,7 @@ impl SseSession {
         Ok(attached)
     }
 
-    /// That stream has ended.
+    /// Detaches the stream if it is the current one.
     pub(super) fn detach(&self, stream: u64) {
         let mut state = self.lock_state();
         if state.stream == stream {
@@ -168,7 +168,7 @@ impl SseSession {
         self.changed.notify_waiters();
     }
 
-    /// Since when its client has been gone.
+    /// The time since which the client has no stream.
     pub(super) fn disconnected_since(&self) -> Option<Instant> {
         match self.lock_state().reader {
             SseReaderState::Disconnected { since } => Some(since),
@@ -176,7 +176,7 @@ impl SseSession {
         }
     }
 
-    /// The next event for that stream; `None` when it ends.
+    /// The next event for the stream; `None` when the stream ends.
     pub(super) async fn next_event(&self, stream: u64) -> Option<Bytes> {
         loop {
             let changed = self.changed.notified();
@@ -200,8 +200,8 @@ impl SseSession {
         }
     }
 
-    /// Puts a message where its client will read it, as soon as there is room. `answers` is the
-    /// request it answers. False if the session is over.
+    /// Adds a message to the events as soon as there is room. `answers` is the id of the request
+    /// that it answers. Returns false if the session has ended.
     pub(super) async fn send(&self, message: &str, answers: Option<&RequestId>) -> bool {
         loop {
             let changed = self.changed.notified();
@@ -227,7 +227,7 @@ impl SseSession {
         }
     }
 
-    /// Hands a message to the SDK. A client that does not read what it is sent waits here.
+    /// Passes a message to the SDK. A client that does not read its events waits here.
     pub(super) async fn receive(
         &self,
         message: Inbound,
@@ -240,7 +240,7 @@ impl SseSession {
             () = self.cancellation.cancelled() => return Err(SseReceiveError::Closed),
             place = place => place.map_err(|_| SseReceiveError::Closed)?,
         };
-        // Under one lock, so that messages reach the SDK in the order they were judged in.
+        // One lock for both steps, so that messages reach the SDK in the order of admission.
         let mut state = self.lock_state();
         if self.admit(&mut state, &message, bytes)? {
             place.send(message);
@@ -264,7 +264,7 @@ impl SseSession {
         }
     }
 
-    /// Keeps account of requests; false for what the SDK can't bear.
+    /// Tracks requests; returns false for a message that the SDK cannot handle.
     fn admit(
         &self,
         state: &mut SseSessionState,
@@ -315,7 +315,7 @@ impl SseSession {
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // The SDK gives no answer to a cancelled request.
+                    // The SDK does not answer a cancelled request.
                     state.running.remove(id);
                     self.changed.notify_waiters();
                 }
@@ -325,7 +325,7 @@ impl SseSession {
         Ok(true)
     }
 
-    /// Ends when the session should: its client has been away, or has not read, for too long.
+    /// Waits until the session expires: its client was disconnected or did not read for too long.
     pub(super) async fn wait_until_expired(&self, away: Duration, stuck_for: Duration) {
         loop {
             let changed = self.changed.notified();
@@ -343,13 +343,12 @@ impl SseSession {
         }
     }
 
-    /// Takes no more requests.
     pub(super) fn begin_draining(&self) {
         self.lock_state().draining = true;
     }
 
-    /// Ends when all that runs has been answered and the answers are sent, to a client that is
-    /// there.
+    /// Waits until all running requests are answered and, if the client is connected, the answers
+    /// are sent.
     pub(super) async fn wait_until_idle(&self) {
         loop {
             let changed = self.changed.notified();
@@ -365,14 +364,14 @@ impl SseSession {
         }
     }
 
-    /// Ends the session, its stream, and all that runs in it.
+    /// Ends the session, its stream and its running requests.
     pub(super) fn close(&self) {
         self.lock_state().closed = true;
         self.cancellation.cancel();
         self.changed.notify_waiters();
     }
 
-    /// Ends the session of a client that does not read, which would never see its stream end.
+    /// Ends the session and closes the connection, for a client that does not read.
     pub(super) fn abort(&self) {
         self.close();
         self.lock_state().close_connection();

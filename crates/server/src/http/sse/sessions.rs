@@ -1,4 +1,4 @@
-//! All sessions: who may open one, and whose is whose.
+//! All sessions with their owners and limits.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,7 @@ use super::{
     session::{Inbound, SseSession, SseSessionOwner},
 };
 
-/// The sessions there are.
+/// The open sessions.
 #[derive(Default)]
 pub(super) struct SseSessions(Mutex<SseSessionMap>);
 
@@ -24,7 +24,7 @@ struct SseSessionMap {
     draining: bool,
 }
 
-/// Why no session is opened.
+/// The reason why a session cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SseOpenError {
     Stopping,
@@ -33,8 +33,8 @@ pub(super) enum SseOpenError {
 }
 
 impl SseSessions {
-    /// Opens a session, if there is room. A client that comes back without saying who it was may
-    /// have left sessions behind: the oldest of those makes room.
+    /// Opens a session if there is room. A client that reconnects without resuming may have left
+    /// sessions behind: the oldest of those makes room.
     pub(super) fn open(
         &self,
         owner: SseSessionOwner,
@@ -64,7 +64,7 @@ impl SseSessions {
         Ok((session, inbox))
     }
 
-    /// The session of that id, if it is theirs.
+    /// Finds a session that belongs to the principal.
     pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<SseSession>> {
         let inner = self.lock();
         let session = inner.sessions.get(id)?;
@@ -79,7 +79,7 @@ impl SseSessions {
         self.lock().sessions.len()
     }
 
-    /// Opens no more sessions; gives those that are open.
+    /// Stops opening sessions and returns the open ones.
     pub(super) fn drain(&self) -> Vec<Arc<SseSession>> {
         let mut inner = self.lock();
         inner.draining = true;
@@ -96,7 +96,7 @@ impl SseSessions {
 }
 
 impl SseSessionMap {
-    /// Of that owner's sessions, the one whose client has been gone longest.
+    /// The owner's session whose client has been disconnected longest.
     fn longest_disconnected(&self, owner: &SseSessionOwner) -> Option<Arc<SseSession>> {
         let own = self.sessions.values();
         own.filter(|session| session.owner.shares_quota_with(owner))

@@ -1,4 +1,4 @@
-//! `GET /sse`: a session's stream, new or taken up again.
+//! `GET /sse`: opens or resumes the stream of a session.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -21,14 +21,13 @@ use super::{
 
 const EVENT_STREAM: &str = "text/event-stream";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Proxies that gather an answer before they pass it on would hold every event back.
+/// Tells proxies not to buffer the response, which would delay every event.
 const NO_BUFFERING: (HeaderName, HeaderValue) = (
     HeaderName::from_static("x-accel-buffering"),
     HeaderValue::from_static("no"),
 );
 const KEEP_ALIVE: Bytes = Bytes::from_static(b": still here\n\n");
 
-/// Opens a stream.
 pub(super) async fn open_stream(
     State(hall): State<SseState>,
     request: Request,
@@ -66,10 +65,10 @@ fn start_stream(
         let sentence = match full {
             SseOpenError::Stopping => "the server is stopping; try again later",
             SseOpenError::ServerFull => {
-                "the server has as many sessions as it takes; try again later"
+                "the server has reached its limit of sessions; try again later"
             }
             SseOpenError::OwnerFull => {
-                "you have as many sessions as you may; close one, or try again later"
+                "you have reached your limit of sessions; close one, or try again later"
             }
         };
         SseError::with_text(StatusCode::SERVICE_UNAVAILABLE, sentence)
@@ -97,7 +96,7 @@ fn resume_stream(
 fn events_expired() -> SseError {
     SseError::with_text(
         StatusCode::NOT_FOUND,
-        "there is nothing to resume after that event; open a new stream without Last-Event-ID",
+        "the events after that one are not available; open a new stream without Last-Event-ID",
     )
 }
 
@@ -109,7 +108,7 @@ fn session_owner(principal: &Principal, request: &Request) -> SseSessionOwner {
     }
 }
 
-/// Without an Accept header a client takes anything.
+/// A client without an `Accept` header accepts anything.
 fn accepts_events(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::ACCEPT).into_iter().peekable();
     if values.peek().is_none() {
@@ -128,11 +127,11 @@ fn accepts_events(headers: &HeaderMap) -> bool {
         })
 }
 
-/// A stream that is being read. When it is dropped, the client has gone.
+/// A stream of a connected client. It is dropped when the client disconnects.
 struct AttachedStream {
     session: Arc<SseSession>,
     stream: u64,
-    /// The last event the client has.
+    /// The last event that the client has.
     after: u64,
 }
 
@@ -151,7 +150,8 @@ impl AttachedStream {
         })
     }
 
-    /// Where to post. Its id lets a client resume that loses its stream before anything came.
+    /// The event with the URL for posts. Its id lets a client resume even if no other event
+    /// arrived.
     fn endpoint_event(&self) -> Bytes {
         let id = &self.session.id;
         let path = format!("{MESSAGES_PATH}?session_id={id}");

@@ -1,4 +1,4 @@
-//! A session as the SDK sees it, and the task that lives as long as the session.
+//! A session as a transport of the SDK, and the task that serves it.
 
 use std::{io, pin::pin, sync::Arc, time::Duration};
 
@@ -51,16 +51,16 @@ impl Transport<RoleServer> for SseSessionTransport {
     }
 }
 
-/// How long a session outlives its reader.
+/// How long a session survives without an active reader.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SseSessionTimeouts {
-    /// With a reader who has gone.
+    /// After the reader disconnected.
     pub(super) disconnected: Duration,
-    /// With a reader who does not read.
+    /// While the reader does not read.
     pub(super) stalled: Duration,
 }
 
-/// Serves a session until it is over; `gone` is called as soon as it is.
+/// Serves a session until it ends, and calls `gone` at that moment.
 pub(super) async fn serve<H: ServerHandler>(
     handler: H,
     session: Arc<SseSession>,
@@ -79,9 +79,9 @@ pub(super) async fn serve<H: ServerHandler>(
             .await
         {
             Ok(service) => drop(service.waiting().await),
-            // The client left before it said anything; that is no failure of ours.
+            // The client disconnected before its first message; this is not an error.
             Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {}
-            Err(error) => tracing::debug!(%error, "a session could not begin"),
+            Err(error) => tracing::debug!(%error, "a session could not be initialized"),
         }
     };
     let mut served = pin!(served);
@@ -96,7 +96,7 @@ pub(super) async fn serve<H: ServerHandler>(
     session.close();
     gone();
     if !ended {
-        // What runs has been cancelled; the SDK gives it a moment to stop.
+        // The running requests are cancelled; the SDK waits a moment for them.
         served.await;
     }
 }

@@ -1,4 +1,4 @@
-//! What is declared to a client: only what is there.
+//! The server capabilities: only those that the registry really has.
 
 #![expect(
     deprecated,
@@ -10,7 +10,7 @@ use rmcp::model::{
     JsonObject, PromptsCapability, ResourcesCapability, ServerCapabilities, ToolsCapability,
 };
 
-/// What this registry can do; `told` says whether clients are told of changes.
+/// The capabilities of a registry; `told` tells whether clients receive change notifications.
 pub(crate) fn server_capabilities(registry: &Registry, told: bool) -> ServerCapabilities {
     let told = told.then_some(true);
     let mut declared = ServerCapabilities::builder()
@@ -37,7 +37,7 @@ pub(crate) fn server_capabilities(registry: &Registry, told: bool) -> ServerCapa
     declared
 }
 
-/// Takes out what would be told without being asked.
+/// Removes the capabilities for unsolicited notifications.
 pub(crate) fn without_notifications(declared: &mut ServerCapabilities) {
     declared.logging = None;
     if let Some(tools) = &mut declared.tools {

@@ -1,4 +1,4 @@
-//! What a person may be typing: arguments of prompts, variables of templates.
+//! `completion/complete`: arguments of prompts and variables of URI templates.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use super::{
     may_see, prompts, run_guarded,
 };
 
-/// Nobody types more than this by hand before they want to be helped.
+/// The longest input that is completed.
 const MAX_INPUT_LEN: usize = 1_000;
 
 pub(crate) async fn complete(
@@ -52,7 +52,7 @@ pub(crate) async fn complete(
             Reference::Prompt(prompt) => complete_prompt(&prompt.name, typed, desk).await,
             Reference::Resource(template) => complete_template(&template.uri, typed, desk).await,
             other => Err(ErrorData::invalid_params(
-                format!("ref: {} can't be completed", other.reference_type()),
+                format!("ref: {} cannot be completed", other.reference_type()),
                 None,
             )),
         }
@@ -87,11 +87,12 @@ async fn complete_template(
         }
     }
     let uri = truncate_chars(uri, 80);
-    let text = format!("there is no template {uri:?}; list the templates to see what there is");
+    let text =
+        format!("there is no template {uri:?}; list the templates to see the available ones");
     Err(ErrorData::invalid_params(text, None))
 }
 
-/// At most as many values as the protocol allows; the number of all only where it is known.
+/// Limits the values to the number that the protocol allows; `total` is set only if it is known.
 fn to_completion_info(choices: CompletionValues) -> CompletionInfo {
     let CompletionValues {
         mut values,

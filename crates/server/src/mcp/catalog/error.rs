@@ -1,4 +1,4 @@
-//! Errors of the registry, as the protocol puts them.
+//! Converts errors of the registry to protocol errors.
 
 use deliberate_core::truncate_chars;
 use deliberate_toolkit::{EntityKind, ToolError};
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::mcp::call_result::error_sentence;
 
-/// In the range that JSON-RPC leaves to servers.
+/// In the range that JSON-RPC reserves for servers.
 const SERVER_BUSY: ErrorCode = ErrorCode(-32_000);
 
-/// An error that has to do with an address. The SDK gives "not found" the code of the client's
+/// The error for a resource request. The SDK chooses the code for "not found" by the client's
 /// revision.
 pub(super) fn resource_error(uri: &str, error: &ToolError) -> ErrorData {
     let data = Some(json!({ "uri": truncate_chars(uri, 200) }));
@@ -24,7 +24,7 @@ pub(super) fn resource_error(uri: &str, error: &ToolError) -> ErrorData {
     }
 }
 
-/// An error that has to do with what the client sent otherwise.
+/// The error for any other request.
 pub(super) fn to_rpc_error(error: &ToolError) -> ErrorData {
     let text = error_sentence(&error.clone().redacted());
     match error {
@@ -40,17 +40,16 @@ pub(super) fn server_busy(text: impl Into<String>) -> ErrorData {
     ErrorData::new(SERVER_BUSY, text.into(), None)
 }
 
-/// Nobody learns when what stands at that address changes.
+/// The error for a resource that does not support subscriptions.
 pub(super) fn not_subscribable(uri: &str) -> ErrorData {
     let data = Some(json!({ "uri": truncate_chars(uri, 200) }));
-    let text = "changes of it are not told; read it again to see them";
+    let text = "it does not support subscriptions; read it again to see changes";
     ErrorData::invalid_params(text, data)
 }
 
-/// There is nothing at that address.
 pub(super) fn resource_not_found(uri: &str) -> ErrorData {
     let error = ToolError::NotFound {
-        what: EntityKind::Resource,
+        what: EntityKind::RESOURCE,
         id: truncate_chars(uri, 200),
     };
     resource_error(uri, &error)

@@ -1,8 +1,8 @@
-//! What a client can look through besides calling tools: lists, resources, prompts, completion
-//! and subscriptions, all of them answered from the registry.
+//! The requests besides tool calls: lists, resources, prompts, completion and subscriptions, all
+//! answered from the registry.
 //!
-//! These requests do not pass the gate as a whole, so each is held in time and kept from taking
-//! anything down here. Knows the registry and the protocol; nothing of what the families hold.
+//! These requests do not pass the dispatcher as a whole, so each has a timeout and catches panics
+//! here. This module knows the registry and the protocol, but not the contents of the providers.
 
 pub(crate) mod capabilities;
 pub(crate) mod completion;
@@ -23,17 +23,17 @@ use rmcp::{ErrorData, RoleServer, model::CacheScope, service::RequestContext};
 
 use crate::principal::principal;
 
-/// The longest such a request may take.
+/// The timeout of such a request.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Lists of what changes only with the program may be kept for an hour; whoever wants to know
-/// sooner hears of changes.
+/// Clients may cache lists that change only with the program for an hour; notifications tell of
+/// earlier changes.
 pub(crate) const LIST_TTL_MS: u64 = 3_600_000;
 
-/// No address is longer.
+/// The longest accepted URI.
 const MAX_URI_LEN: usize = 8_192;
 
-/// Who asks, for what goes through the gate.
+/// The caller context for requests that go through the dispatcher.
 fn caller_context(context: &RequestContext<RoleServer>) -> CallerContext {
     CallerContext {
         cancellation: context.ct.clone(),
@@ -42,8 +42,8 @@ fn caller_context(context: &RequestContext<RoleServer>) -> CallerContext {
     }
 }
 
-/// Does the work until its time is over, nobody wants it any more, or what runs is cut off because
-/// the server stops; a panic in it is an error of this request alone.
+/// Runs a request until its timeout, its cancellation, or the end of the server's grace period. A
+/// panic fails only this request.
 async fn run_guarded<T>(
     registry: &Registry,
     context: &RequestContext<RoleServer>,
@@ -60,7 +60,7 @@ async fn run_guarded<T>(
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => {
                 tracing::error!("a request panicked");
-                Err(ErrorData::internal_error("the request failed because of a fault in the program", None))
+                Err(ErrorData::internal_error("the request failed because of an internal error", None))
             }
             Err(_) => {
                 let text = format!("the request was stopped after {} s, its limit", REQUEST_TIMEOUT.as_secs());
@@ -70,16 +70,16 @@ async fn run_guarded<T>(
     }
 }
 
-/// Whether they may see what is in that family.
+/// Tells whether the principal may see the resources of a provider.
 fn may_see(principal: &Principal, family: &dyn ResourceProvider) -> bool {
     family
         .required_scope()
         .is_none_or(|needed| principal.scope.allows(needed))
 }
 
-/// Lists that show less to some must not be shown to others from a cache.
+/// A list that depends on the principal must not be cached for others.
 fn cache_scope(principal: &Principal) -> CacheScope {
-    // Where everyone is nameless, all see the same.
+    // Without names and restrictions everyone sees the same list.
     match (&principal.name, &principal.scope) {
         (None, ToolScope::All) => CacheScope::Public,
         _ => CacheScope::Private,

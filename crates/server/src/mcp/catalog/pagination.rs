@@ -1,14 +1,14 @@
-//! Long lists in pages.
+//! Pagination of lists.
 //!
-//! A cursor says where the page before it ended, by name and not by number, so that a list that
-//! changes meanwhile loses nothing and repeats nothing. Clients give it back as they got it, or
-//! make one up; it is read as anything else from outside.
+//! A cursor names the last item of the previous page instead of an offset, so that a list that
+//! changes in the meantime neither skips nor repeats items. Clients may send any text as a cursor,
+//! so it is parsed like all foreign input.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use rmcp::{ErrorData, model::PaginatedRequestParams};
 use serde::{Deserialize, Serialize};
 
-/// The lists there are.
+/// The kinds of lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum ListKind {
@@ -18,35 +18,37 @@ pub(super) enum ListKind {
     Templates,
 }
 
-/// Where a page ended.
+/// The end of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListCursor {
-    /// The form of this cursor.
+    /// The version of the cursor format.
     #[serde(rename = "v")]
     version: u8,
     #[serde(rename = "l")]
     list: ListKind,
-    /// Which family of the list.
+    /// The index of the provider.
     #[serde(rename = "f", default, skip_serializing_if = "is_first")]
     pub(super) family: usize,
-    /// What came last; nothing at the start of a family.
+    /// The last item of the page; `None` at the start of a provider.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub(super) after: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde requires this signature"
+)]
 fn is_first(family: &usize) -> bool {
     *family == 0
 }
 
 const CURSOR_VERSION: u8 = 1;
 
-/// No cursor of ours is longer.
+/// The longest accepted cursor.
 const MAX_CURSOR_LEN: usize = 16_384;
 
 impl ListKind {
-    /// Items on a page.
     pub(super) const fn page_size(self) -> usize {
         match self {
             Self::Tools | Self::Prompts => 100,
@@ -54,7 +56,7 @@ impl ListKind {
         }
     }
 
-    /// Where the wanted page begins.
+    /// Parses the cursor of the requested page.
     pub(super) fn decode_cursor(
         self,
         page: Option<PaginatedRequestParams>,
@@ -67,7 +69,7 @@ impl ListKind {
         mark.map(Some).ok_or_else(invalid_cursor)
     }
 
-    /// The cursor of the page that begins there.
+    /// Encodes the cursor of the next page.
     pub(super) fn encode_cursor(self, family: usize, after: Option<String>) -> Option<String> {
         let mark = ListCursor {
             version: CURSOR_VERSION,
@@ -79,7 +81,7 @@ impl ListKind {
         Some(URL_SAFE_NO_PAD.encode(text))
     }
 
-    /// The page of a list that is at hand as a whole, and the cursor of the next.
+    /// One page of a complete list, with the cursor of the next.
     pub(super) fn paginate<T>(
         self,
         items: Vec<T>,
@@ -111,9 +113,9 @@ fn parse_cursor(cursor: &str) -> Option<ListCursor> {
     serde_json::from_slice(&text).ok()
 }
 
-/// The answer to a cursor that is not one of ours, or no longer.
+/// The error for an invalid or outdated cursor.
 pub(super) fn invalid_cursor() -> ErrorData {
-    let text = "cursor: is not one that this list gave; ask for the list again without a cursor";
+    let text = "cursor: is not a cursor of this list; request the list again without one";
     ErrorData::invalid_params(text, None)
 }
 

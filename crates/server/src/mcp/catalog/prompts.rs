@@ -1,4 +1,4 @@
-//! The prompts of a registry, listed and filled in.
+//! `prompts/list` and `prompts/get`.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_core::{did_you_mean, truncate_chars};
@@ -76,7 +76,7 @@ async fn list_prompts(registry: &Registry) -> Vec<PromptInfo> {
     dishes
 }
 
-/// The answer to a prompt that is not there.
+/// The error for an unknown prompt.
 pub(super) async fn unknown_prompt(registry: &Registry, name: &str) -> ErrorData {
     let dishes = list_prompts(registry).await;
     let hint = match did_you_mean(name, dishes.iter().map(|dish| dish.name.as_str())) {

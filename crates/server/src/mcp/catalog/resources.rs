@@ -1,4 +1,4 @@
-//! What a registry has at addresses, listed and read.
+//! `resources/list`, `resources/templates/list` and `resources/read`.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_toolkit::{
@@ -41,7 +41,7 @@ pub(crate) async fn list(
     };
     let (found, next) = run_guarded(registry, context, collect_page(page, desk)).await?;
     let resources = found.into_iter().map(to_mcp_resource).collect();
-    // What is remembered changes with every call, and belongs to whoever may read it.
+    // The list changes with every call and depends on the principal, so it must not be cached.
     let mut result = ListResourcesResult::with_all_items(resources)
         .with_ttl_ms(0)
         .with_cache_scope(CacheScope::Private);
@@ -49,7 +49,7 @@ pub(crate) async fn list(
     Ok(result)
 }
 
-/// One page, from as many families as it takes to fill it.
+/// Fills one page from as many providers as necessary.
 async fn collect_page(
     page: Option<PaginatedRequestParams>,
     desk: ResourceContext<'_>,
@@ -144,13 +144,13 @@ async fn read_contents(
     Err(resource_not_found(uri))
 }
 
-/// Whether there is a family that they may see.
+/// Tells whether the principal may see any provider.
 pub(crate) fn may_see_any(registry: &Registry, principal: &Principal) -> bool {
     let mut families = registry.resources();
     families.any(|family| may_see(principal, family))
 }
 
-/// Whether the address can be one of a family that the caller may see.
+/// Checks that the URI belongs to a provider that the caller may see.
 pub(super) fn check_readable(
     registry: &Registry,
     uri: &str,
@@ -192,7 +192,7 @@ fn to_mcp_template(found: UriTemplate) -> ResourceTemplate {
     template
 }
 
-/// What stands at an address, as the protocol carries it: bytes as base64.
+/// Converts the contents of a resource to the protocol's types, with bytes as base64.
 pub(super) fn to_mcp_contents(found: ResourceData) -> ResourceContents {
     let (uri, mime_type, meta) = (found.uri, found.mime_type, None);
     match found.body {

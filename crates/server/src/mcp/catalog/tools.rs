@@ -1,4 +1,4 @@
-//! The list of tools: those that the caller may call, ours before those of other servers.
+//! `tools/list`: the tools that the caller may call, own tools before external ones.
 
 use deliberate_toolkit::{ExternalTool, RESUME_TOOL, Registry};
 use rmcp::{
@@ -10,7 +10,6 @@ use rmcp::{
 use super::{LIST_TTL_MS, cache_scope, pagination::ListKind};
 use crate::principal::principal;
 
-/// One of the list.
 enum ToolListItem<'a> {
     Own(&'a Tool),
     External(ExternalTool),
@@ -25,7 +24,7 @@ impl ToolListItem<'_> {
     }
 }
 
-/// A page of the list: our tools on it, and the guests after them.
+/// One page of the list: own tools, then external ones.
 pub(crate) fn list(
     registry: &Registry,
     tools: &[Tool],
@@ -35,13 +34,13 @@ pub(crate) fn list(
 ) -> Result<(ListToolsResult, Vec<ExternalTool>), ErrorData> {
     let principal = principal(context);
     let own = |name: &str| tools.iter().any(|tool| tool.name == name);
-    // A guest of the name of a tool of ours can't be called by it.
+    // An external tool with the name of an own tool cannot be called by that name.
     let guests = guests.into_iter().filter(|guest| !own(&guest.name));
     let all = tools
         .iter()
         .map(ToolListItem::Own)
         .chain(guests.map(ToolListItem::External));
-    // Resuming is for everyone; whose call it is and which is looked at then.
+    // Everyone may resume; the owner and the tool of the call are checked at that time.
     let allowed = |one: &ToolListItem<'_>| {
         one.name() == RESUME_TOOL || registry.is_visible_to(&principal, one.name())
     };

@@ -1,4 +1,4 @@
-//! An issuer of tokens on this machine, which fails when told to.
+//! A mock issuer of tokens that can fail on demand.
 
 use std::{
     net::Ipv4Addr,
@@ -23,10 +23,9 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// What its tokens are for.
+/// The audience of its tokens.
 pub(crate) const RESOURCE: &str = "https://mcp.example.com/mcp";
 
-/// A key to sign with.
 #[derive(Clone, Copy)]
 pub(crate) enum SigningKey {
     Rsa,
@@ -54,7 +53,7 @@ impl SigningKey {
     }
 }
 
-/// What the issuer answers when asked for its keys.
+/// The answer of the issuer to a request for its keys.
 #[derive(Clone)]
 pub(crate) enum JwksBehavior {
     Keys(Vec<Value>),
@@ -63,7 +62,6 @@ pub(crate) enum JwksBehavior {
     Large,
 }
 
-/// An issuer.
 pub(crate) struct MockIssuer {
     pub(crate) url: String,
     behavior: Arc<Mutex<JwksBehavior>>,
@@ -71,7 +69,8 @@ pub(crate) struct MockIssuer {
 }
 
 impl MockIssuer {
-    /// With its metadata where `OpenID` Connect or OAuth puts it, about the issuer named.
+    /// Starts an issuer with its metadata at the path of `OpenID` Connect or OAuth, for the given
+    /// issuer name.
     pub(crate) async fn start(
         metadata_path: &str,
         named: Option<&str>,
@@ -134,7 +133,7 @@ impl MockIssuer {
         }
     }
 
-    /// Claims that are good.
+    /// Valid claims.
     pub(crate) fn claims(&self) -> Value {
         json!({
             "iss": self.url,
@@ -144,7 +143,7 @@ impl MockIssuer {
         })
     }
 
-    /// A good token, changed.
+    /// A token with valid claims except for `change`.
     pub(crate) fn token(&self, change: &Value) -> String {
         let mut claims = self.claims();
         for (name, value) in change.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! Every client has its share, and no more.
+//! Tests of the client limits.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -170,7 +170,7 @@ async fn a_body_that_is_too_large_is_refused() {
         (answer.status, answer.code().as_str()),
         (413, "body_too_large")
     );
-    // In pieces, without a length given before.
+    // Chunked, without a content length.
     let host = format!("Host: {}", server.address);
     let lines = [
         host.as_str(),

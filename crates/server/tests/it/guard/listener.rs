@@ -1,4 +1,4 @@
-//! Connections: how many, how slow, and how they end.
+//! Tests of connections: limits, timeouts and shutdown.
 
 use std::{net::Ipv4Addr, time::Duration};
 
@@ -132,7 +132,7 @@ async fn connections_are_capped_for_all_and_for_each() {
             open_connection(&server).await,
             open_connection(&server).await,
         );
-        // Nothing is sent, so that nothing unread makes the system drop the answer.
+        // The client sends nothing, because unread data would make the system drop the response.
         let answer = server.connect().await.read_response().await.unwrap();
         assert_eq!(answer.status, 503);
         assert!(answer.header("retry-after").is_some());
@@ -147,7 +147,7 @@ async fn connections_are_capped_for_all_and_for_each() {
 async fn a_socket_can_be_upgraded_and_keeps_its_place() {
     let server = start_listener(ListenerOptions::default()).await;
     let mut line = open_upgraded(&server).await;
-    // A masked text frame, its mask all zero, and the unmasked one that comes back.
+    // A masked text frame with a zero mask, and the unmasked reply.
     line.write(b"\x81\x82\0\0\0\0hi").await;
     line.read_until(b"\x81\x02hi").await;
     assert_eq!(server.connections.active(), 1);
@@ -172,7 +172,7 @@ async fn open_upgraded(server: &GuardTestServer) -> RawConnection {
 #[tokio::test]
 async fn stopping_lets_a_running_request_end_and_takes_no_more() {
     let mut server = start_listener(ListenerOptions {
-        // Neither is what ends the idle connection.
+        // Neither timeout ends the idle connection.
         header_time: TEST_TIMEOUT * 10,
         grace: TEST_TIMEOUT * 10,
         ..ListenerOptions::default()
@@ -229,7 +229,7 @@ async fn a_client_that_reads_nothing_is_cut_off() {
     .await;
     let mut line = server.connect().await;
     let request = b"GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    // Asks on and on, and never reads, until the other side has had enough.
+    // Sends requests without reading until the server closes the connection.
     let asking = async {
         loop {
             let many = request.repeat(1000);

@@ -1,4 +1,4 @@
-//! Who gets past the guard of the HTTP side, and what it costs those who should not.
+//! Tests of the HTTP guard.
 
 mod issuer;
 mod limits;

@@ -1,4 +1,4 @@
-//! Tokens that an issuer signs, against an issuer on this machine.
+//! Tests of OAuth tokens with a local issuer.
 
 use std::{net::Ipv4Addr, time::Instant};
 
@@ -98,7 +98,7 @@ async fn tokens_with_wrong_signatures_are_refused() {
         part(&json!({"alg": "none", "typ": "JWT", "kid": "rsa"})),
         part(&claims)
     );
-    // The public key, as everyone has it, taken for a shared secret.
+    // The public key used as a shared secret.
     let public = SigningKey::Rsa.public("rsa", Algorithm::RS256);
     let secrets = [
         public["n"].as_str().unwrap().as_bytes().to_vec(),
@@ -212,7 +212,7 @@ async fn an_issuer_that_fails_is_no_fault_of_the_token() {
             );
             assert!(answer.header("retry-after").is_some());
         }
-        // For five seconds, that is, and a busy machine may take longer.
+        // The cooldown is five seconds, and a busy machine may take longer.
         let most = 1 + began.elapsed().as_secs() / 5;
         let asked = issuer.fetch_count() as u64;
         assert!(

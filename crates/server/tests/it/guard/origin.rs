@@ -1,4 +1,4 @@
-//! Host, Origin, and what answers carry.
+//! Tests of Host, Origin and response headers.
 
 use deliberate_server::http::{
     auth::{Access, StartError, check_start},
@@ -8,7 +8,7 @@ use deliberate_server::http::{
 
 use super::support::{GuardTestServer, TestHttpResponse};
 
-/// Every way in, streams and sockets among them.
+/// All routes, including streams and sockets.
 const ROUTES: [&str; 8] = [
     "/health",
     "/mcp",

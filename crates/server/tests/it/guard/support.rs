@@ -1,4 +1,4 @@
-//! A guarded server on a socket of its own, and a client that says exactly what a test wants.
+//! A guarded server on its own socket, and a client that sends exactly the bytes of a test.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -33,25 +33,23 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Longer than anything takes on a busy machine; only a hang exceeds it.
+/// Longer than any step takes on a busy machine; only a hang exceeds it.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A server with a few routes behind a guard.
 pub(crate) struct GuardTestServer {
     pub(crate) address: SocketAddr,
     pub(crate) stop: CancellationToken,
     pub(crate) connections: Connections,
     pub(crate) task: JoinHandle<()>,
-    /// Told when a request for `/slow` has come.
+    /// Notified when a request for `/slow` arrives.
     pub(crate) arrived: Arc<Notify>,
-    /// Lets requests for `/slow` end, one a permit.
+    /// Each permit ends one request for `/slow`.
     pub(crate) release: Arc<Semaphore>,
-    /// What stands before the routes.
     pub(crate) guard: Arc<HttpGuard>,
 }
 
 impl GuardTestServer {
-    /// With the usual options.
+    /// Starts a server with default options.
     pub(crate) async fn start_default(access: Access) -> Self {
         Self::start(&GuardOptions::default(), ListenerOptions::default(), access).await
     }
@@ -83,7 +81,7 @@ impl GuardTestServer {
         }
     }
 
-    /// Sends one request on a connection of its own. `lines` are headers besides `Host`.
+    /// Sends one request on a new connection. `lines` are headers besides `Host`.
     pub(crate) async fn request(&self, request: &str, lines: &[&str]) -> TestHttpResponse {
         let host = format!("Host: {}", self.address);
         self.send_raw(request, &[&[host.as_str()], lines].concat(), "")
@@ -185,7 +183,6 @@ async fn get_panic(_: Request) -> Response {
     panic!("as asked")
 }
 
-/// A connection.
 pub(crate) struct RawConnection {
     pub(crate) stream: TcpStream,
     read: Vec<u8>,
@@ -207,7 +204,7 @@ impl RawConnection {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    /// The next answer; `None` if the connection ends before one has come.
+    /// The next response; `None` if the connection ends first.
     pub(crate) async fn read_response(&mut self) -> Option<TestHttpResponse> {
         let head = loop {
             if let Some(end) = self.read.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -237,14 +234,14 @@ impl RawConnection {
         Some(answer)
     }
 
-    /// Reads until this has come.
+    /// Reads until the text arrives.
     pub(crate) async fn read_until(&mut self, text: &[u8]) {
         while !self.read.windows(text.len()).any(|part| part == text) {
             self.read_more().await.expect("more to read");
         }
     }
 
-    /// Waits until the other side ends the connection.
+    /// Waits until the server closes the connection.
     pub(crate) async fn wait_closed(&mut self) {
         while self.read_more().await.is_some() {}
     }
@@ -264,7 +261,6 @@ impl RawConnection {
     }
 }
 
-/// What came back.
 #[derive(Debug)]
 pub(crate) struct TestHttpResponse {
     pub(crate) status: u16,
@@ -284,7 +280,7 @@ impl TestHttpResponse {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// The code of a refusal, in whichever form.
+    /// The code of a rejection in either format.
     pub(crate) fn code(&self) -> String {
         let body = self.json();
         let error = &body["error"];

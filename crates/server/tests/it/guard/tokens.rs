@@ -1,4 +1,4 @@
-//! Tokens that were given out.
+//! Tests of operator tokens.
 
 use std::{io::Write as _, net::Ipv4Addr};
 
@@ -10,7 +10,7 @@ use super::support::GuardTestServer;
 
 const TOKEN: &str = "a-token-of-sixteen-or-more";
 
-/// A file that is gone when the test ends.
+/// A temporary tokens file.
 struct TokensFile(tempfile::NamedTempFile);
 
 impl TokensFile {
@@ -203,7 +203,7 @@ fn mistakes_in_the_file_are_named_and_secrets_are_not() {
         (
             format!("[alice]\n{secret} = 1\nsha256 = \"{digest}\""),
             "[alice]",
-            "not known",
+            "is unknown",
         ),
         (format!("alice = \"{secret}\""), "[alice]", "table"),
         (format!("[\"a b\"]\ntoken = \"{secret}\""), "[a b]", "name"),

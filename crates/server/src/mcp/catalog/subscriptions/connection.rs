@@ -1,8 +1,8 @@
-//! How a client subscribes, in both eras, and how it is told.
+//! Subscriptions of a connection, for both eras of the protocol, and the sending of notifications.
 //!
-//! Older clients subscribe to addresses one by one, on a connection that lives; newer ones open
-//! a `subscriptions/listen` request that names all they want. Either way a line is opened among
-//! the [`Subscriptions`], and closed with the connection or the request.
+//! Clients of the handshake revisions subscribe to URIs one by one on a connection; newer ones open
+//! a `subscriptions/listen` request that names everything. Both become a subscriber of
+//! [`Subscriptions`], which ends with the connection or the request.
 
 use std::{
     sync::{
@@ -28,16 +28,15 @@ use crate::mcp::catalog::{
     resources::{check_readable, may_see_any},
 };
 
-/// How long a listener is left in peace after it was told something; what changes meanwhile is
-/// told together.
+/// The pause after a notification; changes in the meantime are sent together.
 const BATCH_WINDOW: Duration = Duration::from_millis(100);
 
-/// What belongs to one connection. A clone belongs to another: the SDK moves a face into each
-/// connection it serves, and drops it with the connection.
+/// The subscriptions of one connection. A clone belongs to another connection: the SDK moves a
+/// handler into each connection and drops it with the connection.
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionSubscriptions {
     subscription: Mutex<Option<PeerSubscription>>,
-    /// Whether the client has looked at the list of resources.
+    /// Whether the client has requested the list of resources.
     has_listed_resources: AtomicBool,
     ending: CancellationToken,
 }
@@ -48,7 +47,7 @@ impl Clone for ConnectionSubscriptions {
     }
 }
 
-/// An older client that is told of changes until this is dropped.
+/// The subscription of a handshake client, until this is dropped.
 #[derive(Debug)]
 struct PeerSubscription {
     guard: SubscriberGuard,
@@ -62,13 +61,13 @@ impl Drop for PeerSubscription {
 }
 
 impl ConnectionSubscriptions {
-    /// Cancelled by a transport whose input has ended: whoever only listens is let go, so that
-    /// they hold up nothing.
+    /// Cancelled by a transport whose input has ended: requests that only listen end, so that they
+    /// do not delay the shutdown.
     pub(crate) fn input_ended(&self) -> CancellationToken {
         self.ending.clone()
     }
 
-    /// The client is ready: it hears when a list is another.
+    /// Subscribes an initialized client to changes of the lists.
     pub(crate) fn on_initialized(&self, all: &Arc<Subscriptions>, peer: &Peer<RoleServer>) {
         if let Some(line) = self.subscriber(all, peer) {
             line.watch_lists();
@@ -78,8 +77,8 @@ impl ConnectionSubscriptions {
         }
     }
 
-    /// The client looks at the list of resources. Every session that begins makes it another, so
-    /// only those hear of it who have looked.
+    /// Subscribes the client to changes of the resource list. Every new session changes this list,
+    /// so only clients that have requested it are notified.
     pub(crate) fn on_resources_listed(&self) {
         self.has_listed_resources.store(true, Ordering::Release);
         let open = self
@@ -91,7 +90,7 @@ impl ConnectionSubscriptions {
         }
     }
 
-    /// The client wants to hear when this reads differently.
+    /// Subscribes to changes of a resource.
     pub(crate) fn subscribe(
         &self,
         all: &Arc<Subscriptions>,
@@ -110,11 +109,11 @@ impl ConnectionSubscriptions {
         if line.watch_uri(request.uri, most) {
             return Ok(());
         }
-        let text = format!("a connection may subscribe to {most} addresses; unsubscribe from some");
+        let text =
+            format!("a connection may subscribe to at most {most} URIs; unsubscribe from some");
         Err(server_busy(text))
     }
 
-    /// The client no longer wants to.
     pub(crate) fn unsubscribe(&self, uri: &str) {
         let open = self
             .subscription
@@ -125,7 +124,7 @@ impl ConnectionSubscriptions {
         }
     }
 
-    /// The line of this connection, opened when it is first needed.
+    /// The subscriber of this connection, created on first use.
     fn subscriber(
         &self,
         all: &Arc<Subscriptions>,
@@ -146,13 +145,13 @@ impl ConnectionSubscriptions {
     }
 }
 
-/// Whether anybody is told when what stands at that address changes.
+/// Tells whether a resource supports subscriptions.
 fn is_subscribable(registry: &Registry, uri: &str) -> bool {
     let mut families = registry.resources();
     families.any(|family| family.matches(uri) && family.supports_subscriptions())
 }
 
-/// What of a filter is taken: addresses of which something is told, as many as one may ask for.
+/// The accepted part of a filter: subscribable URIs up to the limit.
 pub(crate) fn accepted_filter(
     all: &Subscriptions,
     registry: &Registry,
@@ -166,7 +165,7 @@ pub(crate) fn accepted_filter(
     accepted
 }
 
-/// Tells a newer client what it asked for until it leaves or the server stops.
+/// Serves a `subscriptions/listen` request until the client ends it or the server stops.
 pub(crate) async fn listen(
     all: &Arc<Subscriptions>,
     registry: &Registry,
@@ -179,7 +178,7 @@ pub(crate) async fn listen(
     let wants = SubscriberInterests {
         tools: filter.tools_list_changed == Some(true),
         prompts: filter.prompts_list_changed == Some(true),
-        // Who may see none is not told when there are others.
+        // A principal that may see no resources is not notified of new ones.
         resources: filter.resources_list_changed == Some(true)
             && may_see_any(registry, &caller.principal),
         uris: addresses
@@ -200,16 +199,16 @@ pub(crate) async fn listen(
 }
 
 fn too_many_subscribers() -> ErrorData {
-    server_busy("too many clients listen already; try again later")
+    server_busy("too many clients are subscribed; try again later")
 }
 
-/// Where notices go.
+/// The destination of notifications.
 enum NotificationSink {
     Peer(Peer<RoleServer>),
     Sink(SubscriptionSink),
 }
 
-/// Sends what is due until nobody can hear it any more.
+/// Sends pending notifications until the client is gone.
 async fn send_notifications(line: &Subscriber, outlet: NotificationSink) {
     loop {
         for notice in line.next_notifications().await {
@@ -222,7 +221,7 @@ async fn send_notifications(line: &Subscriber, outlet: NotificationSink) {
 }
 
 impl NotificationSink {
-    /// False if the other side has gone.
+    /// Sends one notification. Returns false if the client is gone.
     async fn send(&self, notice: ChangeNotification) -> bool {
         match self {
             Self::Peer(peer) => match notice {

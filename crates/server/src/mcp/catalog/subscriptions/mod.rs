@@ -1,8 +1,8 @@
-//! Who wants to hear of which changes.
+//! Subscribers to changes and their pending notifications.
 //!
-//! Everyone who listens has a line of their own: what is due to them is noted there and sent by a
-//! task of theirs, so that no call waits for a client to read. What changes again before it was
-//! sent is sent once; the last change is never lost. Knows lines and addresses, not the protocol.
+//! Every subscriber has its own pending set, which its own task sends, so that no call waits for a
+//! client to read. Several changes of one resource before the sending become one notification; the
+//! last change is never lost. This module knows subscribers and URIs, not the protocol.
 
 pub(crate) mod connection;
 
@@ -15,12 +15,12 @@ use deliberate_toolkit::{CallEvent, CallListener, ResourceChange};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// How much may be listened to.
+/// Limits of subscriptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionLimits {
-    /// Lines open at once, all clients together.
+    /// The largest number of subscribers.
     pub subscribers: usize,
-    /// Addresses that one line may ask for.
+    /// The largest number of URIs per subscriber.
     pub uris: usize,
 }
 
@@ -33,8 +33,8 @@ impl Default for SubscriptionLimits {
     }
 }
 
-/// All who listen. Hears from the gate what was touched (`Registry::heard_by`), and passes it on
-/// to whom it concerns.
+/// All subscribers. The dispatcher reports changes (`Registry::heard_by`), which are passed on to
+/// the interested subscribers.
 #[derive(Debug, Default)]
 pub struct Subscriptions {
     limits: SubscriptionLimits,
@@ -48,7 +48,7 @@ struct SubscriberMap {
     by_id: HashMap<u64, Arc<Subscriber>>,
 }
 
-/// What one listener wants, and what is due to them.
+/// The interests and pending notifications of one subscriber.
 #[derive(Debug, Default)]
 pub(super) struct Subscriber {
     state: Mutex<SubscriberState>,
@@ -61,7 +61,7 @@ struct SubscriberState {
     pending: PendingNotifications,
 }
 
-/// What a listener wants to hear of.
+/// The interests of a subscriber.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SubscriberInterests {
     pub(super) tools: bool,
@@ -70,7 +70,7 @@ pub(super) struct SubscriberInterests {
     pub(super) uris: HashSet<String>,
 }
 
-/// What a listener has to be told. No larger than what they want.
+/// The pending notifications of a subscriber. They are never more than its interests.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct PendingNotifications {
     tools: bool,
@@ -79,7 +79,7 @@ struct PendingNotifications {
     uris: BTreeSet<String>,
 }
 
-/// One thing to tell.
+/// A notification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ChangeNotification {
     Tools,
@@ -88,7 +88,7 @@ pub(super) enum ChangeNotification {
     ResourceUpdated(String),
 }
 
-/// A line that is open until this is dropped.
+/// Removes the subscriber when dropped.
 #[derive(Debug)]
 pub(super) struct SubscriberGuard {
     hub: Arc<Subscriptions>,
@@ -97,7 +97,6 @@ pub(super) struct SubscriberGuard {
 }
 
 impl Subscriptions {
-    /// Nobody listens yet.
     pub fn new(limits: SubscriptionLimits) -> Self {
         Self {
             limits,
@@ -105,32 +104,31 @@ impl Subscriptions {
         }
     }
 
-    /// Tells whoever wants to know that the list of tools is another.
+    /// Notifies subscribers of a change of the tool list.
     pub fn tools_changed(&self) {
         self.notify_subscribers(|wants, due| due.tools |= wants.tools);
     }
 
-    /// Tells whoever wants to know that the list of prompts is another.
+    /// Notifies subscribers of a change of the prompt list.
     pub fn prompts_changed(&self) {
         self.notify_subscribers(|wants, due| due.prompts |= wants.prompts);
     }
 
-    /// Tells whoever wants to know that the list of resources is another.
+    /// Notifies subscribers of a change of the resource list.
     pub fn resources_changed(&self) {
         self.notify_subscribers(|wants, due| due.resources |= wants.resources);
     }
 
-    /// Tells whoever wants to know that something reads differently now.
+    /// Notifies subscribers of a change of a resource.
     pub fn resource_updated(&self, uri: &str) {
         self.notify_changes(&[ResourceChange::Resource(uri.to_owned())]);
     }
 
-    /// Ends every open `subscriptions/listen` in good order; for a server that stops.
+    /// Ends every open `subscriptions/listen` properly when the server stops.
     pub fn close(&self) {
         self.closed.cancel();
     }
 
-    /// How many listen now.
     pub fn subscriber_count(&self) -> usize {
         self.lock_subscribers().by_id.len()
     }
@@ -143,7 +141,7 @@ impl Subscriptions {
         self.limits
     }
 
-    /// A new line; `None` if there are too many.
+    /// Adds a subscriber; `None` if there are too many.
     pub(super) fn subscribe(
         self: &Arc<Self>,
         wants: SubscriberInterests,
@@ -230,18 +228,18 @@ impl Drop for SubscriberGuard {
 }
 
 impl Subscriber {
-    /// Asks for the lists that change seldom.
+    /// Subscribes to the lists of tools and prompts.
     pub(super) fn watch_lists(&self) {
         let wants = &mut self.lock_state().interests;
         (wants.tools, wants.prompts) = (true, true);
     }
 
-    /// Asks for the list of resources.
+    /// Subscribes to the list of resources.
     pub(super) fn watch_resource_list(&self) {
         self.lock_state().interests.resources = true;
     }
 
-    /// Asks for an address; false if it has `most` already.
+    /// Subscribes to a URI; returns false if the subscriber already has `most`.
     pub(super) fn watch_uri(&self, uri: String, most: usize) -> bool {
         let addresses = &mut self.lock_state().interests.uris;
         if addresses.len() >= most && !addresses.contains(&uri) {
@@ -251,14 +249,14 @@ impl Subscriber {
         true
     }
 
-    /// No longer asks for an address. What was due of it is not told either.
+    /// Unsubscribes from a URI and drops its pending notification.
     pub(super) fn unwatch_uri(&self, uri: &str) {
         let mut state = self.lock_state();
         state.interests.uris.remove(uri);
         state.pending.uris.remove(uri);
     }
 
-    /// Waits until something is due.
+    /// Waits for pending notifications and takes them.
     pub(super) async fn next_notifications(&self) -> Vec<ChangeNotification> {
         loop {
             let due = std::mem::take(&mut self.lock_state().pending);
