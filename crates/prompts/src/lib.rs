@@ -1,12 +1,4 @@
-//! The prompt engine: prompts, chains, gates, methodologies and styles from a library of files,
-//! put together by a small command language, and run as durable chains.
-//!
-//! `library` reads the files and keeps them current; `template` renders; `gate` checks answers;
-//! `inject` decides what guidance is added; `chain` plans runs and folds their events; `engine`
-//! is the way of a call through its stages; `manage` changes the files; `tools` are the three
-//! tools. Chains meet the other parts of the program only through the registry.
-//!
-//! The crate knows nothing of MCP, SQL or HTTP.
+#![doc = include_str!("../README.md")]
 
 #[doc(hidden)]
 pub mod arguments;
@@ -44,8 +36,7 @@ use std::sync::Arc;
 
 use deliberate_toolkit::Registry;
 
-/// The registry with the tools of the engine, the menu of its prompts and what stands at its
-/// addresses.
+/// Adds the tools of the engine, its MCP prompts and its MCP resources to the registry.
 pub fn register(registry: Registry, engine: &Arc<Engine>) -> Registry {
     registry
         .with(tools::PromptEngine(engine.clone()))

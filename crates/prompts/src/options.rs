@@ -1,74 +1,72 @@
-//! What the engine is told by whoever starts it.
+//! The options of the engine, set by the program that starts it.
 
 use std::path::PathBuf;
 
-/// What the engine is told.
+/// The options of the engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// Where the files are.
     pub paths: LibraryPaths,
-    /// What may be used up.
     pub limits: EngineLimits,
-    /// The commands a gate may run: each is a program with all its arguments, and a command is run
-    /// if it is one of them word by word and holds nothing that only a shell understands. An entry
-    /// whose last word is `*` allows any further words: whoever writes the command then chooses
-    /// them. Empty means that none are run.
+    /// The commands that a gate may run. Each entry is a program with all its arguments; a command
+    /// is allowed if it equals an entry word by word and contains no shell syntax. An entry whose
+    /// last word is `*` allows any further words, which the author of the command then chooses. If
+    /// empty, no commands are run.
     pub commands: Vec<String>,
-    /// The script tools that may be run, by id; a trailing `*` stands for anything. Empty means
-    /// that none are run.
+    /// The script tools that may be run, by id; a trailing `*` matches anything. If empty, no
+    /// scripts are run.
     pub scripts: Vec<String>,
-    /// Who judges what can't be computed, if a gate does not say.
+    /// The judge of criteria that code cannot check, for gates that specify none.
     pub judge: GateJudgeKind,
-    /// The methodology in use until someone switches; usually none, because a plain prompt's
-    /// answer adds nothing that was not asked for.
+    /// The active methodology until it is switched. Usually none, because a plain prompt should
+    /// add nothing that was not requested.
     pub methodology: Option<String>,
-    /// Whether clients see prompts in their menu unless a prompt or its category says otherwise.
+    /// Whether MCP clients list prompts, unless a prompt or its category says otherwise.
     pub list_prompts: bool,
 }
 
-/// Where the files are. All that is read lies below one of these.
+/// The folders of the library. Every file that is read is inside one of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LibraryPaths {
-    /// The workspace: what is created goes here. It need not exist yet.
+    /// The workspace, where new items are created. It need not exist yet.
     pub workspace: PathBuf,
-    /// Folders that stand in for those of the workspace.
+    /// Replaces the prompts folder of the workspace.
     pub prompts: Option<PathBuf>,
-    /// Likewise.
+    /// Replaces the gates folder of the workspace.
     pub gates: Option<PathBuf>,
-    /// Likewise.
+    /// Replaces the methodologies folder of the workspace.
     pub methodologies: Option<PathBuf>,
-    /// Likewise.
+    /// Replaces the styles folder of the workspace.
     pub styles: Option<PathBuf>,
-    /// Likewise.
+    /// Replaces the scripts folder of the workspace.
     pub scripts: Option<PathBuf>,
 }
 
-/// What may be used up.
+/// The limits of the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineLimits {
-    /// Bytes of a command.
+    /// The maximum bytes of a command.
     pub command_bytes: usize,
-    /// Bytes of an answer to a step.
+    /// The maximum bytes of an answer to a step.
     pub answer_bytes: usize,
-    /// Bytes that a prompt may render to.
+    /// The maximum bytes of a rendered prompt.
     pub rendered_bytes: usize,
-    /// Steps of a chain, nested ones counted.
+    /// The maximum steps of a chain, including nested ones.
     pub steps: usize,
-    /// How often one step may be repeated.
+    /// The maximum repetitions of one step.
     pub repetitions: u32,
-    /// How deep prompts may refer to prompts, and chains to chains.
+    /// The maximum depth of prompts that refer to prompts, and of chains in chains.
     pub depth: usize,
-    /// Steps that a template may take.
+    /// The maximum instructions that rendering a template may execute.
     pub fuel: u64,
-    /// Ended runs that are kept of each chain.
+    /// The number of finished runs that are stored for each chain.
     pub max_runs: u32,
-    /// Days after which an open run that nobody goes on with is forgotten.
+    /// The days without activity after which an open run is deleted.
     pub run_idle_days: u32,
-    /// Versions that are kept of each prompt, gate and methodology.
+    /// The number of stored versions of each prompt, gate and methodology.
     pub max_versions: usize,
-    /// Bytes of a file in the library.
+    /// The maximum bytes of a file in the library.
     pub file_bytes: u64,
-    /// Files in the library.
+    /// The maximum number of files in the library.
     pub files: usize,
 }
 
@@ -91,12 +89,12 @@ impl Default for EngineLimits {
     }
 }
 
-/// Who judges.
+/// The judge of criteria that code cannot check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum GateJudgeKind {
-    /// Whoever answered, with a verdict beside the answer.
+    /// The client's model, which sends a verdict with its answer.
     #[default]
     Client,
-    /// The server's model; without one, the client's, asked separately.
+    /// The server's model; if there is none, the client's model in a separate request.
     Model,
 }

@@ -1,12 +1,11 @@
-//! Turns what was given into what an argument's type says. Knows the types alone, not the rules.
+//! Converts a given value to the type of its argument. Knows the types, not the validation rules.
 
 use serde_json::{Number, Value};
 
 use super::ArgumentError;
 use crate::model::{ArgumentDefinition, ArgumentType};
 
-/// Whether there is nothing to convert: nothing was given, or only blanks where blanks are no
-/// value.
+/// Returns whether no value was given, or only blanks where blanks are not a value.
 pub(super) fn is_missing(argument: &ArgumentDefinition, given: &Value) -> bool {
     match given {
         Value::Null => true,
@@ -17,7 +16,7 @@ pub(super) fn is_missing(argument: &ArgumentDefinition, given: &Value) -> bool {
     }
 }
 
-/// The value as its type says.
+/// Converts a value to the type of its argument.
 pub(super) fn convert_to_type(
     argument: &ArgumentDefinition,
     given: &Value,
@@ -32,7 +31,7 @@ pub(super) fn convert_to_type(
     converted.ok_or_else(|| ArgumentError::wrong_type(argument, given))
 }
 
-/// Numbers and truth values become text; lists and objects stay, because an argument without a
+/// Converts numbers and booleans to text; lists and objects stay, because an argument without a
 /// type is text too.
 fn to_text(given: &Value) -> Value {
     match given {
@@ -53,7 +52,7 @@ fn to_number(given: &Value) -> Option<Value> {
             if let Ok(whole) = text.parse::<u64>() {
                 return Some(Value::from(whole));
             }
-            // `inf` and `nan` are numbers to the parser, and not to us.
+            // The parser accepts `inf` and `nan` as numbers; an argument must not be one of them.
             text.parse::<f64>()
                 .ok()
                 .and_then(Number::from_f64)
@@ -99,7 +98,7 @@ fn to_object(given: &Value) -> Option<Value> {
     }
 }
 
-/// Cuts at commas outside quotes. Quotes around a whole entry go; entries without anything too.
+/// Splits at commas outside quotes; removes quotes around a whole entry, and empty entries.
 fn split(text: &str) -> Vec<String> {
     let mut entries = Vec::new();
     let mut entry = String::new();

@@ -1,21 +1,21 @@
-//! What is wrong with an argument: one sentence that names it, the rule, the value and what to do,
-//! and how to call again. Knows nothing of how it was found.
+//! Argument errors: one sentence with the argument, the rule, the value and the next step, and an
+//! example of a correct call. Knows nothing of how an error is detected.
 
 use deliberate_core::did_you_mean;
 use serde_json::Value;
 
 use crate::model::{ArgumentDefinition, ArgumentType};
 
-/// Characters of a value that are shown.
+/// The maximum number of characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 80;
 
-/// Something wrong with an argument.
+/// An invalid, missing or unknown argument.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {
-    /// The argument; empty if it is about all of them.
+    /// The name of the argument; empty if the error is about all of them.
     pub argument: String,
-    /// What is wrong and what to do, in one sentence.
+    /// The error and the next step, in one sentence.
     pub message: String,
 }
 
@@ -29,8 +29,8 @@ impl ArgumentError {
 
     pub(super) fn too_many_bytes(most: usize) -> Self {
         let message = format!(
-            "the arguments have more than {most} bytes together, which is the most that is taken; \
-             shorten them, or name a file instead of its text"
+            "the arguments exceed the limit of {most} bytes in total; \
+             shorten them, or pass a file name instead of its text"
         );
         Self::new("", message)
     }
@@ -44,8 +44,8 @@ impl ArgumentError {
         let declared: Vec<String> = declared.map(|it| format!("`{it}`")).collect();
         let next = match like {
             Some(like) => format!("did you mean `{like}`?"),
-            None if declared.is_empty() => "it takes none".to_owned(),
-            None => format!("it takes {}", declared.join(", ")),
+            None if declared.is_empty() => "it has no arguments".to_owned(),
+            None => format!("its arguments are {}", declared.join(", ")),
         };
         let message = format!("`{shown}` is not an argument of this prompt; {next}");
         Self::new(name, message)
@@ -62,17 +62,20 @@ impl ArgumentError {
             _ => String::new(),
         };
         let name = &argument.name;
-        let message = format!("`{name}`{what} is required and {how}; give it a value");
+        let message = format!("`{name}`{what} is required but {how}; give it a value");
         Self::new(name, message)
     }
 
     pub(super) fn wrong_type(argument: &ArgumentDefinition, given: &Value) -> Self {
         let (must, next) = match argument.kind {
-            ArgumentType::String => ("be text", "write it as text"),
-            ArgumentType::Number => ("be a number", "write one, such as 3 or 2.5"),
-            ArgumentType::Boolean => ("be true or false", "write `true` or `false`"),
-            ArgumentType::Array => ("be a list", "write a JSON array, or entries with commas"),
-            ArgumentType::Object => ("be an object", "write a JSON object, such as {\"a\": 1}"),
+            ArgumentType::String => ("be text", "pass it as text"),
+            ArgumentType::Number => ("be a number", "pass a number such as 3 or 2.5"),
+            ArgumentType::Boolean => ("be true or false", "pass `true` or `false`"),
+            ArgumentType::Array => (
+                "be a list",
+                "pass a JSON array, or entries separated by commas",
+            ),
+            ArgumentType::Object => ("be an object", "pass a JSON object such as {\"a\": 1}"),
         };
         Self::rule_violation(argument, &format!("must {must}"), given, next)
     }
@@ -87,7 +90,7 @@ impl ArgumentError {
         let near = did_you_mean(&display_value(given), names.iter().map(String::as_str));
         let next = match near {
             Some(near) => format!("did you mean `{near}`?"),
-            None => "choose one of them".to_owned(),
+            None => "use one of them".to_owned(),
         };
         Self::rule_violation(argument, &rule, given, &next)
     }
@@ -104,7 +107,7 @@ impl ArgumentError {
     }
 }
 
-/// All that is wrong, one line each, and how to call again.
+/// Lists all errors, one line each, and an example of a correct call.
 pub fn describe(
     prompt_id: &str,
     declared: &[ArgumentDefinition],
@@ -128,7 +131,7 @@ pub fn describe(
     lines.join("\n")
 }
 
-/// What a value could look like.
+/// Returns an example value.
 fn example(argument: &ArgumentDefinition) -> String {
     let rules = argument.validation.as_ref();
     let allowed = argument

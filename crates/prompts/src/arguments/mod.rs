@@ -1,6 +1,6 @@
-//! From what a caller gave to what a prompt is rendered with: types, defaults, rules. Nothing is
-//! lost on the way: text stays as it was given, byte for byte. Knows nothing of templates; the
-//! environment is never asked.
+//! Converts the arguments of a call to the values that a prompt is rendered with: types, defaults,
+//! rules. Text is passed on unchanged, byte for byte. Knows nothing of templates and never reads
+//! environment variables.
 
 mod convert;
 mod error;
@@ -15,20 +15,20 @@ pub use error::{ArgumentError, describe};
 
 use crate::model::ArgumentDefinition;
 
-/// Arguments that can be used.
+/// Valid arguments, with notes for the caller.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CheckedArguments {
-    /// By name. What was not given and has no default is not among them.
+    /// The values by name, without arguments that were not given and have no default.
     pub values: BTreeMap<String, Value>,
-    /// What the caller should know although nothing is wrong.
+    /// Information for the caller that is not an error.
     pub notes: Vec<String>,
 }
 
-/// Checks what was given for the arguments of a prompt; all that is wrong is said at once.
+/// Validates the arguments given to a prompt and returns all errors at once.
 ///
-/// `given` comes with the command and wins over `options`, which fills what is still missing. A
-/// name that is not declared is wrong unless `extra_allowed` says that the prompt uses it. All of
-/// it together may have `most_bytes`.
+/// `given` comes with the command and takes precedence over `options`, which supplies missing
+/// values. A name that is not declared is an error unless `extra_allowed` says that the prompt uses
+/// it. The total size may be at most `most_bytes`.
 pub fn check(
     declared: &[ArgumentDefinition],
     given: Map<String, Value>,
@@ -76,7 +76,7 @@ pub fn check(
     }
 }
 
-/// One argument: its value, or none if it is absent.
+/// Returns the value of one argument, or `None` if it is absent.
 fn check_argument(
     argument: &ArgumentDefinition,
     given: &Value,
@@ -84,7 +84,8 @@ fn check_argument(
 ) -> Result<Option<Value>, ArgumentError> {
     if convert::is_missing(argument, given) {
         return match argument.default_value.as_ref().filter(|it| !it.is_null()) {
-            // What the author wrote is not the caller's fault, so it is taken as it is.
+            // An invalid default is the author's error and not the caller's, so it is used
+            // unchanged.
             Some(default) => Ok(Some(
                 convert::convert_to_type(argument, default).unwrap_or_else(|_| default.clone()),
             )),
@@ -97,7 +98,7 @@ fn check_argument(
     Ok(Some(value))
 }
 
-/// How many bytes were given. Stops counting when there are too many.
+/// Counts the bytes of all arguments; stops when there are too many.
 fn total_bytes(given: &Map<String, Value>, most: usize) -> usize {
     let mut total = 0_usize;
     let mut left: Vec<&Value> = Vec::new();

@@ -1,5 +1,5 @@
-//! The rules an author set for an argument: allowed values, a pattern, lengths. Patterns take time
-//! by the length of the text and no more, however they are written. Knows nothing of types.
+//! The validation rules of an argument: allowed values, a pattern, lengths. Matching a pattern
+//! takes time linear in the text, whatever the pattern. Knows nothing of types.
 
 use std::{
     collections::HashMap,
@@ -12,13 +12,13 @@ use serde_json::Value;
 use super::ArgumentError;
 use crate::model::ArgumentDefinition;
 
-/// Bytes that a pattern may take when it is ready to be used.
+/// The maximum size of a compiled pattern in bytes.
 const MAX_PATTERN_BYTES: usize = 2 << 20;
 
-/// Patterns that are kept ready.
+/// The maximum number of compiled patterns in the cache.
 const MAX_CACHED_PATTERNS: usize = 256;
 
-/// Whether a value keeps the rules of its argument.
+/// Checks a value against the rules of its argument.
 pub(super) fn check_rules(
     argument: &ArgumentDefinition,
     value: &Value,
@@ -33,16 +33,16 @@ pub(super) fn check_rules(
         other => (value_text(other).chars().count(), "characters"),
     };
     if let Some(least) = rules.min_length.filter(|least| length < *least) {
-        let rule = format!("needs at least {least} {unit} and has {length}");
+        let rule = format!("must have at least {least} {unit} (it has {length})");
         return Err(ArgumentError::rule_violation(
             argument,
             &rule,
             value,
-            "give more",
+            "make it longer",
         ));
     }
     if let Some(most) = rules.max_length.filter(|most| length > *most) {
-        let rule = format!("may have at most {most} {unit} and has {length}");
+        let rule = format!("must have at most {most} {unit} (it has {length})");
         return Err(ArgumentError::rule_violation(
             argument,
             &rule,
@@ -88,8 +88,8 @@ fn check_pattern(
 ) -> Result<(), ArgumentError> {
     let Some(regex) = compile_pattern(pattern) else {
         notes.push(format!(
-            "the pattern of `{}` was not applied, because it uses what patterns can't have here; \
-             write it without looking ahead or back",
+            "the pattern of `{}` was not applied because it uses unsupported syntax; \
+             write it without look-ahead, look-behind or backreferences",
             argument.name
         ));
         return Ok(());
@@ -103,13 +103,13 @@ fn check_pattern(
         Some(wrong) => {
             let shown: String = pattern.chars().take(80).collect();
             let rule = format!("must match the pattern `{shown}`");
-            let next = "give a value that does";
+            let next = "give a value that matches";
             Err(ArgumentError::rule_violation(argument, &rule, wrong, next))
         }
     }
 }
 
-/// A pattern, ready to be used; nothing if it can't be.
+/// Returns the compiled pattern from the cache, or `None` if it is not a valid pattern.
 fn compile_pattern(pattern: &str) -> Option<Regex> {
     static CACHE: LazyLock<Mutex<HashMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
     let find = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);

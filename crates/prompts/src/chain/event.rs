@@ -1,5 +1,5 @@
-//! What can happen in a run. Each is one row, never changed afterwards; where a run stands is
-//! found by reading them from the first to the last.
+//! Events of a chain run. Each event is one row that is never changed afterwards; replaying the
+//! rows in order gives the progress of the run.
 
 use deliberate_core::{ChainEvent, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -7,70 +7,59 @@ use serde_json::Value;
 
 use crate::gate::{GateResult, GateReview};
 
-/// Something that happened.
+/// An event of a chain run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ChainRunEvent {
-    /// A step was answered.
+    /// A step received an answer.
     Answered {
-        /// Which.
         step: u32,
-        /// With what.
         text: String,
-        /// Whether the run goes on with it.
+        /// Whether the run continues with this answer.
         accepted: bool,
-        /// What its gates found, if it has any.
+        /// The result of the gate check, if the step has gates.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         review: Option<AnswerReview>,
     },
-    /// An answer that was held was judged.
+    /// An answer that was held by its gates received a verdict.
     Judged {
-        /// Whose.
         step: u32,
-        /// Whether the run goes on with it.
+        /// Whether the run continues with the answer.
         accepted: bool,
-        /// What its gates say now.
+        /// The gate results after the verdict.
         review: AnswerReview,
     },
     /// A step ran its tool.
     Ran {
-        /// Which.
         step: u32,
-        /// What the tool answered.
+        /// The output of the tool.
         output: Value,
     },
-    /// A question was decided.
+    /// A branch condition was decided.
     Decided {
-        /// Its index.
+        /// The index of the condition in the plan.
         question: usize,
-        /// Yes or no.
         holds: bool,
-        /// Why, or by whom.
+        /// The reason for the decision, or who made it.
         why: String,
     },
-    /// Someone intervened.
-    Acted {
-        /// How.
-        action: GateAction,
-        /// At which step.
-        step: u32,
-    },
+    /// A user retried, skipped or aborted.
+    Acted { action: GateAction, step: u32 },
 }
 
-/// What someone who intervenes can do.
+/// An intervention in a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GateAction {
-    /// Try again, counting anew.
+    /// Try again and reset the attempt count.
     Retry,
-    /// Go on with what there is.
+    /// Continue with the current answer.
     Skip,
-    /// Give the run up.
+    /// Abort the run.
     Abort,
 }
 
 impl GateAction {
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Retry => "retry",
@@ -80,17 +69,15 @@ impl GateAction {
     }
 }
 
-/// What the gates of a step found of an answer, and what followed.
+/// The gate results for an answer and the decision that follows from them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AnswerReview {
-    /// What followed.
     pub review: GateReview,
-    /// What was found, gate by gate.
     pub results: Vec<GateResult>,
 }
 
 impl ChainRunEvent {
-    /// The step it happened at.
+    /// Returns the step that the event belongs to.
     pub const fn step(&self) -> Option<u32> {
         match self {
             Self::Answered { step, .. }
@@ -101,7 +88,7 @@ impl ChainRunEvent {
         }
     }
 
-    /// As a row.
+    /// Converts the event into a row of the store.
     pub fn to_row(&self, run: &RunId, seq: u32, at: Timestamp) -> ChainEvent {
         let mut data = serde_json::to_value(self).unwrap_or_default();
         let kind = data
@@ -119,7 +106,7 @@ impl ChainRunEvent {
         }
     }
 
-    /// From a row; `None` if it is of a kind that this version does not know.
+    /// Reads an event from a row; returns `None` if this version does not know its kind.
     pub fn from_row(event: ChainEvent) -> Option<Self> {
         let mut data = event.data;
         data.as_object_mut()?

@@ -1,6 +1,6 @@
-//! Chains: what a run will do (`plan`), what happened in it (`event`), where it stands (`state`),
-//! and what a step of it sees (`values`). Knows nothing of files, of the store or of how a step is
-//! shown.
+//! Chain runs: the plan (`plan`), the events (`event`), the progress (`state`) and the values that
+//! a step sees (`step_values`). This module knows nothing of files, of the store or of the way a
+//! step is rendered.
 
 mod event;
 mod plan;

@@ -1,5 +1,5 @@
-//! What a run will do, as it was planned when it began. Kept with the run, with the prompts it
-//! uses: what is edited or deleted meanwhile does not change a run that has begun.
+//! The plan of a chain run, made when the run begins. It is stored with the run together with the
+//! prompts it uses, so later edits and deletions do not change a run that has begun.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,153 +11,145 @@ use crate::{
     model::{Delegation, InjectionRules, Methodology, Prompt, ResponseStyle},
 };
 
-/// What a run will do.
+/// The steps, conditions and resources of a chain run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ChainPlan {
-    /// What it is called.
     pub title: String,
-    /// What its runs are named after: the first prompt or chain of the command.
+    /// The name that run ids are derived from: the first prompt or chain of the command.
     #[serde(default)]
     pub base: String,
-    /// What the whole command was given.
+    /// The arguments of the whole command.
     pub arguments: Map<String, Value>,
-    /// Its steps, in order.
     pub nodes: Vec<PlannedStep>,
-    /// What must be decided on the way.
+    /// The conditions that must be decided during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<BranchCondition>,
-    /// The prompts it uses, and those they refer to.
+    /// The prompts that the steps use, and the prompts that those refer to.
     pub prompts: BTreeMap<String, Arc<Prompt>>,
-    /// The methodologies it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub methodologies: BTreeMap<String, Arc<Methodology>>,
-    /// The styles it uses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub styles: BTreeMap<String, Arc<ResponseStyle>>,
 }
 
-/// Something that must be decided.
+/// A condition that decides whether steps are done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BranchCondition {
     /// An expression, or a question in plain words.
     pub text: String,
 }
 
-/// Which step of a chain something is part of. The steps of a chain are counted for themselves,
-/// wherever the chain stands.
+/// The position of a step in a chain. Each chain counts its own steps, also when it is nested in
+/// another chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChainPosition {
-    /// The chain, by its number in the plan; 0 is the command.
+    /// The number of the chain in the plan; 0 is the command.
     pub chain: u32,
-    /// The number of the step in it, from 1.
+    /// The number of the step in the chain, from 1.
     pub step: u32,
-    /// The name of the step in it.
+    /// The name of the step in the chain.
     pub name: String,
 }
 
-/// An argument that gets what came before.
+/// An argument that receives the previous result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PreviousResultArgument {
-    /// Its name.
     pub name: String,
-    /// Before which stage.
+    /// The stage whose previous result is used.
     pub before: u32,
 }
 
-/// One step.
+/// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedStep {
-    /// Its number, from 1.
+    /// The number of the step, from 1.
     pub number: u32,
-    /// Steps of one stage are done side by side; stages follow each other.
+    /// Steps of the same stage run side by side; stages follow each other.
     pub stage: u32,
-    /// Its name.
     pub name: String,
-    /// What it does.
     pub does: StepAction,
-    /// Whether a sub-agent should do it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub delegated: bool,
-    /// How that should be done.
+    /// The way a sub-agent should do the step, if the step is delegated.
     #[serde(default, skip_serializing_if = "is_default")]
     pub delegation: Delegation,
-    /// It is done only if these questions were decided so.
+    /// The step is done only if each of these conditions was decided as given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_if: Vec<(usize, bool)>,
-    /// New name → where its value comes from; outer chains first.
+    /// Maps a new name to the path of its value; the mappings of outer chains come first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input: Vec<BTreeMap<String, String>>,
-    /// Whether the last of those is the step's own; the others are those of chains around it.
+    /// Whether the last mapping in `input` is the step's own; the others belong to the chains
+    /// around it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub maps_own_input: bool,
-    /// What the chains around it declare: absent, if it was not given.
+    /// The arguments that the surrounding chains declare. Those that were not given are null.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub declared: Vec<String>,
-    /// Name → which part of its output.
+    /// Maps a name to a part of the step's output.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub output: BTreeMap<String, String>,
-    /// What it was given in the command.
+    /// The arguments that the command gives to this step.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub arguments: Map<String, Value>,
-    /// The argument that gets what came before, because nothing else fills it.
+    /// The argument that receives the previous result because nothing else fills it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes: Option<PreviousResultArgument>,
-    /// Where it stands in the command and in each chain that it lies in, outermost first.
+    /// The positions of the step in the command and in each chain around it, outermost first.
     pub path: Vec<ChainPosition>,
-    /// How often a gate may send it back.
+    /// The number of times a gate may send the step back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// Its gates, wherever they come from.
+    /// The gates of the step, from all sources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<SelectedGate>,
     /// `clean`, `lean`, `framework` or `judge`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modifier: Option<String>,
-    /// The methodology it follows.
+    /// The id of the methodology that the step follows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub methodology: Option<String>,
-    /// How its answer should be written.
+    /// The id of the response style.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<String>,
-    /// What the step itself says about guidance.
+    /// The injection rules of the step itself.
     #[serde(default, skip_serializing_if = "is_default")]
     pub rules: InjectionRules,
-    /// What its chain says about guidance.
+    /// The injection rules of its chain.
     #[serde(default, skip_serializing_if = "is_default")]
     pub chain_rules: InjectionRules,
-    /// The chain it belongs to, by which rules are found.
+    /// The id of the chain that the step belongs to; injection rules are looked up by it.
     pub chain: String,
-    /// The category of its prompt.
+    /// The category of the step's prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub category: String,
-    /// What its chain says before its first step.
+    /// The text that the chain shows before its first step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preface: Option<String>,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepAction {
-    /// Shows a prompt to whoever answers.
+    /// Shows a prompt to the client or model that answers.
     Prompt(String),
     /// Runs a tool.
     Tool {
-        /// Its name.
         name: String,
-        /// Its arguments; every text in them is a template.
+        /// The arguments of the tool; every text in them is a template.
         arguments: Value,
     },
 }
 
 impl ChainPlan {
-    /// The step of that number.
+    /// Returns the step with that number.
     pub fn step(&self, number: u32) -> Option<&PlannedStep> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.nodes.get(index)
     }
 
-    /// The names of the steps of a chain, in order.
+    /// Returns the names of the steps of a chain, in order.
     pub fn step_names(&self, chain: u32) -> Vec<&str> {
         let mut names: BTreeMap<u32, &str> = BTreeMap::new();
         for within in self.nodes.iter().flat_map(|node| &node.path) {
@@ -168,24 +160,23 @@ impl ChainPlan {
         names.into_values().collect()
     }
 
-    /// How many steps it has.
+    /// Returns the number of steps.
     pub fn len(&self) -> u32 {
         u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether it has none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 }
 
 impl PlannedStep {
-    /// Where it stands in the innermost chain.
+    /// Returns the position of the step in the innermost chain.
     pub fn chain_position(&self) -> Option<&ChainPosition> {
         self.path.last()
     }
 
-    /// The prompt it shows.
+    /// Returns the id of the prompt that the step shows.
     pub fn prompt(&self) -> Option<&str> {
         match &self.does {
             StepAction::Prompt(id) => Some(id),

@@ -1,55 +1,53 @@
-//! Where a run stands, found from its plan and what happened in it.
+//! The progress of a chain run, computed from its plan and its events.
 
 use serde_json::Value;
 
 use super::{AnswerReview, ChainPlan, ChainRunEvent, GateAction, PlannedStep};
 
-/// Where a run stands.
+/// The progress of a chain run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainProgress {
-    /// Step by step.
     pub steps: Vec<StepProgress>,
-    /// What was decided, question by question.
+    /// The decision on each condition of the plan.
     pub decisions: Vec<Option<bool>>,
-    /// Whether it was given up.
     pub aborted: bool,
-    /// Why the last question was decided so, if nothing happened since.
+    /// The reason for the last decision, if no other event followed it.
     pub last_decision_reason: Option<String>,
 }
 
-/// How a step stands.
+/// The progress of one step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepProgress {
-    /// What was answered last, accepted or not.
+    /// The last answer, accepted or not.
     pub answer: Option<String>,
-    /// What its tool answered.
+    /// The output of the step's tool.
     pub output: Option<Value>,
-    /// Whether the run goes on with it.
+    /// Whether the run continues with the answer.
     pub accepted: bool,
-    /// Whether it was left out: by who intervened, or because a decision ruled it out.
+    /// Whether the step was skipped, by a user or because a decision ruled it out.
     pub skipped: bool,
-    /// Whether a decision ruled it out.
+    /// Whether a decision ruled the step out.
     pub ruled_out: bool,
-    /// Whether someone had the run go on with it though its gates did not pass.
+    /// Whether a user let the run continue with the answer although its gates did not pass.
     pub accepted_by_override: bool,
-    /// What its gates found last.
+    /// The last gate results.
     pub review: Option<AnswerReview>,
-    /// Answers that its gates looked at, since it was begun or tried anew.
+    /// The number of answers that the gates checked since the step began or was retried.
     pub attempts: u32,
 }
 
 impl StepProgress {
-    /// Whether there is nothing more to do.
+    /// Returns whether the step is accepted or skipped.
     pub const fn is_finished(&self) -> bool {
         self.accepted || self.skipped
     }
 
-    /// Whether an answer of its is held.
+    /// Returns whether an answer is held by the gates.
     pub const fn is_held(&self) -> bool {
         !self.is_finished() && self.answer.is_some()
     }
 
-    /// How people call it.
+    /// Returns the status that users see.
     pub const fn status(&self) -> &'static str {
         if self.skipped {
             "skipped"
@@ -62,7 +60,7 @@ impl StepProgress {
         }
     }
 
-    /// Its result as a text.
+    /// Returns the result of the step as text.
     pub fn text(&self) -> Option<String> {
         if !self.is_finished() {
             return None;
@@ -75,7 +73,8 @@ impl StepProgress {
         }
     }
 
-    /// Its result as a value: what a tool answered, the JSON that an answer is, or its text.
+    /// Returns the result of the step as a value: the tool output, the JSON of the answer, or its
+    /// text.
     pub fn value(&self) -> Option<Value> {
         if !self.is_finished() {
             return None;
@@ -91,7 +90,7 @@ impl StepProgress {
 }
 
 impl ChainProgress {
-    /// Where a run stands that has just begun.
+    /// Returns the progress of a run that has just begun.
     pub fn new(plan: &ChainPlan) -> Self {
         Self {
             steps: vec![StepProgress::default(); plan.nodes.len()],
@@ -101,7 +100,7 @@ impl ChainProgress {
         }
     }
 
-    /// Where it stands after all that.
+    /// Applies all events to a new run.
     pub fn replay(plan: &ChainPlan, events: impl IntoIterator<Item = ChainRunEvent>) -> Self {
         let mut state = Self::new(plan);
         for event in events {
@@ -110,7 +109,7 @@ impl ChainProgress {
         state
     }
 
-    /// Takes in what happened.
+    /// Applies one event.
     pub fn apply(&mut self, plan: &ChainPlan, event: &ChainRunEvent) {
         self.last_decision_reason = match event {
             ChainRunEvent::Decided { why, .. } => Some(why.clone()),
@@ -169,7 +168,7 @@ impl ChainProgress {
                 state.answer = None;
                 state.review = None;
             }
-            // What was answered is worth keeping, though its gates did not pass.
+            // A skipped step keeps its answer although the gates did not pass.
             GateAction::Skip if state.answer.is_some() => {
                 state.accepted = true;
                 state.accepted_by_override = true;
@@ -179,7 +178,7 @@ impl ChainProgress {
         }
     }
 
-    /// Steps that a decision ruled out are over.
+    /// Marks the steps that a decision ruled out as skipped.
     fn skip_ruled_out(&mut self, plan: &ChainPlan) {
         for node in &plan.nodes {
             if !self.is_ruled_out(&node.only_if) {
@@ -192,7 +191,7 @@ impl ChainProgress {
         }
     }
 
-    /// Whether one of these was decided otherwise.
+    /// Returns whether one of the conditions was decided differently.
     fn is_ruled_out(&self, wanted: &[(usize, bool)]) -> bool {
         wanted.iter().any(|(question, holds)| {
             let decided = self.decisions.get(*question).copied().flatten();
@@ -200,7 +199,7 @@ impl ChainProgress {
         })
     }
 
-    /// How the step of that number stands.
+    /// Returns the progress of the step with that number.
     pub fn step(&self, number: u32) -> Option<&StepProgress> {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
         self.steps.get(index)
@@ -211,7 +210,7 @@ impl ChainProgress {
         self.steps.get_mut(index)
     }
 
-    /// The steps that are to be done now: those of the first stage that is not over.
+    /// Returns the steps to do now: the unfinished ones of the first unfinished stage.
     pub fn open_steps<'p>(&self, plan: &'p ChainPlan) -> Vec<&'p PlannedStep> {
         let is_open = |node: &&PlannedStep| {
             self.step(node.number)
@@ -224,7 +223,7 @@ impl ChainProgress {
         here.filter(is_open).collect()
     }
 
-    /// The question that must be decided before these steps can be done.
+    /// Returns the first undecided condition of these steps.
     pub fn undecided_condition(&self, open: &[&PlannedStep]) -> Option<usize> {
         let asked = open.iter().flat_map(|node| &node.only_if);
         asked
@@ -232,12 +231,12 @@ impl ChainProgress {
             .find(|question| self.decisions.get(*question).copied().flatten().is_none())
     }
 
-    /// Whether nothing more is to be done.
+    /// Returns whether the run is aborted or every step is finished.
     pub fn is_finished(&self) -> bool {
         self.aborted || self.steps.iter().all(StepProgress::is_finished)
     }
 
-    /// The number of the step it has come to.
+    /// Returns the number of the first open step, or of the last step if none is open.
     pub fn current_step(&self, plan: &ChainPlan) -> u32 {
         self.open_steps(plan)
             .first()

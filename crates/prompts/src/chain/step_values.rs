@@ -1,4 +1,5 @@
-//! What a step sees: its arguments, what its chain was given, and what came of the steps before.
+//! The values that a step sees: its arguments, the arguments of its chain, and the results of
+//! earlier steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::{ChainPlan, ChainProgress, PlannedStep};
 use crate::template::{TemplateValues, lookup};
 
-/// The names that a step of a chain has values for. Everywhere else they are absent, not unknown: a
-/// prompt that is a step can be used by itself, too.
+/// The names that have values only within a chain step. Elsewhere they are null rather than
+/// undefined, because a prompt that is a step can also be used on its own.
 pub const RUN_VALUE_NAMES: [&str; 10] = [
     "chain_args",
     "chain_id",
@@ -23,7 +24,7 @@ pub const RUN_VALUE_NAMES: [&str; 10] = [
     "previous_step_result",
 ];
 
-/// The names that a condition of a plan can use, whatever has happened by then.
+/// Returns the names that a condition of a plan may use, whatever steps are finished by then.
 pub fn condition_names(plan: &ChainPlan) -> BTreeSet<String> {
     let mut names: BTreeSet<String> = RUN_VALUE_NAMES
         .iter()
@@ -44,7 +45,7 @@ pub fn condition_names(plan: &ChainPlan) -> BTreeSet<String> {
     names
 }
 
-/// The values of a prompt that is used by itself.
+/// Returns the values of a prompt that is used on its own.
 pub fn single_prompt_values(given: Map<String, Value>) -> TemplateValues {
     let absent = RUN_VALUE_NAMES
         .iter()
@@ -55,7 +56,7 @@ pub fn single_prompt_values(given: Map<String, Value>) -> TemplateValues {
     values
 }
 
-/// The values of a step, for its template and its conditions.
+/// Returns the values of a step, for its template and its conditions.
 pub fn step_values(
     plan: &ChainPlan,
     state: &ChainProgress,
@@ -79,7 +80,7 @@ pub fn step_values(
     {
         given.entry(takes.name.clone()).or_insert(json!(text));
     }
-    // What is declared and was not given is absent, not unknown.
+    // Declared arguments without a value are null rather than undefined.
     for prompt in plan.prompts.values() {
         for argument in &prompt.arguments {
             values.entry(argument.name.clone()).or_default();
@@ -92,7 +93,7 @@ pub fn step_values(
         values.insert("input".to_owned(), Value::Object(given.clone()));
     }
     for (name, value) in &given {
-        // What a step came to counts more than what the chain was given under the same name.
+        // The result of a step takes precedence over a chain argument of the same name.
         let slot = values.entry(name.clone()).or_default();
         if slot.is_null() {
             slot.clone_from(value);
@@ -122,15 +123,15 @@ fn map_inputs(mapping: &BTreeMap<String, String>, values: &TemplateValues) -> Ve
         .collect()
 }
 
-/// What a step was given: what the whole command was, then what it was itself.
+/// Returns the arguments of a step: those of the whole command, overridden by its own.
 pub fn argument_values(plan: &ChainPlan, node: &PlannedStep) -> Map<String, Value> {
     let mut values = plan.arguments.clone();
     values.extend(node.arguments.clone());
     values
 }
 
-/// What came of the last stage before that one in which anything was done. Of several steps side
-/// by side it is all they came to, under their names.
+/// Returns the result of the last stage before `stage` that has one. The results of parallel steps
+/// are joined under their names.
 fn previous_result(plan: &ChainPlan, state: &ChainProgress, stage: u32) -> Option<String> {
     let done = |node: &&PlannedStep| {
         state
@@ -154,8 +155,8 @@ fn previous_result(plan: &ChainPlan, state: &ChainProgress, stage: u32) -> Optio
     }
 }
 
-/// What came of the steps before, under all the names it has. Numbers and names of steps are those
-/// of the innermost chain; a chain within it is one step, and comes to what its last step did.
+/// Collects the results of earlier steps under all their names. Step numbers and names are those of
+/// the innermost chain; a nested chain counts as one step, and its result is that of its last step.
 fn step_results(plan: &ChainPlan, state: &ChainProgress, node: &PlannedStep) -> TemplateValues {
     let absent = RUN_VALUE_NAMES
         .iter()
@@ -165,7 +166,7 @@ fn step_results(plan: &ChainPlan, state: &ChainProgress, node: &PlannedStep) -> 
     let mut by_name: BTreeMap<String, Value> = BTreeMap::new();
     let chain = node.chain_position().map_or(0, |it| it.chain);
     for before in plan.nodes.iter().filter(|it| it.stage < node.stage) {
-        // What was left out is absent, under all the names it would have had.
+        // The names of a skipped step are null.
         for name in before.output.keys() {
             values.entry(name.clone()).or_default();
         }
@@ -205,8 +206,8 @@ fn step_results(plan: &ChainPlan, state: &ChainProgress, node: &PlannedStep) -> 
     values
 }
 
-/// The part of an output that a mapping names: `output.field` is a field, anything else is all
-/// of it.
+/// Selects the part of an output that a mapping names: `output.field` is a field, anything else is
+/// the whole output.
 pub fn select_output(path: &str, text: &str, output: &Value) -> Value {
     let field = path
         .strip_prefix("output.")

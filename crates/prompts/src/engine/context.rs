@@ -1,4 +1,5 @@
-//! What a call carries from stage to stage. Each field says which stage fills it.
+//! The state that a call carries from stage to stage. Each field names the stage that fills it, by
+//! the stage's trace name.
 
 use std::sync::Arc;
 
@@ -15,58 +16,57 @@ use crate::{
     model::{Methodology, Prompt, ResponseStyle},
 };
 
-/// What a call carries.
+/// The state of one call.
 pub(crate) struct EngineContext<'c> {
     pub(crate) engine: &'c Engine,
     pub(crate) call: &'c ToolContext,
-    /// The library as it was when the call came.
+    /// The library as it was when the call began.
     pub(crate) library: Arc<PromptLibrary>,
-    /// What was asked.
+    /// The request.
     pub(crate) request: Input,
-    /// What is switched; `settings`.
+    /// The run-time settings; filled by `settings`.
     pub(crate) settings: RuntimeSettings,
-    /// The `gates` parameter; `normalize`.
+    /// The `gates` parameter; filled by `normalize`.
     pub(crate) gate_parameters: Vec<GateParameter>,
-    /// The verdict; `normalize`.
+    /// The verdict; filled by `normalize`.
     pub(crate) verdict: Option<GateVerdict>,
-    /// The command as text, without a wrapper; `parse`.
+    /// The command text without a wrapper; filled by `parse`.
     pub(crate) source: String,
-    /// The command, read; `parse`.
+    /// The parsed command; filled by `parse`.
     pub(crate) command: Option<CommandTree>,
-    /// Its steps with their prompts; `resolve`, then `bind`.
+    /// The stages of the command with their prompts; filled by `resolve`, then `bind`.
     pub(crate) stages: Vec<ResolvedStage>,
-    /// What holds for the whole command; `resolve`.
+    /// The annotations of the whole command; filled by `resolve`.
     pub(crate) annotations: ResolvedAnnotations,
-    /// The run; `plan`, or `load` if it had begun before.
+    /// The run; filled by `plan`, or by `load` if it is resumed.
     pub(crate) run: Option<ChainRun>,
-    /// Whether it is only looked at what the command would do: then its arguments are not.
+    /// Whether only the plan of the command is wanted; arguments are not checked then.
     pub(crate) outline_only: bool,
-    /// Whether what the caller brought was taken in; `capture`.
+    /// Whether the input of the caller was processed; filled by `capture`.
     pub(crate) input_accepted: bool,
-    /// Whether it has begun before this call.
+    /// Whether the run began before this call.
     pub(crate) resumed: bool,
-    /// What the run will do; likewise.
+    /// The plan of the run; filled like `run`.
     pub(crate) plan: Arc<ChainPlan>,
-    /// Where it stands; likewise, and every stage after it.
+    /// The progress of the run; filled like `run`, and updated by every later stage.
     pub(crate) state: ChainProgress,
-    /// What is to be kept.
+    /// The changes to commit.
     pub(crate) changes: Vec<Change>,
-    /// What is shown, step by step; `render`.
+    /// The rendered steps; filled by `render`.
     pub(crate) rendered: Vec<RenderedStep>,
-    /// The answer.
     pub(crate) reply: EngineReply,
 }
 
 /// A stage of the command.
 #[derive(Debug, Clone)]
 pub(crate) struct ResolvedStage {
-    /// Whether sub-agents should do it.
+    /// Whether sub-agents should do the steps.
     pub(crate) delegated: bool,
-    /// What decides which of the two is done; without it, the first.
+    /// The condition that selects `then` or `otherwise`; without one, `then` is done.
     pub(crate) condition: Option<String>,
     /// Steps that are done side by side.
     pub(crate) then: Vec<ResolvedStep>,
-    /// Those that are done otherwise.
+    /// The steps that are done if the condition does not hold.
     pub(crate) otherwise: Vec<ResolvedStep>,
 }
 
@@ -75,15 +75,15 @@ pub(crate) struct ResolvedStage {
 pub(crate) struct ResolvedStep {
     pub(crate) prompt: Arc<Prompt>,
     pub(crate) annotations: ResolvedAnnotations,
-    /// What it was given, as it was written; then, checked.
+    /// The arguments, as written and, after `bind`, checked.
     pub(crate) arguments: Map<String, Value>,
-    /// The argument that gets the result of the step before.
+    /// The argument that receives the previous result.
     pub(crate) previous_result_argument: Option<String>,
-    /// The step as it was written, until `bind`.
+    /// The step as written, until `bind`.
     pub(crate) command_step: deliberate_command_language::CommandStep,
 }
 
-/// What stands before and after a step, or the whole command.
+/// The annotations of a step or of the whole command.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ResolvedAnnotations {
     pub(crate) modifier: Option<CommandModifier>,
@@ -92,20 +92,19 @@ pub(crate) struct ResolvedAnnotations {
     pub(crate) gates: Vec<InlineGateSpec>,
 }
 
-/// A step as it is shown.
+/// A step as the caller sees it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RenderedStep {
     pub(crate) number: u32,
     pub(crate) name: String,
-    /// What stands before the prompt.
+    /// The text before the prompt.
     pub(crate) system: String,
-    /// The prompt.
     pub(crate) user: String,
-    /// What the gates ask for.
+    /// The guidance of the gates, or the review of a held answer.
     pub(crate) guidance: String,
-    /// How a sub-agent should do it.
+    /// The instructions for a sub-agent.
     pub(crate) delegation_note: String,
-    /// Whether a held answer is shown instead.
+    /// Whether the review of a held answer is shown.
     pub(crate) review: bool,
 }
 
@@ -141,12 +140,12 @@ impl<'c> EngineContext<'c> {
         }
     }
 
-    /// Whether the server's own model is to answer.
+    /// Returns whether the server's own model answers the steps.
     pub(crate) fn uses_server_model(&self) -> bool {
         self.request.run == Some(true)
     }
 
-    /// Something happened: takes it into the state and among what is to be kept.
+    /// Applies an event to the progress and adds it to the changes.
     pub(crate) fn record_event(&mut self, event: &ChainRunEvent) -> Result<(), ToolError> {
         self.state.apply(&self.plan, event);
         let at_step = self.state.current_step(&self.plan);
@@ -169,7 +168,7 @@ impl<'c> EngineContext<'c> {
         Ok(())
     }
 
-    /// The steps that are to be done now.
+    /// Returns the steps to do now.
     pub(crate) fn open_steps(&self) -> Vec<PlannedStep> {
         self.state
             .open_steps(&self.plan)
@@ -178,12 +177,12 @@ impl<'c> EngineContext<'c> {
             .collect()
     }
 
-    /// Whether what went wrong may wait until what was taken in is kept.
+    /// Returns whether a failure can wait until the processed input is committed.
     pub(super) fn continues_after_failure(&self) -> bool {
         self.resumed && self.input_accepted && !self.changes.is_empty()
     }
 
-    /// Lets the call go on with the run, after what happened so far is kept.
+    /// Lets the call continue with the run after the changes so far are committed.
     pub(crate) fn schedule_next_call(&mut self) {
         let id = self.run.as_ref().map(|run| run.id.to_string());
         self.reply.next = Some(if self.uses_server_model() {
@@ -193,7 +192,7 @@ impl<'c> EngineContext<'c> {
         });
     }
 
-    /// Tells the caller something beside the answer.
+    /// Adds a note for the caller to the reply.
     pub(crate) fn add_note(&mut self, note: impl Into<String>) {
         self.reply.notes.push(note.into());
     }

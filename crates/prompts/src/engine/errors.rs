@@ -1,25 +1,25 @@
-//! What goes wrong, in the words of the engine: a stable code, a sentence, what to do.
+//! Errors of the engine: a stable code, a sentence and a hint.
 
 use deliberate_command_language::Diagnostic;
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use crate::template::TemplateError;
 
-/// An error of the engine.
+/// Builds an error of the engine.
 pub(crate) fn engine_error(
-    code: &str,
+    code: ErrorCode,
     message: impl Into<String>,
     hint: impl Into<Option<&'static str>>,
 ) -> ToolError {
     ToolError::Custom {
-        code: code.to_owned(),
+        code,
         message: message.into(),
         hint: hint.into().map(str::to_owned),
     }
 }
 
-/// Mistakes in a command, drawn with their places.
-pub(crate) fn command_error(code: &str, command: &str, found: &[Diagnostic]) -> ToolError {
+/// Builds an error from the diagnostics of a command, with their source positions.
+pub(crate) fn command_error(code: ErrorCode, command: &str, found: &[Diagnostic]) -> ToolError {
     const MAX_DIAGNOSTICS: usize = 5;
     let drawn: Vec<String> = found
         .iter()
@@ -29,7 +29,7 @@ pub(crate) fn command_error(code: &str, command: &str, found: &[Diagnostic]) -> 
     engine_error(code, drawn.join("\n"), None)
 }
 
-/// A template that can't be rendered.
+/// Builds the error of a template that cannot be rendered.
 pub(crate) fn template_error(error: &TemplateError) -> ToolError {
-    engine_error("TemplateError", error.to_string(), None)
+    engine_error(ErrorCode::TemplateError, error.to_string(), None)
 }

@@ -1,6 +1,5 @@
-//! Where a step stands when guidance is decided: the levels that may speak, and the moment they
-//! are asked. Used by the stage that renders and by whoever explains what it does, so that both
-//! say the same.
+//! The inputs of an injection decision for a step: the levels and the context. The stage that
+//! renders and the operation that explains both use it, so that they agree.
 
 use deliberate_core::Timestamp;
 use deliberate_toolkit::{ToolContext, ToolError};
@@ -16,7 +15,7 @@ use crate::{
     library::PromptLibrary,
 };
 
-/// A step of a run, and what its guidance is decided by.
+/// A step of a run with everything that its injection decisions depend on.
 #[derive(Clone, Copy)]
 pub(crate) struct InjectionInputs<'a> {
     pub(crate) step: &'a PlannedStep,
@@ -30,7 +29,7 @@ pub(crate) struct InjectionInputs<'a> {
 }
 
 impl<'a> InjectionInputs<'a> {
-    /// What the levels have.
+    /// Returns the injection levels of the step.
     pub(crate) fn levels(&self) -> InjectionLevels<'a> {
         let node = self.step;
         let category = self.library.categories.get(&node.category);
@@ -46,14 +45,14 @@ impl<'a> InjectionInputs<'a> {
         })
     }
 
-    /// When and where they are asked.
+    /// Returns the injection context of the step.
     pub(crate) fn context(&self) -> InjectionContext<'a> {
         let node = self.step;
         let held = self
             .state
             .step(node.number)
             .is_some_and(StepProgress::is_held);
-        // What a decision ruled out is not what came before.
+        // Steps that a decision ruled out do not count as the previous step.
         let before = self.plan.nodes.iter().filter(|it| it.stage < node.stage);
         let previous = before
             .filter_map(|it| self.state.step(it.number))
@@ -62,7 +61,7 @@ impl<'a> InjectionInputs<'a> {
             step: node.number,
             total_steps: self.plan.len(),
             step_name: &node.name,
-            // What a caller calls a session of chains is a run.
+            // For a caller, a session of a chain is a run.
             session: self.run_id,
             chain: &node.chain,
             run: self.run_id,
@@ -88,7 +87,7 @@ impl<'a> InjectionInputs<'a> {
     }
 }
 
-/// How the review of a step came out.
+/// Returns the gate status of a step.
 fn gate_status(step: &StepProgress) -> Option<GateStatus> {
     let held = step.review.as_ref()?;
     let passed = !step.accepted_by_override && matches!(held.review.decision, GateDecision::Pass);
@@ -110,7 +109,7 @@ fn parse_modifier(name: &str) -> Option<InjectionModifier> {
 }
 
 impl Engine {
-    /// What a command would do, without doing any of it. Its arguments are not looked at.
+    /// Returns the plan of a command without running it. Arguments are not checked.
     pub(crate) async fn outline<'c>(
         &'c self,
         call: &'c ToolContext,

@@ -1,8 +1,8 @@
-//! The way of a call through its stages, in an order that is written down in one place.
+//! Runs a call through its stages, in the order of one list.
 //!
-//! Every stage has one job, a file of its own, and the same shape: it takes the [`EngineContext`] of the
-//! call, adds to it, and says whether the next one follows. Each is timed; the last calls can be
-//! looked at ([`CallTraces`]).
+//! Every stage has one job, a file of its own, and the same interface: it reads and extends the
+//! [`EngineContext`] of the call and says whether the next stage follows. Each stage is timed;
+//! [`CallTraces`] holds the traces of the last calls.
 
 pub(crate) mod cache;
 mod context;
@@ -40,7 +40,7 @@ use cache::plan_cache::PlanCache;
 use run_numbers::RunNumbers;
 use stages::STAGES;
 
-/// What the calls of the engine share.
+/// The state that all calls of the engine share.
 pub struct Engine {
     pub(crate) live_library: Arc<LiveLibrary>,
     pub(crate) options: EngineOptions,
@@ -49,20 +49,20 @@ pub struct Engine {
     pub(crate) run_numbers: RunNumbers,
     pub(crate) traces: CallTraces,
     pub(crate) plan_cache: PlanCache,
-    /// What changed in the library since the engine was made.
+    /// The changes of the library since the engine was created.
     pub(crate) library_changes: Arc<LibraryChangeLog>,
 }
 
-/// What comes after a stage.
+/// The next action after a stage.
 pub(crate) enum StageOutcome {
-    /// The next one.
+    /// The next stage runs.
     Next,
-    /// Nothing: the answer is ready.
+    /// The reply is complete.
     Done,
 }
 
 impl Engine {
-    /// An engine on that library. Reads nothing yet.
+    /// Creates an engine on a library. Reads no files yet.
     pub fn new(options: EngineOptions, live_library: Arc<LiveLibrary>) -> Self {
         let library_changes = Arc::<LibraryChangeLog>::default();
         let (notes, library) = (library_changes.clone(), Arc::downgrade(&live_library));
@@ -86,7 +86,7 @@ impl Engine {
         }
     }
 
-    /// Takes a call through the stages.
+    /// Runs a call through the stages.
     pub(crate) async fn handle_call(
         &self,
         input: Input,
@@ -100,8 +100,8 @@ impl Engine {
         self.traces.add(trace);
         match ended {
             Ok(()) => {}
-            // What the caller brought was taken in before this went wrong: it is kept first. The
-            // next leg meets the same trouble, and tells it.
+            // The caller's input was processed before the failure, so it is committed first. The
+            // next part of the call meets the same failure and reports it.
             Err(_) if context.continues_after_failure() => context.schedule_next_call(),
             Err(error) => return Err(error),
         }

@@ -1,4 +1,4 @@
-//! What a call is answered.
+//! The reply of a call.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,48 +6,48 @@ use serde_json::{Map, Value};
 
 use crate::gate::{GateResult, GateSource};
 
-/// What `prompt_engine` answers.
+/// The reply of `prompt_engine`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct EngineReply {
-    /// What to read and act on.
+    /// The text to read and act on.
     pub said: String,
     /// The run, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain_id: Option<String>,
-    /// How the run stands: `step`, `review`, `question`, `done`, `aborted`.
+    /// The state of the run: `step`, `review`, `question`, `done`, `aborted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// The steps that are to be answered now.
+    /// The steps to answer now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<u32>,
-    /// How many steps there are.
+    /// The number of steps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_steps: Option<u32>,
-    /// The gates that the answer must pass, and where each came from.
+    /// The gates that the answer must pass, with their sources.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<AppliedGate>,
-    /// What the gates found of the last answer.
+    /// The gate results for the last answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub review: Vec<GateResult>,
-    /// What came of each step, once the run is over.
+    /// The result of each step, once the run has ended.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub results: Map<String, Value>,
-    /// The last answer in full, if the server's model gave it: nobody else has seen it.
+    /// The last answer in full, if the server's model gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// What the caller should know.
+    /// Notes for the caller.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What the next leg is called with, if the call goes on by itself.
+    /// The arguments of the next part of the call, if it continues automatically.
     #[serde(skip)]
     pub next: Option<Value>,
 }
 
-/// A gate, and where it came from.
+/// A gate and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AppliedGate {
     /// Its id.
     pub id: String,
-    /// Where it came from.
+    /// Its source.
     pub from: GateSource,
 }

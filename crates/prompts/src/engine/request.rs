@@ -1,4 +1,4 @@
-//! What a call asks of the engine.
+//! The arguments of a call.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::chain::GateAction;
 
-/// What `prompt_engine` is called with.
+/// The arguments of `prompt_engine`.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -15,7 +15,7 @@ pub struct Input {
     /// `status` answer at once.
     #[schemars(length(min = 1))]
     pub command: Option<String>,
-    /// The run to go on with
+    /// The run to continue
     pub chain_id: Option<String>,
     /// The step that `user_response` answers; makes a repeated call harmless
     #[schemars(range(min = 1))]
@@ -25,13 +25,13 @@ pub struct Input {
     pub user_response: Option<String>,
     /// `PASS - why` or `FAIL - why`, or per criterion
     pub gate_verdict: Option<GateVerdictInput>,
-    /// What to do with a step that is held
+    /// The action on a held step
     pub gate_action: Option<GateAction>,
-    /// Gate ids, criteria in words, or gates; `-id` leaves one out
+    /// Gate ids, criteria in words, or gates; `-id` vetoes one
     #[schemars(length(max = 100))]
     #[schemars(with = "Option<Vec<Value>>")]
     pub gates: Option<Vec<Value>>,
-    /// Begin anew
+    /// Start a new run
     pub force_restart: Option<bool>,
     /// Arguments that the command does not give
     pub options: Option<Map<String, Value>>,
@@ -39,7 +39,7 @@ pub struct Input {
     pub run: Option<bool>,
 }
 
-/// A verdict as it was given.
+/// A verdict as it was sent.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct GateVerdictInput(pub Value);

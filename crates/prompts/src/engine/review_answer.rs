@@ -1,11 +1,11 @@
-//! An answer to a step, brought before its gates.
+//! Checks an answer to a step against its gates.
 //!
-//! The server computes what can be computed; what is left is judged by the model that is set up
-//! for it, or by the verdict that came with the answer. What was computed holds, whatever the
-//! verdict says; and who answered can't pass what a model is to judge.
+//! The server computes the criteria that code can check. The others are judged by the configured
+//! model or by the verdict that came with the answer. A verdict never changes a computed result,
+//! and the answering client cannot pass criteria that a model must judge.
 
 use deliberate_llm::ModelError;
-use deliberate_toolkit::{ArgumentIssue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolError};
 
 use super::{EngineContext, engine_error};
 use crate::{
@@ -18,10 +18,11 @@ use crate::{
     model::EvaluationMode,
 };
 
-/// How many warnings are told.
+/// The most warnings in a reply.
 const MAX_WARNINGS: usize = 5;
 
-/// Takes in answers. All are looked at before one is taken in: either all are, or none is.
+/// Processes answers. All are checked before the first is recorded, so that either all are recorded
+/// or none.
 pub(crate) async fn submit_answers(
     context: &mut EngineContext<'_>,
     answers: Vec<(PlannedStep, String)>,
@@ -45,7 +46,7 @@ pub(crate) async fn submit_answers(
     Ok(())
 }
 
-/// Takes in a verdict on the answer that is held.
+/// Processes a verdict on the held answer.
 pub(crate) async fn submit_verdict(
     context: &mut EngineContext<'_>,
     node: &PlannedStep,
@@ -67,14 +68,14 @@ const fn is_accepted(held: &AnswerReview) -> bool {
     !matches!(held.review.decision, GateDecision::Hold { .. })
 }
 
-/// What a gate warns of does not hold the work up, but is told.
+/// Adds gate warnings, which do not hold the run, to the notes.
 fn note_warnings(context: &mut EngineContext<'_>, held: Option<&AnswerReview>) {
     let Some(GateDecision::Advance { warnings }) = held.map(|held| &held.review.decision) else {
         return;
     };
     for warning in warnings.iter().take(MAX_WARNINGS) {
         context.add_note(format!(
-            "{} {}: {} ({}). It only warns, so the work goes on.",
+            "{} {}: {} ({}). This is only a warning; the run continues.",
             warning.outcome.symbol(),
             warning.gate,
             warning.what,
@@ -83,7 +84,7 @@ fn note_warnings(context: &mut EngineContext<'_>, held: Option<&AnswerReview>) {
     }
 }
 
-/// What the gates of a step find of an answer; nothing if it has none and nobody objects.
+/// Checks an answer against the gates of a step; `None` if it has no gates and there is no verdict.
 async fn review_answer(
     context: &EngineContext<'_>,
     node: &PlannedStep,
@@ -116,7 +117,7 @@ async fn review_answer(
     Ok(Some(AnswerReview { review, results }))
 }
 
-/// The gates of a step: those of the plan, and those that this call adds.
+/// Returns the gates of a step: those of the plan, and those that this call adds.
 fn step_gates(
     context: &EngineContext<'_>,
     node: &PlannedStep,
@@ -131,10 +132,15 @@ fn step_gates(
         step: node.number,
         ..GateSources::empty(&context.library)
     });
-    let added = added.map_err(|error| engine_error("TooManyGates", error.to_string(), None))?;
+    let added =
+        added.map_err(|error| engine_error(ErrorCode::TooManyGates, error.to_string(), None))?;
     let unknown = added.unknown.iter().find(|it| it.is_caller_error());
     if let Some(unknown) = unknown {
-        return Err(engine_error("UnknownName", unknown.to_string(), None));
+        return Err(engine_error(
+            ErrorCode::UnknownName,
+            unknown.to_string(),
+            None,
+        ));
     }
     let there: Vec<String> = gates.iter().map(|it| it.gate.id.clone()).collect();
     let asked = added.gates.into_iter().filter(SelectedGate::is_requested);
@@ -142,7 +148,7 @@ fn step_gates(
     Ok(gates)
 }
 
-/// Whether a model judges what can't be computed of a gate.
+/// Returns whether a model judges the gate's criteria that code cannot compute.
 fn is_judged_by_model(context: &EngineContext<'_>, chosen: &SelectedGate) -> bool {
     let own = chosen.gate.evaluation.as_ref();
     context.engine.options.judge == GateJudgeKind::Model
@@ -150,7 +156,8 @@ fn is_judged_by_model(context: &EngineContext<'_>, chosen: &SelectedGate) -> boo
         || own.is_some_and(|it| it.mode == EvaluationMode::Judge)
 }
 
-/// What whoever answered says of it. A no counts everywhere; a yes only where they are the judge.
+/// Applies the verdict of the answering client. FAIL counts everywhere; PASS only where the client
+/// is the judge.
 fn apply_client_verdict(
     context: &EngineContext<'_>,
     verdict: &GateVerdict,
@@ -168,15 +175,15 @@ fn apply_client_verdict(
     let places: Vec<usize> = own.iter().map(|(at, _)| *at).collect();
     let own = own.into_iter().map(|(_, result)| result).collect();
     let judged = gate::apply_verdict(verdict, own, JudgedBy::Client)?.results;
-    // What a verdict adds of its own comes last.
+    // A criterion that the verdict adds comes last.
     let places = places.into_iter().chain(gates.len()..);
     let mut all: Vec<(usize, GateResult)> = places.zip(judged).chain(models).collect();
     all.sort_by_key(|(at, _)| *at);
     Ok(all.into_iter().map(|(_, result)| result).collect())
 }
 
-/// What a model says of what is its to judge. An answer is not lost because nobody could be asked:
-/// it is held until someone can.
+/// Applies the model's judgment on the criteria that a model must judge. If the model cannot be
+/// asked, the answer is not lost: it is held until a judgment is possible.
 async fn apply_model_verdict(
     context: &EngineContext<'_>,
     node: &PlannedStep,
@@ -209,7 +216,7 @@ async fn apply_model_verdict(
         {
             tracing::warn!(
                 code = error.code(),
-                "the judge of a gate could not be asked"
+                "the judge model of a gate could not be asked"
             );
             return Ok(results);
         }
@@ -218,5 +225,5 @@ async fn apply_model_verdict(
     let verdict = reply.to_verdict(&asked);
     gate::apply_verdict(&verdict, results, JudgedBy::Model)
         .map(|applied| applied.results)
-        .map_err(|error| engine_error("BadVerdict", error.to_string(), None))
+        .map_err(|error| engine_error(ErrorCode::BadVerdict, error.to_string(), None))
 }

@@ -1,5 +1,6 @@
-//! What was switched while the engine ran, and stays so: the methodology in use, whether gates are
-//! on, overrides of injection. Kept in the store, so that it survives and holds for every process.
+//! Settings that are changed at run time: the active methodology, whether gates are enabled,
+//! injection overrides. They are kept in the store, so they survive a restart and apply to every
+//! process.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::{EngineOptions, injection::InjectionOverride};
 
-/// The names under which they are kept.
+/// The keys of the settings in the store.
 pub(crate) struct SettingKeys {
     pub(crate) framework: &'static str,
     pub(crate) gates: &'static str,
@@ -18,7 +19,7 @@ pub(crate) struct SettingKeys {
     pub(crate) counted_since: &'static str,
 }
 
-/// The names under which they are kept.
+/// The keys of the settings in the store.
 pub(crate) const SETTING_KEYS: SettingKeys = SettingKeys {
     framework: "prompts.framework",
     gates: "prompts.gates",
@@ -26,7 +27,7 @@ pub(crate) const SETTING_KEYS: SettingKeys = SettingKeys {
     counted_since: "prompts.counted_since",
 };
 
-/// What is switched now.
+/// The current run-time settings.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct RuntimeSettings {
     pub(crate) framework: MethodologySetting,
@@ -35,22 +36,22 @@ pub(crate) struct RuntimeSettings {
     pub(crate) counted_since: Option<Timestamp>,
 }
 
-/// The methodology in use.
+/// The active methodology.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct MethodologySetting {
-    /// Which; none if nobody switched.
+    /// The id of the methodology; `None` if none was chosen.
     pub(crate) active: Option<String>,
-    /// Whether methodologies are switched off altogether.
+    /// Whether methodologies are disabled.
     pub(crate) off: bool,
-    /// Since when.
+    /// The time of the last change.
     pub(crate) since: Option<Timestamp>,
-    /// Why, in the words of whoever switched.
+    /// The reason given for the last change.
     pub(crate) reason: Option<String>,
 }
 
 impl RuntimeSettings {
-    /// Reads them. What can't be understood counts as not switched.
+    /// Reads the settings. A value that cannot be parsed counts as not set.
     pub(crate) async fn read(
         call: &ToolContext,
         options: &EngineOptions,
@@ -78,7 +79,7 @@ impl RuntimeSettings {
         Ok(settings)
     }
 
-    /// The methodology in use, unless they are switched off.
+    /// Returns the active methodology, unless methodologies are disabled.
     pub(crate) fn methodology(&self) -> Option<&str> {
         let active = self.framework.active.as_deref();
         active.filter(|_| !self.framework.off)

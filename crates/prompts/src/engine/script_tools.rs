@@ -1,5 +1,6 @@
-//! The script tools of a prompt whose time has come, if the operator allows them. What they answer
-//! becomes a value (`tool_<id>`); one that says so may have a resource created or changed.
+//! Runs the script tools of a prompt that are due, if the operator allows them. Their output
+//! becomes a template value (`tool_<id>`); a script that is configured for it may have a resource
+//! created or updated.
 
 use deliberate_core::Change;
 use deliberate_toolkit::ToolError;
@@ -11,18 +12,18 @@ use crate::{
     model::{Prompt, ScriptTool, ScriptTrigger},
 };
 
-/// What script tools came to.
+/// The results of the script tools of a step.
 #[derive(Default)]
 pub(super) struct ScriptResults {
-    /// What they answered, by the names that templates know it by.
+    /// The outputs, by their template names.
     pub(super) values: Vec<(String, Value)>,
-    /// What is to be kept.
+    /// The changes to commit.
     pub(super) changes: Vec<Change>,
-    /// What the caller should know.
+    /// Notes for the caller.
     pub(super) notes: Vec<String>,
 }
 
-/// Runs the script tools of a step whose time has come.
+/// Runs the script tools of a step that are due.
 pub(super) async fn run_scripts(
     context: &EngineContext<'_>,
     node: &PlannedStep,
@@ -33,7 +34,7 @@ pub(super) async fn run_scripts(
     let wanted = given.remove("tool");
     for id in &prompt.tools {
         let Some(tool) = context.library.script(&prompt.id, id) else {
-            let note = format!("The prompt names a script tool {id:?} that there is not.");
+            let note = format!("The prompt names a script tool {id:?}, which does not exist.");
             scripted.notes.push(note);
             continue;
         };
@@ -60,7 +61,7 @@ pub(super) async fn run_scripts(
     Ok(scripted)
 }
 
-/// Whether the time of a script has come.
+/// Returns whether a script is due.
 fn is_due(tool: &ScriptTool, arguments: &Map<String, Value>, wanted: Option<&Value>) -> bool {
     let asked = wanted.and_then(Value::as_str) == Some(tool.id.as_str());
     let given = |name: &str| {
@@ -87,8 +88,8 @@ fn is_due(tool: &ScriptTool, arguments: &Map<String, Value>, wanted: Option<&Val
     }
 }
 
-/// A script that found its input valid may have a resource created or updated: by
-/// `resource_manager` alone, and only for a caller who may use that.
+/// Creates or updates the resource that a script with valid input asks for. Only `resource_manager`
+/// does this, and only for a caller who may use that tool.
 async fn auto_execute(
     context: &EngineContext<'_>,
     tool: &ScriptTool,
@@ -105,8 +106,8 @@ async fn auto_execute(
     let action = arguments.get("action").and_then(Value::as_str);
     if named != Some("resource_manager") || !matches!(action, Some("create" | "update")) {
         let note = format!(
-            "Script tool {id:?} wants something done that scripts can't have done: only \
-             resource_manager's create and update."
+            "Script tool {id:?} requested an action that scripts may not request: only create and \
+             update of resource_manager are allowed."
         );
         scripted.notes.push(note);
         return;

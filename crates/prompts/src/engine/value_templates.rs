@@ -1,4 +1,4 @@
-//! Templates inside of values: the arguments of a tool, and what prompts refer to.
+//! Templates inside JSON values: the arguments of a tool, and references to other prompts.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::{
     },
 };
 
-/// The arguments of a tool with their templates filled in. A text that is one value and nothing
-/// else becomes that value, whatever it is; any other becomes text. One that is absent is left out.
+/// Renders the templates in the arguments of a tool. A text that is only one `{{ value }}` becomes
+/// that value with its type; any other text becomes text. A null field is dropped.
 pub(super) fn render_tool_arguments(
     renderer: &TemplateRenderer,
     arguments: &Value,
@@ -51,14 +51,14 @@ pub(super) fn render_tool_arguments(
     })
 }
 
-/// The path in `{{ path }}`, if that is all there is.
+/// Returns the path in `{{ path }}` if the text contains nothing else.
 fn single_value_path(text: &str) -> Option<&str> {
     let inner = text.trim().strip_prefix("{{")?.strip_suffix("}}")?.trim();
     let plain = |it: char| it.is_alphanumeric() || matches!(it, '_' | '.');
     (!inner.is_empty() && inner.chars().all(plain)).then_some(inner)
 }
 
-/// The names that the templates inside of a value use.
+/// Returns the names that the templates inside a value use.
 pub(super) fn template_names(renderer: &TemplateRenderer, value: &Value) -> BTreeSet<String> {
     match value {
         Value::String(text) => renderer.names_used(&TemplateSource {
@@ -77,7 +77,7 @@ pub(super) fn template_names(renderer: &TemplateRenderer, value: &Value) -> BTre
     }
 }
 
-/// The prompts that a prompt puts into its text.
+/// Returns the ids of the prompts that a prompt includes.
 pub(super) fn referenced_prompts(prompt: &Prompt) -> Vec<String> {
     let texts = prompt.template.iter().chain(&prompt.system);
     texts

@@ -1,5 +1,5 @@
-//! Looks at an answer, criterion by criterion. What can be computed is computed; what can't is
-//! said to be open. A criterion that can't be looked at is never taken for a pass.
+//! Checks an answer criterion by criterion. Criteria that code can compute are computed; the others
+//! stay open. A criterion that cannot be checked never counts as passed.
 
 use std::collections::BTreeMap;
 
@@ -17,37 +17,36 @@ use super::{
 };
 use crate::model::{Criterion, CriterionKind, Methodology};
 
-/// What is said of a command that may not be run.
-pub const COMMANDS_NOT_ALLOWED: &str = "commands and scripts are not allowed here; the operator can allow \
-                               them, one by one, in the settings of the prompt engine";
+/// The reason given for a command that may not be run.
+pub const COMMANDS_NOT_ALLOWED: &str = "commands and scripts are not allowed here; the operator \
+                                        can allow them, one by one, in the settings of the prompt \
+                                        engine";
 
-/// How much of a methodology is enough if nobody says.
+/// The compliance score that a methodology needs when the criterion sets none.
 const DEFAULT_MIN_COMPLIANCE: f64 = 0.5;
 
-/// The most patterns or words of one criterion.
+/// The most patterns or keywords of one criterion.
 const MAX_PATTERNS: usize = 100;
 
-/// What a command or a script said.
+/// The result of a command or script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExternalCheckResult {
-    /// What it came to.
     pub outcome: CheckOutcome,
-    /// Why: the end of its output, or why it was not run.
+    /// The end of its output, or the reason why it was not run.
     pub reason: String,
 }
 
-/// What an answer is looked at with.
+/// The methodologies and external results that a check needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CheckContext<'a> {
-    /// The methodology in use.
     pub methodology: Option<&'a Methodology>,
-    /// Finds a methodology that a criterion names.
+    /// The library in which a methodology named by a criterion is looked up.
     pub library: Option<&'a crate::library::PromptLibrary>,
-    /// What the commands and scripts said: by gate id and the criterion's number in it, from 1.
+    /// The results of commands and scripts, by gate id and the criterion's number in the gate, from
+    /// 1.
     pub external_results: Option<&'a BTreeMap<(String, usize), ExternalCheckResult>>,
 }
 
-/// What is found.
 pub(super) struct CriterionFinding {
     outcome: CheckOutcome,
     reason: String,
@@ -55,8 +54,8 @@ pub(super) struct CriterionFinding {
     warn_only: bool,
 }
 
-/// Looks at an answer with all gates of a step. All of them together are looked at within one
-/// bound; what goes beyond it can't be told.
+/// Checks an answer against all gates of a step. All gates share one budget; criteria beyond it
+/// cannot be told.
 pub fn check_all(gates: &[SelectedGate], answer: &str, with: &CheckContext<'_>) -> Vec<GateResult> {
     let mut budget = CheckBudget::default();
     gate_results(gates, |criterion, key| {
@@ -64,8 +63,8 @@ pub fn check_all(gates: &[SelectedGate], answer: &str, with: &CheckContext<'_>) 
     })
 }
 
-/// The results of all gates, of which `look` says what is found of one criterion: by gate id and
-/// the criterion's number in it, from 1.
+/// Builds the results of all gates. `look` checks one criterion, given the gate id and the
+/// criterion's number in the gate, from 1.
 pub(super) fn gate_results(
     gates: &[SelectedGate],
     mut look: impl FnMut(&Criterion, &(String, usize)) -> CriterionFinding,
@@ -81,7 +80,7 @@ pub(super) fn gate_results(
         .collect()
 }
 
-/// Looks at an answer with one gate, whose criteria are numbered from `first`.
+/// Checks an answer against one gate, whose criteria are numbered from `first`.
 pub fn check_gate(
     chosen: &SelectedGate,
     first: usize,
@@ -176,7 +175,9 @@ fn check_criterion(
                 return unknown_finding(why);
             }
             match json_schema::match_schema(schema, answer) {
-                SchemaMatch::Valid => computed_finding(true, "the JSON fits".to_owned()),
+                SchemaMatch::Valid => {
+                    computed_finding(true, "the JSON matches the schema".to_owned())
+                }
                 SchemaMatch::Invalid(why) => computed_finding(false, why),
                 SchemaMatch::BadSchema(why) => unknown_finding(why),
             }
@@ -188,7 +189,7 @@ fn check_criterion(
             let found = citation::count_sources(answer);
             computed_finding(
                 found >= *min_citations as usize,
-                format!("{found} source(s) named, at least {min_citations} wanted"),
+                format!("{found} source(s) named, at least {min_citations} needed"),
             )
         }
         CriterionKind::LlmSelfCheck { .. } => open_finding(),
@@ -236,7 +237,7 @@ fn check_compliance(
         ComplianceScore::NotComputable => open_finding(),
         ComplianceScore::Invalid(why) => unknown_finding(why),
         ComplianceScore::Scored(score, missing) => {
-            let mut why = format!("{score:.2} of the phases show, at least {wanted:.2} wanted");
+            let mut why = format!("{score:.2} of the phases found, at least {wanted:.2} needed");
             if !missing.is_empty() {
                 why.push_str(": ");
                 why.push_str(
@@ -259,7 +260,7 @@ fn check_compliance(
     }
 }
 
-/// What is wrong, and what could not be looked at.
+/// Collects the failures of one criterion and the checks that could not be made.
 struct CriterionChecker<'a> {
     budget: &'a mut CheckBudget,
     failures: Vec<String>,
@@ -279,11 +280,11 @@ impl<'a> CriterionChecker<'a> {
         let length = answer.chars().count();
         if let Some(least) = least.filter(|least| length < *least) {
             self.failures
-                .push(format!("{length} characters, at least {least} wanted"));
+                .push(format!("{length} characters, at least {least} needed"));
         }
         if let Some(most) = most.filter(|most| length > *most) {
             self.failures
-                .push(format!("{length} characters, at most {most} wanted"));
+                .push(format!("{length} characters, at most {most} allowed"));
         }
     }
 
@@ -316,7 +317,7 @@ impl<'a> CriterionChecker<'a> {
             match pattern::count_phrase(answer, word) {
                 Err(why) => self.errors.push(why),
                 Ok(times) if times < *least as usize => self.failures.push(format!(
-                    "`{}` occurs {times} time(s), at least {least} wanted",
+                    "`{}` occurs {times} time(s), at least {least} needed",
                     pattern::display_pattern(word)
                 )),
                 Ok(_) => {}
@@ -337,12 +338,12 @@ impl<'a> CriterionChecker<'a> {
     fn check_pattern_count(&mut self, there: usize) {
         if there > MAX_PATTERNS {
             self.errors.push(format!(
-                "only the first {MAX_PATTERNS} patterns are looked for"
+                "only the first {MAX_PATTERNS} patterns are checked"
             ));
         }
     }
 
-    /// What is wrong weighs more than what could not be looked at.
+    /// Turns the tally into a finding. A failure outweighs a check that could not be made.
     fn into_finding(self) -> CriterionFinding {
         if !self.failures.is_empty() {
             computed_finding(false, self.failures.join("; "))

@@ -1,5 +1,4 @@
-//! Looks at an answer from async code: what may take long is done where nobody waits for the
-//! thread.
+//! Checks an answer from async code. A check that may take long runs on a blocking thread.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,12 +12,12 @@ use crate::{
     model::{CriterionKind, Methodology},
 };
 
-/// The longest answer, in bytes, and the most patterns that are looked at right away.
+/// The longest answer, in bytes, and the most patterns that are checked on the async thread.
 const INLINE_MAX_BYTES: usize = 16 << 10;
 const INLINE_MAX_PATTERNS: usize = 20;
 
-/// Looks at an answer with all gates of a step, as [`check_all`] does, without holding up the
-/// runtime if it may take long.
+/// Checks an answer against all gates of a step like [`check_all`], without blocking the runtime if
+/// the check may take long.
 pub async fn check_all_async(
     gates: Vec<SelectedGate>,
     answer: String,
@@ -45,15 +44,15 @@ pub async fn check_all_async(
     tokio::task::spawn_blocking(look)
         .await
         .unwrap_or_else(|error| {
-            tracing::error!(%error, "checking an answer broke off");
+            tracing::error!(%error, "checking an answer failed");
             gate_results(&gates, |_, _| {
-                unknown_finding("checking broke off; send the answer again".to_owned())
+                unknown_finding("the check stopped unexpectedly; send the answer again".to_owned())
             })
         })
 }
 
-/// How many patterns and words the gates look for. What is not listed in a criterion counts as
-/// many.
+/// Estimates how many patterns and keywords the gates search for. A methodology counts as many,
+/// because its patterns are not listed in the criterion.
 fn count_patterns(gates: &[SelectedGate]) -> usize {
     let criteria = gates.iter().flat_map(|chosen| &chosen.gate.criteria);
     criteria

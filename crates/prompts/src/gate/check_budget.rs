@@ -1,13 +1,13 @@
-//! How much one review may look at in all: time grows with the patterns times the text, and both
-//! are others' work.
+//! The budget of one review. The time of a review grows with the patterns times the text, and both
+//! are untrusted input.
 
-/// The most patterns and words of one review.
+/// The most patterns and keywords of one review.
 const MAX_PATTERNS: usize = 500;
 
-/// The most bytes that are looked through in one review, a text counted as often as it is.
+/// The most bytes that one review searches; a text counts once for each search.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What is left of it.
+/// The remaining budget of a review.
 #[derive(Debug)]
 pub(crate) struct CheckBudget {
     patterns: usize,
@@ -24,8 +24,9 @@ impl Default for CheckBudget {
 }
 
 impl CheckBudget {
-    /// Takes what looking once through a text costs, or tells that too little is left. Nothing is
-    /// looked at from then on, so that what is checked is what comes first.
+    /// Takes the cost of one search through a text, or returns an error if the budget is too small.
+    /// Nothing more is checked after that, so the criteria that come first are the ones that are
+    /// checked.
     pub(super) fn take(&mut self, text: &str) -> Result<(), String> {
         let patterns = self.patterns.checked_sub(1);
         let bytes = self.bytes.checked_sub(text.len());
@@ -35,8 +36,8 @@ impl CheckBudget {
         }
         self.patterns = 0;
         Err(format!(
-            "too much to check at once: one review looks for at most {MAX_PATTERNS} patterns and \
-             through {} MiB of text in all; ask for fewer gates or answer shorter",
+            "too much to check at once: one review searches for at most {MAX_PATTERNS} patterns \
+             and through {} MiB of text; use fewer gates or a shorter answer",
             MAX_BYTES >> 20
         ))
     }

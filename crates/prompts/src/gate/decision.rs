@@ -1,5 +1,5 @@
-//! What follows from what was found: the work goes on, goes on with a word of warning, or stays
-//! where it is. Attempts are counted by answers, never by verdicts.
+//! Decides the consequence of the gate results: the run advances, advances with warnings, or is
+//! held. Attempts are counted by answers, never by verdicts.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,77 +7,77 @@ use serde::{Deserialize, Serialize};
 use super::{CheckOutcome, CriterionResult, GateResult, GateSource, JudgedBy, SelectedGate};
 use crate::model::{Enforcement, GateKind, GateSeverity};
 
-/// The most hints.
+/// The most hints in a review.
 const MAX_HINTS: usize = 3;
 
-/// How many answers were looked at, and how many may be.
+/// The number of checked answers and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewAttempts {
-    /// Answers that were looked at, this one too.
+    /// Checked answers, including this one.
     pub used: u32,
-    /// How many may be.
+    /// The most answers.
     pub limit: u32,
 }
 
 impl ReviewAttempts {
-    /// Whether the next answer would be one too many.
+    /// Returns whether no further answer is allowed.
     pub const fn is_exhausted(self) -> bool {
         self.used >= self.limit
     }
 }
 
-/// A criterion that stands in the way, or is worth a word.
+/// A criterion that failed or causes a warning.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedCriterion {
     /// The id of its gate.
     pub gate: String,
-    /// Where that came from.
+    /// The source of the gate.
     pub source: GateSource,
     /// Its number among all criteria of the step, from 1.
     pub number: usize,
-    /// What it asks for.
+    /// The requirement.
     pub what: String,
-    /// What was found.
+    /// The outcome.
     pub outcome: CheckOutcome,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// What follows.
+/// The consequence of a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum GateDecision {
-    /// The work goes on.
+    /// The run advances.
     Pass,
-    /// The work goes on, with a warning.
+    /// The run advances with warnings.
     Advance {
-        /// What was not as it should be.
+        /// The criteria that were not met.
         warnings: Vec<FailedCriterion>,
     },
-    /// The work stays where it is.
+    /// The run is held.
     Hold {
-        /// What stands in the way.
+        /// The criteria that hold the run.
         failed: Vec<FailedCriterion>,
-        /// What is worth a word besides.
+        /// The criteria that only cause warnings.
         warnings: Vec<FailedCriterion>,
         /// Whether a verdict on this answer is needed: nothing failed so far.
         waiting_for_verdict: bool,
     },
 }
 
-/// A review of one answer.
+/// The review of one answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateReview {
-    /// What follows.
+    /// The decision.
     pub decision: GateDecision,
     /// The attempts.
     pub attempts: ReviewAttempts,
-    /// What would help, up to three sentences.
+    /// Up to three hints for a better answer.
     pub hints: Vec<String>,
 }
 
 impl GateReview {
-    /// Whether the work stays and only a person's word can change that: retry, skip or abort.
+    /// Returns whether the run is held and only retry, skip or abort can change that.
     pub fn is_stuck(&self) -> bool {
         matches!(
             &self.decision,
@@ -88,8 +88,8 @@ impl GateReview {
         ) && self.attempts.is_exhausted()
     }
 
-    /// Whether nothing failed and the work stays only because something can't be checked, so that
-    /// another answer would not help.
+    /// Returns whether nothing failed and the run is held only because criteria cannot be checked,
+    /// so that another answer would not help.
     pub fn is_uncheckable(&self) -> bool {
         matches!(
             &self.decision,
@@ -99,9 +99,8 @@ impl GateReview {
     }
 }
 
-/// What happens if a gate fails: what it says itself; else the work stays if the user asked for
-/// the gate; else its severity decides. A gate that only guides never holds anything up unless
-/// it says so.
+/// Returns the consequence of a failed gate: its own setting; else blocking if the user requested
+/// the gate; else by severity. A guidance gate never blocks unless it says so itself.
 pub(super) fn enforcement(chosen: &SelectedGate) -> Enforcement {
     let gate = &chosen.gate;
     if let Some(said) = gate.enforcement {
@@ -117,11 +116,11 @@ pub(super) fn enforcement(chosen: &SelectedGate) -> Enforcement {
     }
 }
 
-/// What follows from the results for the answer that is the `used`-th of its step. `retries` is
-/// what the step says about the limit.
+/// Decides the consequence of the results for the answer that is the `used`-th of its step.
+/// `retries` is the attempt limit of the step.
 ///
-/// A criterion that nobody can settle holds the work up only if its gate is strict or the user
-/// asked for the gate; else it is a warning.
+/// A criterion that cannot be checked holds the run only if its gate is strict or was requested by
+/// the user; else it is a warning.
 pub fn decide_review(results: &[GateResult], used: u32, retries: Option<u32>) -> GateReview {
     let mut failed = Vec::new();
     let mut warnings = Vec::new();
@@ -169,7 +168,7 @@ pub fn decide_review(results: &[GateResult], used: u32, retries: Option<u32>) ->
     }
 }
 
-/// What the step says, else the most that one of the gates that can hold it up allows.
+/// Returns the limit of the step, else the highest limit of the blocking gates.
 fn attempt_limit(results: &[GateResult], retries: Option<u32>) -> u32 {
     let gates = results
         .iter()
@@ -208,7 +207,7 @@ fn improvement_hints(results: &[GateResult], failed: &[FailedCriterion]) -> Vec<
 }
 
 impl CriterionResult {
-    /// A failure that somebody's verdict adds.
+    /// Returns the failed criterion that stands for a FAIL verdict on the whole answer.
     pub(super) fn from_failed_verdict(
         number: usize,
         index: usize,

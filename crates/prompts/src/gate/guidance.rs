@@ -1,20 +1,20 @@
-//! What is said about gates: before an answer, what it should be like; after it, what was found.
-//! Each text fits a number of characters.
+//! Renders gates as text: the guidance before an answer and the review after it. Each text fits
+//! into a character budget.
 
 use super::{
     CheckOutcome, CriterionResult, GateDecision, GateResult, GateReview, GateSource, SelectedGate,
     criteria::description::describe_criterion,
 };
 
-/// What ends a text that had to be cut.
+/// The end of a truncated text.
 const TRUNCATION_MARKER: &str = "\n… (shortened)";
 
-/// What the model is told before it answers; nothing if there are no gates.
+/// Renders the guidance that the model reads before it answers; empty if there are no gates.
 pub fn render_guidance(gates: &[SelectedGate], budget: usize) -> String {
     if gates.is_empty() {
         return String::new();
     }
-    // Criteria are what is checked, so the prose goes first when room is short.
+    // The criteria are what is checked, so the prose is shortened first.
     let whole = render_gates(gates, usize::MAX);
     if whole.chars().count() <= budget {
         return whole;
@@ -22,7 +22,7 @@ pub fn render_guidance(gates: &[SelectedGate], budget: usize) -> String {
     let bare = render_gates(gates, 0);
     let left = budget.saturating_sub(bare.chars().count());
     let each = left / gates.len();
-    // Below that, the beginning of a guidance says nothing.
+    // With fewer characters, the beginning of a guidance is useless.
     if each >= 60 {
         return truncate(
             &render_gates(
@@ -35,9 +35,9 @@ pub fn render_guidance(gates: &[SelectedGate], budget: usize) -> String {
     truncate(&bare, budget)
 }
 
-/// The gates with so many characters of each one's guidance.
+/// Renders the gates with at most `of_each` characters of guidance for each.
 fn render_gates(gates: &[SelectedGate], of_each: usize) -> String {
-    let mut lines = vec!["## What the answer is checked for".to_owned()];
+    let mut lines = vec!["## Criteria for the answer".to_owned()];
     let mut number = 0;
     for chosen in gates {
         let gate = &chosen.gate;
@@ -71,8 +71,8 @@ fn source_labels(chosen: &SelectedGate) -> String {
     labels.join(", ")
 }
 
-/// What was found, and what to do now. `run` and `step` are what the next call names the run and
-/// the step by.
+/// Renders the results of a review and the next action. The next call identifies the run and the
+/// step by `run` and `step`.
 pub fn render_review(
     results: &[GateResult],
     review: &GateReview,
@@ -88,7 +88,7 @@ pub fn render_review(
             waiting_for_verdict: true,
             ..
         } => "a verdict is needed",
-        GateDecision::Hold { .. } if review.is_uncheckable() => "can't be checked here",
+        GateDecision::Hold { .. } if review.is_uncheckable() => "cannot be checked here",
         GateDecision::Hold { .. } => "not passed",
     };
     let mut lines = vec![format!("## Review: {title}")];
@@ -111,7 +111,7 @@ pub fn render_review(
         lines.push("\nHints:".to_owned());
         lines.extend(review.hints.iter().map(|hint| format!("- {hint}")));
     }
-    // What to do now must not be what is cut off.
+    // The next action must not be cut off.
     let room = budget.saturating_sub(tail.chars().count());
     let text = format!("{}{tail}", truncate(&lines.join("\n"), room));
     truncate(&text, budget)
@@ -125,37 +125,38 @@ fn render_next_action(results: &[GateResult], review: &GateReview, run: &str, st
             waiting_for_verdict: true,
             ..
         } => format!(
-            "\n\nNext: judge the criteria marked `?` and send {to}, \
-             gate_verdict=\"GATE_REVIEW: PASS - why\" (or FAIL), or a verdict for each criterion."
+            "\n\nNext: judge the criteria marked `?` and send {to}, gate_verdict=\"GATE_REVIEW: \
+             PASS - why\" (or FAIL), or a verdict for each criterion."
         ),
-        // Another answer would be looked at no better than this one.
+        // Another answer could not be checked either.
         GateDecision::Hold { .. } if review.is_uncheckable() => {
             let open = results
                 .iter()
                 .any(|gate| gate.criteria.iter().any(CriterionResult::is_open));
             let verdict = if open {
-                " What is not judged yet takes gate_verdict=\"GATE_REVIEW: PASS - why\" (or FAIL) \
-                 in the same way."
+                " To judge the open criteria, send gate_verdict=\"GATE_REVIEW: PASS - why\" (or \
+                 FAIL) in the same way."
             } else {
                 ""
             };
             format!(
-                "\n\nNothing failed, but some criteria marked `?` can't be checked here. Next: send \
-                 {to}, gate_action=\"skip\" (go on without these gates) or \"abort\".{verdict}"
+                "\n\nNothing failed, but some criteria marked `?` cannot be checked here. Next: \
+                 send {to}, gate_action=\"skip\" (continue without these gates) or \
+                 \"abort\".{verdict}"
             )
         }
         GateDecision::Hold { .. } if review.is_stuck() => format!(
-            "\n\nThe limit is reached. Next: send {to}, gate_action=\"retry\" (count anew), \
-             \"skip\" (go on without these gates) or \"abort\"."
+            "\n\nThe attempt limit is reached. Next: send {to}, gate_action=\"retry\" (reset the \
+             count), \"skip\" (continue without these gates) or \"abort\"."
         ),
         GateDecision::Hold { .. } => format!(
-            "\n\nNext: mend the answer and send {to}, user_response=\"<the whole answer>\"; \
-             gate_action=\"skip\" goes on without these gates."
+            "\n\nNext: revise the answer and send {to}, user_response=\"<the whole answer>\"; \
+             gate_action=\"skip\" continues without these gates."
         ),
     }
 }
 
-/// A text that fits, with a word about it if it had to be cut.
+/// Truncates a text to the budget and marks that it was shortened.
 fn truncate(text: &str, budget: usize) -> String {
     if text.chars().count() <= budget {
         return text.to_owned();

@@ -1,5 +1,5 @@
-//! Gates that are written where they are used: in a command, in a call, in a prompt. Turns each
-//! into a gate like those of the library. Does not look anything up.
+//! Gates that are defined where they are used: in a command, a call or a prompt. Each becomes a
+//! [`Gate`] like those of the library. This module looks up nothing.
 
 use deliberate_core::did_you_mean;
 use serde::{Deserialize, Serialize};
@@ -10,21 +10,16 @@ use crate::model::{
     RetryConfig, ShellCheck, ShellCheckPreset,
 };
 
-/// What a command asks for with `::`.
+/// A gate that a command requests with `::`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InlineGateSpec {
-    /// A bare word: a gate of that name if there is one, else a criterion.
+    /// A bare word: the gate of that name if it exists, else a criterion.
     Word(String),
     /// A criterion in quotes.
     Criterion(String),
-    /// A criterion with a name of its own.
-    Named {
-        /// The name.
-        id: String,
-        /// The criterion.
-        text: String,
-    },
+    /// A criterion with its own id.
+    Named { id: String, text: String },
     /// A command that must succeed.
     Verify(ShellCheck),
 }
@@ -33,18 +28,18 @@ pub enum InlineGateSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Value", untagged)]
 pub enum GateParameter {
-    /// An id, a criterion, or with `-` or `!` before it a gate that must stay away.
+    /// An id or a criterion; with a leading `-` or `!`, a gate that is vetoed.
     Word(String),
-    /// A gate defined on the spot.
+    /// A complete gate definition.
     Gate(Box<InlineGate>),
 }
 
-/// An entry of the `gates` parameter can't be read.
+/// The error of an invalid entry of the `gates` parameter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct GateParameterError(String);
 
-/// What a gate that is defined on the spot can say.
+/// The fields of an inline gate definition.
 const INLINE_GATE_FIELDS: [&str; 14] = [
     "id",
     "name",
@@ -101,11 +96,11 @@ impl TryFrom<Value> for GateParameter {
         }
         serde_json::from_value(Value::Object(fields))
             .map(|gate| Self::Gate(Box::new(gate)))
-            .map_err(|error| GateParameterError(format!("a gate can't be read: {error}")))
+            .map_err(|error| GateParameterError(format!("a gate is invalid: {error}")))
     }
 }
 
-/// A criterion that only judgement can settle.
+/// Returns a criterion that only a judgment can settle.
 pub(crate) fn judgment_criterion(words: &str) -> Criterion {
     Criterion {
         description: None,
@@ -116,7 +111,7 @@ pub(crate) fn judgment_criterion(words: &str) -> Criterion {
     }
 }
 
-/// A gate that is made of criteria in words.
+/// Builds a gate from criteria in words.
 pub(crate) fn gate_from_sentences(id: &str, name: &str, words: &[String]) -> Gate {
     Gate {
         id: id.to_owned(),
@@ -130,7 +125,7 @@ pub(crate) fn gate_from_sentences(id: &str, name: &str, words: &[String]) -> Gat
     }
 }
 
-/// A gate that is defined on the spot; `fallback` is its id if it has none and no name.
+/// Builds a gate from an inline definition; `fallback` is its id if it has neither id nor name.
 pub(crate) fn gate_from_definition(it: &InlineGate, fallback: &str) -> Gate {
     let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     let name = given(&it.name);
@@ -149,7 +144,7 @@ pub(crate) fn gate_from_definition(it: &InlineGate, fallback: &str) -> Gate {
         .map(|text| judgment_criterion(text))
         .collect();
     criteria.extend(it.pass_criteria.iter().cloned());
-    // Whoever writes no more than a sentence wants that sentence to hold.
+    // A definition that is only a sentence uses that sentence as its criterion.
     if criteria.is_empty() && !guidance.is_empty() {
         criteria.push(judgment_criterion(&guidance));
     }
@@ -166,7 +161,7 @@ pub(crate) fn gate_from_definition(it: &InlineGate, fallback: &str) -> Gate {
     }
 }
 
-/// What a methodology asks of an answer.
+/// Builds the gate of a methodology.
 pub(crate) fn gate_from_methodology(it: &MethodologyGate) -> Gate {
     let severity = match it.priority.to_ascii_lowercase().as_str() {
         "critical" => GateSeverity::Critical,
@@ -190,7 +185,7 @@ pub(crate) fn gate_from_methodology(it: &MethodologyGate) -> Gate {
     }
 }
 
-/// A command that must succeed.
+/// Builds a gate from a command that must succeed.
 pub(crate) fn gate_from_command(check: &ShellCheck, id: String) -> Gate {
     let attempts = check.max_attempts.unwrap_or(match check.preset {
         Some(ShellCheckPreset::Fast) => 1,
@@ -213,7 +208,7 @@ pub(crate) fn gate_from_command(check: &ShellCheck, id: String) -> Gate {
     }
 }
 
-/// A name as an id.
+/// Converts a name into an id.
 fn slugify(name: &str) -> String {
     let mut id = String::with_capacity(name.len());
     for character in name.chars() {

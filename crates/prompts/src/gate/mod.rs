@@ -1,6 +1,6 @@
-//! Gates: which ones apply to a step, what an answer is found to be like, who judges what can't
-//! be computed, and what follows from it. Pure: commands are run elsewhere and their results
-//! handed in. Knows nothing of runs, tools or files.
+//! Gates: the selection for a step, the check of an answer, the judgment of criteria that code
+//! cannot compute, and the decision. Pure: commands run elsewhere and their results are passed in.
+//! This module knows nothing of runs, tools or files.
 
 mod check;
 mod check_async;

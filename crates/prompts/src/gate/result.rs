@@ -1,4 +1,4 @@
-//! What was found of an answer: per gate, and in it per criterion.
+//! The results of checking an answer, by gate and criterion.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 use super::GateSource;
 use crate::model::Enforcement;
 
-/// What was found.
+/// The outcome of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckOutcome {
-    /// It is as it should be.
+    /// The criterion is met.
     Pass,
-    /// It is not.
+    /// The criterion is not met.
     Fail,
-    /// Nobody could say, or nobody did yet.
+    /// Not checkable, or not judged yet.
     CannotTell,
 }
 
 impl CheckOutcome {
-    /// The sign people see.
+    /// Returns the symbol that users see.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Pass => "✓",
@@ -29,44 +29,44 @@ impl CheckOutcome {
     }
 }
 
-/// Who found it.
+/// Who decided the outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JudgedBy {
     /// The server computed it.
     Server,
-    /// Whoever answered said so.
+    /// The client that answered.
     Client,
-    /// A model that saw only the answer and the criteria said so.
+    /// A model that saw only the answer and the criteria.
     Model,
     /// Nobody yet.
     Nobody,
 }
 
-/// What was found of one criterion.
+/// The result of one criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CriterionResult {
-    /// Its number among all criteria of the step, from 1: what a verdict names it by.
+    /// Its number among all criteria of the step, from 1; verdicts refer to it.
     pub number: usize,
     /// Its number in its gate, from 1.
     pub index: usize,
-    /// What it asks for.
+    /// The requirement.
     pub what: String,
-    /// What was found.
+    /// The outcome.
     pub outcome: CheckOutcome,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// Who found it.
+    /// Who decided it.
     pub judged_by: JudgedBy,
-    /// Whether it is a judgement, which a verdict can settle.
+    /// Whether it is a judgment, which a verdict can settle.
     pub judgement: bool,
-    /// Whether a failure is said but never holds the work up.
+    /// Whether a failure only causes a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub warn_only: bool,
 }
 
 impl CriterionResult {
-    /// Whether it waits for somebody's judgement.
+    /// Returns whether the criterion waits for a judgment.
     pub fn is_open(&self) -> bool {
         self.judgement
             && self.outcome == CheckOutcome::CannotTell
@@ -74,33 +74,33 @@ impl CriterionResult {
     }
 }
 
-/// What was found of one gate.
+/// The result of one gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateResult {
     /// The id of the gate.
     pub gate: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// Where it came from.
+    /// The source of the gate.
     pub source: GateSource,
-    /// What happens if it fails.
+    /// The consequence of a failure.
     #[schemars(with = "String")]
     pub enforcement: Enforcement,
-    /// Whether "can't tell" counts as a failure.
+    /// Whether `cannot_tell` counts as a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-    /// How many answers it may take.
+    /// The most answers.
     pub max_attempts: u32,
     /// Whether hints are given.
     pub hints: bool,
-    /// Its criteria.
+    /// The criteria.
     pub criteria: Vec<CriterionResult>,
-    /// The worst of them.
+    /// The worst outcome of the criteria.
     pub outcome: CheckOutcome,
 }
 
 impl GateResult {
-    /// Finds the outcome again, after a criterion changed.
+    /// Recomputes the outcome after a criterion changed.
     pub(crate) fn update_outcome(&mut self) {
         let any = |outcome| self.criteria.iter().any(|it| it.outcome == outcome);
         self.outcome = if any(CheckOutcome::Fail) {

@@ -1,70 +1,66 @@
-//! Somebody's verdict on an answer: reading it, and filling in what only judgement can settle.
-//! What the server computed holds: no verdict turns it round.
+//! Verdicts on an answer: parsing them, and settling the open judgments with them. A verdict never
+//! overrides a result that the server computed.
 
 use serde_json::{Map, Value};
 
 use super::{CheckOutcome, CriterionResult, GateResult, GateSource, JudgedBy};
 use crate::{library::is_same_name, model::Enforcement};
 
-/// The most characters of a reason that are kept.
+/// The most characters of a reason that are stored.
 const MAX_REASON_CHARS: usize = 2_000;
 
-/// The most single verdicts.
+/// The most verdicts on single gates and criteria.
 const MAX_PARTS: usize = 500;
 
-/// A verdict.
+/// A verdict on an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateVerdict {
-    /// On the whole; unset if it only speaks of parts.
+    /// The verdict on the whole answer; unset if there are only partial verdicts.
     pub overall: Option<CheckOutcome>,
-    /// Why.
     pub rationale: String,
-    /// On single gates and criteria.
+    /// The verdicts on single gates and criteria.
     pub parts: Vec<PartialVerdict>,
 }
 
 /// A verdict on one gate or one criterion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartialVerdict {
-    /// The gate, by id; unset if numbers say it all.
+    /// The id of the gate; unset if only numbers are given.
     pub gate: Option<String>,
-    /// The gate, by its place among the gates, from 1.
+    /// The position of the gate among the gates, from 1.
     pub gate_number: Option<usize>,
-    /// The criterion: its number in the gate if a gate is named, else among all; unset means
-    /// the whole gate.
+    /// The number of the criterion: in the gate if a gate is named, else among all. Unset means the
+    /// whole gate.
     pub criterion: Option<usize>,
-    /// The verdict.
     pub outcome: CheckOutcome,
-    /// Why.
     pub rationale: String,
 }
 
-/// A verdict can't be used.
+/// The error of an unusable verdict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerdictError {
-    /// It is not one.
+    /// The verdict cannot be parsed.
     #[error(
         "gate_verdict can't be read: {0}. Send `GATE_REVIEW: PASS - why` or `GATE_REVIEW: FAIL - \
          why`, or an object {{\"overall\": \"pass\", \"rationale\": \"why\", \"per_criterion\": \
          [{{\"index\": 1, \"verdict\": \"pass\", \"rationale\": \"why\"}}]}}"
     )]
     Unreadable(String),
-    /// It speaks of something that is not there.
-    #[error("gate_verdict speaks of {0}, which is not part of this review; there are: {1}")]
+    /// The verdict refers to a gate or criterion that is not under review.
+    #[error("gate_verdict names {0}, which is not part of this review; there are: {1}")]
     UnknownTarget(String, String),
 }
 
-/// A verdict, filled in.
+/// The results after a verdict was applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppliedVerdict {
-    /// The results with it.
     pub results: Vec<GateResult>,
-    /// Where it said otherwise than the server computed, so that it was not followed.
+    /// The parts of the verdict that contradict a computed result and were ignored.
     pub overruled: Vec<String>,
 }
 
 impl GateVerdict {
-    /// Reads what was sent as `gate_verdict`: text, or an object, also one written as text.
+    /// Parses a `gate_verdict`: text, an object, or an object written as text.
     pub fn parse(value: &Value) -> Result<Self, VerdictError> {
         match value {
             Value::String(text) => {
@@ -93,7 +89,7 @@ impl GateVerdict {
         } else if let Some(rest) = strip_word(body, "FAIL") {
             (CheckOutcome::Fail, rest)
         } else {
-            return Err(unreadable("it says neither PASS nor FAIL"));
+            return Err(unreadable("it has neither PASS nor FAIL"));
         };
         let rationale = rest
             .strip_prefix(['-', ':', '–', '—'])
@@ -113,7 +109,7 @@ impl GateVerdict {
             .keys()
             .find(|key| !VERDICT_FIELDS.contains(&key.as_str()))
         {
-            return Err(unreadable(&format!("it has a field `{other}`")));
+            return Err(unreadable(&format!("it has an unknown field `{other}`")));
         }
         let overall = fields.get("overall").map(parse_outcome).transpose()?;
         let rationale = text_field(fields, "rationale");
@@ -148,7 +144,7 @@ impl GateVerdict {
     }
 }
 
-/// What follows a word that a text begins with, whatever its case.
+/// Strips a leading word from a text, ignoring case.
 fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     text.get(..word.len())
         .filter(|start| start.eq_ignore_ascii_case(word))
@@ -166,16 +162,19 @@ fn parse_part(item: &Value, of_gates: bool) -> Result<PartialVerdict, VerdictErr
         "rationale",
     ];
     let Value::Object(fields) = item else {
-        return Err(unreadable("a part of it is not an object"));
+        return Err(unreadable("one of its parts is not an object"));
     };
     if let Some(other) = fields
         .keys()
         .find(|key| !PART_FIELDS.contains(&key.as_str()))
     {
-        return Err(unreadable(&format!("a part of it has a field `{other}`")));
+        return Err(unreadable(&format!(
+            "one of its parts has an unknown field `{other}`"
+        )));
     }
     let said = fields.get("verdict").or_else(|| fields.get("passed"));
-    let outcome = parse_outcome(said.ok_or_else(|| unreadable("a part of it has no `verdict`"))?)?;
+    let outcome =
+        parse_outcome(said.ok_or_else(|| unreadable("one of its parts has no `verdict`"))?)?;
     let number = |name: &str| match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => value
@@ -189,7 +188,9 @@ fn parse_part(item: &Value, of_gates: bool) -> Result<PartialVerdict, VerdictErr
     let index = number("index")?;
     let inside = number("criterion")?;
     if gate.is_none() && index.is_none() && inside.is_none() {
-        return Err(unreadable("a part of it has neither `index` nor `gate`"));
+        return Err(unreadable(
+            "one of its parts has neither `index` nor `gate`",
+        ));
     }
     let (gate_at, criterion) = match (of_gates, gate.is_some()) {
         (true, _) => (index, inside),
@@ -237,8 +238,8 @@ fn unreadable(why: &str) -> VerdictError {
     VerdictError::Unreadable(why.to_owned())
 }
 
-/// Fills a verdict in. It settles judgements that are open; what was computed stays as it is. A
-/// verdict of FAIL always counts: if it finds no judgement to settle, it stands for itself.
+/// Applies a verdict. It settles open judgments; computed results stay as they are. A FAIL verdict
+/// always counts: if there is no judgment to settle, it is added as a failed criterion.
 pub fn apply_verdict(
     verdict: &GateVerdict,
     mut results: Vec<GateResult>,
@@ -288,14 +289,14 @@ pub fn apply_verdict(
     Ok(AppliedVerdict { results, overruled })
 }
 
-/// Whether somebody says "pass" of what was computed to fail.
+/// Returns whether a verdict passes a criterion that was computed to fail.
 fn contradicts_computed(criterion: &CriterionResult, said: CheckOutcome) -> bool {
     said == CheckOutcome::Pass
         && criterion.judged_by == JudgedBy::Server
         && criterion.outcome == CheckOutcome::Fail
 }
 
-/// Fills in one criterion; tells whether it now fails by this verdict.
+/// Settles one criterion; returns whether it now fails because of this verdict.
 fn settle_criterion(
     criterion: &mut CriterionResult,
     outcome: CheckOutcome,
@@ -318,7 +319,7 @@ fn settle_criterion(
     false
 }
 
-/// Whether a part may speak of the gate at this place.
+/// Returns whether a partial verdict can refer to the gate at this position.
 fn targets_gate(part: &PartialVerdict, at: usize, gate: &GateResult) -> bool {
     part.gate
         .as_ref()
@@ -326,7 +327,7 @@ fn targets_gate(part: &PartialVerdict, at: usize, gate: &GateResult) -> bool {
         && part.gate_number.is_none_or(|wanted| wanted == at + 1)
 }
 
-/// The criteria that a part speaks of.
+/// Returns the criteria that a partial verdict refers to.
 fn matching_criteria<'a>(
     part: &'a PartialVerdict,
     results: &'a mut [GateResult],

@@ -1,42 +1,33 @@
-//! When and where something is decided.
+//! The time and place of an injection decision.
 
 use deliberate_core::Timestamp;
 
-/// When and where.
+/// The time and place of an injection decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InjectionContext<'a> {
     /// The number of the step, from 1; a prompt on its own is step 1 of 1.
     pub step: u32,
-    /// How many steps there are.
     pub total_steps: u32,
-    /// The name of the step.
     pub step_name: &'a str,
     /// The session of the caller.
     pub session: &'a str,
-    /// The chain, by the id of its prompt.
+    /// The id of the chain's prompt.
     pub chain: &'a str,
-    /// The run of it.
+    /// The id of the chain run.
     pub run: &'a str,
     /// Whether an answer is under review.
     pub in_review: bool,
-    /// How the last review stands.
     pub gate_status: Option<GateStatus>,
-    /// What the step does.
     pub step_type: StepType,
-    /// What the step before came to.
     pub previous_result: PreviousStepResult,
-    /// Now.
     pub now: Timestamp,
 }
 
-/// How a review stands.
+/// The state of the last review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GateStatus {
-    /// It is open.
     Pending,
-    /// It was passed.
     Pass,
-    /// It was not.
     Fail,
 }
 
@@ -50,13 +41,11 @@ impl GateStatus {
     }
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum StepType {
-    /// It renders a prompt.
     #[default]
     Prompt,
-    /// It runs a tool.
     Tool,
 }
 
@@ -69,15 +58,12 @@ impl StepType {
     }
 }
 
-/// What a step came to.
+/// The result of the previous step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PreviousStepResult {
-    /// There was none.
     #[default]
     None,
-    /// It was done.
     Success,
-    /// It was not.
     Failure,
 }
 
@@ -92,7 +78,7 @@ impl PreviousStepResult {
 }
 
 impl InjectionContext<'_> {
-    /// The first and only step of a prompt on its own.
+    /// Returns the context of a prompt that is used on its own.
     pub const fn single_step(now: Timestamp) -> Self {
         Self {
             step: 1,

@@ -1,4 +1,4 @@
-//! Which level decided, and what the others would have said.
+//! Explains an injection decision: the level that decided, and the decisions of the others.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,21 +6,21 @@ use serde::Serialize;
 use super::{InjectionContext, InjectionLevel, InjectionLevels, decide};
 use crate::model::Injection;
 
-/// What one level said.
+/// The decision of one level.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ExplanationLine {
     /// The level.
     pub level: InjectionLevel,
-    /// Whether it would add it; unset if it has nothing to say.
+    /// Whether the level injects; unset if it leaves the decision open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inject: Option<bool>,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Whether it decided.
+    /// Whether this level decided.
     pub decides: bool,
 }
 
-/// A line for each level, strongest first.
+/// Returns the decision of each level, strongest first.
 pub fn explain(
     kind: Injection,
     levels: &InjectionLevels<'_>,

@@ -1,5 +1,6 @@
-//! Whether guidance is added to a step. The three kinds are decided separately, each by the first
-//! of seven levels that has something to say. Pure: time and place are handed in.
+//! Decides whether guidance is injected into a step. The three kinds of guidance are decided
+//! separately, each by the first of seven levels that has a rule for it. Decisions are pure: the
+//! time and place are passed in.
 
 mod context;
 mod explain;
@@ -15,18 +16,15 @@ pub use precedence::{
 
 use crate::model::Injection;
 
-/// What was decided.
+/// The decision for one kind of guidance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InjectionDecision {
-    /// Whether it is added.
     pub inject: bool,
-    /// The level that decided.
     pub level: InjectionLevel,
-    /// Why.
     pub reason: String,
 }
 
-/// What a level says: yes or no, or nothing, and why.
+/// The decision of one level: yes, no or undecided, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LevelDecision {
     pub(crate) inject: Option<bool>,
@@ -56,7 +54,7 @@ impl LevelDecision {
     }
 }
 
-/// Whether guidance of this kind is added.
+/// Decides whether guidance of this kind is injected.
 pub fn decide(
     kind: Injection,
     levels: &InjectionLevels<'_>,
@@ -72,10 +70,10 @@ pub fn decide(
             };
         }
     }
-    // The default always says something; should it ever not, nothing is added.
+    // The default level always decides. If it ever did not, nothing would be injected.
     InjectionDecision {
         inject: false,
         level: InjectionLevel::Default,
-        reason: "nobody says anything".to_owned(),
+        reason: "no level decides".to_owned(),
     }
 }

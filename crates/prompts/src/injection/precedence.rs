@@ -1,5 +1,5 @@
-//! The seven levels, and where the rules of each come from. A rule that stands with the step or
-//! the prompt itself comes before one that the workspace has for it.
+//! The seven levels and the sources of their rules. A rule of the step or prompt itself takes
+//! precedence over a rule that the workspace has for it.
 
 use deliberate_core::Timestamp;
 use schemars::JsonSchema;
@@ -17,9 +17,9 @@ use crate::{
 )]
 #[serde(rename_all = "snake_case")]
 pub enum InjectionLevel {
-    /// `%clean` and its like.
+    /// A modifier like `%clean`.
     Modifier,
-    /// What was said at run time.
+    /// A run-time override.
     Override,
     /// The step.
     Step,
@@ -29,12 +29,12 @@ pub enum InjectionLevel {
     Category,
     /// The workspace.
     Global,
-    /// The program.
+    /// The built-in default.
     Default,
 }
 
 impl InjectionLevel {
-    /// All seven, strongest first.
+    /// All levels, strongest first.
     pub const ALL: [Self; 7] = [
         Self::Modifier,
         Self::Override,
@@ -45,7 +45,6 @@ impl InjectionLevel {
         Self::Default,
     ];
 
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Modifier => "modifier",
@@ -59,57 +58,54 @@ impl InjectionLevel {
     }
 }
 
-/// A word after `%` that decides what is added.
+/// A command modifier (`%word`) that decides which guidance is injected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InjectionModifier {
-    /// Nothing is added.
+    /// Injects nothing.
     Clean,
-    /// Only gates.
+    /// Injects only gate guidance.
     Lean,
-    /// Only the methodology.
+    /// Injects only the methodology.
     Framework,
-    /// The methodology, in any case.
+    /// Always injects the methodology.
     Judge,
 }
 
 impl InjectionModifier {
-    /// What it says.
+    /// Returns the decision of the modifier for one kind of guidance.
     fn decide(self, kind: Injection) -> LevelDecision {
         match (self, kind) {
-            (Self::Clean, _) => LevelDecision::no("%clean adds nothing"),
+            (Self::Clean, _) => LevelDecision::no("%clean injects nothing"),
             (Self::Lean, Injection::SystemPrompt | Injection::StyleGuidance) => {
-                LevelDecision::no("%lean adds only gates")
+                LevelDecision::no("%lean injects only gates")
             }
             (Self::Framework, Injection::GateGuidance | Injection::StyleGuidance) => {
-                LevelDecision::no("%framework adds only the methodology")
+                LevelDecision::no("%framework injects only the methodology")
             }
             (Self::Judge, Injection::SystemPrompt) => {
-                LevelDecision::yes("%judge asks for the methodology")
+                LevelDecision::yes("%judge injects the methodology")
             }
-            _ => LevelDecision::undecided("the modifier says nothing about this"),
+            _ => LevelDecision::undecided("the modifier does not decide this"),
         }
     }
 }
 
-/// Something said at run time.
+/// A decision that was set at run time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectionOverride {
-    /// About what.
     pub kind: Injection,
-    /// Whether it is added.
     pub enabled: bool,
-    /// For what.
     pub scope: OverrideScope,
-    /// Which session, chain, run or step; unset means any.
+    /// The id of the session, chain, run or step; unset means any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope_id: Option<String>,
-    /// Until when; unset means for good.
+    /// The end of the override; unset means that it never expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
 }
 
-/// What an override is for.
+/// The scope of an override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OverrideScope {
@@ -137,28 +133,27 @@ impl InjectionOverride {
     }
 }
 
-/// Where the rules of the levels stand.
+/// The sources of the rules of all levels.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InjectionSources<'a> {
-    /// The modifier of the command or the step.
+    /// The modifier of the command or of the step.
     pub modifier: Option<InjectionModifier>,
-    /// What was said at run time; the last that applies counts.
+    /// The run-time overrides; the last one that applies decides.
     pub overrides: &'a [InjectionOverride],
-    /// The rules that stand with the step.
+    /// The rules in the step's own definition.
     pub step: Option<&'a InjectionRules>,
-    /// The rules that stand with the chain, or with the prompt if there is none.
+    /// The rules of the chain, or of the prompt if there is no chain.
     pub chain: Option<&'a InjectionRules>,
     /// The id of the chain, or of the prompt.
     pub chain_id: &'a str,
-    /// The rules that stand with the category.
+    /// The rules in the category's own definition.
     pub category: Option<&'a InjectionRules>,
-    /// The id of the category.
     pub category_id: &'a str,
-    /// What the workspace says.
+    /// The injection settings of the workspace.
     pub config: Option<&'a InjectionConfig>,
 }
 
-/// The rules of all levels, for one step.
+/// The rules of all levels for one step.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InjectionLevels<'a> {
     sources: InjectionSources<'a>,
@@ -166,7 +161,7 @@ pub struct InjectionLevels<'a> {
 }
 
 impl<'a> InjectionLevels<'a> {
-    /// The levels.
+    /// Finds the workspace rules for the chain.
     pub fn new(sources: InjectionSources<'a>) -> Self {
         let chains = sources.config.and_then(|it| {
             it.chains
@@ -176,7 +171,7 @@ impl<'a> InjectionLevels<'a> {
         Self { sources, chains }
     }
 
-    /// What a level says.
+    /// Returns the decision of one level.
     pub(super) fn decide_level(
         &self,
         level: InjectionLevel,
@@ -196,8 +191,8 @@ impl<'a> InjectionLevels<'a> {
                     .rev()
                     .find(|it| it.applies(kind, at));
                 match said {
-                    Some(it) if it.enabled => LevelDecision::yes("was switched on at run time"),
-                    Some(_) => LevelDecision::no("was switched off at run time"),
+                    Some(it) if it.enabled => LevelDecision::yes("enabled at run time"),
+                    Some(_) => LevelDecision::no("disabled at run time"),
                     None => LevelDecision::undecided("no override"),
                 }
             }
@@ -209,7 +204,7 @@ impl<'a> InjectionLevels<'a> {
         }
     }
 
-    /// The rule of a level: the nearest one that speaks of this kind.
+    /// Returns the rule of a level: the nearest one for this kind of guidance.
     fn rule(
         &self,
         level: InjectionLevel,
@@ -240,7 +235,7 @@ impl<'a> InjectionLevels<'a> {
     }
 }
 
-/// How often if nobody says.
+/// Returns the frequency that applies when no level has a rule.
 const fn default_frequency(kind: Injection) -> InjectionFrequency {
     match kind {
         Injection::SystemPrompt => InjectionFrequency {
@@ -258,7 +253,7 @@ const fn default_frequency(kind: Injection) -> InjectionFrequency {
     }
 }
 
-/// Whether an id fits a pattern: itself, `x*`, `*x`, `*x*`, or `*` for any.
+/// Returns whether an id matches a pattern: the id itself, `x*`, `*x`, `*x*`, or `*` for any.
 pub fn matches_pattern(pattern: &str, id: &str) -> bool {
     let pattern = pattern.trim();
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {

@@ -1,4 +1,4 @@
-//! What one rule says at one moment.
+//! Evaluates one injection rule at one moment.
 
 use serde_json::Value;
 
@@ -8,18 +8,18 @@ use crate::model::{
     InjectionFrequencyMode, InjectionRule, InjectionTarget,
 };
 
-/// What a rule says: whether at all, then to what, then its exceptions, then how often. One that
-/// only names a target or exceptions leaves the rest to the next level.
+/// Evaluates a rule: first its switch, then its target, its conditions and its frequency. A rule
+/// that has only a target or conditions leaves the rest to the next level.
 pub(super) fn evaluate_rule(rule: &InjectionRule, at: &InjectionContext<'_>) -> LevelDecision {
     if rule.enabled == Some(false) {
-        return LevelDecision::no("is switched off");
+        return LevelDecision::no("is disabled");
     }
     match rule.target {
         Some(InjectionTarget::Steps) if at.in_review => {
-            return LevelDecision::no("is for steps, this is a review");
+            return LevelDecision::no("applies to steps, but this is a review");
         }
         Some(InjectionTarget::Gates) if !at.in_review => {
-            return LevelDecision::no("is for reviews, this is a step");
+            return LevelDecision::no("applies to reviews, but this is a step");
         }
         _ => {}
     }
@@ -39,8 +39,8 @@ pub(super) fn evaluate_rule(rule: &InjectionRule, at: &InjectionContext<'_>) -> 
     }
     match (rule.frequency, rule.enabled) {
         (Some(frequency), _) => evaluate_frequency(frequency, at),
-        (None, Some(true)) => LevelDecision::yes("is switched on"),
-        (None, _) => LevelDecision::undecided("says nothing about how often"),
+        (None, Some(true)) => LevelDecision::yes("is enabled"),
+        (None, _) => LevelDecision::undecided("sets no frequency"),
     }
 }
 
@@ -52,7 +52,7 @@ fn condition_name(condition: &InjectionCondition) -> String {
     }
 }
 
-/// What a frequency says.
+/// Evaluates a frequency.
 pub(super) fn evaluate_frequency(
     frequency: InjectionFrequency,
     at: &InjectionContext<'_>,
@@ -60,15 +60,15 @@ pub(super) fn evaluate_frequency(
     match frequency.mode {
         InjectionFrequencyMode::Never => LevelDecision::no("never"),
         InjectionFrequencyMode::FirstOnly if at.step <= 1 => {
-            LevelDecision::yes("first step only, this is it")
+            LevelDecision::yes("first step only, and this is the first step")
         }
         InjectionFrequencyMode::FirstOnly => {
-            LevelDecision::no(format!("first step only, this is {}", at.step))
+            LevelDecision::no(format!("first step only, and this is step {}", at.step))
         }
         InjectionFrequencyMode::Every => {
             let every = frequency.interval.unwrap_or(1).max(1);
             let due = at.step.saturating_sub(1).is_multiple_of(every);
-            let reason = format!("every {every} step(s), this is {}", at.step);
+            let reason = format!("every {every} step(s), and this is step {}", at.step);
             if due {
                 LevelDecision::yes(reason)
             } else {
@@ -133,7 +133,7 @@ fn compare_step_number(operator: Option<&str>, value: &Value, at: &InjectionCont
     }
 }
 
-/// Whether a selector means this step: a number, `first`, `last`, `odd`, `even`.
+/// Returns whether a selector matches this step: a number, `first`, `last`, `odd` or `even`.
 pub(super) fn selects_step(selector: &Value, at: &InjectionContext<'_>) -> bool {
     if let Some(wanted) = selector.as_u64() {
         return u64::from(at.step) == wanted;

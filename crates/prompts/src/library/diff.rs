@@ -1,4 +1,4 @@
-//! What is different between two libraries.
+//! Computes the difference between two snapshots of the library.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,44 +7,38 @@ use serde::Serialize;
 use super::PromptLibrary;
 use crate::model::{ArgumentDefinition, LibraryItemKind, Prompt};
 
-/// Who noticed that something is different.
+/// The origin of a detected change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeTrigger {
-    /// Whoever watches the files.
+    /// The file watcher.
     #[default]
     Filesystem,
-    /// A tool that changed them, or was told to look.
+    /// A tool that changed the files or was asked to reload them.
     McpTool,
 }
 
-/// What is different now.
+/// The difference between two snapshots of the library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LibraryDiff {
-    /// Prompts or categories.
+    /// Whether prompts or categories changed.
     pub prompts: bool,
-    /// What a client's menu shows of prompts: names, descriptions, arguments.
+    /// Whether the listed names, descriptions or arguments of prompts changed.
     pub prompt_list: bool,
-    /// Gates.
     pub gates: bool,
-    /// Methodologies.
     pub methodologies: bool,
-    /// Styles.
     pub styles: bool,
-    /// Script tools.
     pub scripts: bool,
-    /// When guidance is added.
+    /// Whether the injection rules changed.
     pub injection: bool,
-    /// The problems.
     pub problems: bool,
-    /// Who noticed.
     pub trigger: ChangeTrigger,
-    /// The things that are new, different or gone.
+    /// The items that are new, changed or removed.
     pub ids: Vec<(LibraryItemKind, String)>,
 }
 
 impl LibraryDiff {
-    /// What is different between two libraries.
+    /// Compares two snapshots.
     pub fn compute(before: &PromptLibrary, now: &PromptLibrary) -> Self {
         let mut changed = Self {
             injection: before.injection != now.injection,
@@ -77,7 +71,7 @@ impl LibraryDiff {
         changed
     }
 
-    /// Whether anything is.
+    /// Returns whether anything changed.
     pub const fn has_changes(&self) -> bool {
         self.prompts
             || self.prompt_list

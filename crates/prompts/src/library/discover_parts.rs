@@ -1,4 +1,4 @@
-//! Which parts a root has, and to which part a changed file belongs. Reads no file.
+//! Finds the parts of a root, and the part that a changed file belongs to. Reads no files.
 
 use super::{
     file_tree::{TreeEntry, TreeEntryKind},
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::model::LibraryItemKind;
 
-/// The parts at or below a path of a root; all of them if it is empty.
+/// Returns the parts at or below a path of a root; all parts if the path is empty.
 pub(crate) fn find_parts(root: &LibraryRoot, scope: &str) -> Vec<String> {
     match root.kind {
         LibraryRootKind::Settings => read::SETTINGS
@@ -36,7 +36,7 @@ pub(crate) fn find_parts(root: &LibraryRoot, scope: &str) -> Vec<String> {
     }
 }
 
-/// The part that a changed path belongs to, as a scope: everything in it is to be read again.
+/// Returns the part that a changed path belongs to, as a scope to read again.
 pub(crate) fn part_scope(root: &LibraryRoot, path: &str) -> Option<String> {
     if root.kind == LibraryRootKind::Settings {
         return read::SETTINGS.contains(&path).then(|| path.to_owned());
@@ -103,7 +103,7 @@ fn part_path(root: &LibraryRoot, top: &str, entry: &str) -> Option<String> {
     is_part(&entry).then_some(path)
 }
 
-/// Whether something in a category may be a prompt, or says what the category is.
+/// Returns whether an entry of a category may be a prompt or the category's description.
 fn is_part(entry: &TreeEntry) -> bool {
     entry.kind == TreeEntryKind::Folder
         || entry.kind == TreeEntryKind::Link

@@ -1,8 +1,8 @@
-//! A tree of files, on disk or built into the program.
+//! A tree of files, on disk or embedded in the program.
 //!
 //! Nothing outside a tree can be reached through it: names are plain, links that lead out are
-//! refused, links to folders are not followed, and what is not an ordinary file is never opened.
-//! Knows nothing of what the files mean.
+//! rejected, links to folders are not followed, and only regular files are opened. Knows nothing of
+//! what the files mean.
 
 use std::{
     fs,
@@ -12,45 +12,45 @@ use std::{
 
 use include_dir::{Dir, DirEntry, include_dir};
 
-/// The shipped library.
+/// The library that is shipped with the program.
 pub(crate) static SHIPPED_LIBRARY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/library");
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TreeEntry {
     pub(crate) name: String,
     pub(crate) kind: TreeEntryKind,
 }
 
-/// What it is.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeEntryKind {
     File,
     Folder,
-    /// A link; where it leads is looked at when it is read.
+    /// A link; its target is checked when it is read.
     Link,
-    /// A pipe, a device, a socket.
+    /// A pipe, a device or a socket.
     Other,
 }
 
-/// Why a file can't be read.
+/// A file that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LibraryReadError {
-    #[error("there is no such file")]
+    #[error("the file does not exist")]
     Missing,
-    #[error("it is not an ordinary file")]
+    #[error("it is not a regular file")]
     NotAFile,
-    #[error("it leads out of its folder")]
+    #[error("it is outside its folder")]
     Outside,
     #[error("it is longer than {0} bytes")]
     TooLarge(u64),
-    #[error("it is not text in UTF-8")]
+    #[error("it is not UTF-8 text")]
     NotUtf8,
-    #[error("it can't be read: {0}")]
+    #[error("it cannot be read: {0}")]
     Io(String),
 }
 
-/// A tree of files. Paths in it are relative, with `/`; the empty one is its root.
+/// A tree of files. Paths in it are relative, with `/`; the empty path is its root.
 #[derive(Debug, Clone)]
 pub(crate) enum FileTree {
     /// A folder on disk.
@@ -60,18 +60,18 @@ pub(crate) enum FileTree {
 }
 
 impl FileTree {
-    /// A folder of the shipped library.
+    /// Opens a folder of the shipped library.
     pub(crate) fn open_shipped(folder: &str) -> Option<Self> {
         SHIPPED_LIBRARY.get_dir(folder).map(Self::Embedded)
     }
 
-    /// A folder on disk, if it is one.
+    /// Opens a folder on disk; returns `None` if it is not a folder.
     pub(crate) fn open_disk(folder: &Path) -> Option<Self> {
         let real = folder.canonicalize().ok()?;
         real.is_dir().then_some(Self::Disk(real))
     }
 
-    /// What stands in a folder, by name; hidden things are left out.
+    /// Lists a folder by name, without hidden entries.
     pub(crate) fn list(&self, folder: &str) -> Vec<TreeEntry> {
         let mut entries = match self {
             Self::Disk(root) => list_dir(&root.join(folder)),
@@ -95,7 +95,7 @@ impl FileTree {
         entries
     }
 
-    /// What stands at a path, looked at part by part; links are not followed.
+    /// Returns the kind of the entry at a path. Every part is checked; links are not followed.
     pub(crate) fn entry_kind(&self, path: &str) -> Option<TreeEntryKind> {
         match self {
             Self::Disk(root) => {
@@ -123,8 +123,8 @@ impl FileTree {
         }
     }
 
-    /// The text of a file below a folder of the tree. The folder is one that was walked to; the
-    /// name may come from anyone.
+    /// Reads a text file below a folder of the tree. The folder comes from walking the tree; the
+    /// name is untrusted.
     pub(crate) fn read(
         &self,
         folder: &str,
@@ -149,7 +149,7 @@ impl FileTree {
         })
     }
 
-    /// Where a path of the tree is on disk; for the shipped library, only its name.
+    /// Returns the location of a path on disk; for the shipped library, only its name.
     pub(crate) fn real_path(&self, path: &str) -> PathBuf {
         match self {
             Self::Disk(root) => root.join(path),
@@ -158,7 +158,7 @@ impl FileTree {
     }
 }
 
-/// Whether a name leads to something below the folder it is said in.
+/// Returns whether a name refers to an entry below its folder.
 pub(crate) fn is_inside_path(name: &str) -> bool {
     !name.is_empty()
         && !name.contains(['\0', '\\'])
@@ -202,7 +202,7 @@ fn entry_kind_of(of: fs::FileType) -> TreeEntryKind {
     }
 }
 
-/// Reads a file below a folder. Each part of the way is looked at, so that a link is noticed.
+/// Reads a file below a folder. Every part of the path is checked, so that a link is noticed.
 fn read_below(folder: &Path, name: &str, most: u64) -> Result<Vec<u8>, LibraryReadError> {
     let mut path = folder.to_path_buf();
     let mut linked = false;
@@ -227,7 +227,7 @@ fn read_below(folder: &Path, name: &str, most: u64) -> Result<Vec<u8>, LibraryRe
     if about.len() > most {
         return Err(LibraryReadError::TooLarge(most));
     }
-    // Room for one more byte spares a second look for the end.
+    // Spare capacity avoids another allocation when the end of the file is read.
     let room = usize::try_from(about.len()).unwrap_or(0).saturating_add(64);
     let mut bytes = Vec::with_capacity(room);
     fs::File::open(&path)

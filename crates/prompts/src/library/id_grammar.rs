@@ -1,9 +1,9 @@
-//! What an id may look like. Ids become paths, so the grammar is strict.
+//! The grammar of ids. Ids become paths, so the grammar is strict.
 
-/// The longest part of an id.
+/// The maximum length of a segment.
 const MAX_SEGMENT_CHARS: usize = 100;
 
-/// Whether one part of an id is well formed: `[A-Za-z0-9_][A-Za-z0-9_-]*`.
+/// Returns whether one segment of an id is valid: `[A-Za-z0-9_][A-Za-z0-9_-]*`.
 pub fn is_segment(part: &str) -> bool {
     part.len() <= MAX_SEGMENT_CHARS
         && !part.starts_with('-')
@@ -13,12 +13,12 @@ pub fn is_segment(part: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Whether a whole id is well formed: parts with `/` between them.
+/// Returns whether a whole id is valid: segments separated by `/`.
 pub fn is_id(id: &str) -> bool {
     id.split('/').all(is_segment)
 }
 
-/// A name as people mix it up: case, `-`, `_` and blanks do not tell names apart.
+/// Normalizes a name for comparison: case, `-`, `_` and blanks make no difference.
 pub(crate) fn normalize_name(name: &str) -> String {
     name.chars()
         .map(|character| match character {
@@ -28,7 +28,7 @@ pub(crate) fn normalize_name(name: &str) -> String {
         .collect()
 }
 
-/// Whether two names are the same as people mix them up.
+/// Returns whether two names are equal after normalization.
 pub(crate) fn is_same_name(one: &str, other: &str) -> bool {
     normalize_name(one.trim()) == normalize_name(other.trim())
 }

@@ -1,5 +1,5 @@
-//! What the workspace says about when guidance is added (`engine.yaml`). Who decides among these
-//! and the rules of prompts is no business of the library.
+//! The injection rules of the workspace (`engine.yaml`). The library only reads them; the injection
+//! module decides between these and the rules of prompts.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +7,41 @@ use serde::Serialize;
 
 use crate::model::InjectionRules;
 
-/// What the workspace says about when guidance is added (`engine.yaml`).
+/// The injection rules of the workspace (`engine.yaml`).
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
 #[serde(default)]
 pub struct InjectionConfig {
-    /// For everything.
+    /// The rules for all prompts.
     pub global: InjectionRules,
-    /// By category.
+    /// The rules by category.
     pub categories: BTreeMap<String, InjectionRules>,
-    /// By chain; the first whose pattern fits.
+    /// The rules by chain; the first matching pattern applies.
     pub chains: Vec<ChainInjection>,
 }
 
-/// Rules for some chains.
+/// The rules for the chains that match a pattern.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
 #[serde(default)]
 pub struct ChainInjection {
-    /// Which: an id, `x*`, `*x` or `*x*`.
+    /// The pattern: an id, `x*`, `*x` or `*x*`.
     pub chain: String,
-    /// For all their steps.
+    /// The rules for all steps.
     pub rules: InjectionRules,
-    /// For some of their steps.
+    /// The rules for some steps.
     pub steps: Vec<StepInjection>,
 }
 
-/// Rules for some steps.
+/// The rules for some steps of a chain.
 #[derive(Debug, Clone, Default, PartialEq, serde::Deserialize, Serialize)]
 #[serde(default)]
 pub struct StepInjection {
-    /// Which: a number, `first`, `last`, `odd`, `even`.
+    /// The steps: a number, `first`, `last`, `odd`, `even`.
     pub step: serde_json::Value,
-    /// For those.
     pub rules: InjectionRules,
 }
 
 impl InjectionConfig {
-    /// Adds what is said later, which decides, kind by kind.
+    /// Merges later rules, which take precedence, kind by kind.
     pub(crate) fn merge(&mut self, later: &Self) {
         merge_rules(&mut self.global, &later.global);
         for (category, rules) in &later.categories {

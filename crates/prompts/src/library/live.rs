@@ -1,5 +1,5 @@
-//! The library as a running program has it: read once in the background, kept current, and
-//! always there to be looked at without waiting for a disk.
+//! The live library of a running program: loaded once in the background, reloaded when files
+//! change, and always readable without waiting for the disk.
 
 use std::{
     path::PathBuf,
@@ -23,18 +23,18 @@ use super::{
 };
 use crate::{model::LibraryItemKind, options::EngineOptions};
 
-/// How much earlier than the clock a file may say that it was changed.
+/// The time by which the modification time of a file may be earlier than the clock.
 const MTIME_GRANULARITY: Duration = Duration::from_millis(50);
 
-/// Somebody who wants to know of changes.
+/// A callback for changes of the library.
 type LibraryListener = Arc<dyn Fn(&LibraryDiff) + Send + Sync>;
 
-/// The live library.
+/// The current library and the state needed to reload it.
 pub struct LiveLibrary {
     options: EngineOptions,
     current: RwLock<Option<Arc<PromptLibrary>>>,
     ready: watch::Sender<bool>,
-    /// Held while files are read; never by someone who only looks.
+    /// Locked while files are read; readers of the current library never lock it.
     state: Mutex<Option<LibraryState>>,
     listeners: RwLock<Vec<LibraryListener>>,
     started: AtomicBool,
@@ -52,12 +52,12 @@ impl std::fmt::Debug for LiveLibrary {
 struct LibraryState {
     parts: PartCache,
     merged: MergedLibrary,
-    /// Why changes are not seen by themselves, if they are not.
+    /// The problem that prevents watching the files, if there is one.
     watch_problem: Option<LibraryProblem>,
 }
 
 impl LiveLibrary {
-    /// A shelf with nothing on it yet; reads nothing.
+    /// Creates an empty library and reads no files.
     pub fn new(options: &EngineOptions) -> Arc<Self> {
         Arc::new(Self {
             options: options.clone(),
@@ -70,7 +70,7 @@ impl LiveLibrary {
         })
     }
 
-    /// Reads the library on a thread of its own, then watches its files.
+    /// Reads the library on a separate thread, then watches its files.
     pub fn start(self: &Arc<Self>) {
         if self.started.swap(true, Ordering::AcqRel) {
             return;
@@ -82,7 +82,7 @@ impl LiveLibrary {
             .name("library".to_owned())
             .spawn(move || {
                 let ready = LibraryReadyGuard(shelf.ready.clone());
-                // Times of files are coarser than the clock.
+                // Modification times are coarser than the clock.
                 let since = SystemTime::now() - MTIME_GRANULARITY;
                 shelf.update(ChangeTrigger::Filesystem, |_| {});
                 drop(ready);
@@ -95,7 +95,7 @@ impl LiveLibrary {
                 watcher::watch(&weak, &places, since, &ask, &asked);
             });
         if let Err(error) = spawned {
-            tracing::warn!(%error, "the library is read in place: no thread could be started");
+            tracing::warn!(%error, "the library is read on the current thread because no thread could be started");
             self.update(ChangeTrigger::Filesystem, |_| {});
             self.update(ChangeTrigger::Filesystem, |work| {
                 work.parts.check_templates()
@@ -103,16 +103,16 @@ impl LiveLibrary {
         }
     }
 
-    /// The library; waits until it was read for the first time.
+    /// Returns the library; waits until it has been read for the first time.
     pub async fn library(self: &Arc<Self>) -> Arc<PromptLibrary> {
         let mut ready = self.ready.subscribe();
         self.start();
-        // The sender lives as long as the shelf, so waiting can't fail.
+        // The sender lives as long as this library, so waiting cannot fail.
         let _ = ready.wait_for(|ready| *ready).await;
         self.current().unwrap_or_default()
     }
 
-    /// The library, if it was read already.
+    /// Returns the library if it has already been read.
     pub fn current(&self) -> Option<Arc<PromptLibrary>> {
         self.current
             .read()
@@ -120,7 +120,7 @@ impl LiveLibrary {
             .clone()
     }
 
-    /// Reads what these files belong to again. Whoever looks afterwards sees it.
+    /// Reads the parts that these files belong to again. Later reads of the library see them.
     pub async fn refresh(self: &Arc<Self>, paths: Vec<PathBuf>) -> Arc<PromptLibrary> {
         self.run_blocking(move |shelf| {
             shelf.update(ChangeTrigger::McpTool, |work| work.reload_paths(&paths))
@@ -128,13 +128,13 @@ impl LiveLibrary {
         .await
     }
 
-    /// Reads everything again.
+    /// Reads all files again.
     pub async fn reload_all(self: &Arc<Self>) -> Arc<PromptLibrary> {
         self.run_blocking(|shelf| shelf.update(ChangeTrigger::McpTool, LibraryState::reload))
             .await
     }
 
-    /// Tells of every change from now on. What is told to must not take long.
+    /// Registers a callback for changes. The callback must return quickly.
     pub fn on_change(&self, hears: Box<dyn Fn(&LibraryDiff) + Send + Sync>) {
         self.listeners
             .write()
@@ -142,15 +142,15 @@ impl LiveLibrary {
             .push(Arc::from(hears));
     }
 
-    /// Where new things of a kind are written.
+    /// Returns the folder where new items of a kind are written.
     pub fn folder(&self, kind: LibraryItemKind) -> PathBuf {
         roots::target_folder(&self.options.paths, kind)
     }
 
-    /// Stops watching. What was read stays.
+    /// Stops watching. The library stays readable.
     pub fn stop(&self) {
         if let Some(ask) = lock(&self.watcher).take() {
-            // A watcher that is gone has nothing to stop.
+            // If the watcher thread has ended, there is nothing to stop.
             let _ = ask.send(WatcherMessage::Stop);
         }
     }
@@ -163,12 +163,12 @@ impl LiveLibrary {
         self.update(ChangeTrigger::Filesystem, LibraryState::reload)
     }
 
-    /// Says that changes are not seen by themselves, or that they are again.
+    /// Records that files cannot be watched, or that they can be again.
     pub(crate) fn set_watch_problem(&self, blind: Option<LibraryProblem>) {
         self.update(ChangeTrigger::Filesystem, |work| work.watch_problem = blind);
     }
 
-    /// Runs something that reads files where it holds nobody up.
+    /// Runs a function that reads files on a blocking thread.
     async fn run_blocking(
         self: &Arc<Self>,
         run: impl FnOnce(&Self) -> Arc<PromptLibrary> + Send + 'static,
@@ -184,13 +184,13 @@ impl LiveLibrary {
         match done.await {
             Ok(library) => library,
             Err(error) => {
-                tracing::error!(%error, "the library could not be read again");
+                tracing::error!(%error, "reloading the library failed");
                 self.current().unwrap_or_default()
             }
         }
     }
 
-    /// Changes the stock, puts the library together and swaps it, all before anyone else may.
+    /// Changes the parts, rebuilds the library and swaps it, all under one lock.
     fn update(
         &self,
         by: ChangeTrigger,
@@ -201,7 +201,7 @@ impl LiveLibrary {
             change(work);
             work.rebuild()
         } else {
-            // What was just read holds every change.
+            // The first load includes every change.
             let stock = PartCache::load(&self.options);
             let last = merge_layers(&stock, None);
             *held = Some(LibraryState {
@@ -237,7 +237,7 @@ impl LiveLibrary {
     }
 }
 
-/// Whoever waits for the first reading goes on even if that fails.
+/// Releases the tasks that wait for the first load, even if it fails.
 struct LibraryReadyGuard(watch::Sender<bool>);
 
 impl Drop for LibraryReadyGuard {
@@ -253,7 +253,7 @@ impl Drop for LiveLibrary {
 }
 
 impl LibraryState {
-    /// Reads what these files belong to again, templates and all.
+    /// Reads the parts that these files belong to again, and checks their templates.
     fn reload_paths(&mut self, paths: &[PathBuf]) {
         self.parts.check_templates();
         self.parts.reload_paths(paths);
@@ -264,7 +264,7 @@ impl LibraryState {
         self.parts.reload();
     }
 
-    /// Puts the library together anew. It stays the same one if nothing is different.
+    /// Rebuilds the library; keeps the current snapshot if nothing changed.
     fn rebuild(&mut self) -> Option<LibraryDiff> {
         let blind = self.watch_problem.clone();
         self.parts
@@ -282,7 +282,8 @@ impl LibraryState {
     }
 }
 
-/// What a panicking thread left behind is whole: it is replaced, never half changed.
+/// Locks a mutex even if it is poisoned: its value is replaced as a whole, so it is never
+/// inconsistent.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

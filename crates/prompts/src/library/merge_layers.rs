@@ -1,5 +1,5 @@
-//! From the parts to one library: which of two wins, what stays in use although its file is
-//! broken, what the parts say about each other. Reads no file.
+//! Merges the parts into one library: decides which of two items wins, which last good versions
+//! stay in use, and checks the references between parts. Reads no files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ use crate::model::{
     ScriptTool,
 };
 
-/// A library, and what is needed to make the next one from it.
+/// A library, and the data needed to build the next one from it.
 #[derive(Debug, Default)]
 pub(crate) struct MergedLibrary {
     pub(crate) library: Arc<PromptLibrary>,
@@ -29,7 +29,7 @@ pub(crate) struct MergedLibrary {
     references: BTreeMap<String, Vec<NameReference>>,
 }
 
-/// Puts the parts together. What can't be used now and could before stays as it was.
+/// Merges the parts. An item that became invalid keeps its last good version.
 pub(crate) fn merge_layers(stock: &PartCache, before: Option<&MergedLibrary>) -> MergedLibrary {
     let mut draft = LibraryBuilder::default();
     draft.problems.extend(stock.problems.iter().cloned());
@@ -47,7 +47,7 @@ pub(crate) fn merge_layers(stock: &PartCache, before: Option<&MergedLibrary>) ->
     draft.finish(before)
 }
 
-/// A library in the making. All keys are without regard to case.
+/// A library under construction. All keys ignore case.
 #[derive(Default)]
 struct LibraryBuilder {
     prompts: PromptsByKey,
@@ -117,7 +117,8 @@ impl LibraryBuilder {
         }
     }
 
-    /// A folder wins over a file, the workspace over what is shipped, else the first.
+    /// Adds a prompt: a folder wins over a file, the workspace over the shipped library, else the
+    /// first one wins.
     fn add_prompt(&mut self, item: &PromptItem) {
         let id = normalized_key(&item.prompt.id);
         let Some(other) = self.prompts.get(&id) else {
@@ -142,7 +143,7 @@ impl LibraryBuilder {
         self.prompts.insert(id, winner);
     }
 
-    /// What has an error and no good form keeps the form it had.
+    /// Keeps the last good version of every item that has an error.
     fn keep_last_good(&mut self, before: &MergedLibrary) {
         let old = &before.library;
         for problem in &mut self.problems {
@@ -194,7 +195,7 @@ impl LibraryBuilder {
         }
     }
 
-    /// A prompt that replaces a shipped one does not get the shipped one's tools.
+    /// Removes the tools of a shipped prompt that the workspace overrides.
     fn drop_foreign_tools(&mut self) {
         let prompts = &self.prompts;
         self.scripts.retain(|_, tool| {
@@ -206,8 +207,8 @@ impl LibraryBuilder {
         });
     }
 
-    /// Takes out what can't be used because of something elsewhere, until nothing is left to
-    /// take out. First the form before the last change is tried.
+    /// Removes prompts with broken references until none is left. The version before the last
+    /// change is tried first.
     fn cross_check(&mut self, before: Option<&MergedLibrary>, stock: &PartCache) {
         let mut gone: BTreeSet<String> = self
             .problems
@@ -255,7 +256,7 @@ impl LibraryBuilder {
             } in errors
             {
                 self.prompts.remove(&id);
-                // What is wrong with a form that is no longer on disk is of no use to anyone.
+                // Problems of a version that is no longer on disk are not reported.
                 let mut was_earlier = tried.contains(&id);
                 for other in &mut self.problems {
                     if other.kind == LibraryItemKind::Prompt && normalized_key(&other.id) == id {
@@ -349,7 +350,7 @@ fn index_by<T>(
     all.into_values().map(|it| (id(&it), it)).collect()
 }
 
-/// Puts something in unless it is there already from the same layer.
+/// Inserts an item, or reports that the same layer already has one with this id.
 fn insert_or_report<T>(
     all: &mut BTreeMap<String, Arc<T>>,
     id: &str,
@@ -366,7 +367,7 @@ fn insert_or_report<T>(
     None
 }
 
-/// Keeps the form that a thing of the workspace had, if it has no other.
+/// Keeps the previous version of a workspace item that has no current one.
 fn keep_previous<T>(
     all: &mut BTreeMap<String, T>,
     id: String,
@@ -401,10 +402,10 @@ fn duplicate_id_problem(
         kind,
         id: id.to_owned(),
         message: format!(
-            "The id `{id}` is taken by `{}`, which is used.",
+            "The id `{id}` is already used by `{}`, so this file is ignored.",
             winner.file
         ),
-        help: Some("Give one of them another id, or remove it.".to_owned()),
+        help: Some("Change the id of one of them, or remove it.".to_owned()),
         last_good_kept: false,
     }
 }

@@ -1,7 +1,7 @@
-//! The library: what was read from the files, as one unchanging snapshot.
+//! The library: the items read from the files, as one immutable snapshot.
 //!
-//! A snapshot is cheap to make from another one, because it shares what did not change. Whoever
-//! works with one sees the same library from beginning to end.
+//! A new snapshot is cheap because it shares all unchanged items. A task that uses one snapshot
+//! sees the same library from beginning to end.
 
 mod diff;
 mod discover_parts;
@@ -41,33 +41,28 @@ use crate::model::{
     Gate, LibraryItemKind, Methodology, Prompt, PromptCategory, ResponseStyle, ScriptTool,
 };
 
-/// Everything there is, at one moment.
+/// A snapshot of all items of the library.
 #[derive(Debug, Clone, Default)]
 pub struct PromptLibrary {
-    /// Prompts, by their whole id.
+    /// Prompts, by full id.
     pub prompts: BTreeMap<String, Arc<Prompt>>,
-    /// Gates, by id.
     pub gates: BTreeMap<String, Arc<Gate>>,
-    /// Methodologies, by id.
     pub methodologies: BTreeMap<String, Arc<Methodology>>,
-    /// Styles, by id.
     pub styles: BTreeMap<String, Arc<ResponseStyle>>,
     /// Script tools: shared ones by id, those of a prompt by `prompt:id`.
     pub scripts: BTreeMap<String, Arc<ScriptTool>>,
-    /// Categories, by id.
     pub categories: BTreeMap<String, Arc<PromptCategory>>,
-    /// What the workspace says about when guidance is added.
+    /// The injection rules of the workspace.
     pub injection: Arc<InjectionConfig>,
-    /// What could not be read, or is doubtful.
+    /// Errors and warnings about the files.
     pub problems: Vec<LibraryProblem>,
-    /// Grows by one with each snapshot.
+    /// A number that increases by one with each snapshot.
     pub generation: u64,
 }
 
-/// Something wrong with a file.
+/// An error or warning about a file of the library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LibraryProblem {
-    /// How bad it is.
     pub weight: ProblemSeverity,
     /// The file, relative to its root.
     pub file: String,
@@ -77,13 +72,13 @@ pub struct LibraryProblem {
     /// The column, from 1, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// What kind of thing it is about.
+    /// The kind of the affected item.
     pub kind: LibraryItemKind,
-    /// Its id, as far as it is known.
+    /// The id of the affected item; empty if it is not known.
     pub id: String,
-    /// What is wrong, in a sentence.
+    /// The problem in one sentence.
     pub message: String,
-    /// What to do.
+    /// The suggested fix.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     /// Whether the last good version is still in use.
@@ -91,26 +86,26 @@ pub struct LibraryProblem {
 }
 
 impl LibraryProblem {
-    /// Where it is and what it is, in a line.
+    /// Returns the location and the message in one line.
     pub fn summary(&self) -> String {
         let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
         format!("{}{line}: {}", self.file, self.message)
     }
 }
 
-/// How bad a problem is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProblemSeverity {
-    /// It works, but not as its author may think.
+    /// The item works, but perhaps not as its author intended.
     Warning,
-    /// It can't be used.
+    /// The item cannot be used.
     Error,
 }
 
 impl PromptLibrary {
-    /// The prompt that is meant: by id, else by id without regard to case and to `-` or `_`, else
-    /// by its name for people.
+    /// Finds a prompt: by id, else by id ignoring case and the difference of `-` and `_`, else by
+    /// its display name.
     pub fn prompt(&self, name: &str) -> Option<&Arc<Prompt>> {
         self.prompts.get(name).or_else(|| {
             let wanted = normalize_name(name);
@@ -125,22 +120,22 @@ impl PromptLibrary {
         })
     }
 
-    /// The gate that is meant, without regard to case and to `-` or `_`.
+    /// Finds a gate, ignoring case and the difference of `-` and `_`.
     pub fn gate(&self, name: &str) -> Option<&Arc<Gate>> {
         find_by_name(&self.gates, name)
     }
 
-    /// The methodology that is meant, likewise; only one that is enabled.
+    /// Finds an enabled methodology, ignoring case and the difference of `-` and `_`.
     pub fn methodology(&self, name: &str) -> Option<&Arc<Methodology>> {
         find_by_name(&self.methodologies, name).filter(|it| it.enabled)
     }
 
-    /// The style that is meant, likewise; only one that is enabled.
+    /// Finds an enabled style, ignoring case and the difference of `-` and `_`.
     pub fn style(&self, name: &str) -> Option<&Arc<ResponseStyle>> {
         find_by_name(&self.styles, name).filter(|it| it.enabled)
     }
 
-    /// Whether there is such a thing.
+    /// Returns whether an item exists.
     pub fn has(&self, kind: LibraryItemKind, id: &str) -> bool {
         match kind {
             LibraryItemKind::Prompt => self.prompts.contains_key(id),
@@ -151,7 +146,7 @@ impl PromptLibrary {
         }
     }
 
-    /// What keeps something from being used.
+    /// Returns the problem that prevents an item from being used.
     pub fn blocking_problem(&self, kind: LibraryItemKind, name: &str) -> Option<&LibraryProblem> {
         let wanted = id_grammar::normalize_name(name);
         self.problems.iter().find(|it| {
@@ -161,7 +156,7 @@ impl PromptLibrary {
         })
     }
 
-    /// A script tool as a prompt sees it: its own first, then the shared ones.
+    /// Finds a script tool for a prompt: its own tools first, then the shared ones.
     pub fn script(&self, prompt: &str, id: &str) -> Option<&Arc<ScriptTool>> {
         self.scripts
             .get(&format!("{prompt}:{id}"))

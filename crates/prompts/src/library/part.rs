@@ -1,7 +1,8 @@
-//! The smallest part of a library that is read as one: a prompt with all below it, a gate, a
-//! methodology, a style, a shared script, a category's description, the workspace's settings.
+//! Parts: the smallest units of a library that are read as one. A part is a prompt with everything
+//! below it, a gate, a methodology, a style, a shared script, a category's description, or the
+//! settings of the workspace.
 //!
-//! Knows nothing of how parts are found or put together.
+//! Knows nothing of how parts are found or merged.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -11,27 +12,27 @@ use crate::model::{
     ScriptTool,
 };
 
-/// A folder of things of one kind.
+/// A folder that contains items of one kind.
 #[derive(Debug, Clone)]
 pub(crate) struct LibraryRoot {
     pub(crate) kind: LibraryRootKind,
     pub(crate) layer: LibraryLayer,
     pub(crate) tree: FileTree,
-    /// Its name for people; what stands in it is named below it.
+    /// The displayed name, which is the prefix of displayed paths.
     pub(crate) display_name: String,
 }
 
-/// What stands in a root.
+/// The content of a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LibraryRootKind {
-    /// Things of a kind.
+    /// Items of a kind.
     Items(LibraryItemKind),
-    /// The workspace itself: its settings.
+    /// The settings of the workspace, in its top folder.
     Settings,
 }
 
 impl LibraryRoot {
-    /// How people name a path of it.
+    /// Returns the displayed form of a path of the root.
     pub(crate) fn display_path(&self, path: &str) -> String {
         match (self.display_name.as_str(), path) {
             ("", path) => path.to_owned(),
@@ -41,17 +42,17 @@ impl LibraryRoot {
     }
 }
 
-/// What was read from one part.
+/// The items and problems read from one part.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LibraryPart {
     pub(crate) items: Vec<LibraryItem>,
     pub(crate) problems: Vec<LibraryProblem>,
     pub(crate) files: usize,
-    /// The prompts whose templates can't be read.
+    /// The prompts with invalid templates.
     pub(crate) broken_templates: BTreeSet<String>,
 }
 
-/// One thing.
+/// An item of the library.
 #[derive(Debug, Clone)]
 pub(crate) enum LibraryItem {
     Prompt(PromptItem),
@@ -63,16 +64,16 @@ pub(crate) enum LibraryItem {
     Injection(Arc<InjectionConfig>),
 }
 
-/// A prompt with what it mentions.
+/// A prompt with the names it refers to.
 #[derive(Debug, Clone)]
 pub(crate) struct PromptItem {
     pub(crate) prompt: Arc<Prompt>,
-    /// Whether it is a file of its own rather than a folder.
+    /// Whether the prompt is a single file and not a folder.
     pub(crate) is_single_file: bool,
     pub(crate) references: Arc<[NameReference]>,
 }
 
-/// Something that is named and must exist elsewhere.
+/// A reference to an item that must exist elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameReference {
     pub(crate) kind: NameReferenceKind,
@@ -81,19 +82,18 @@ pub(crate) struct NameReference {
     pub(crate) position: Option<SourcePosition>,
 }
 
-/// As what.
+/// The kind of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameReferenceKind {
     /// A prompt that is a step.
     Step,
-    /// A prompt whose template is taken in.
+    /// A prompt whose template is included.
     Include,
-    /// A gate by its id.
+    /// A gate, by id.
     Gate,
-    /// A script tool.
     Tool,
-    /// A text given to a tool, which is a template.
+    /// A text argument of a tool, which is a template.
     ArgumentText,
-    /// A name in a template that has to have a value.
+    /// A name in a template that needs a value.
     TemplateName,
 }

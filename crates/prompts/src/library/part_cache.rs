@@ -1,4 +1,4 @@
-//! All parts of a library as they were last read. Reads what changed and nothing else.
+//! A cache of all parts of a library as they were last read. Reads only what changed.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,17 +24,17 @@ use crate::{
     template::TemplateRenderer,
 };
 
-/// Fewer parts than this are read by one thread.
+/// The number of parts below which one thread reads them all.
 const PARALLEL_THRESHOLD: usize = 64;
 
-/// The most threads that read at once.
+/// The maximum number of reader threads.
 const MAX_READER_THREADS: usize = 4;
 
-/// A part, by its root and its path in it.
+/// The index of a root and the path of a part in it.
 type PartKey = (usize, String);
 
-/// The shipped parts, which are the same for as long as the program runs. Their roots are always
-/// there and come first, so that their keys are the same, too.
+/// The shipped parts, which never change while the program runs. Their roots always exist and come
+/// first, so that their keys never change either.
 static SHIPPED_PARTS: OnceLock<BTreeMap<PartKey, Arc<LibraryPart>>> = OnceLock::new();
 
 /// All parts as they were last read.
@@ -44,15 +44,15 @@ pub(crate) struct PartCache {
     pub(crate) limits: EngineLimits,
     pub(crate) roots: Vec<LibraryRoot>,
     pub(crate) parts: BTreeMap<PartKey, Arc<LibraryPart>>,
-    /// What is wrong with the folders themselves.
+    /// Problems of the folders themselves.
     pub(crate) problems: Vec<LibraryProblem>,
-    /// What templates are checked with; nothing until the first reading is over, which nobody
-    /// waits for longer than needed.
+    /// Checks templates; `None` until the first load is complete, so that the first load does not
+    /// take longer than necessary.
     renderer: Option<TemplateRenderer>,
 }
 
 impl PartCache {
-    /// Reads everything.
+    /// Reads all parts.
     pub(crate) fn load(options: &EngineOptions) -> Self {
         let mut stock = Self {
             paths: options.paths.clone(),
@@ -63,8 +63,8 @@ impl PartCache {
         stock
     }
 
-    /// Reads everything again. What became unreadable keeps its last form where that is decided
-    /// part by part.
+    /// Reads all parts again. Categories and settings that became invalid keep their last good
+    /// version here; the merge decides about all other items.
     pub(crate) fn reload(&mut self) {
         let old = std::mem::take(&mut self.parts);
         (self.roots, self.problems) = roots::find_roots(&self.paths);
@@ -90,7 +90,7 @@ impl PartCache {
         );
     }
 
-    /// Checks the templates of the workspace, from now on with whatever is read.
+    /// Checks the templates of the workspace now, and those of every part that is read later.
     pub(crate) fn check_templates(&mut self) {
         if self.renderer.is_some() {
             return;
@@ -115,7 +115,7 @@ impl PartCache {
         keys.into_iter().zip(units).collect()
     }
 
-    /// The parts of a layer.
+    /// Returns the keys of all parts of a layer.
     fn keys(&self, layer: LibraryLayer) -> Vec<PartKey> {
         let roots = self.roots.iter().enumerate();
         roots
@@ -127,7 +127,7 @@ impl PartCache {
             .collect()
     }
 
-    /// Reads what these files belong to again.
+    /// Reads the parts that these files belong to again.
     pub(crate) fn reload_paths(&mut self, paths: &[PathBuf]) {
         let (roots, _) = roots::find_roots(&self.paths);
         if !same_roots(&roots, &self.roots) {
@@ -184,7 +184,7 @@ impl PartCache {
         }
     }
 
-    /// The parts that a file belongs to, by root.
+    /// Returns the parts that a file belongs to, by root.
     fn scopes_for(&self, path: &Path) -> Vec<PartKey> {
         let real = resolve_existing(path);
         self.roots
@@ -245,7 +245,7 @@ impl PartCache {
     }
 }
 
-/// Reads a part. Whatever a file does to a parser, the other parts are read.
+/// Reads a part. A parser that panics on a file does not affect the other parts.
 fn read_part(
     desk: ReadContext<'_>,
     renderer: Option<&TemplateRenderer>,
@@ -269,22 +269,22 @@ fn read_part(
                 LibraryRootKind::Settings => LibraryItemKind::Prompt,
             },
             id: path.rsplit('/').next().unwrap_or(path).to_owned(),
-            message: "This could not be read: a parser failed on it.".to_owned(),
-            help: Some("Simplify the files, and please report this.".to_owned()),
+            message: "The parser failed on this file.".to_owned(),
+            help: Some("Simplify the file, and please report this.".to_owned()),
             last_good_kept: false,
         }],
         ..LibraryPart::default()
     })
 }
 
-/// What was read, in the light of what was there before.
+/// Combines a part that was just read with its previous version.
 fn merge_with_previous(mut unit: LibraryPart, old: Option<&LibraryPart>) -> LibraryPart {
     templates::drop_broken(&mut unit, old);
     keep_previous_settings(unit, old)
 }
 
-/// Categories and settings that became unreadable stay as they were; everything else is decided
-/// where the library is put together.
+/// Keeps the previous version of categories and settings that became invalid; the merge decides
+/// about all other items.
 fn keep_previous_settings(mut unit: LibraryPart, old: Option<&LibraryPart>) -> LibraryPart {
     let is_setting =
         |item: &LibraryItem| matches!(item, LibraryItem::Category(_) | LibraryItem::Injection(_));
@@ -312,9 +312,9 @@ fn same_roots(a: &[LibraryRoot], b: &[LibraryRoot]) -> bool {
         })
 }
 
-/// The path with its links resolved as far as it exists.
+/// Resolves the links in the existing part of a path.
 fn resolve_existing(path: &Path) -> PathBuf {
-    // The last part is taken as it is: a link is a thing of the folder it stands in.
+    // The last component is not resolved: a link belongs to the folder that contains it.
     let Some((parent, name)) = path.parent().zip(path.file_name()) else {
         return path.to_path_buf();
     };
@@ -342,7 +342,7 @@ fn too_many_files(most: usize) -> LibraryProblem {
         column: None,
         kind: LibraryItemKind::Prompt,
         id: String::new(),
-        message: format!("There are more than {most} things; the rest is not read."),
+        message: format!("There are more than {most} items; the rest is ignored."),
         help: Some("Remove some, or raise the limit on files.".to_owned()),
         last_good_kept: false,
     }

@@ -1,4 +1,4 @@
-//! A problem as people know it from a compiler: the sentence, the place, the line with a mark.
+//! Renders a problem like a compiler error: message, location, and the marked line.
 
 use std::ops::Range;
 
@@ -7,12 +7,12 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use super::{LibraryProblem, ProblemSeverity};
 
 impl LibraryProblem {
-    /// Draws it, with the line it is about if the text of the file is given.
+    /// Renders the problem, with the affected line if the text of the file is given.
     pub fn render(&self, source: Option<&str>) -> String {
         self.render_with(source, &Renderer::plain())
     }
 
-    /// Draws it with the colours of a terminal.
+    /// Renders the problem with terminal colors.
     pub fn render_colored(&self, source: Option<&str>) -> String {
         self.render_with(source, &Renderer::styled())
     }
@@ -45,7 +45,7 @@ impl LibraryProblem {
     }
 }
 
-/// The bytes to mark: from the column to the next blank, or the line.
+/// Returns the bytes to mark: from the column to the next blank, or the line.
 fn span(source: &str, line: u32, column: Option<u32>) -> Option<Range<usize>> {
     let wanted = usize::try_from(line).ok()?.checked_sub(1)?;
     let mut start = 0;

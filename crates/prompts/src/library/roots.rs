@@ -1,4 +1,4 @@
-//! Where the library's folders are: the shipped ones, and those of the workspace.
+//! Finds the folders of the library: the shipped ones, and those of the workspace.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub(crate) const ITEM_KINDS: [LibraryItemKind; 5] = [
     LibraryItemKind::Script,
 ];
 
-/// The folders that are there, the shipped ones first, so that later ones replace earlier ones.
+/// Returns the existing folders, the shipped ones first, so that later ones override earlier ones.
 pub(crate) fn find_roots(places: &LibraryPaths) -> (Vec<LibraryRoot>, Vec<LibraryProblem>) {
     let mut found = Vec::new();
     let mut problems = Vec::new();
@@ -67,14 +67,14 @@ pub(crate) fn find_roots(places: &LibraryPaths) -> (Vec<LibraryRoot>, Vec<Librar
     (found, problems)
 }
 
-/// Where new things of a kind are written: where the others are, else `resources/`.
+/// Returns the folder for new items of a kind: the existing one, else below `resources/`.
 pub(crate) fn target_folder(places: &LibraryPaths, kind: LibraryItemKind) -> PathBuf {
     existing_folder(places, kind)
         .or_else(|| configured_folder(places, kind).cloned())
         .unwrap_or_else(|| places.workspace.join("resources").join(folder_name(kind)))
 }
 
-/// Every place at which a folder of a kind may appear.
+/// Returns every path at which a folder of a kind may appear.
 pub(crate) fn candidate_folders(places: &LibraryPaths, kind: LibraryItemKind) -> Vec<PathBuf> {
     if let Some(given) = configured_folder(places, kind) {
         return vec![given.clone()];
@@ -113,7 +113,7 @@ fn configured_folder(places: &LibraryPaths, kind: LibraryItemKind) -> Option<&Pa
     }
 }
 
-/// The name of the folder for a kind.
+/// Returns the name of the folder for a kind.
 pub(crate) const fn folder_name(kind: LibraryItemKind) -> &'static str {
     match kind {
         LibraryItemKind::Prompt => "prompts",
@@ -147,9 +147,9 @@ fn outside_workspace_problem(kind: LibraryItemKind, folder: &str) -> LibraryProb
         column: None,
         kind,
         id: String::new(),
-        message: "The folder is a link that leads out of the workspace; nothing in it is used."
+        message: "The folder is a link that leads out of the workspace, so it is ignored."
             .to_owned(),
-        help: Some("Name the folder itself when the program is started.".to_owned()),
+        help: Some("Pass the folder itself when you start the program.".to_owned()),
         last_good_kept: false,
     }
 }

@@ -1,7 +1,7 @@
-//! Sees that files changed. What that means is the shelf's business.
+//! Watches the files of the library and triggers reloads of [`LiveLibrary`].
 //!
-//! Folders that are there are watched with all below them; for those that are not there yet, the
-//! nearest folder above is. If nothing can be watched, everything is read again now and then.
+//! Existing folders are watched recursively; for folders that do not exist yet, the nearest
+//! existing ancestor is watched. If nothing can be watched, all files are read again periodically.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,35 +15,34 @@ use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::{LibraryProblem, ProblemSeverity, live::LiveLibrary, roots};
 use crate::{model::LibraryItemKind, options::LibraryPaths};
 
-/// How long files must be at rest.
+/// The time without events after which changed files are read.
 const QUIET_PERIOD: Duration = Duration::from_millis(100);
 
-/// How long is waited for that at the most: files that never rest are read all the same.
+/// The maximum wait for a quiet period: files that never stop changing are read anyway.
 const MAX_QUIET_WAIT: Duration = Duration::from_millis(500);
 
-/// How often everything is read again if nothing can be watched.
+/// The interval of full reloads if nothing can be watched.
 const POLL_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How long after a folder came it is read once more: it may be filled before it is watched itself.
+/// The delay after which a new folder is read again: it may be filled before it is watched itself.
 const NEW_FOLDER_DELAY: Duration = Duration::from_secs(1);
 
-/// The most folders above one that does not exist.
+/// The maximum number of ancestors that are tried for a folder that does not exist.
 const MAX_ANCESTORS: usize = 64;
 
-/// What a problem with watching is filed under.
+/// The file name in a problem about watching.
 pub(crate) const WATCHER_PROBLEM_FILE: &str = "(watching)";
 
-/// What the watching thread is told.
+/// A message to the watcher thread.
 pub(crate) enum WatcherMessage {
-    /// A file changed.
+    /// A file system event.
     Event(notify::Result<Event>),
-    /// Folders may have come or gone.
+    /// Folders may have been created or removed.
     Rescan,
-    /// Enough.
     Stop,
 }
 
-/// Watches until it is told to stop or the shelf is gone.
+/// Watches until it receives `Stop` or the library is dropped.
 pub(crate) fn watch(
     shelf: &Weak<LiveLibrary>,
     places: &LibraryPaths,
@@ -53,11 +52,11 @@ pub(crate) fn watch(
 ) {
     let sender = ask.clone();
     let made = notify::recommended_watcher(move |event: notify::Result<Event>| {
-        // Reading is no change, and we read ourselves.
+        // Read access is not a change, and the library itself reads the files.
         if event.as_ref().is_ok_and(|event| event.kind.is_access()) {
             return;
         }
-        // Without anyone to hear it, nothing is lost.
+        // Without a receiver, the event is not needed.
         let _ = sender.send(WatcherMessage::Event(event));
     });
     let mut eyes = match made {
@@ -72,7 +71,7 @@ pub(crate) fn watch(
     };
     if let Some(seeing) = &mut eyes {
         seeing.sync_watches(shelf, places);
-        // Something may have changed between the first reading and now.
+        // Files may have changed between the first load and now.
         let mut paths = Vec::new();
         for (folder, deep) in &seeing.watched {
             collect_changed_since(folder, since, *deep, MAX_ANCESTORS, &mut paths);
@@ -126,13 +125,13 @@ pub(crate) fn watch(
             && seeing.sync_watches(shelf, places)
             && let Some(shelf) = shelf.upgrade()
         {
-            // What was made before the folder was watched was not seen.
+            // Files created before the folder was watched caused no event.
             shelf.reload();
         }
     }
 }
 
-/// What changed since then, in a folder and those below it.
+/// Collects the paths changed since a time, in a folder and the folders below it.
 fn collect_changed_since(
     folder: &Path,
     since: SystemTime,
@@ -161,14 +160,14 @@ fn collect_changed_since(
     }
 }
 
-/// What was seen since files were last at rest. Every path counts, also one that came and went:
-/// what was read in between must be read again.
+/// The paths of the events since the last quiet period. A path that appeared and disappeared counts
+/// too: a version that was read in between must be read again.
 #[derive(Default)]
 struct ChangedPaths {
     paths: BTreeSet<PathBuf>,
-    /// Those of them that are folders and have just come.
+    /// The paths that are new folders.
     new_folders: BTreeSet<PathBuf>,
-    /// Whether something may have been missed.
+    /// Whether events may have been lost.
     overflowed: bool,
 }
 
@@ -186,7 +185,7 @@ impl ChangedPaths {
         }
     }
 
-    /// Adds what follows until files are at rest. False if it is enough for good.
+    /// Adds events until a quiet period; returns false if watching must stop.
     fn collect_until_quiet(&mut self, asked: &mpsc::Receiver<WatcherMessage>) -> bool {
         let end = Instant::now() + MAX_QUIET_WAIT;
         while Instant::now() < end {
@@ -203,7 +202,7 @@ impl ChangedPaths {
     }
 }
 
-/// Folders that have just come.
+/// New folders that are read again after a delay.
 #[derive(Default)]
 struct NewFolders {
     folders: BTreeSet<PathBuf>,
@@ -218,14 +217,14 @@ impl NewFolders {
         }
     }
 
-    /// How long it is until they are read once more, if there are any.
+    /// Returns the time until the folders are read again, if there are any.
     fn time_until_due(&self) -> Option<Duration> {
         let now = Instant::now();
         self.due_at
             .map(|until| until.saturating_duration_since(now))
     }
 
-    /// Those whose time has come; from now on they are like others.
+    /// Removes and returns the folders.
     fn take_folders(&mut self) -> Vec<PathBuf> {
         self.due_at = None;
         std::mem::take(&mut self.folders).into_iter().collect()
@@ -238,9 +237,9 @@ struct LibraryWatcher {
 }
 
 impl LibraryWatcher {
-    /// Watches what is there now and no more what is gone. Returns whether there is something new.
-    /// A folder may come after it was looked for and before the one above it is watched, so it
-    /// looks again until there is nothing new.
+    /// Watches new folders and stops watching removed ones. Returns whether there are new folders.
+    /// A folder may be created after the check and before its parent is watched, so this repeats
+    /// until there is nothing new.
     fn sync_watches(&mut self, shelf: &Weak<LiveLibrary>, places: &LibraryPaths) -> bool {
         let rounds = std::iter::repeat_with(|| self.sync_watches_once(shelf, places));
         rounds.take(MAX_ANCESTORS).take_while(|new| *new).count() > 0
@@ -256,7 +255,7 @@ impl LibraryWatcher {
             .collect();
         for path in stale {
             self.watched.remove(&path);
-            // A folder that is gone is no longer watched anyway.
+            // A removed folder is no longer watched anyway.
             let _ = self.watcher.unwatch(&path);
         }
         let mut new = false;
@@ -285,7 +284,7 @@ impl LibraryWatcher {
     }
 }
 
-/// The folders to watch, and whether with all below them.
+/// Returns the folders to watch, and whether recursively.
 fn folders_to_watch(places: &LibraryPaths) -> BTreeMap<PathBuf, bool> {
     let mut all = BTreeMap::new();
     for kind in roots::ITEM_KINDS {
@@ -313,7 +312,7 @@ fn folders_to_watch(places: &LibraryPaths) -> BTreeMap<PathBuf, bool> {
     all
 }
 
-/// The folder, or the nearest one above it that is there.
+/// Returns the folder or its nearest existing ancestor.
 fn nearest_existing(folder: &Path) -> Option<PathBuf> {
     folder
         .ancestors()
@@ -330,7 +329,7 @@ fn nearest_existing(folder: &Path) -> Option<PathBuf> {
 }
 
 fn report_watch_failure(shelf: &Weak<LiveLibrary>, why: &str) {
-    tracing::warn!(why, "files of the library can't be watched");
+    tracing::warn!(why, "the files of the library cannot be watched");
     if let Some(shelf) = shelf.upgrade() {
         shelf.set_watch_problem(Some(LibraryProblem {
             weight: ProblemSeverity::Warning,
@@ -339,8 +338,8 @@ fn report_watch_failure(shelf: &Weak<LiveLibrary>, why: &str) {
             column: None,
             kind: LibraryItemKind::Prompt,
             id: String::new(),
-            message: format!("Changed files are not noticed by themselves: {why}."),
-            help: Some("Raise the system's limit on watches, or reload by hand.".to_owned()),
+            message: format!("Changed files are not detected automatically: {why}."),
+            help: Some("Raise the system's limit on file watches, or reload manually.".to_owned()),
             last_good_kept: false,
         }));
     }

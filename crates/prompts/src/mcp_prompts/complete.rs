@@ -1,5 +1,5 @@
-//! What may stand for an argument: what the prompt allows, or what there is of the kind that its
-//! name means.
+//! Completes an argument of a prompt: with the values that the prompt allows, or with ids of the
+//! kind that the argument's name refers to.
 
 use deliberate_toolkit::{CompletionRequest, CompletionValues};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::{
     model::{ArgumentDefinition, ArgumentType, Prompt},
 };
 
-/// Values in one answer.
+/// The maximum number of values in one response.
 const MAX_VALUES: usize = 100;
 
 pub(super) fn complete_argument(

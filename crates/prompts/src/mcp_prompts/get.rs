@@ -1,9 +1,9 @@
-//! What a person gets who picks a prompt.
+//! Renders a prompt that a person picked in a client.
 
 use std::collections::BTreeMap;
 
 use deliberate_command_language::quote;
-use deliberate_toolkit::{ArgumentIssue, RenderedPrompt, ResourceContext, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, RenderedPrompt, ResourceContext, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::TOOL;
@@ -21,13 +21,13 @@ pub(super) async fn get_prompt(
     given: &Map<String, Value>,
     desk: ResourceContext<'_>,
 ) -> Result<RenderedPrompt, ToolError> {
-    // Clients send what a person left empty as empty text.
+    // Clients send fields that a person left empty as empty strings.
     let mut given = given.clone();
     given.retain(|_, value| !value.is_null() && *value != "");
     let text = if prompt.is_chain() {
         render_chain_template(engine, library, prompt, &given)?
     } else if prompt.creates.is_some() || !prompt.tools.is_empty() {
-        // To look at a prompt must change nothing, so what does more than render is only named.
+        // Getting a prompt must change nothing, so a chain or script is only referred to.
         String::new()
     } else {
         render_with_engine(prompt, &given, desk).await?
@@ -41,7 +41,7 @@ pub(super) async fn get_prompt(
     Ok(RenderedPrompt::text(prompt.description.clone(), text))
 }
 
-/// The prompt as the engine shows it when nothing is to be added.
+/// Renders the prompt with the engine, without added guidance.
 async fn render_with_engine(
     prompt: &Prompt,
     given: &Map<String, Value>,
@@ -55,7 +55,7 @@ async fn render_with_engine(
         .map_err(map_argument_error)?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut said = reply.get("said").map(text).unwrap_or_default();
-    // What the caller of a tool should know is no part of the prompt.
+    // Notes for the caller of a tool are not part of the prompt.
     let notes = reply.get("notes").and_then(Value::as_array);
     for note in notes.into_iter().flatten().rev() {
         let ending = format!("\n\n(Note: {})", text(note));
@@ -66,7 +66,7 @@ async fn render_with_engine(
     Ok(said)
 }
 
-/// A chain's own template, if it has one.
+/// Renders a chain's own template, if it has one.
 fn render_chain_template(
     engine: &Engine,
     library: &PromptLibrary,
@@ -86,7 +86,7 @@ fn render_chain_template(
     Ok(parts.join("\n\n"))
 }
 
-/// The arguments, if they are as the prompt wants them.
+/// Returns the arguments if they are valid for the prompt.
 fn check_arguments(
     engine: &Engine,
     prompt: &Prompt,
@@ -102,9 +102,9 @@ fn check_arguments(
     })
 }
 
-/// What the engine says of arguments, as clients of a menu know it.
+/// Maps an argument error of the engine to the error that MCP clients expect.
 fn map_argument_error(error: ToolError) -> ToolError {
-    if error.code() == "InvalidArguments" {
+    if error.code() == ErrorCode::InvalidArguments.as_str() {
         invalid_arguments(error.to_string())
     } else {
         error
@@ -115,7 +115,7 @@ fn invalid_arguments(sentence: String) -> ToolError {
     ToolError::Invalid(vec![ArgumentIssue::new("arguments", sentence)])
 }
 
-/// A word to the model about the call that does it.
+/// Returns an instruction for the model to call the tool that runs the prompt.
 fn call_hint(prompt: &Prompt, given: &Map<String, Value>) -> String {
     let written = given.iter().map(|(name, value)| {
         let value = match value {

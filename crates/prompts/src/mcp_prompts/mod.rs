@@ -1,8 +1,8 @@
-//! The prompts of the library in a client's menu, for people who pick one there.
+//! The prompts of the library as MCP prompts, for people who pick one in their client.
 //!
-//! A prompt is in the menu if it says so, else if its category does, else if the settings do. What
-//! a person gets is the prompt and nothing more; a chain, or whatever does more than render, is a
-//! word to the model about which call to make.
+//! A prompt is listed if it says so, else if its category does, else if the settings do. The result
+//! is the prompt alone; for a chain, or a prompt that does more than render, it is an instruction
+//! to the model about which call to make.
 
 mod complete;
 mod get;
@@ -25,10 +25,10 @@ use crate::{
     model::{self, Prompt},
 };
 
-/// The tool that prompts lead to.
+/// The tool that runs prompts.
 pub(crate) const TOOL: &str = "prompt_engine";
 
-/// Names that another family of prompts has.
+/// Names that the prompts of the reasoning modes use.
 const RESERVED_NAMES: [&str; 8] = [
     "think",
     "tree",
@@ -40,15 +40,14 @@ const RESERVED_NAMES: [&str; 8] = [
     "recap",
 ];
 
-/// The prompts of the library, for a client's menu.
+/// Lists and renders the prompts of the library for MCP clients.
 pub struct LibraryPrompts {
     engine: Arc<Engine>,
-    /// The prompts whose names are taken, of which was told.
+    /// The ids of prompts with a reserved name for which a warning was logged.
     warned_ids: Mutex<BTreeSet<String>>,
 }
 
 impl LibraryPrompts {
-    /// A menu of what is in the engine's library.
     pub fn new(engine: Arc<Engine>) -> Self {
         Self {
             engine,
@@ -76,7 +75,7 @@ impl LibraryPrompts {
             .unwrap_or(self.engine.options.list_prompts)
     }
 
-    /// Says once that a prompt is left out.
+    /// Logs once that a prompt is not listed because its name is reserved.
     fn warn(&self, id: &str) {
         let mut warned = self
             .warned_ids
@@ -85,12 +84,12 @@ impl LibraryPrompts {
         if warned.insert(id.to_owned()) {
             tracing::warn!(
                 prompt = id,
-                "a prompt is not in the menu, because a way of reasoning has its name"
+                "a prompt is not listed because a reasoning mode has the same name"
             );
         }
     }
 
-    /// The prompt of that very name, if it is in the menu.
+    /// Finds a listed prompt by its exact name.
     fn find_listed(&self, library: &PromptLibrary, name: &str) -> Option<Arc<Prompt>> {
         let prompt = library.prompts.get(name)?;
         self.is_listed(library, prompt).then(|| prompt.clone())
@@ -140,7 +139,7 @@ fn prompt_info(prompt: &Prompt) -> PromptInfo {
     let argument = |it: &model::ArgumentDefinition| PromptArgumentInfo {
         name: it.name.clone(),
         description: it.description.clone().unwrap_or_default(),
-        // What has a default may be left out.
+        // An argument with a default may be omitted.
         required: it.required && it.default_value.is_none(),
     };
     PromptInfo {

@@ -1,26 +1,21 @@
-//! What a prompt can be given.
+//! The arguments that a prompt declares.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// One argument of a prompt.
+/// An argument of a prompt, as declared in its file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ArgumentDefinition {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the prompt can't do without.
     pub required: bool,
-    /// What it is.
     #[serde(rename = "type")]
     pub kind: ArgumentType,
-    /// What it is if it is not given.
+    /// The value if the caller gives none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_value: Option<Value>,
-    /// What it must be like.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation: Option<ArgumentValidation>,
     /// The only values it may have; any if empty.
@@ -28,38 +23,35 @@ pub struct ArgumentDefinition {
     pub allowed_values: Vec<Value>,
 }
 
-/// What an argument is.
+/// The type of an argument.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ArgumentType {
-    /// Text.
     #[default]
     String,
-    /// A number.
     #[serde(alias = "integer")]
     Number,
-    /// True or false.
     Boolean,
     /// A JSON object.
     Object,
-    /// A list; text is cut at its commas.
+    /// A list; text is split at its commas.
     Array,
 }
 
-/// What the text of an argument must be like.
+/// The rules for the text of an argument.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ArgumentValidation {
-    /// A regular expression that must match somewhere in it.
+    /// A regular expression that must match somewhere in the text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<String>,
-    /// The fewest characters.
+    /// The minimum number of characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_length: Option<usize>,
-    /// The most characters.
+    /// The maximum number of characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_length: Option<usize>,
-    /// The only values it may have; the older place for them.
+    /// The only values it may have, in the legacy location.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_values: Vec<Value>,
 }

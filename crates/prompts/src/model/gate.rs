@@ -1,4 +1,4 @@
-//! A gate: what an answer must be like, and what can be checked of it.
+//! Gates: requirements for an answer, and the criteria that check them.
 
 use std::collections::BTreeMap;
 
@@ -7,212 +7,191 @@ use serde_json::Value;
 
 use super::ItemOrigin;
 
-/// A gate.
+/// A gate: requirements for an answer with criteria, severity and guidance for the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Gate {
-    /// Its id.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// What it asks for.
     pub description: String,
-    /// Whether it decides or only guides.
     #[serde(rename = "type")]
     pub kind: GateKind,
-    /// How bad it is if it fails.
     pub severity: GateSeverity,
-    /// What happens if it fails; unset means that the severity decides.
+    /// The consequence of a failure; if unset, the severity decides.
     #[serde(rename = "enforcementMode", skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<Enforcement>,
     /// `framework`, `category` or `custom`.
     pub gate_type: String,
-    /// What is said to the model before it answers.
+    /// The text given to the model before it answers.
     pub guidance: String,
-    /// What is looked at.
     #[serde(rename = "pass_criteria")]
     pub criteria: Vec<Criterion>,
-    /// How often an answer may be sent back.
     #[serde(rename = "retry_config")]
     pub retry: RetryConfig,
-    /// When it is active by itself; unset means always.
+    /// The conditions under which the gate is active without being requested; always if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
-    /// Who judges what can't be computed.
+    /// The judge of criteria that code cannot check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evaluation: Option<Evaluation>,
-    /// Where it came from.
     pub origin: ItemOrigin,
 }
 
-/// Whether a gate decides or only guides.
+/// Whether a gate checks the answer or only guides the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateKind {
-    /// It decides.
+    /// Checks the answer.
     #[default]
     Validation,
-    /// It guides.
+    /// Only adds guidance.
     Guidance,
 }
 
-/// How bad it is if a gate fails.
+/// The severity of a failed gate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GateSeverity {
-    /// Hardly.
     Low,
-    /// Somewhat.
     #[default]
     Medium,
-    /// Quite.
     High,
-    /// It must not.
     Critical,
 }
 
-/// What happens if a gate fails.
+/// The consequence of a failed gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Enforcement {
-    /// It is noted.
+    /// The failure is recorded.
     Informational,
-    /// It is said, and the work goes on.
+    /// The failure is reported, and the run continues.
     Advisory,
-    /// The work stays where it is.
+    /// The run does not advance.
     Blocking,
 }
 
-/// One thing that is looked at.
+/// One requirement of a gate and the check for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
-    /// What it asks for, in words.
+    /// The requirement in plain words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// How it is looked at.
     #[serde(flatten)]
     pub kind: CriterionKind,
 }
 
-/// How something is looked at.
+/// The check of a criterion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CriterionKind {
-    /// Length and patterns of the text.
+    /// Checks the length of the text and patterns in it.
     #[serde(alias = "inline_guidance")]
     ContentCheck {
-        /// The fewest characters.
+        /// The minimum number of characters.
         #[serde(default)]
         min_length: Option<usize>,
-        /// The most characters.
+        /// The maximum number of characters.
         #[serde(default)]
         max_length: Option<usize>,
-        /// Regular expressions that must all match; case does not matter.
+        /// Regular expressions that must all match, ignoring case.
         #[serde(default)]
         required_patterns: Vec<String>,
         /// Regular expressions of which none may match.
         #[serde(default)]
         forbidden_patterns: Vec<String>,
     },
-    /// Patterns and how often words occur.
+    /// Checks patterns and the number of occurrences of words.
     PatternCheck {
         /// Regular expressions that must all match.
         #[serde(default)]
         regex_patterns: Vec<String>,
-        /// Word → how often at least.
+        /// The minimum number of occurrences by word.
         #[serde(default)]
         keyword_count: BTreeMap<String, u32>,
     },
-    /// The answer holds JSON that fits a schema.
-    SchemaCheck {
-        /// The schema.
-        schema: Value,
-    },
-    /// The answer names its sources.
+    /// Checks that the answer contains JSON that conforms to a schema.
+    SchemaCheck { schema: Value },
+    /// Checks that the answer cites its sources.
     CitationCheck {
-        /// How many at least.
         #[serde(default = "one")]
         min_citations: u32,
     },
-    /// A judgement.
+    /// Asks a model for a judgment.
     LlmSelfCheck {
-        /// What is to be judged.
+        /// The question for the judge.
         #[serde(default, alias = "criteria")]
         prompt_template: Option<String>,
-        /// How good is good enough, 0 to 1.
+        /// The lowest score that passes, 0 to 1.
         #[serde(default)]
         pass_threshold: Option<f64>,
     },
-    /// The answer follows a methodology: what can be computed is, the rest is a judgement.
+    /// Checks that the answer follows a methodology: by code where possible, else by judgment.
     MethodologyCompliance {
-        /// Which one; unset means the one in use.
+        /// The id of the methodology; the active one if unset.
         #[serde(default)]
         methodology: Option<String>,
-        /// How much of it, 0 to 1.
+        /// The lowest score that passes, 0 to 1.
         #[serde(default)]
         min_compliance_score: Option<f64>,
-        /// Phase → words and patterns that show it.
+        /// Words and patterns that indicate a phase, by phase.
         #[serde(default)]
         quality_indicators: Value,
         /// `warn` or `fail`.
         #[serde(default)]
         severity: Option<String>,
     },
-    /// A command says so.
+    /// Runs a command.
     ShellVerify(ShellCheck),
-    /// A script tool says so.
+    /// Runs a script tool.
     ScriptTool {
-        /// Its id.
+        /// The id of the script tool.
         #[serde(alias = "id", alias = "script", alias = "script_tool_id")]
         tool: String,
     },
 }
 
-/// A command that checks an answer: exit code 0 means yes.
+/// A command that checks an answer: exit code 0 means that it passes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShellCheck {
-    /// The command.
     #[serde(rename = "shell_command")]
     pub command: String,
-    /// How long it may take, in milliseconds.
     #[serde(rename = "shell_timeout", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// Where it is run, within the workspace.
+    /// The working directory, inside the workspace.
     #[serde(rename = "shell_working_dir", skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<String>,
-    /// What joins its environment.
+    /// Variables added to the environment of the process.
     #[serde(rename = "shell_env", skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// How often it may be tried.
     #[serde(rename = "shell_max_attempts", skip_serializing_if = "Option::is_none")]
     pub max_attempts: Option<u32>,
-    /// A usual set of limits.
     #[serde(rename = "shell_preset", skip_serializing_if = "Option::is_none")]
     pub preset: Option<ShellCheckPreset>,
 }
 
-/// A usual set of limits for a command.
+/// A named set of limits for a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShellCheckPreset {
-    /// One try, 30 s.
+    /// One attempt, 30 s.
     Fast,
-    /// Five tries, 5 min.
+    /// Five attempts, 5 min.
     Full,
-    /// Ten tries, 10 min.
+    /// Ten attempts, 10 min.
     Extended,
 }
 
-/// How often an answer may be sent back.
+/// The policy for retries of a failed answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RetryConfig {
-    /// How often.
     pub max_attempts: u32,
-    /// Whether hints are given.
+    /// Whether the retry includes hints.
     pub improvement_hints: bool,
-    /// Whether the earlier answer is shown.
+    /// Whether the retry includes the previous answer.
     pub preserve_context: bool,
 }
 
@@ -226,40 +205,39 @@ impl Default for RetryConfig {
     }
 }
 
-/// When a gate or a style is active by itself.
+/// The conditions under which a gate or a style is active without being requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Activation {
-    /// For prompts of these categories.
+    /// Active for prompts of these categories.
     pub prompt_categories: Vec<String>,
-    /// With these methodologies.
+    /// Active with these methodologies.
     pub framework_context: Vec<String>,
-    /// Only when asked for.
+    /// Active only when requested.
     pub explicit_request: bool,
 }
 
-/// Who judges.
+/// The judge of criteria that code cannot check.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Evaluation {
-    /// Who.
     pub mode: EvaluationMode,
-    /// With which model.
+    /// The model of the judge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether "can't tell" counts as a failure.
+    /// Whether the verdict "cannot tell" counts as a failure.
     pub strict: bool,
 }
 
-/// Who judges.
+/// The kind of judge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvaluationMode {
-    /// Whoever answered.
+    /// The model that gave the answer.
     #[serde(rename = "self")]
     #[default]
     Own,
-    /// A model that sees the answer and the criteria and nothing else.
+    /// A model that sees only the answer and the criteria.
     Judge,
 }
 
@@ -267,58 +245,52 @@ pub enum EvaluationMode {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GateConfiguration {
-    /// Those it has.
+    /// Ids of gates that apply to the prompt.
     pub include: Vec<String>,
-    /// Those it must not have, whoever asks.
+    /// Ids of gates that never apply, even if requested.
     pub exclude: Vec<String>,
     /// Whether the gates of the methodology are added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub framework_gates: Option<bool>,
-    /// Those that are its own.
+    /// Gates that only this prompt has.
     pub inline_gate_definitions: Vec<InlineGate>,
 }
 
-/// A gate that is defined where it is used. Guidance falls back to criteria, then description.
+/// A gate defined where it is used. Its guidance defaults to its criteria, then its description.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InlineGate {
-    /// Its id, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether it decides or only guides.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<GateKind>,
-    /// How far it reaches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// What is said to the model.
+    /// The text given to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
-    /// What is to be judged, in words.
+    /// Criteria for the judge, in plain words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<String>,
-    /// What is looked at.
+    /// Criteria with a check each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pass_criteria: Vec<Criterion>,
-    /// How bad it is if it fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<GateSeverity>,
-    /// Where it came from, in the caller's words.
+    /// The origin of the gate, in the caller's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Anything the caller adds.
+    /// Any data that the caller adds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// The one step it is for.
+    /// The only step that the gate applies to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_step_number: Option<u32>,
-    /// The steps it is for.
+    /// The steps that the gate applies to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub apply_to_steps: Vec<u32>,
 }

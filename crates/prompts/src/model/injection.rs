@@ -1,25 +1,24 @@
-//! When guidance is added to a step. The three kinds are decided separately.
+//! Rules for adding guidance to a step. Each of the three kinds is decided separately.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What can be added.
+/// A kind of guidance that can be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Injection {
     /// The guidance of a methodology.
     SystemPrompt,
-    /// What the gates ask for.
+    /// The requirements of the gates.
     GateGuidance,
-    /// How the answer should be written.
+    /// The style of the answer.
     StyleGuidance,
 }
 
 impl Injection {
-    /// All three.
+    /// All three kinds.
     pub const ALL: [Self; 3] = [Self::SystemPrompt, Self::GateGuidance, Self::StyleGuidance];
 
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SystemPrompt => "system-prompt",
@@ -29,23 +28,20 @@ impl Injection {
     }
 }
 
-/// The rules of one level, each for one kind.
+/// The rules of one level, one for each kind of guidance.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct InjectionRules {
-    /// For the guidance of a methodology.
     #[serde(alias = "systemPrompt", skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<InjectionRule>,
-    /// For what the gates ask for.
     #[serde(alias = "gateGuidance", skip_serializing_if = "Option::is_none")]
     pub gate_guidance: Option<InjectionRule>,
-    /// For how the answer should be written.
     #[serde(alias = "styleGuidance", skip_serializing_if = "Option::is_none")]
     pub style_guidance: Option<InjectionRule>,
 }
 
 impl InjectionRules {
-    /// The rule for one kind.
+    /// Returns the rule for one kind of guidance.
     pub const fn rule_for(&self, kind: Injection) -> Option<&InjectionRule> {
         match kind {
             Injection::SystemPrompt => self.system_prompt.as_ref(),
@@ -55,17 +51,14 @@ impl InjectionRules {
     }
 }
 
-/// When something is added.
+/// A rule that decides whether one kind of guidance is added.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InjectionRule {
-    /// Whether at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// How often.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frequency: Option<InjectionFrequency>,
-    /// To what.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<InjectionTarget>,
     /// Exceptions; the first that applies decides.
@@ -73,99 +66,87 @@ pub struct InjectionRule {
     pub conditions: Vec<InjectionCondition>,
 }
 
-/// How often.
+/// The steps of a chain that guidance is added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectionFrequency {
-    /// In which way.
     pub mode: InjectionFrequencyMode,
-    /// Every how many steps.
+    /// The number of steps from one injection to the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<u32>,
 }
 
-/// In which way.
+/// How often guidance is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InjectionFrequencyMode {
-    /// On step 1, and on every so manieth after it.
+    /// On step 1, and again after every `interval` steps.
     Every,
-    /// On step 1.
+    /// Only on step 1.
     FirstOnly,
-    /// Never.
     Never,
 }
 
-/// To what.
+/// The requests that guidance is added to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InjectionTarget {
-    /// To steps.
     Steps,
-    /// To reviews.
+    /// Gate reviews.
     Gates,
-    /// To both.
     #[default]
     Both,
 }
 
-/// An exception.
+/// An exception to a rule.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InjectionCondition {
-    /// Its name.
     #[serde(default)]
     pub id: String,
-    /// When it applies.
+    /// The condition under which the exception applies.
     pub when: InjectionConditionKind,
-    /// What happens then.
     pub then: InjectionEffect,
 }
 
-/// When an exception applies.
+/// The condition under which an exception applies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum InjectionConditionKind {
-    /// Always.
     Always,
-    /// A review of the last answer is open (`pending`), or it came out like this (`pass`, `fail`).
+    /// The review of the last answer is open (`pending`) or has this result (`pass`, `fail`).
     GateStatus {
-        /// Which.
         status: String,
     },
-    /// The step does this: `prompt`, `tool`, `review`.
+    /// The step is of this type: `prompt`, `tool`, `review`.
     StepType {
-        /// Which.
         #[serde(alias = "step_type", alias = "stepType")]
         value: String,
     },
-    /// The number of the step: a number, or `first`, `last`, `odd`, `even`.
+    /// The step number compares to a number, or is `first`, `last`, `odd` or `even`.
     StepNumber {
         /// `eq`, `gt`, `lt`, `gte`, `lte`.
         #[serde(default)]
         operator: Option<String>,
-        /// The number or the word.
         value: Value,
     },
-    /// What the step before came to: `success`, `failure`, `none`.
+    /// The previous step had this result: `success`, `failure`, `none`.
     PreviousStepResult {
-        /// Which.
         #[serde(alias = "status")]
         value: String,
     },
-    /// Where in the chain: `first`, `middle`, `last`.
+    /// The step has this position in the chain: `first`, `middle`, `last`.
     ChainPosition {
-        /// Where.
         #[serde(alias = "position")]
         value: String,
     },
 }
 
-/// What an exception does.
+/// The effect of an exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InjectionEffect {
-    /// It is added.
+    /// The guidance is added.
     Inject,
-    /// It is not.
+    /// The guidance is not added.
     Skip,
     /// The next level decides.
     Inherit,

@@ -1,6 +1,6 @@
-//! What the library holds, as the rest of the engine sees it: prompts, gates, methodologies,
-//! styles, scripts. Plain data that can be written into a run's plan and read back. Knows nothing
-//! of files, templates or tools.
+//! The items of a library as the engine uses them: prompts, gates, methodologies, styles, scripts.
+//! They are plain data that can be stored in the plan of a chain run and loaded again. This module
+//! knows nothing of files, templates or tools.
 
 mod argument;
 mod gate;
@@ -29,24 +29,19 @@ pub use style::{ResponseStyle, StyleMode};
 
 use serde::{Deserialize, Serialize};
 
-/// The kinds of things a library holds.
+/// The kind of a library item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LibraryItemKind {
-    /// A prompt, or a chain of them.
+    /// A prompt or a chain.
     Prompt,
-    /// A quality gate.
     Gate,
-    /// A methodology.
     Methodology,
-    /// A response style.
     Style,
-    /// A script tool.
     Script,
 }
 
 impl LibraryItemKind {
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -58,24 +53,22 @@ impl LibraryItemKind {
     }
 }
 
-/// Where something came from.
+/// The layer, file and content hash of a library item.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemOrigin {
-    /// Whether it is shipped with the program or stands in the workspace.
     pub layer: LibraryLayer,
-    /// Its main file, as people name it: relative to the workspace or to the shipped library.
+    /// The main file, displayed relative to the workspace or to the shipped library.
     pub file: String,
-    /// What it was made of: changes whenever one of its files does.
+    /// The hash of its files: changes whenever one of them does.
     pub hash: String,
 }
 
-/// Which of the two.
+/// The layer of the library that an item comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LibraryLayer {
-    /// Shipped with the program; can be replaced in the workspace, not changed.
+    /// Shipped with the program; can be overridden in the workspace but not changed.
     Shipped,
-    /// In the workspace.
     #[default]
     Workspace,
 }

@@ -1,4 +1,4 @@
-//! A prompt, and the steps of one that is a chain.
+//! Prompts, and the steps of a prompt that is a chain.
 
 use std::collections::BTreeMap;
 
@@ -7,127 +7,110 @@ use serde_json::Value;
 
 use super::{ArgumentDefinition, GateConfiguration, InjectionRules, ItemOrigin, LibraryItemKind};
 
-/// A prompt.
+/// A prompt or a chain.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {
-    /// Its whole id; a nested one is `parent/child`.
+    /// The full id; a nested prompt has `parent/child`.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// What it does.
     pub description: String,
-    /// The category it stands in.
     pub category: String,
-    /// What the person says, as a template.
+    /// The template of the user message.
     pub template: Option<TemplateSource>,
-    /// What stands before it, as a template.
+    /// The template of the system message.
     pub system: Option<TemplateSource>,
-    /// What it can be given.
     pub arguments: Vec<ArgumentDefinition>,
-    /// Its steps, if it is a chain.
+    /// The steps, if the prompt is a chain.
     pub steps: Vec<ChainStep>,
-    /// Its gates.
     pub gates: GateConfiguration,
-    /// When guidance is added to it.
     pub injection: InjectionRules,
-    /// Whether clients see it in their menu; unset means that its category decides.
+    /// Whether MCP clients list the prompt; if unset, its category decides.
     pub registered: Option<bool>,
-    /// The script tools it owns.
+    /// The ids of its own script tools.
     pub tools: Vec<String>,
-    /// How a sub-agent should run it.
     pub delegation: Delegation,
-    /// What it creates once all its parts are given, if it is one that creates.
+    /// The kind of item that the prompt creates once all its parts are given.
     pub creates: Option<LibraryItemKind>,
-    /// Where it came from.
     pub origin: ItemOrigin,
 }
 
-/// A template and where it stands.
+/// The text of a template and its location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateSource {
-    /// The template.
     pub body: String,
-    /// The file it stands in, as people name it.
+    /// The displayed path of its file.
     pub file: String,
-    /// The line of that file on which it begins, from 1.
+    /// The line of the file on which the template begins, from 1.
     pub line: u32,
 }
 
-/// One step of a chain.
+/// A step of a chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChainStep {
-    /// Its name.
     pub name: String,
-    /// What is done.
     pub kind: StepKind,
-    /// Only if this holds: an expression over the run's variables, or a question in plain words.
+    /// The condition: an expression over the run's variables, or a question in plain words.
     pub when: Option<String>,
-    /// What is done if it does not hold.
+    /// The step to run if the condition does not hold.
     pub otherwise: Option<Box<Self>>,
-    /// New name → where the value comes from.
+    /// The source of each input value, by its new name.
     pub input: BTreeMap<String, String>,
-    /// Name → which part of the step's output; `output` or empty is all of it.
+    /// The part of the step's output to store, by variable name; `output` or empty is all of it.
     pub output: BTreeMap<String, String>,
-    /// How often a gate may send it back.
+    /// The number of times a gate may ask for another attempt.
     pub retries: Option<u32>,
     /// Gates of this step, by id or criterion text.
     pub gates: Vec<String>,
-    /// When guidance is added to it.
     pub injection: InjectionRules,
-    /// Whether a sub-agent should do it, and how.
+    /// Whether a sub-agent should run the step, and which one.
     pub delegation: Delegation,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepKind {
-    /// Renders a prompt for whoever answers.
-    Prompt {
-        /// Its id.
-        id: String,
-    },
+    /// Renders a prompt for the model that answers.
+    Prompt { id: String },
     /// Runs a tool of the registry.
     Tool {
-        /// Its name.
         name: String,
-        /// Its arguments; every text in them is a template.
+        /// The arguments; every string in them is a template.
         arguments: Value,
     },
-    /// Does several at once.
+    /// Runs several steps in parallel.
     Parallel(Vec<ChainStep>),
 }
 
-/// How a sub-agent should run something.
+/// The sub-agent that should run a prompt or step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Delegation {
-    /// Which size of model: `heavy`, `standard`, `fast`.
+    /// The size of its model: `heavy`, `standard`, `fast`.
     #[serde(rename = "subagentModel", skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Which kind of agent.
+    /// The type of agent.
     #[serde(rename = "agentType", skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
 }
 
-/// A category.
+/// A category of prompts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PromptCategory {
-    /// Its id: the name of its folder.
+    /// The id, which is the name of its folder.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// What is in it.
     pub description: String,
-    /// Whether clients see its prompts in their menu.
+    /// Whether MCP clients list its prompts.
     pub register_with_mcp: Option<bool>,
-    /// When guidance is added to its prompts.
     pub injection: InjectionRules,
 }
 
 impl ChainStep {
-    /// A step that shows a prompt and says nothing more.
+    /// Creates a step that renders a prompt, without further options.
     pub fn for_prompt(id: &str) -> Self {
         Self {
             name: id.to_owned(),
@@ -145,7 +128,7 @@ impl ChainStep {
 }
 
 impl Prompt {
-    /// How it is called, in short: its id and its arguments, `?` after those that may be left out.
+    /// Returns the id and the argument names, with `?` after optional arguments.
     pub fn call_signature(&self) -> String {
         let names = self.arguments.iter().map(|it| {
             let may_be_left_out = if it.required { "" } else { "?" };
@@ -156,7 +139,6 @@ impl Prompt {
         format!("{}({}){chain}", self.id, names.join(", "))
     }
 
-    /// Whether it is a chain.
     pub fn is_chain(&self) -> bool {
         !self.steps.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A script tool: a program that a prompt or a gate may run, if the operator allows it.
+//! Script tools: programs that a prompt or a gate may run if the operator allows them.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -7,41 +7,34 @@ use serde_json::Value;
 
 use super::ItemOrigin;
 
-/// A script tool.
+/// A script tool: its program, input schema and trigger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScriptTool {
-    /// Its id; one that belongs to a prompt is known by `prompt:id`.
+    /// The id; a tool that belongs to a prompt is referred to as `prompt:id`.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// What it does.
     pub description: String,
-    /// The prompt it belongs to, if it belongs to one.
+    /// The prompt that the tool belongs to, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Its file, in its folder.
+    /// The file name, inside its folder.
     pub script: String,
-    /// What runs it.
     pub runtime: ScriptRuntime,
-    /// The schema of its input.
+    /// The JSON schema of its input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Value>,
-    /// How long it may take, in milliseconds.
     #[serde(rename = "timeout", skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// What joins its environment.
+    /// Variables added to the environment of the process.
     pub env: BTreeMap<String, String>,
-    /// Where it is run, within its folder.
+    /// The working directory, inside its folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_dir: Option<String>,
-    /// Whether it can be used.
     pub enabled: bool,
-    /// When it is run.
     pub execution: ScriptExecution,
-    /// Its folder.
     pub folder: PathBuf,
-    /// Where it came from.
     pub origin: ItemOrigin,
 }
 
@@ -66,35 +59,31 @@ impl Default for ScriptTool {
     }
 }
 
-/// What runs a script.
+/// The interpreter of a script.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScriptRuntime {
-    /// Python.
     Python,
-    /// Node.
     Node,
-    /// The shell.
     Shell,
-    /// What the file's ending says.
+    /// Chosen by the file extension.
     #[default]
     Auto,
 }
 
-/// When a script is run.
+/// The trigger of a script and the approval it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScriptExecution {
-    /// What sets it off.
     pub trigger: ScriptTrigger,
-    /// Whether a person must agree first.
+    /// Whether a person must approve the run first.
     pub confirm: bool,
-    /// Whether all required inputs must be there.
+    /// Whether all required inputs must be present.
     pub strict: bool,
-    /// What the person is asked.
+    /// The question to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm_message: Option<String>,
-    /// Whether what it found valid is done without asking.
+    /// Whether a result that the script reports as valid is applied without approval.
     #[serde(alias = "auto_approve_on_valid")]
     pub auto_approve_on_valid: bool,
 }
@@ -111,17 +100,17 @@ impl Default for ScriptExecution {
     }
 }
 
-/// What sets a script off.
+/// The event that runs a script.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptTrigger {
-    /// Its inputs are among the arguments.
+    /// The arguments contain its inputs.
     #[default]
     SchemaMatch,
-    /// The command asks for it.
+    /// The command requests it.
     Explicit,
     /// Every call.
     Always,
-    /// Nothing; only templates and gates.
+    /// No event; only templates and gates run it.
     Never,
 }

@@ -1,33 +1,28 @@
-//! A style: how an answer should be written.
+//! Response styles: guidance for the way an answer is written.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Activation, ItemOrigin};
 
-/// A style.
+/// A response style.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResponseStyle {
-    /// Its id.
     pub id: String,
-    /// Its name for people.
+    /// The display name.
     pub name: String,
-    /// What it is for.
     pub description: String,
-    /// What is said to the model.
+    /// The text given to the model.
     pub guidance: String,
-    /// Which comes first, if several are active.
+    /// The rank if several styles are active.
     pub priority: i64,
-    /// Whether it can be used.
     pub enabled: bool,
-    /// Where its guidance stands.
     pub enhancement_mode: StyleMode,
-    /// When it is active by itself; unset means never.
+    /// The conditions under which the style is active without being requested; never if unset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activation: Option<Activation>,
-    /// The methodologies it goes with; any if empty.
+    /// The methodologies it is compatible with; any if empty.
     pub compatible_frameworks: Vec<String>,
-    /// Where it came from.
     pub origin: ItemOrigin,
 }
 
@@ -48,15 +43,12 @@ impl Default for ResponseStyle {
     }
 }
 
-/// Where the guidance of a style stands.
+/// The position of a style's guidance relative to the system message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StyleMode {
-    /// Before the system message.
     Prepend,
-    /// After it.
     #[default]
     Append,
-    /// In its place.
     Replace,
 }

@@ -1,16 +1,16 @@
-//! The operator's two lists.
+//! The operator's allowlists of commands and scripts.
 
 use super::{CommandLineError, ProcessError, command_line::split_command, display_command};
 use crate::model::ScriptTool;
 
-/// The word that lets more words follow, at the end of an entry.
+/// The last word of an entry that allows any further words.
 const WILDCARD: &str = "*";
 
 /// The commands that may be run.
 #[derive(Debug)]
 pub(super) struct CommandAllowlist(Vec<AllowedCommand>);
 
-/// One of them, word by word.
+/// An allowed command, word by word.
 #[derive(Debug)]
 struct AllowedCommand {
     words: Vec<String>,
@@ -19,8 +19,8 @@ struct AllowedCommand {
 }
 
 impl AllowedCommand {
-    /// Reads an entry. A `*` that is not a word of its own at the end, or that has nothing before
-    /// it, is refused as in any command: it would not mean what it seems to.
+    /// Parses an entry. A `*` that is not a separate last word, or that has nothing before it, is
+    /// rejected as in any command, because it would not mean what it seems to mean.
     fn parse(entry: &str) -> Result<Self, CommandLineError> {
         let entry = entry.trim();
         let start = entry
@@ -48,14 +48,15 @@ impl CommandAllowlist {
             .filter_map(|entry| match AllowedCommand::parse(entry) {
                 Ok(entry) => Some(entry),
                 Err(why) => {
-                    tracing::warn!(%why, "an entry in the list of allowed commands can't be used");
+                    tracing::warn!(%why, "an entry in the list of allowed commands is invalid and is ignored");
                     None
                 }
             });
         Self(read.collect())
     }
 
-    /// The words of a command, if an entry is the whole of it, or its beginning with a `*` behind.
+    /// Returns the words of a command if it equals an entry, or starts with an entry that ends in
+    /// `*`.
     pub(super) fn check(&self, command: &str) -> Result<Vec<String>, ProcessError> {
         let words = split_command(command).map_err(|why| ProcessError::InvalidCommandLine {
             what: display_command(command),
@@ -71,7 +72,7 @@ impl CommandAllowlist {
     }
 }
 
-/// The scripts that may be run: names, and beginnings of names that end in `*`.
+/// The scripts that may be run: names, and prefixes of names that end in `*`.
 #[derive(Debug)]
 pub(super) struct ScriptAllowlist(Vec<String>);
 
@@ -85,8 +86,8 @@ impl ScriptAllowlist {
         )
     }
 
-    /// Nothing, if the script may be run. One that wants a person's agreement needs its whole name
-    /// in the list: nothing that comes with a call counts as agreement.
+    /// Checks that a script may be run. A script that requires confirmation must be listed by its
+    /// full name: no part of a call counts as confirmation.
     pub(super) fn check(&self, tool: &ScriptTool) -> Result<(), ProcessError> {
         let name = qualified_name(tool);
         if !tool.enabled {
@@ -107,8 +108,8 @@ impl ScriptAllowlist {
         Ok(())
     }
 
-    /// Whether the list has a script of that name, by its whole name or by a `*`. Case does not
-    /// matter: on some disks two names that differ in nothing else are one file.
+    /// Returns whether the list contains a script name, in full or by a `*`. Case is ignored: on
+    /// some file systems two names that differ only in case are one file.
     pub(super) fn contains(&self, name: &str) -> bool {
         let name = name.to_ascii_lowercase();
         self.0.iter().any(|entry| {
@@ -124,7 +125,7 @@ fn matches_prefix(entry: &str, name: &str) -> bool {
         .is_some_and(|start| name.starts_with(start))
 }
 
-/// The name the operator knows a script by: `id`, or `prompt:id` if a prompt owns it.
+/// Returns the name of a script in the settings: `id`, or `prompt:id` if a prompt owns it.
 pub(super) fn qualified_name(tool: &ScriptTool) -> String {
     match tool.owner.as_deref().filter(|owner| !owner.is_empty()) {
         Some(owner) if !tool.id.starts_with(&format!("{owner}:")) => {

@@ -1,5 +1,5 @@
-//! One process, from its start to its end: without a shell, in a group of its own that ends with
-//! it, and with an output that is read to its end but kept only in part.
+//! Runs one process from start to exit: without a shell, in its own process group that is killed
+//! with it. Its output is read to the end but only partly stored.
 
 use std::{collections::VecDeque, ffi::OsString, path::PathBuf, process::Stdio, time::Duration};
 
@@ -10,57 +10,56 @@ use tokio::{
 
 use super::ProcessError;
 
-/// The characters of a command's output that are kept: its last ones.
+/// The number of characters stored from the end of a command's output.
 const TAIL_CHARS: usize = 5_000;
 
-/// The bytes those can take.
+/// The maximum bytes of those characters.
 const TAIL_BYTES: usize = TAIL_CHARS * 4;
 
-/// The bytes of a script's output that are read as its answer.
+/// The maximum bytes of a script's output.
 pub(super) const MAX_OUTPUT_BYTES: usize = 64 << 10;
 
-/// How long a closed process may keep its pipes open: something it started may have left the group.
+/// The time that the pipes may stay open after the process has exited: a process that it started
+/// may have left the group.
 const PIPE_CLOSE_GRACE: Duration = Duration::from_secs(1);
 
-/// What is run.
+/// A process to run.
 pub(super) struct ProcessSpec {
-    /// What messages call it.
+    /// The name in messages.
     pub(super) label: String,
     /// The program and its arguments.
     pub(super) argv: Vec<String>,
-    /// Where.
     pub(super) working_dir: PathBuf,
-    /// All its variables.
+    /// All environment variables of the process.
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// What it finds on its standard input.
+    /// The content of its standard input.
     pub(super) input: Vec<u8>,
-    /// How long it may take.
     pub(super) timeout: Duration,
-    /// Whether the beginning of its standard output is kept, apart from the rest.
+    /// Whether the start of its standard output is stored separately.
     pub(super) keep_output: bool,
 }
 
-/// What came of it.
+/// The exit code and output of a finished process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessOutput {
-    /// Its exit code; none if a signal ended it.
+    /// The exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// The last 5,000 characters it wrote.
+    /// The last 5,000 characters of its output.
     pub tail: String,
-    /// Its standard output, if that was asked for.
+    /// The standard output, if `keep_output` was set.
     pub(super) output: Vec<u8>,
-    /// Whether that was more than is kept.
+    /// Whether the standard output exceeded the limit.
     pub(super) overflowed: bool,
 }
 
 impl ProcessOutput {
-    /// Whether it says yes.
+    /// Returns whether the exit code is 0.
     pub fn succeeded(&self) -> bool {
         self.code == Some(0)
     }
 }
 
-/// Runs it to its end.
+/// Runs a process until it exits or times out.
 pub(super) async fn run(job: ProcessSpec) -> Result<ProcessOutput, ProcessError> {
     let ProcessSpec {
         label: what,
@@ -91,7 +90,7 @@ pub(super) async fn run(job: ProcessSpec) -> Result<ProcessOutput, ProcessError>
         what: what.clone(),
         why,
     })?;
-    // Ends the whole group when this function is left, in whatever way.
+    // Dropping the group kills every process in it, however this function returns.
     let group = ChildProcessGroup::new(&child);
     let finished =
         tokio::time::timeout(time, wait_for_exit(&mut child, &group, &input, keep_output)).await;
@@ -100,7 +99,7 @@ pub(super) async fn run(job: ProcessSpec) -> Result<ProcessOutput, ProcessError>
         Ok(Err(why)) => Err(ProcessError::Start { what, why }),
         Err(_) => {
             drop(group);
-            // Reaps it; it is gone, so this does not wait.
+            // Reaps the process; it was killed, so this does not block.
             let _ = child.wait().await;
             Err(ProcessError::TimedOut { what, after: time })
         }
@@ -116,7 +115,7 @@ async fn wait_for_exit(
     let mut stdin = child.stdin.take();
     let writing = async move {
         if let Some(stdin) = &mut stdin {
-            // A command that does not read its input has every right not to.
+            // A write error is ignored: a command need not read its input.
             let _ = stdin.write_all(input).await;
             let _ = stdin.shutdown().await;
         }
@@ -148,7 +147,7 @@ async fn wait_for_exit(
     })
 }
 
-/// What is kept of the output.
+/// The stored part of the output.
 #[derive(Default)]
 struct ProcessOutputBuffer {
     tail_bytes: VecDeque<u8>,
@@ -193,7 +192,7 @@ async fn read(
     }
 }
 
-/// The group of a child: everything it started that did not leave it.
+/// The process group of a child: every process it started that did not leave the group.
 struct ChildProcessGroup {
     #[cfg(unix)]
     leader: std::sync::atomic::AtomicI32,
@@ -208,7 +207,7 @@ impl ChildProcessGroup {
         }
     }
 
-    /// Ends it, once: the number may belong to others later.
+    /// Kills the group once: its id may be reused later.
     fn kill(&self) {
         let leader = self.leader.swap(0, std::sync::atomic::Ordering::Relaxed);
         if let Some(leader) = rustix::process::Pid::from_raw(leader) {
@@ -223,7 +222,7 @@ impl ChildProcessGroup {
         Self {}
     }
 
-    /// The child itself ends when it is dropped.
+    /// Does nothing: the child itself is killed when it is dropped.
     fn kill(&self) {}
 }
 

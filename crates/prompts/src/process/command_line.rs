@@ -1,34 +1,29 @@
-//! A command line, cut into words by the quoting rules of shells, without any of a shell's other
-//! powers. What only a shell understands is refused, because running it as plain text would do
-//! something else than its author thinks.
+//! Splits a command line into words by the quoting rules of shells. Shell syntax is rejected,
+//! because a command that runs it as plain text would not do what its author expects.
 
-/// The most bytes of a command.
+/// The maximum bytes of a command.
 const MAX_COMMAND_BYTES: usize = 4_096;
 
-/// The most words.
+/// The maximum number of words.
 const MAX_WORDS: usize = 256;
 
-/// Why a command can't be run without a shell.
+/// A command that cannot be run without a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CommandLineError {
-    /// A character that has a meaning only in a shell.
-    #[error("it holds something only a shell understands: `{}`", .0.escape_default())]
+    /// The command contains a character with a special meaning in shells.
+    #[error("it contains shell syntax: `{}`", .0.escape_default())]
     ShellSyntax(char),
-    /// A quote that is not closed.
     #[error("a quote is not closed")]
     UnterminatedQuote,
-    /// A backslash at the end.
-    #[error("nothing follows its last backslash")]
+    #[error("it ends with a backslash")]
     TrailingBackslash,
-    /// There is nothing in it.
     #[error("it is empty")]
     Empty,
-    /// There is too much in it.
     #[error("it is longer than {MAX_COMMAND_BYTES} bytes or {MAX_WORDS} words")]
     TooLong,
 }
 
-/// What only a shell understands, outside quotes.
+/// Returns whether a character has a special meaning in shells outside quotes.
 fn is_shell_syntax(it: char) -> bool {
     matches!(
         it,
@@ -36,12 +31,12 @@ fn is_shell_syntax(it: char) -> bool {
     ) || is_forbidden(it)
 }
 
-/// What no word may hold, not even in quotes.
+/// Returns whether a character is forbidden even inside quotes.
 fn is_forbidden(it: char) -> bool {
     matches!(it, '\n' | '\r' | '\0')
 }
 
-/// The words of a command.
+/// Splits a command into words.
 pub fn split_command(command: &str) -> Result<Vec<String>, CommandLineError> {
     if command.len() > MAX_COMMAND_BYTES {
         return Err(CommandLineError::TooLong);
@@ -93,7 +88,7 @@ fn read_single_quoted(
     Err(CommandLineError::UnterminatedQuote)
 }
 
-/// Within double quotes a shell still replaces what begins with `$` or a backtick.
+/// Reads a double-quoted text, in which a shell still expands `$` and backticks.
 fn read_double_quoted(
     rest: &mut std::str::Chars<'_>,
     word: &mut String,

@@ -1,14 +1,13 @@
-//! The variables a child process gets: a few of ours, and those of the check that can't be used to
-//! run something else.
+//! The environment of a child process: a few inherited variables, and those of the check that
+//! cannot be used to run another program.
 
 use std::{collections::BTreeMap, ffi::OsString};
 
-/// What is handed on.
+/// The variables that a child inherits.
 const INHERITED: [&str; 7] = ["PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "CI"];
 
-/// What can't be set: names with which loaders, interpreters and build tools are made to run or
-/// load something. A list of allowed commands is worth nothing if a variable can turn one into
-/// another.
+/// The variables that cannot be set: they make loaders, interpreters and build tools run or load
+/// other code. An allowlist of commands is useless if a variable can turn one command into another.
 const BLOCKED_NAMES: [&str; 22] = [
     "PATH",
     "HOME",
@@ -34,7 +33,7 @@ const BLOCKED_NAMES: [&str; 22] = [
     "PROMPT_COMMAND",
 ];
 
-/// What names that can't be set begin with.
+/// The prefixes of variables that cannot be set.
 const BLOCKED_PREFIXES: [&str; 24] = [
     "LD_",
     "DYLD_",
@@ -62,10 +61,11 @@ const BLOCKED_PREFIXES: [&str; 24] = [
     "XDG_",
 ];
 
-/// The most variables that are added.
+/// The maximum number of variables that are added.
 const MAX_VARIABLES: usize = 50;
 
-/// The variables of a child: ours, then `given`, then `ours_to_say`, which nobody can replace.
+/// Builds the environment of a child: inherited variables, then `given`, then the last argument,
+/// which nothing can override.
 pub(super) fn child_environment(
     given: &BTreeMap<String, String>,
     ours_to_say: &[(&str, OsString)],

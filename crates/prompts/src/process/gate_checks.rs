@@ -1,5 +1,5 @@
-//! The commands and scripts among the criteria of a step's gates, run on an answer. They are run
-//! when there is an answer and never before.
+//! Runs the command and script criteria of a step's gates on an answer. They run only when there is
+//! an answer.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,12 +12,12 @@ use crate::{
     model::{CriterionKind, ScriptTool, ShellCheck},
 };
 
-/// The characters of an output that an answer shows.
+/// The maximum number of output characters in a result.
 const MAX_OUTPUT_CHARS: usize = 1_000;
 
 impl ProcessRunner {
-    /// Runs what the gates ask for, and tells by gate id and the criterion's number in it what
-    /// was said. `find` finds a script by its id; `prompt` is the prompt of the step.
+    /// Runs the command and script criteria of the gates, and returns the results by gate id and
+    /// criterion number. `find` finds a script by its id; `prompt` is the prompt of the step.
     pub async fn run_gate_checks(
         &self,
         gates: &[SelectedGate],
@@ -91,7 +91,7 @@ impl ProcessRunner {
     }
 }
 
-/// A command that took too long did not say yes; one that was not run said nothing.
+/// Maps an error to a result: a timeout fails; a command that was not run cannot tell.
 fn error_result(error: &ProcessError) -> ExternalCheckResult {
     let outcome = match error {
         ProcessError::TimedOut { .. } => CheckOutcome::Fail,
@@ -103,8 +103,8 @@ fn error_result(error: &ProcessError) -> ExternalCheckResult {
     }
 }
 
-/// What a script says: `passed`, `valid` or `pass`, and a reason. One that says nothing of the
-/// kind and ends well says yes.
+/// Reads the verdict from a script's output: `passed`, `valid` or `pass`, and a reason. A script
+/// without a verdict that exits successfully passes.
 fn script_result(value: &Value) -> ExternalCheckResult {
     let verdict = ["passed", "valid", "pass"]
         .iter()
@@ -120,7 +120,7 @@ fn script_result(value: &Value) -> ExternalCheckResult {
         } else {
             CheckOutcome::Fail
         },
-        reason: with_output_tail("the script ended well", &why),
+        reason: with_output_tail("the script finished", &why),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs commands and scripts that the operator allowed, and nothing else. No call, file or model
-//! can widen what is allowed. Every run has an end, a bounded output, few variables and a place
-//! in the workspace or in the script's own folder. Knows nothing of gates beyond their checks.
+//! can extend the allowlists. Every process has a timeout, a bounded output, few variables and a
+//! working directory in the workspace or in the script's own folder. Knows nothing of gates except
+//! their checks.
 
 mod allowlist;
 mod child_process;
@@ -26,102 +27,84 @@ use crate::model::{ShellCheck, ShellCheckPreset};
 use allowlist::{CommandAllowlist, ScriptAllowlist};
 use child_process::ProcessSpec;
 
-/// How many run at once.
+/// The maximum number of concurrent processes.
 const MAX_CONCURRENT: usize = 4;
 
-/// The shortest and the longest a command may be given.
+/// The shortest and the longest timeout of a command.
 const MIN_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Why something was not run, or came to no end.
+/// A process that was not started or did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// It is not allowed.
+    /// The allowlist does not contain it.
     #[error(
         "`{what}` is not allowed here; the operator can allow it in the settings of the prompt engine ({list})"
     )]
     NotAllowed {
-        /// What.
         what: String,
-        /// The list that does not name it.
+        /// The setting that would allow it.
         list: &'static str,
     },
-    /// It can't be run without a shell.
-    #[error("`{what}` can't be run: {why}")]
+    /// The command cannot be run without a shell.
+    #[error("`{what}` cannot be run: {why}")]
     InvalidCommandLine {
-        /// What.
         what: String,
-        /// Why.
         #[source]
         why: CommandLineError,
     },
-    /// A person must have named it.
+    /// The script requires confirmation, so the operator must list its full name.
     #[error(
-        "the script `{0}` asks for confirmation: the operator has to name it in full in `prompts.scripts`, a `*` is not enough"
+        "the script `{0}` requires confirmation: the operator must list its full name in `prompts.scripts`; a `*` is not enough"
     )]
     NeedsFullName(String),
-    /// It is switched off.
-    #[error("the script `{0}` is switched off in its file")]
+    #[error("the script `{0}` is disabled in its file")]
     Disabled(String),
-    /// A path leads out of the folder it must stay in, or to nothing.
+    /// A path leads out of its folder or does not exist.
     #[error("{what} `{path}` is not inside {inside}")]
     OutsideFolder {
-        /// What the path is.
+        /// The role of the path.
         what: &'static str,
-        /// The path.
         path: String,
-        /// Where it should be.
+        /// The folder that should contain it.
         inside: &'static str,
     },
-    /// Nothing is known to run such a file.
-    #[error(
-        "the script `{0}` says nothing about what runs it; set `runtime` to python, node or shell"
-    )]
+    /// No interpreter is known for the file.
+    #[error("the runtime of the script `{0}` is unknown; set `runtime` to python, node or shell")]
     NoRuntime(String),
-    /// The input of a script does not fit.
-    #[error("the input of the script `{0}` does not fit: {1}")]
+    /// The input of a script does not match its schema.
+    #[error("the input of the script `{0}` is invalid: {1}")]
     InvalidInput(String, String),
-    /// It could not be started.
     #[error("`{what}` could not be started: {why}")]
     Start {
-        /// What.
         what: String,
-        /// Why.
         #[source]
         why: std::io::Error,
     },
-    /// It took too long and was ended.
-    #[error("`{what}` took longer than {} s and was ended", .after.as_secs())]
-    TimedOut {
-        /// What.
-        what: String,
-        /// How long it was given.
-        after: Duration,
-    },
-    /// A script failed.
+    /// The process exceeded its timeout and was killed.
+    #[error("`{what}` took longer than {} s and was stopped", .after.as_secs())]
+    TimedOut { what: String, after: Duration },
+    /// A script exited with an error.
     #[error("the script `{id}` failed ({}): {said}", exit_code_text(*.code))]
     Failed {
-        /// Which.
         id: String,
-        /// Its exit code.
         code: Option<i32>,
-        /// The end of what it said.
+        /// The end of its output.
         said: String,
     },
-    /// A script said more than is kept.
     #[error("the script `{0}` wrote more than {most} KiB", most = child_process::MAX_OUTPUT_BYTES / 1024)]
     OutputTooLarge(String),
 }
 
-/// An exit code in words.
+/// Describes an exit code.
 fn exit_code_text(code: Option<i32>) -> String {
     code.map_or_else(
-        || "ended by a signal".to_owned(),
+        || "terminated by a signal".to_owned(),
         |code| format!("exit code {code}"),
     )
 }
 
-/// Runs what is allowed. Cheap to clone; the limit on how many run at once is shared.
+/// Runs allowed commands and scripts. Cheap to clone; the limit on concurrency is shared.
 #[derive(Debug, Clone)]
 pub struct ProcessRunner {
     commands: Arc<CommandAllowlist>,
@@ -131,7 +114,7 @@ pub struct ProcessRunner {
 }
 
 impl ProcessRunner {
-    /// A runner that runs these and nothing else, in that folder.
+    /// Creates a runner with these allowlists for this workspace.
     pub fn new(commands: &[String], scripts: &[String], workspace: impl Into<PathBuf>) -> Self {
         Self {
             commands: Arc::new(CommandAllowlist::new(commands)),
@@ -141,13 +124,13 @@ impl ProcessRunner {
         }
     }
 
-    /// Whether a command may be run, and as which words.
+    /// Returns the words of a command if it is allowed.
     pub fn check_command(&self, command: &str) -> Result<Vec<String>, ProcessError> {
         self.commands.check(command)
     }
 
-    /// Runs a command on an answer, which it finds on its standard input. Dropping the future
-    /// ends the command and everything it started.
+    /// Runs a command with an answer on its standard input. Dropping the future kills the command
+    /// and every process in its group.
     pub async fn run_command(
         &self,
         check: &ShellCheck,
@@ -175,7 +158,7 @@ impl ProcessRunner {
     }
 }
 
-/// How long a command may take.
+/// Returns the timeout of a command.
 fn timeout_for(check: &ShellCheck) -> Duration {
     let usual = match check.preset {
         Some(ShellCheckPreset::Fast) => Duration::from_secs(30),
@@ -188,7 +171,7 @@ fn timeout_for(check: &ShellCheck) -> Duration {
         .clamp(MIN_TIMEOUT, MAX_TIMEOUT)
 }
 
-/// A command as a message shows it.
+/// Formats a command for a message.
 fn display_command(command: &str) -> String {
     let line = command
         .chars()

@@ -1,11 +1,11 @@
-//! Paths that must stay in a folder, whatever links and dots they hold.
+//! Resolves paths that must stay in a folder, whatever links and dots they contain.
 
 use std::path::{Path, PathBuf};
 
 use super::ProcessError;
 
-/// The real path of `path` in `folder`, or of the folder itself; an error if it leads out of it
-/// or to nothing.
+/// Returns the real path of `path` in `folder`, or of the folder itself; an error if the path leads
+/// out of the folder or does not exist.
 pub(super) async fn resolve_inside(
     folder: &Path,
     path: Option<&str>,

@@ -1,4 +1,4 @@
-//! Script tools: JSON in, JSON out, in their own folder.
+//! Runs script tools: JSON on standard input, JSON on standard output, in their own folder.
 
 use std::{ffi::OsString, path::Path, time::Duration};
 
@@ -15,32 +15,32 @@ use crate::{
     model::{ScriptRuntime, ScriptTool},
 };
 
-/// How long a script may take if it does not say, and at most.
+/// The default and the maximum timeout of a script.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// What a script said.
+/// The output of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptOutput {
-    /// Its output: JSON as it is, text as `{"output": text}`.
+    /// The standard output: JSON unchanged, text as `{"output": text}`.
     pub value: Value,
-    /// The end of what it wrote besides.
+    /// The end of the standard error output.
     pub stderr_tail: String,
 }
 
 impl ProcessRunner {
-    /// Whether a script may be run.
+    /// Checks that a script may be run.
     pub fn check_script(&self, tool: &ScriptTool) -> Result<(), ProcessError> {
         self.scripts.check(tool)
     }
 
-    /// Whether the operator's list has a script of that name: `id`, or `prompt:id` if a prompt owns
-    /// it. Whoever may write files on behalf of a model leaves such a script alone.
+    /// Returns whether the operator's allowlist contains a script name: `id`, or `prompt:id` if a
+    /// prompt owns it. Code that writes files on behalf of a model must not change such a script.
     pub fn is_script_listed(&self, name: &str) -> bool {
         self.scripts.contains(name)
     }
 
-    /// Runs a script on this input, for this prompt. Dropping the future ends it.
+    /// Runs a script with this input, for this prompt. Dropping the future kills it.
     pub async fn run_script(
         &self,
         tool: &ScriptTool,
@@ -112,7 +112,7 @@ impl ProcessRunner {
     }
 }
 
-/// What runs a file.
+/// Returns the interpreter of a file.
 fn interpreter(runtime: ScriptRuntime, file: &Path) -> Option<&'static str> {
     let ending = file
         .extension()

@@ -1,61 +1,61 @@
-//! What goes wrong while files are managed, in words: a stable code, a sentence, what to do.
+//! Errors of resource management: a stable code, a sentence and a hint.
 
 use std::{io, path::Path};
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use crate::model::LibraryItemKind;
 
-/// An error with what to do.
+/// Builds an error with a hint.
 pub(super) fn manage_error(
-    code: &str,
+    code: ErrorCode,
     message: impl Into<String>,
     hint: impl Into<Option<String>>,
 ) -> ToolError {
     ToolError::Custom {
-        code: code.to_owned(),
+        code,
         message: message.into(),
         hint: hint.into(),
     }
 }
 
-/// Arguments that can't be used.
+/// Builds the error of invalid arguments.
 pub(super) fn invalid_input(message: impl Into<String>, hint: impl Into<String>) -> ToolError {
-    manage_error("InvalidInput", message, Some(hint.into()))
+    manage_error(ErrorCode::InvalidInput, message, Some(hint.into()))
 }
 
-/// Something that must be confirmed.
+/// Builds the error of an action that needs confirmation.
 pub(super) fn confirmation_needed(what: &str) -> ToolError {
     manage_error(
-        "ConfirmationNeeded",
+        ErrorCode::ConfirmationNeeded,
         format!("{what} Nothing was changed."),
         Some("Call again with confirm: true.".to_owned()),
     )
 }
 
-/// A file that can't be read or written. Names the file by its last part: where the workspace
-/// lies is for who runs the server.
+/// Builds the error of a file that cannot be read or written. It names only the file: the location
+/// of the workspace is for the operator.
 pub(super) fn io_error(doing: &str, path: &Path, error: &io::Error) -> ToolError {
     let name = path.file_name().map_or_else(
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     );
-    tracing::warn!(path = %path.display(), %error, doing, "a file of the library");
+    tracing::warn!(path = %path.display(), %error, doing, "a file operation of the library failed");
     let hint = match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "Let the server write to its workspace."
+            "Allow the server to write to its workspace."
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "Make room on the disk.",
-        _ => "Look at the workspace's folder and at the server's log.",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "Free disk space.",
+        _ => "Check the workspace folder and the server's log.",
     };
     manage_error(
-        "StorageError",
+        ErrorCode::StorageError,
         format!("Can't {doing} `{name}`: {}.", error.kind()),
         Some(hint.to_owned()),
     )
 }
 
-/// A name that nothing has, with the nearest one.
+/// Builds the error of an unknown name, with the most similar known one.
 pub(super) fn unknown_name<'n>(
     what: &str,
     name: &str,
@@ -66,7 +66,7 @@ pub(super) fn unknown_name<'n>(
         |near| format!("Did you mean `{near}`?"),
     );
     manage_error(
-        "NotFound",
+        ErrorCode::NotFound,
         format!(
             "There is no {what} `{}`.",
             deliberate_core::truncate_chars(name, 80)
@@ -75,12 +75,12 @@ pub(super) fn unknown_name<'n>(
     )
 }
 
-/// An id that something has already.
+/// Builds the error of an id that already exists.
 pub(super) fn already_exists(kind: LibraryItemKind, id: &str, file: &str) -> ToolError {
     manage_error(
-        "AlreadyExists",
+        ErrorCode::AlreadyExists,
         format!(
-            "There is a {} `{id}` already ({file}); nothing was written.",
+            "A {} `{id}` already exists ({file}); nothing was written.",
             kind.as_str()
         ),
         Some("Change it with action update, or choose another id.".to_owned()),

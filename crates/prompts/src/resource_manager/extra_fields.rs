@@ -1,5 +1,5 @@
-//! The names that a call may give beside the declared ones: what a thing consists of, and what an
-//! action takes. A name that means nothing is an error that says which was meant.
+//! The fields that a call may have beside the declared ones: the fields of a resource and the
+//! options of an action. An unknown field is an error that suggests a known one.
 
 use deliberate_core::did_you_mean;
 use deliberate_toolkit::ToolError;
@@ -76,7 +76,7 @@ const STYLE_FIELDS: &[&str] = &[
     "compatible_frameworks",
 ];
 
-/// What an action takes beside what a thing consists of.
+/// Returns the options of an action beside the fields of a resource.
 const fn action_options(action: ResourceAction) -> &'static [&'static str] {
     match action {
         ResourceAction::List => &[
@@ -113,7 +113,7 @@ const fn action_options(action: ResourceAction) -> &'static [&'static str] {
     }
 }
 
-/// What a thing of a kind consists of.
+/// Returns the fields of a kind of resource.
 pub(super) const fn resource_fields(kind: LibraryItemKind) -> &'static [&'static str] {
     match kind {
         LibraryItemKind::Prompt => PROMPT_FIELDS,
@@ -124,7 +124,7 @@ pub(super) const fn resource_fields(kind: LibraryItemKind) -> &'static [&'static
     }
 }
 
-/// Checks every name, and spells it the usual way.
+/// Validates every field name and converts it to its usual spelling.
 pub(super) fn check_fields(
     given: Map<String, Value>,
     about: ResourceType,
@@ -155,7 +155,7 @@ pub(super) fn check_fields(
     Ok(checked)
 }
 
-/// Names that mean the same as another.
+/// Returns the usual name of an alias.
 fn canonical_name(about: ResourceType, name: &str) -> Option<&'static str> {
     match (about.kind(), name) {
         (Some(LibraryItemKind::Methodology), "processing_steps") => Some("phases"),
@@ -192,7 +192,7 @@ fn unknown_field(
         (false, None) => elsewhere.map_or_else(
             || {
                 if known.is_empty() {
-                    "It takes nothing more.".to_owned()
+                    "No other fields are allowed.".to_owned()
                 } else {
                     format!("Known are: {}.", known.join(", "))
                 }
@@ -202,7 +202,7 @@ fn unknown_field(
     };
     invalid_input(
         format!(
-            "`{}` means nothing to {}; nothing was changed.",
+            "`{}` is not a field of {}; nothing was changed.",
             display_input(given),
             action.as_str()
         ),
@@ -210,7 +210,7 @@ fn unknown_field(
     )
 }
 
-/// `userMessageTemplate` as `user_message_template`.
+/// Converts `userMessageTemplate` to `user_message_template`.
 pub(super) fn to_snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len());
     for letter in name.chars().take(200) {
@@ -222,7 +222,7 @@ pub(super) fn to_snake_case(name: &str) -> String {
     snake
 }
 
-/// `prompt_id` as `promptId`.
+/// Converts `prompt_id` to `promptId`.
 pub(super) fn to_camel_case(name: &str) -> String {
     let mut camel = String::with_capacity(name.len());
     let mut upper = false;
@@ -238,7 +238,7 @@ pub(super) fn to_camel_case(name: &str) -> String {
     camel
 }
 
-/// The text of a field; `None` if it was not given.
+/// Returns the text of a field; `None` if it was not given.
 pub(super) fn text_field<'f>(
     fields: &'f Map<String, Value>,
     name: &str,
@@ -256,7 +256,7 @@ pub(super) fn text_field<'f>(
     }
 }
 
-/// Whether a switch is on.
+/// Returns whether a boolean field is true.
 pub(super) fn bool_field(fields: &Map<String, Value>, name: &str) -> Result<bool, ToolError> {
     match fields.get(name) {
         None => Ok(false),
@@ -273,7 +273,7 @@ pub(super) fn bool_field(fields: &Map<String, Value>, name: &str) -> Result<bool
     }
 }
 
-/// A list or an object, also one that came as JSON in a text.
+/// Parses a list or an object that was sent as JSON text; returns other values unchanged.
 pub(super) fn parse_json_text(value: &Value) -> Value {
     if let Value::String(text) = value
         && text.trim_start().starts_with(['[', '{'])

@@ -1,8 +1,9 @@
-//! Changes the library's files for a caller: makes, changes, removes, keeps versions of what was.
+//! Manages the library's files for a caller: creates, updates and deletes resources, and keeps
+//! their versions.
 //!
-//! Everything here works on the disk and may block, so it runs away from the runtime, as one piece
-//! that is not interrupted. It holds the workspace's lock while it writes, and goes by what is on
-//! the disk. It knows nothing of chains, of models and of the store.
+//! Everything here works on the disk and may block, so a request runs on a blocking thread, as one
+//! uninterrupted unit. It holds the workspace lock while it writes, and relies on the files on
+//! disk. This module knows nothing of chains, of models or of the store.
 
 pub(crate) mod actions;
 pub(crate) mod disk;
@@ -27,26 +28,26 @@ use crate::{
 };
 use disk::resource_path::ResourceFiles;
 
-/// Where one call is worked on.
+/// The context of one request.
 pub(crate) struct ManageContext {
     engine: Arc<Engine>,
     now: Timestamp,
-    /// The methodology in use.
+    /// The active methodology.
     active_methodology: Option<String>,
 }
 
-/// What a piece of work came to.
+/// The result of an action.
 pub(crate) struct ManageResult {
     reply: ManageReply,
     notes: Vec<String>,
-    /// The files that are to be read again.
+    /// The files that the library must read again.
     changed_paths: Vec<PathBuf>,
-    /// Whether everything is.
+    /// Whether the whole library must be read again.
     full_reload: bool,
 }
 
 impl ManageResult {
-    /// Nothing was written.
+    /// Returns a result that wrote nothing.
     fn without_changes(reply: ManageReply, notes: Vec<String>) -> Self {
         Self {
             reply,
@@ -56,7 +57,7 @@ impl ManageResult {
         }
     }
 
-    /// These files were written or removed.
+    /// Returns a result that wrote or removed these files.
     fn with_changed_paths(
         reply: ManageReply,
         notes: Vec<String>,
@@ -70,7 +71,7 @@ impl ManageResult {
         }
     }
 
-    /// Anything may be different.
+    /// Returns a result after which anything may have changed.
     fn with_full_reload(reply: ManageReply) -> Self {
         Self {
             reply,
@@ -81,7 +82,7 @@ impl ManageResult {
     }
 }
 
-/// Does what a call asks. Once begun it comes to its end, whoever stops waiting for it.
+/// Handles a request. Once started it runs to its end, even if the caller stops waiting.
 pub(crate) async fn handle_request(
     engine: Arc<Engine>,
     now: Timestamp,
@@ -116,25 +117,25 @@ pub(crate) async fn handle_request(
         Ok(told)
     });
     work.await.map_err(|error| {
-        tracing::error!(%error, "managing the library was stopped");
+        tracing::error!(%error, "managing the library was cancelled");
         ToolError::Internal
     })?
 }
 
-/// The fields of a call that are not declared, each known.
+/// Validates the undeclared fields of a request.
 pub(crate) fn check_fields(input: &Input) -> Result<Map<String, Value>, ToolError> {
     extra_fields::check_fields(input.rest.clone(), input.resource_type, input.action)
 }
 
-/// What is said when there is no such methodology, or when it is off.
+/// Builds the error of a methodology that does not exist or is disabled.
 pub(crate) fn unknown_methodology(library: &PromptLibrary, id: &str) -> ToolError {
     let known = library.methodologies.values().filter(|it| it.enabled);
     errors::unknown_name("methodology", id, known.map(|it| it.id.as_str()))
 }
 
-/// What is said after a switch.
+/// Builds the reply of a switch.
 pub(crate) fn switch_reply(id: &str, name: &str) -> ManageReply {
-    ManageReply::new(format!("{name} is in use now.")).with_fact("active", id)
+    ManageReply::new(format!("{name} is now the active methodology.")).with_fact("active", id)
 }
 
 impl ManageContext {
@@ -159,7 +160,7 @@ impl ManageContext {
             ResourceAction::Guide => Ok(Self::guide()),
             ResourceAction::Switch | ResourceAction::Clear => Err(errors::invalid_input(
                 format!(
-                    "{} can't be done to a {}.",
+                    "{} is not possible for a {}.",
                     input.action.as_str(),
                     kind.as_str()
                 ),
@@ -168,7 +169,7 @@ impl ManageContext {
         }
     }
 
-    /// Reads everything again and says what is wrong.
+    /// Reads the whole library again and reports its problems.
     fn reload(&self, kind: LibraryItemKind) -> ManageResult {
         let library = self.engine.live_library.reload();
         let problems: Vec<String> = library
@@ -183,7 +184,7 @@ impl ManageContext {
             .filter(|problem| problem.kind == kind && problem.weight == ProblemSeverity::Error)
             .count();
         let said = format!(
-            "Read again: {} of kind {}, {errors} errors, {} warnings.",
+            "Reloaded: {} of kind {}, {errors} errors, {} warnings.",
             disk::resource_path::resource_ids(&library, kind).len(),
             kind.as_str(),
             problems.len() - errors
@@ -193,7 +194,7 @@ impl ManageContext {
             .with_text(&shown.join("\n"))
             .with_fact("errors", errors)
             .with_fact("problems", shown);
-        // Folders may have come that nobody watches yet.
+        // There may be new folders that are not watched yet.
         ManageResult::with_changed_paths(
             told,
             Vec::new(),
@@ -209,7 +210,8 @@ impl ManageContext {
         self.engine.options.limits.max_versions
     }
 
-    /// The library after another look at one thing, because others may have changed it.
+    /// Reads one resource again, because another process may have changed it, and returns the
+    /// library.
     fn refresh_library(
         &self,
         kind: LibraryItemKind,
@@ -233,7 +235,7 @@ impl ManageContext {
         Ok(shelf.reload_paths(&paths))
     }
 
-    /// The folder in which a thing of the workspace stands.
+    /// Returns the folder of a workspace resource.
     fn resource_folder(&self, thing: &ResourceFiles) -> Result<PathBuf, ToolError> {
         let root = self.ensure_kind_root(thing.kind)?;
         Ok(thing

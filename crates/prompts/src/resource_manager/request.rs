@@ -1,4 +1,4 @@
-//! What `resource_manager` is asked and what it answers. Knows nothing of files.
+//! The request and the reply of `resource_manager`. Knows nothing of files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,47 +6,47 @@ use serde_json::{Map, Value};
 
 use crate::model::LibraryItemKind;
 
-/// What `resource_manager` is called with.
+/// The arguments of `resource_manager`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct Input {
-    /// What it is about.
+    /// The type of the resource.
     #[schemars(description = "")]
     pub resource_type: ResourceType,
-    /// What is done.
+    /// The action.
     #[schemars(description = "")]
     pub action: ResourceAction,
     /// Or a checkpoint's name
     pub id: Option<String>,
     /// For delete, rollback, clear
     pub confirm: Option<bool>,
-    /// From inspect: refuse if changed since
+    /// From inspect: fail if changed since
     pub expected_hash: Option<String>,
     /// To roll back to
     #[schemars(range(min = 1))]
     pub version: Option<u64>,
-    /// The older one, to compare.
+    /// The older version of a comparison.
     #[schemars(description = "")]
     #[schemars(range(min = 1))]
     pub from_version: Option<u64>,
-    /// The newer one.
+    /// The newer version of a comparison.
     #[schemars(description = "")]
     #[schemars(range(min = 1))]
     pub to_version: Option<u64>,
     /// Words, category:x, type:chain
     pub filter: Option<String>,
-    /// How the answer is written.
+    /// The format of the reply.
     #[schemars(description = "")]
     pub format: Option<ReplyFormat>,
-    /// How many, at most.
+    /// The most entries.
     #[schemars(description = "")]
     #[schemars(range(min = 1))]
     pub limit: Option<usize>,
-    /// Everything else: what the thing consists of, and rarer switches.
+    /// All other fields: those of the resource, and rare options.
     #[serde(flatten)]
     pub rest: Map<String, Value>,
 }
 
-/// What it is about.
+/// The type of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(description = "")]
@@ -57,16 +57,16 @@ pub enum ResourceType {
     Gate,
     /// A methodology.
     Methodology,
-    /// The other word for a methodology.
+    /// An alias of methodology.
     Framework,
     /// A style.
     Style,
-    /// A copy of everything in the workspace.
+    /// A copy of all workspace files.
     Checkpoint,
 }
 
 impl ResourceType {
-    /// The kind of thing, unless it is a checkpoint.
+    /// Returns the kind of resource; `None` for a checkpoint.
     pub(crate) const fn kind(self) -> Option<LibraryItemKind> {
         match self {
             Self::Prompt => Some(LibraryItemKind::Prompt),
@@ -78,43 +78,42 @@ impl ResourceType {
     }
 }
 
-/// What is done.
+/// An action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(description = "")]
 pub enum ResourceAction {
-    /// Says what there is.
+    /// Lists resources.
     List,
-    /// Shows one.
+    /// Shows a resource.
     Inspect,
-    /// Makes a new one.
+    /// Creates a resource.
     Create,
-    /// Changes one.
+    /// Updates a resource.
     Update,
-    /// Removes one.
+    /// Deletes a resource.
     Delete,
     /// Reads the files again.
     Reload,
-    /// Lists the versions of one.
+    /// Lists the versions of a resource.
     History,
-    /// Makes a version the current one.
+    /// Restores a version.
     Rollback,
     /// Shows the difference between two versions.
     Compare,
-    /// Makes a methodology the one in use.
+    /// Makes a methodology the active one.
     Switch,
-    /// Says what kind of prompt it is.
+    /// Reports the type of a prompt.
     AnalyzeType,
-    /// Says which gates a prompt has.
+    /// Reports the gates of a prompt.
     AnalyzeGates,
-    /// Says how to use this.
+    /// Shows the usage guide.
     Guide,
-    /// Removes all checkpoints.
+    /// Deletes all checkpoints.
     Clear,
 }
 
 impl ResourceAction {
-    /// Its name.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::List => "list",
@@ -135,31 +134,31 @@ impl ResourceAction {
     }
 }
 
-/// How an answer is written.
+/// The format of a reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(description = "")]
 pub enum ReplyFormat {
-    /// For reading.
+    /// Plain text.
     #[default]
     Text,
-    /// For programs.
+    /// JSON.
     Json,
 }
 
-/// What `resource_manager` answers.
+/// The reply of `resource_manager`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ManageReply {
-    /// What to read.
+    /// The text to read.
     #[schemars(description = "")]
     pub said: String,
-    /// What else there is to know, by name.
+    /// Further results, by name.
     #[serde(flatten)]
     pub facts: Map<String, Value>,
 }
 
 impl ManageReply {
-    /// An answer that is only text.
+    /// Creates a reply that is only text.
     pub(crate) fn new(said: impl Into<String>) -> Self {
         Self {
             said: said.into(),
@@ -167,13 +166,13 @@ impl ManageReply {
         }
     }
 
-    /// The same with a fact.
+    /// Adds a named result.
     pub(crate) fn with_fact(mut self, name: &str, fact: impl Into<Value>) -> Self {
         self.facts.insert(name.to_owned(), fact.into());
         self
     }
 
-    /// The same with more text below.
+    /// Adds text at the end.
     pub(crate) fn with_text(mut self, more: &str) -> Self {
         if !more.is_empty() {
             self.said.push('\n');

@@ -1,4 +1,4 @@
-//! Which addresses read differently after a change: in the store, or in the library.
+//! Maps a change in the store or in the library to the URIs whose content changed.
 
 use deliberate_core::{Change, RunId};
 use deliberate_toolkit::ResourceChange;
@@ -6,11 +6,11 @@ use deliberate_toolkit::ResourceChange;
 use super::uri::{LibraryResourceKind, PROBLEMS_URI, template_uri};
 use crate::{library::LibraryDiff, model::LibraryItemKind};
 
-/// Addresses that are named one by one; beyond that, what they begin with says it.
+/// The maximum number of URIs listed one by one; beyond that, their common prefix is reported.
 const MAX_URIS: usize = 100;
 
-/// What a change in the store means. It is asked for every change that is kept, so it reads
-/// nothing.
+/// Maps a change in the store to resource changes. It is called for every committed change, so it
+/// performs no reads.
 pub(super) fn store_resource_changes(change: &Change) -> Vec<ResourceChange> {
     match change {
         Change::BeginRun(run) => vec![
@@ -27,12 +27,12 @@ pub(super) fn store_resource_changes(change: &Change) -> Vec<ResourceChange> {
             list_change(LibraryResourceKind::Run),
             ResourceChange::ListChanged,
         ],
-        // Runs that are forgotten ended long ago, and one that begins has touched the list.
+        // Pruned runs ended long ago, and the run that begins has already reported the list.
         _ => Vec::new(),
     }
 }
 
-/// What a change in the library means, for those who subscribed to addresses.
+/// Maps a change in the library to resource changes, for the clients that subscribed to them.
 pub fn library_resource_changes(changed: &LibraryDiff) -> Vec<ResourceChange> {
     let mut touched = Vec::new();
     for (kind, what, differs) in [
@@ -74,7 +74,7 @@ pub fn library_resource_changes(changed: &LibraryDiff) -> Vec<ResourceChange> {
             touched.push(list_change(what));
         }
     }
-    // What a list shows of a thing may be what is different about it.
+    // The list shows names and descriptions, which may be what changed.
     if !touched.is_empty() {
         touched.push(ResourceChange::ListChanged);
     }

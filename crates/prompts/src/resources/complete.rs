@@ -1,4 +1,4 @@
-//! Ids that a person may mean: those that begin so, then those whose names have the words.
+//! Completes an id in a URI: ids with the given prefix first, then items whose names match.
 
 use deliberate_store::Pagination;
 use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, ToolError};
@@ -6,10 +6,10 @@ use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, T
 use super::{run_json, uri::LibraryResourceKind};
 use crate::library::PromptLibrary;
 
-/// Values in one answer.
+/// The maximum number of values in one response.
 const MAX_VALUES: usize = 100;
 
-/// Runs that are looked at.
+/// The maximum number of runs that are searched.
 const MAX_RUNS: u32 = 500;
 
 pub(super) async fn complete_id(

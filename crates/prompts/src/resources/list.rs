@@ -1,5 +1,5 @@
-//! What there is to pick from: the lists, then the library in the order of its ids, then runs, the
-//! last changed first.
+//! The list of resources: the lists first, then the library ordered by id, then chain runs, the
+//! most recently updated first.
 
 use deliberate_core::{ChainRun, RunId, Timestamp, truncate_chars};
 use deliberate_store::Pagination;
@@ -11,20 +11,20 @@ use super::{
 };
 use crate::library::PromptLibrary;
 
-/// Characters of a description.
+/// The maximum number of characters of a description.
 const MAX_DESCRIPTION_CHARS: usize = 200;
 
-/// What a mark says that stands at a list.
+/// The prefix of a cursor that points to a list.
 const LIST_CURSOR: &str = "list";
 
-/// Where a part of the list ended.
+/// The last entry of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum LibraryCursor {
-    /// With a list, by its place among them.
+    /// A list, by its index among the lists.
     List(usize),
-    /// With something of the library.
+    /// A library item.
     Item(LibraryResourceKind, String),
-    /// With a run.
+    /// A chain run.
     Run(Timestamp, RunId),
 }
 
@@ -77,7 +77,7 @@ pub(super) async fn list(
     })
 }
 
-/// The lists themselves, which come first.
+/// Returns the lists themselves, which come first.
 fn list_resources() -> Vec<(ResourceInfo, LibraryCursor)> {
     let list = |uri: String, name: &str, about: &str, mime: &str| ResourceInfo {
         uri,
@@ -90,13 +90,13 @@ fn list_resources() -> Vec<(ResourceInfo, LibraryCursor)> {
     let prompts = list(
         LibraryResourceKind::Prompt.list_uri(),
         "Prompts",
-        "All prompts, a line each",
+        "All prompts, one line each",
         "text/markdown",
     );
     let problems = list(
         PROBLEMS_URI.to_owned(),
         "Problems",
-        "What is wrong with the files of the library, with file and line",
+        "Problems in the library files, with file and line",
         "application/json",
     );
     vec![
@@ -107,7 +107,7 @@ fn list_resources() -> Vec<(ResourceInfo, LibraryCursor)> {
 
 type LibraryItemSummary<'a> = (LibraryResourceKind, &'a str, &'a str, &'a str);
 
-/// What is in the library: kind, id, name, description.
+/// Iterates over the library: kind, id, name, description.
 fn library_items(library: &PromptLibrary) -> impl Iterator<Item = LibraryItemSummary<'_>> {
     let prompts = library.prompts.iter();
     let prompts =
@@ -183,8 +183,10 @@ impl LibraryCursor {
             Some(Self::Item(what, rest.to_owned()))
         };
         read().ok_or_else(|| {
-            let issue =
-                ArgumentIssue::new("cursor", "is not one that this list gave; begin it again");
+            let issue = ArgumentIssue::new(
+                "cursor",
+                "is not a cursor of this list; start again without one",
+            );
             ToolError::Invalid(vec![issue])
         })
     }

@@ -1,4 +1,4 @@
-//! What is in the library, as pages that people read.
+//! Renders library items as Markdown pages.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::{
     model::{Gate, ItemOrigin, Methodology, Prompt, ResponseStyle, StepKind, TemplateSource},
 };
 
-/// A list: a line for each thing.
+/// Renders a list with one line per item.
 pub(super) fn render_list(what: LibraryResourceKind, library: &PromptLibrary) -> String {
     let line = |id: &str, about: &str| format!("- {id}: {}\n", first_line(about));
     let lines: String = match what {
@@ -31,7 +31,7 @@ pub(super) fn render_list(what: LibraryResourceKind, library: &PromptLibrary) ->
         LibraryResourceKind::Run => String::new(),
     };
     if lines.is_empty() {
-        return "There are none.\n".to_owned();
+        return "None.\n".to_owned();
     }
     lines
 }
@@ -45,7 +45,7 @@ fn prompt_line(prompt: &Prompt) -> String {
     format!("- {call}: {about}\n")
 }
 
-/// One thing; nothing if there is none of that id.
+/// Renders one item; `None` if there is no item with that id.
 pub(super) fn render_item(
     what: LibraryResourceKind,
     id: &str,
@@ -79,7 +79,7 @@ pub(super) fn render_item(
     })
 }
 
-/// A page that is being written.
+/// A Markdown page under construction.
 struct LibraryMarkdown(String);
 
 impl LibraryMarkdown {
@@ -106,7 +106,7 @@ impl LibraryMarkdown {
         }
     }
 
-    /// The text between lines that nothing in it can end.
+    /// Adds a code block with a fence longer than any in the text.
     fn code_block(&mut self, heading: &str, text: &str) {
         if text.trim().is_empty() {
             return;
@@ -172,7 +172,7 @@ fn step_line(name: &str, kind: &StepKind) -> String {
                 .iter()
                 .map(|it| step_line(&it.name, &it.kind))
                 .collect();
-            format!("{name}: side by side, {}", inner.join("; "))
+            format!("{name}: in parallel, {}", inner.join("; "))
         }
     }
 }

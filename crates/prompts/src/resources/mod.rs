@@ -1,7 +1,6 @@
-//! The library and its runs by their addresses: for clients that let a person pick something to
-//! read, and for whoever wants to hear that it reads differently.
+//! The library and its chain runs as MCP resources: clients can list, read and subscribe to them.
 //!
-//! Knows nothing of how addresses reach a client.
+//! Knows nothing of how resources are sent to a client.
 
 mod change_events;
 mod complete;
@@ -26,8 +25,8 @@ use uri::{LibraryResourceKind, LibraryUri};
 
 pub use change_events::library_resource_changes;
 
-/// Prompts, gates, methodologies, styles, runs and problems by their addresses, which begin with
-/// `deliberate://`; older ones that begin with `resource://` lead to the same.
+/// Serves prompts, gates, methodologies, styles, runs and problems under `deliberate://` URIs;
+/// legacy `resource://` URIs resolve to the same resources.
 pub struct LibraryResources(pub Arc<Engine>);
 
 impl ResourceProvider for LibraryResources {

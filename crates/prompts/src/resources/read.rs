@@ -1,4 +1,4 @@
-//! What stands at an address.
+//! Reads the resource at a URI.
 
 use deliberate_toolkit::{ResourceBody, ResourceContext, ResourceData, ToolError};
 use serde_json::json;

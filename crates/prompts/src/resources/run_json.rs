@@ -1,4 +1,4 @@
-//! Runs, as JSON. Who has a name reads their own; whoever runs the program reads all.
+//! Chain runs as JSON. A named principal reads its own runs; the operator reads all.
 
 use deliberate_core::{ChainRun, ChainState, RunId, truncate_chars};
 use deliberate_store::{ChainRunFilter, Pagination};
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::uri::LibraryResourceKind;
 use crate::chain::{ChainPlan, ChainProgress, ChainRunEvent, PlannedStep};
 
-/// Runs in their list.
+/// The maximum number of runs in the list.
 const MAX_RUNS: u32 = 100;
 
-/// How much of a result is shown.
+/// The maximum number of characters shown of a result.
 const MAX_RESULT_CHARS: usize = 4_000;
 
-/// Which runs they may see.
+/// Returns the filter for the runs that the principal may see.
 pub(super) fn visible_runs(desk: ResourceContext<'_>) -> ChainRunFilter {
     let name = desk.caller.principal.name.as_deref();
     ChainRunFilter {
@@ -23,7 +23,7 @@ pub(super) fn visible_runs(desk: ResourceContext<'_>) -> ChainRunFilter {
     }
 }
 
-/// The newest runs.
+/// Lists the newest runs.
 pub(super) async fn list_runs(desk: ResourceContext<'_>) -> Result<Value, ToolError> {
     let store = desk.registry.store();
     let runs = store
@@ -54,7 +54,7 @@ fn progress(run: &ChainRun) -> Value {
     json!({ "step": run.at_step, "steps": run.steps, "percent": percent })
 }
 
-/// The run of that id, or the newest of that base; nothing if there is none that they may see.
+/// Loads the run with that id, or the newest with that base id; `None` if no such run is visible.
 pub(super) async fn load_run(
     id: &str,
     desk: ResourceContext<'_>,
@@ -117,7 +117,7 @@ fn step_json(state: &ChainProgress, node: &PlannedStep) -> Value {
     })
 }
 
-/// What is held, and what its gates found.
+/// Returns the answer under review and the results of its gates.
 fn pending_review(state: &ChainProgress, node: &PlannedStep) -> Option<Value> {
     let step = state.step(node.number).filter(|step| step.is_held())?;
     let held = step.review.as_ref()?;

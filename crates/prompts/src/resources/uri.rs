@@ -1,35 +1,34 @@
-//! The addresses of what the engine has. Knows how they look, not what stands at them.
+//! The URIs of the engine's resources. Knows their syntax, not their content.
 //!
-//! An id is percent-encoded whole, so that it never holds a slash: what comes after the next slash
-//! is ours. Addresses of the older form are read with their ids as they are, too.
+//! An id is percent-encoded completely, so that it never contains a slash: the text after the next
+//! slash is a suffix. Legacy URIs are also parsed with ids that are not encoded.
 
 use deliberate_core::truncate_chars;
 use deliberate_toolkit::{EntityKind, ToolError, UriTemplate};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What every address begins with.
+/// The prefix of every URI.
 const ROOT: &str = "deliberate://";
 
-/// What the older ones begin with.
+/// The prefix of legacy URIs.
 const LEGACY_ROOT: &str = "resource://";
 
-/// The address of the list of problems.
 pub(super) const PROBLEMS_URI: &str = "deliberate://problems";
 
-/// What stands after the id of a prompt whose template is wanted.
+/// The suffix of the URI of a prompt's template.
 const TEMPLATE_SUFFIX: &str = "template";
 
-/// No id is longer.
+/// The maximum length of an id.
 const MAX_ID_BYTES: usize = 512;
 
-/// All but what RFC 3986 calls unreserved.
+/// All characters except those that RFC 3986 calls unreserved.
 const ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// The kinds of thing that have an address.
+/// The kinds of items that have a URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LibraryResourceKind {
     Prompt,
@@ -39,15 +38,15 @@ pub(super) enum LibraryResourceKind {
     Run,
 }
 
-/// Which part of something is wanted.
+/// The part of an item that a URI refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LibraryUriPart {
     Full,
-    /// What the model is told: a prompt's template, a gate's or methodology's guidance.
+    /// The text given to the model: a prompt's template, a gate's or methodology's guidance.
     Text,
 }
 
-/// Where an address leads.
+/// The target of a URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LibraryUri {
     Problems,
@@ -78,7 +77,7 @@ impl LibraryResourceKind {
         }
     }
 
-    /// What it is called in a sentence.
+    /// Returns the name used in sentences.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Prompt => "prompt",
@@ -89,7 +88,7 @@ impl LibraryResourceKind {
         }
     }
 
-    /// What the older addresses of this kind begin with, after their root.
+    /// Returns the legacy path prefixes of this kind, after the root.
     const fn legacy_prefixes(self) -> &'static [&'static str] {
         match self {
             Self::Prompt => &["prompt"],
@@ -100,7 +99,7 @@ impl LibraryResourceKind {
         }
     }
 
-    /// What stands after an id in an older address when its text is wanted.
+    /// Returns the suffix of a legacy URI that refers to the text of an item.
     const fn legacy_text_suffix(self) -> Option<&'static str> {
         match self {
             Self::Prompt => Some("/template"),
@@ -110,12 +109,10 @@ impl LibraryResourceKind {
         }
     }
 
-    /// The address of the list.
     pub(super) fn list_uri(self) -> String {
         format!("{ROOT}{}", self.folder())
     }
 
-    /// Its address.
     pub(super) fn uri(self, id: &str) -> String {
         format!(
             "{}/{}",
@@ -131,20 +128,19 @@ impl LibraryResourceKind {
         }
     }
 
-    /// The kind whose template that is.
+    /// Finds the kind that a URI template belongs to.
     pub(super) fn from_template(uri: &str) -> Option<Self> {
         let fits = |what: &Self| templates_for(*what).iter().any(|it| it.uri == uri);
         Self::ALL.into_iter().find(fits)
     }
 }
 
-/// The address of a prompt's template.
 pub(super) fn template_uri(id: &str) -> String {
     format!("{}/{TEMPLATE_SUFFIX}", LibraryResourceKind::Prompt.uri(id))
 }
 
 impl LibraryUri {
-    /// `None` if it is not one of ours.
+    /// Parses a URI; returns `None` if it is not a URI of the engine.
     pub(super) fn parse(uri: &str) -> Option<Self> {
         if uri == PROBLEMS_URI {
             return Some(Self::Problems);
@@ -203,7 +199,7 @@ fn parse_item(what: LibraryResourceKind, id: &str, part: LibraryUriPart) -> Opti
     })
 }
 
-/// The forms of the addresses.
+/// Returns the URI templates.
 pub(super) fn templates() -> Vec<UriTemplate> {
     LibraryResourceKind::ALL
         .into_iter()
@@ -215,13 +211,11 @@ fn templates_for(what: LibraryResourceKind) -> Vec<UriTemplate> {
     let (name, contents) = (
         what.name(),
         match what {
-            LibraryResourceKind::Prompt => {
-                "what it is for, its arguments, steps, gates and template"
-            }
+            LibraryResourceKind::Prompt => "its description, arguments, steps, gates and template",
             LibraryResourceKind::Gate => "its guidance and criteria",
             LibraryResourceKind::Methodology => "its guidance, phases and gates",
             LibraryResourceKind::Style => "its guidance",
-            LibraryResourceKind::Run => "how far it has come, its steps and what waits for review",
+            LibraryResourceKind::Run => "its progress, steps and pending reviews",
         },
     );
     let written = if what == LibraryResourceKind::Run {
@@ -243,16 +237,16 @@ fn templates_for(what: LibraryResourceKind) -> Vec<UriTemplate> {
         uri: format!("{}/{{id}}/{TEMPLATE_SUFFIX}", what.list_uri()),
         name: "prompt_template".to_owned(),
         title: "The template of a prompt".to_owned(),
-        description: "The template of a prompt as it is written, with its variables.".to_owned(),
+        description: "The unrendered template of a prompt, with its variables.".to_owned(),
         mime_type: Some("text/plain".to_owned()),
     };
     vec![whole, template]
 }
 
-/// What someone is told who asks for an address that leads nowhere.
+/// Creates the error for a URI that does not exist.
 pub(super) fn not_found(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: EntityKind::Resource,
+        what: EntityKind::RESOURCE,
         id: truncate_chars(uri, 200),
     }
 }
@@ -280,7 +274,7 @@ mod tests {
         }
     }
 
-    /// What that very thing is parsed to.
+    /// The parsed URI of an item.
     fn expected_item(what: LibraryResourceKind, id: &str, part: LibraryUriPart) -> LibraryUri {
         let id = id.to_owned();
         LibraryUri::Item {

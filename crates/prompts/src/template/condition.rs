@@ -1,5 +1,5 @@
 //! Conditions of chain steps: an expression over the run's variables, or a question in plain
-//! words that someone has to answer. Tells which it is, and evaluates the first kind. Knows
+//! words that a model has to answer. Distinguishes the two and evaluates expressions. Knows
 //! nothing of chains.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,15 +18,15 @@ use super::{
     value::{ValueSizeBudget, ValueTooLarge, from_json, to_json},
 };
 
-/// Bytes of a condition.
+/// The maximum bytes of a condition.
 const MAX_CONDITION_BYTES: usize = 10_000;
 
-/// What makes a text look like an expression.
+/// Operators that make a text look like an expression.
 const OPERATORS: [&str; 12] = [
     "==", "!=", "<", ">", " in ", " and ", " or ", " not ", "|", ".", "[", "~",
 ];
 
-/// The tests that expressions have, after `is`.
+/// The tests that expressions may use after `is`.
 const TESTS: [&str; 34] = [
     "boolean",
     "defined",
@@ -64,43 +64,40 @@ const TESTS: [&str; 34] = [
     "safe",
 ];
 
-/// What a condition is.
+/// A condition of a chain step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ParsedCondition {
     /// An expression, which can be evaluated.
     Expression(Expression),
-    /// A question, which someone has to answer.
+    /// A question, which a model has to answer.
     Question(String),
 }
 
-/// An expression that can be read, and whose names are known.
+/// A valid expression whose names are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     text: String,
 }
 
 impl Expression {
-    /// As it is written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 }
 
-/// Why an expression can't be read or evaluated.
+/// An expression that is invalid or cannot be evaluated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("condition `{expression}`: {message}{}", .help.as_ref().map(|help| format!("; {help}")).unwrap_or_default())]
 pub struct ExpressionError {
-    /// The expression.
     pub expression: String,
-    /// What is wrong.
     pub message: String,
-    /// What to do.
+    /// The suggested fix.
     pub help: Option<String>,
 }
 
 impl TemplateRenderer {
-    /// Tells an expression from a question. What looks like an expression and has a name that is
-    /// not known is an error, so that a slip does not become a question.
+    /// Distinguishes an expression from a question. A text that looks like an expression but
+    /// contains an unknown name is an error, so that a misspelling does not become a question.
     pub fn parse_condition(
         &self,
         text: &str,
@@ -109,7 +106,7 @@ impl TemplateRenderer {
         let text = strip_braces(text);
         let question = || ParsedCondition::Question(text.to_owned());
         if text.len() > MAX_CONDITION_BYTES {
-            let message = format!("it is longer than {MAX_CONDITION_BYTES} bytes");
+            let message = format!("the condition is longer than {MAX_CONDITION_BYTES} bytes");
             return Err(expression_error(
                 text,
                 message,
@@ -141,7 +138,10 @@ impl TemplateRenderer {
             Some(name) => {
                 let help = match did_you_mean(name, known.iter().map(String::as_str)) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => "use a variable of the chain, or ask in a whole sentence".to_owned(),
+                    None => {
+                        "use a variable of the chain, or write the question as a whole sentence"
+                            .to_owned()
+                    }
                 };
                 let message = format!("there is no value named `{name}`");
                 Err(expression_error(text, message, Some(help)))
@@ -149,7 +149,7 @@ impl TemplateRenderer {
         }
     }
 
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub fn evaluate(
         &self,
         expression: &str,
@@ -159,11 +159,11 @@ impl TemplateRenderer {
         let mut room = ValueSizeBudget(self.limits.rendered_bytes);
         to_json(&found, &mut room).map_err(|ValueTooLarge| {
             let help = "select less".to_owned();
-            expression_error(expression, "its value is too big".to_owned(), Some(help))
+            expression_error(expression, "the value is too large".to_owned(), Some(help))
         })
     }
 
-    /// Whether an expression holds: it is neither false, nor zero, nor empty, nor absent.
+    /// Evaluates an expression as true unless it is false, zero, empty or absent.
     pub fn evaluate_bool(
         &self,
         expression: &Expression,
@@ -207,7 +207,7 @@ impl TemplateRenderer {
         compiled.eval(scope).map_err(|error| say(&error))
     }
 
-    /// The names that an expression uses.
+    /// Returns the names that an expression uses.
     fn names_in(&self, expression: &str) -> Result<BTreeSet<String>, TemplateFault> {
         let source = normalize_expression(expression, 0, &mut 0)?;
         let compiled = self.base.compile_expression_owned(source);
@@ -221,7 +221,7 @@ impl TemplateRenderer {
     }
 }
 
-/// `{{ x }}` is `x`.
+/// Removes enclosing braces: `{{ x }}` becomes `x`.
 fn strip_braces(text: &str) -> &str {
     let text = text.trim();
     text.strip_prefix("{{")
@@ -229,21 +229,21 @@ fn strip_braces(text: &str) -> &str {
         .map_or(text, str::trim)
 }
 
-/// Whether a text has words of another language, which no sentence has.
+/// Returns whether a text contains operators of other languages, which no sentence contains.
 fn has_foreign_operator(mask: &str) -> bool {
     ["===", "!==", "&&", "||"]
         .iter()
         .any(|operator| mask.contains(operator))
 }
 
-/// Whether a text has what hardly any sentence has.
+/// Returns whether a text contains operators that sentences hardly ever contain.
 fn has_clear_operator(mask: &str) -> bool {
     ["==", "!=", "<=", ">=", " | "]
         .iter()
         .any(|operator| mask.contains(operator))
 }
 
-/// Whether what stands after each `is` is a test; "the answer is good" is a sentence.
+/// Returns whether a test follows each `is`; "the answer is good" is a sentence.
 fn tests_are_known(mask: &str) -> bool {
     mask.match_indices(" is ").all(|(at, is)| {
         let rest = mask.get(at + is.len()..).unwrap_or_default().trim_start();

@@ -1,24 +1,23 @@
-//! What is wrong with a template, said so that its author finds the place. Knows nothing of
-//! prompts beyond their ids.
+//! Template errors with file and line, so that the author finds the location. Knows nothing of
+//! prompts except their ids.
 
 use std::fmt;
 
 use minijinja::ErrorKind;
 
-/// Why a template can't be read or rendered.
+/// A template that is invalid or cannot be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct TemplateError {
-    /// The file, as people name it; empty if there is none.
+    /// The displayed path; empty if the template has no file.
     pub file: String,
-    /// The line of that file, from 1.
+    /// The line of the file, from 1.
     pub line: u32,
     /// The column, from 1, if it is known.
     pub column: Option<u32>,
-    /// The prompt; empty if it is not known.
+    /// The id of the prompt; empty if it is not known.
     pub prompt: String,
-    /// What is wrong.
     pub message: String,
-    /// What to do.
+    /// The suggested fix.
     pub help: Option<String>,
 }
 
@@ -38,28 +37,26 @@ impl fmt::Display for TemplateError {
     }
 }
 
-/// What is wrong, before it is known whose template it is.
+/// An error in a template, before its file and prompt are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TemplateFault {
-    /// Where, in bytes of the template.
     pub(super) location: TemplateLocation,
-    /// What is wrong.
     pub(super) message: String,
-    /// What to do.
+    /// The suggested fix.
     pub(super) help: Option<String>,
 }
 
-/// A place in a template.
+/// A location in a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TemplateLocation {
-    /// A byte.
+    /// A byte offset.
     Byte(usize),
     /// A line, from 1.
     Line(usize),
 }
 
 impl TemplateFault {
-    /// A fault at a byte.
+    /// Creates an error at a byte offset.
     pub(super) fn at_byte(byte: usize, message: impl Into<String>) -> Self {
         Self {
             location: TemplateLocation::Byte(byte),
@@ -68,13 +65,13 @@ impl TemplateFault {
         }
     }
 
-    /// With what to do.
+    /// Sets the suggested fix.
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The line and, if it is known, the column in the template, both from 1.
+    /// Returns the line and, if known, the column in the template, both from 1.
     pub(super) fn line_and_column(&self, body: &str) -> (u32, Option<u32>) {
         match self.location {
             TemplateLocation::Line(line) => (saturating_u32(line), None),
@@ -95,26 +92,28 @@ fn saturating_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// What an error of the engine says, in our words, with what to do about it.
+/// Translates an error of the template engine to a message and a suggested fix.
 pub(super) fn explain(error: &minijinja::Error) -> (String, Option<String>) {
     let detail = error.detail().unwrap_or_default();
     let help = match error.kind() {
         ErrorKind::OutOfFuel => {
             return (
-                "the template takes too many steps".to_owned(),
-                Some("loop over less, or raise the limit for templates".to_owned()),
+                "the template executes too many instructions".to_owned(),
+                Some("loop over fewer items, or raise the limit for templates".to_owned()),
             );
         }
         ErrorKind::TemplateNotFound | ErrorKind::BadInclude => {
             return (
-                "a template can't read other files".to_owned(),
-                Some("put another prompt in with {{ref:its_id}}".to_owned()),
+                "a template cannot read other files".to_owned(),
+                Some("include another prompt with {{ref:its_id}}".to_owned()),
             );
         }
         ErrorKind::UnknownMethod => {
-            Some("values have no methods here; use a filter, such as x | upper".to_owned())
+            Some("values have no methods here; use a filter such as x | upper".to_owned())
         }
-        ErrorKind::UndefinedError => Some("give it a value, or test it first".to_owned()),
+        ErrorKind::UndefinedError => {
+            Some("give it a value, or test first whether it is defined".to_owned())
+        }
         _ => None,
     };
     let message = if detail.is_empty() {
@@ -125,7 +124,7 @@ pub(super) fn explain(error: &minijinja::Error) -> (String, Option<String>) {
     (message, help)
 }
 
-/// The name in "`name` is undefined", if that is what the error says.
+/// Returns the name in "`name` is undefined", if the error has this form.
 pub(super) fn undefined_name(error: &minijinja::Error) -> Option<String> {
     let detail = error.detail()?;
     let before = detail.split("` is undefined").next()?;

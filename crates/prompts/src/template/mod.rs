@@ -1,18 +1,18 @@
-//! Templates: rendered once, with values that stay values.
+//! Templates: rendered exactly once, with values that are never interpreted as templates.
 //!
-//! The language is Jinja's, as far as prompts use it: `{{ x }}`, `if`/`elif`/`else`, `for`, `set`,
-//! `macro`, `raw`, comments, and the filters of `filter`. `elseif`, `x.length`, `| dump` and
+//! The language is the part of Jinja that prompts use: `{{ x }}`, `if`/`elif`/`else`, `for`, `set`,
+//! `macro`, `raw`, comments, and the filters in `filter`. `elseif`, `x.length`, `| dump` and
 //! `for name, value in fields` work too. Two things differ from the language of older libraries:
 //! an empty list is false here, and `===`, `!==`, `&&`, `||` and `!` are errors that say what to
-//! write. A name that is neither declared nor given is an error; what is declared and not given
-//! prints as nothing, is false, has length 0 and takes its `default`. So does a field that an
-//! object does not have.
+//! write instead. A name that is neither declared nor given is an error; a value that is declared
+//! but not given prints as nothing, is false, has length 0 and takes its `default`. The same holds
+//! for a field that an object does not have.
 //!
-//! `{{ref:prompt}}` and `{{script:id}}` put another prompt's text and a script's answer in. They
-//! are found before a template is compiled and become variables, so that what they bring is never
-//! rendered again.
+//! `{{ref:prompt}}` and `{{script:id}}` include the text of another prompt and the output of a
+//! script. They are found before a template is compiled and become variables, so that included text
+//! is never rendered again.
 //!
-//! Knows the library only to find prompts and scripts by their ids. Reads no file, runs nothing.
+//! Uses the library only to find prompts and scripts by id. Reads no files and runs no processes.
 
 mod condition;
 mod error;
@@ -33,16 +33,16 @@ pub use value_path::lookup;
 
 use crate::{EngineLimits, model::TemplateSource};
 
-/// Values by name. One that is null was declared and not given.
+/// Values by name; null means declared but not given.
 pub type TemplateValues = BTreeMap<String, serde_json::Value>;
 
-/// What is wrong with a template before it is given any value. Whoever has a [`TemplateRenderer`] asks
-/// that one, which remembers what it read.
+/// Returns the error in a template, if any, before it is given values. A caller with a
+/// [`TemplateRenderer`] should use its method, which caches compiled templates.
 pub fn compile_check(text: &TemplateSource) -> Option<TemplateError> {
     TemplateRenderer::new(&EngineLimits::default()).compile_check(text, "")
 }
 
-/// The names that a template uses and does not set itself; none if it can't be read.
+/// Returns the names that a template uses but does not set; none if the template is invalid.
 pub fn names_used(text: &TemplateSource) -> BTreeSet<String> {
     TemplateRenderer::new(&EngineLimits::default()).names_used(text)
 }

@@ -1,16 +1,16 @@
-//! Values on their way into a template and out of it. What is absent prints as nothing, is false,
-//! is empty, and has only absent parts, so that an optional argument needs no care. Knows nothing
-//! of templates.
+//! Converts values to and from the template engine. An absent value prints as nothing, is false, is
+//! empty, and has only absent parts, so that optional arguments need no special handling. Knows
+//! nothing of templates.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
 use serde_json::Value as Json;
 
-/// How deep values may lie in one another.
+/// The maximum nesting depth of values.
 const MAX_DEPTH: usize = 100;
 
-/// What was declared and not given.
+/// The value of an argument that is declared but not given.
 #[derive(Debug)]
 struct AbsentValue;
 
@@ -32,7 +32,7 @@ impl Object for AbsentValue {
     }
 }
 
-/// A list. What lies beyond its end is absent.
+/// A list whose entries beyond its end are absent.
 #[derive(Debug)]
 struct TemplateList(Vec<Value>);
 
@@ -51,7 +51,7 @@ impl Object for TemplateList {
     }
 }
 
-/// Fields in the order they were given. A field it does not have is absent.
+/// An object with fields in their given order; missing fields are absent.
 #[derive(Debug)]
 struct TemplateObject {
     names: Vec<Arc<str>>,
@@ -73,17 +73,17 @@ impl Object for TemplateObject {
     }
 }
 
-/// What is absent.
+/// Returns an absent value.
 pub(super) fn absent_value() -> Value {
     Value::from_object(AbsentValue)
 }
 
-/// Whether there is nothing.
+/// Returns whether a value is absent.
 pub(super) fn is_absent(value: &Value) -> bool {
     value.is_undefined() || value.is_none() || value.downcast_object_ref::<AbsentValue>().is_some()
 }
 
-/// A value as templates see it.
+/// Converts JSON to a template value.
 pub(super) fn from_json(json: &Json) -> Value {
     match json {
         Json::Null => absent_value(),
@@ -109,23 +109,23 @@ pub(super) fn from_json(json: &Json) -> Value {
     }
 }
 
-/// A value is too big or too deep.
+/// The error for a value that is too large or too deeply nested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ValueTooLarge;
 
-/// How much room is left for something.
+/// The remaining size that a value may have.
 #[derive(Debug)]
 pub(super) struct ValueSizeBudget(pub(super) usize);
 
 impl ValueSizeBudget {
-    /// Takes some of it.
+    /// Subtracts a size from the budget.
     pub(super) fn consume(&mut self, size: usize) -> Result<(), ValueTooLarge> {
         self.0 = self.0.checked_sub(size).ok_or(ValueTooLarge)?;
         Ok(())
     }
 }
 
-/// How big a value is, taken out of the room: bytes of text, and something for each part.
+/// Subtracts the size of a value from the budget: the bytes of text and a constant for each part.
 pub(super) fn measure(value: &Value, room: &mut ValueSizeBudget) -> Result<(), ValueTooLarge> {
     measure_at(value, room, 0)
 }
@@ -162,7 +162,7 @@ fn is_container(value: &Value) -> bool {
     )
 }
 
-/// A value of a template as JSON, as far as there is room.
+/// Converts a template value to JSON within the budget.
 pub(super) fn to_json(value: &Value, room: &mut ValueSizeBudget) -> Result<Json, ValueTooLarge> {
     to_json_at(value, room, 0)
 }
@@ -208,8 +208,8 @@ fn to_json_at(
     }
 }
 
-/// Writes a value as people read it: text as it stands, `true` and `false`, nothing for what is
-/// absent, lists of plain values with commas, anything else as JSON.
+/// Writes a value as readable text: text unchanged, `true` and `false`, nothing for absent values,
+/// lists of scalars separated by commas, anything else as JSON.
 pub(super) fn write_text(
     value: &Value,
     into: &mut impl std::fmt::Write,
@@ -251,7 +251,7 @@ fn container_text(value: &Value, room: &mut ValueSizeBudget) -> Result<String, V
     Ok(texts.join(","))
 }
 
-/// A plain JSON value as text: text as it stands, nothing for null, anything else as JSON.
+/// Converts JSON to text: text unchanged, nothing for null, anything else as JSON.
 pub(crate) fn json_to_text(json: &Json) -> String {
     match json {
         Json::Null => String::new(),

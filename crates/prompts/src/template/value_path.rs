@@ -1,15 +1,15 @@
-//! Finds one value by its path, for the input mappings of chain steps. A path only names; nothing
-//! is evaluated.
+//! Finds a value by its path, for the input mappings of chain steps. A path contains only names and
+//! indexes; nothing is evaluated.
 
 use serde_json::Value;
 
 use super::TemplateValues;
 
-/// Bytes of a path.
+/// The maximum bytes of a path.
 const MAX_PATH_BYTES: usize = 1_000;
 
-/// The value at a path: `x`, `steps.Collect.result`, `steps["My step"].output.field`,
-/// `chain_args.x`, `list[0]`. Text that is JSON is looked into. Nothing if there is none.
+/// Returns the value at a path: `x`, `steps.Collect.result`, `steps["My step"].output.field`,
+/// `chain_args.x`, `list[0]`. Text that is JSON is parsed. Returns `None` if there is no value.
 pub fn lookup(path: &str, values: &TemplateValues) -> Option<Value> {
     let path = path.trim();
     if let Some(found) = values.get(path) {
@@ -36,7 +36,7 @@ fn member(value: &Value, part: &str) -> Option<Value> {
     }
 }
 
-/// The parts of a path; nothing if it can't be read.
+/// Splits a path into its parts; returns `None` if it is malformed.
 fn parse_path(path: &str) -> Option<Vec<String>> {
     if path.is_empty() || path.len() > MAX_PATH_BYTES {
         return None;
@@ -67,7 +67,7 @@ fn parse_path(path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// What stands in brackets, with or without quotes, and what comes behind.
+/// Parses the content of brackets, with or without quotes, and returns the rest of the text.
 fn parse_bracket(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start();
     for quote in ['"', '\''] {

@@ -1,5 +1,5 @@
-//! The three tools. Each only speaks: what it does is done by the engine, the library and those
-//! who manage it.
+//! The three tools. They only translate between calls and the engine, the library and the resource
+//! manager, which do the work.
 
 mod prompt_engine;
 mod resource_manager;

@@ -1,4 +1,4 @@
-//! `prompt_engine`: uses prompts and chains.
+//! The `prompt_engine` tool: uses prompts and chains.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::engine::{Engine, EngineReply, Input};
 
-/// The tool.
+/// The `prompt_engine` tool.
 pub struct PromptEngine(pub Arc<Engine>);
 
 impl Tool for PromptEngine {

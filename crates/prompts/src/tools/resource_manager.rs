@@ -1,10 +1,10 @@
-//! `resource_manager`: keeps prompts, gates, methodologies, styles and checkpoints.
+//! The `resource_manager` tool: manages prompts, gates, methodologies, styles and checkpoints.
 
 use std::sync::Arc;
 
 use deliberate_core::Change;
 use deliberate_toolkit::{
-    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::{
     resource_manager::{self, Input, ManageReply, ResourceAction},
 };
 
-/// The tool.
+/// The `resource_manager` tool.
 pub struct ResourceManager(pub Arc<Engine>);
 
 impl Tool for ResourceManager {
@@ -25,7 +25,7 @@ impl Tool for ResourceManager {
         ToolMeta {
             name: "resource_manager",
             title: "Manage the prompt library",
-            description: "Keeps the prompt library. Fields of create and update, beside those \
+            description: "Edits the prompt library. Fields of create and update, beside those \
                           listed: prompt: name, description, category, user_message_template, \
                           system_message, arguments[], chain_steps[], gate_configuration, \
                           tools[]; gate: name, description, guidance, pass_criteria[], severity, \
@@ -62,14 +62,14 @@ impl Tool for ResourceManager {
         })
     }
 
-    /// Files may have changed already.
+    /// A call cannot be replayed, because files may have changed already.
     fn is_replayable(&self) -> bool {
         false
     }
 }
 
 impl ResourceManager {
-    /// Makes a methodology the one in use, for every process and until the next switch.
+    /// Makes a methodology the active one, for every process and until the next switch.
     async fn switch(
         &self,
         input: &Input,
@@ -83,9 +83,10 @@ impl ResourceManager {
         };
         if rest.get("persist") == Some(&Value::Bool(false)) {
             return Err(engine_error(
-                "InvalidInput",
-                "A switch is always kept, so `persist: false` can't be done.",
-                "Leave it out; for one command, put @NAME in front of it.",
+                ErrorCode::InvalidInput,
+                "A switch is always stored, so `persist: false` is not possible.",
+                "Leave it out. To use a methodology for one command, put @NAME in front of the \
+                 command.",
             ));
         }
         let framework = MethodologySetting {
@@ -98,7 +99,7 @@ impl ResourceManager {
                 .map(str::to_owned),
         };
         let value = serde_json::to_value(framework).map_err(|error| {
-            tracing::error!(%error, "a setting can't be written as JSON");
+            tracing::error!(%error, "a setting can't be serialized as JSON");
             ToolError::Internal
         })?;
         Ok(ToolOutput {

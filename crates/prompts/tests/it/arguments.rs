@@ -1,4 +1,4 @@
-//! What a caller gives, and what becomes of it.
+//! Conversion and validation of the arguments of a prompt.
 
 use std::collections::BTreeMap;
 
@@ -54,8 +54,8 @@ fn row_11_a_required_argument_that_is_missing_or_blank_is_an_error() {
     let problems = check_given(&declared, json!({"level": "  "})).unwrap_err();
     assert_eq!(
         describe("review", &declared, &problems),
-        "`code` (what to review) is required and not given; give it a value\n\
-         `level` is required and blank; give it a value\n\
+        "`code` (what to review) is required but not given; give it a value\n\
+         `level` is required but blank; give it a value\n\
          Call again with: >>review code:\"…\" level:\"low\""
     );
     assert!(check_given(&declared, json!({"code": null, "level": "low"})).is_err());
@@ -99,7 +99,7 @@ fn row_42_ten_megabytes_are_refused_at_once() {
     let problems =
         check_given(&declared, json!({"x": "x".repeat(10 << 20), "other": 1})).unwrap_err();
     assert_eq!(problems.len(), 1);
-    assert!(problems[0].message.contains("more than 1048576 bytes"));
+    assert!(problems[0].message.contains("the limit of 1048576 bytes"));
     assert!(!describe("p", &declared, &problems).contains("Call again"));
     let many = json!({"x": vec![0; 2 << 20]});
     assert!(check_given(&declared, many).is_err());
@@ -151,32 +151,32 @@ fn a_wrong_type_is_said_in_one_sentence() {
         (
             "number",
             json!("three"),
-            "`x` must be a number, but is \"three\"; write one, such as 3 or 2.5",
+            "`x` must be a number, but is \"three\"; pass a number such as 3 or 2.5",
         ),
         (
             "number",
             json!("inf"),
-            "`x` must be a number, but is \"inf\"; write one, such as 3 or 2.5",
+            "`x` must be a number, but is \"inf\"; pass a number such as 3 or 2.5",
         ),
         (
             "number",
             json!(true),
-            "`x` must be a number, but is true; write one, such as 3 or 2.5",
+            "`x` must be a number, but is true; pass a number such as 3 or 2.5",
         ),
         (
             "boolean",
             json!("maybe"),
-            "`x` must be true or false, but is \"maybe\"; write `true` or `false`",
+            "`x` must be true or false, but is \"maybe\"; pass `true` or `false`",
         ),
         (
             "array",
             json!("[1,"),
-            "`x` must be a list, but is \"[1,\"; write a JSON array, or entries with commas",
+            "`x` must be a list, but is \"[1,\"; pass a JSON array, or entries separated by commas",
         ),
         (
             "object",
             json!("[1]"),
-            "`x` must be an object, but is \"[1]\"; write a JSON object, such as {\"a\": 1}",
+            "`x` must be an object, but is \"[1]\"; pass a JSON object such as {\"a\": 1}",
         ),
     ] {
         assert_eq!(
@@ -241,7 +241,7 @@ fn an_unknown_name_is_an_error_unless_the_prompt_uses_it() {
         said,
         vec![
             "`langauge` is not an argument of this prompt; did you mean `language`?",
-            "`weather` is not an argument of this prompt; it takes `language`, `code`",
+            "`weather` is not an argument of this prompt; its arguments are `language`, `code`",
         ]
     );
     let found = check(
@@ -259,7 +259,7 @@ fn an_unknown_name_is_an_error_unless_the_prompt_uses_it() {
     assert!(
         check_given(&[], json!({"x": 1})).unwrap_err()[0]
             .message
-            .ends_with("it takes none")
+            .ends_with("it has no arguments")
     );
 }
 
@@ -269,17 +269,17 @@ fn rules_name_the_argument_the_rule_and_the_value() {
         (
             json!({"minLength": 3}),
             "äö",
-            "`x` needs at least 3 characters and has 2, but is \"äö\"; give more",
+            "`x` must have at least 3 characters (it has 2), but is \"äö\"; make it longer",
         ),
         (
             json!({"maxLength": 2}),
             "äöü",
-            "`x` may have at most 2 characters and has 3, but is \"äöü\"; shorten it",
+            "`x` must have at most 2 characters (it has 3), but is \"äöü\"; shorten it",
         ),
         (
             json!({"pattern": "^https://"}),
             "ftp",
-            "`x` must match the pattern `^https://`, but is \"ftp\"; give a value that does",
+            "`x` must match the pattern `^https://`, but is \"ftp\"; give a value that matches",
         ),
         (
             json!({"allowedValues": ["low", "high"]}),

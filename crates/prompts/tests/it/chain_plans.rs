@@ -1,4 +1,4 @@
-//! Plans of runs: read once, and never taken for another run's.
+//! Plans of chain runs: loaded once, and never confused with the plan of another run.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ async fn a_run_of_the_same_number_has_its_own_plan() {
     let run = run_id(&here.call_engine(json!({ "command": STEPS })).await);
     let second = here.answer_step(&run, "done").await;
     assert!(reply_text(&second).starts_with("milk"), "{second}");
-    // Another process deletes it, and begins one that gets its number.
+    // Another process deletes the run, and starts one that gets its number.
     let there = here.second_process();
     let clear = json!({
         "action": "session", "operation": "clear", "session_id": run, "confirm": true,

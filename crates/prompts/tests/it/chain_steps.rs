@@ -1,5 +1,4 @@
-//! What the steps of a chain see and do: outputs, mappings, chains within chains, steps side by side,
-//! conditions, tools.
+//! Steps of a chain: outputs, input mappings, nested chains, parallel steps, conditions, tools.
 
 use serde_json::json;
 
@@ -196,7 +195,7 @@ async fn a_tool_that_fails_leaves_the_run_where_it_is() {
         .error_text(json!({ "chain_id": run, "user_response": "refuse" }))
         .await;
     assert!(
-        wrong.starts_with("Refused") && wrong.contains(&run),
+        wrong.starts_with("ToolFailed") && wrong.contains(&run),
         "{wrong}"
     );
     assert_eq!(kit.store.info().await.unwrap().sessions, 0);

@@ -1,4 +1,4 @@
-//! Chains: how they go on, what their steps see, and what they survive.
+//! Chain runs: advancing, the values that steps see, and recovery.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -70,7 +70,7 @@ async fn a_chain_goes_step_by_step_to_a_summary() {
     assert_eq!(end["status"], "done");
     assert_eq!(end["results"]["c"], "C is done");
     assert!(reply_text(&end).contains("C is done"), "{end}");
-    // A later call finds it done, and changes nothing.
+    // A later call finds the run done and changes nothing.
     let again = kit.call_engine(json!({ "chain_id": run })).await;
     assert_eq!(again["status"], "done");
 }
@@ -86,16 +86,16 @@ async fn the_same_answer_twice_is_one_answer() {
     let one = kit.call_engine(call.clone()).await;
     let two = kit.call_engine(call).await;
     assert_eq!(one, two);
-    // Without the step it is taken for a repetition, too, and says so.
+    // Without a step number the call counts as a repetition, too, and reports that.
     let three = kit.answer_step(&run, "once").await;
     assert_eq!(three["steps"], json!([2]));
     assert!(reply_text(&three).contains("add step: 2"), "{three}");
-    // Another answer to a step that is over is an error.
+    // A different answer to a finished step is an error.
     let wrong = kit
         .error_text(json!({ "chain_id": run, "step": 1, "user_response": "other" }))
         .await;
     assert!(wrong.starts_with("AlreadyAnswered"), "{wrong}");
-    // With the step it is meant.
+    // With a step number the answer is for that step.
     let meant = json!({ "chain_id": run, "step": 2, "user_response": "once" });
     assert_eq!(kit.call_engine(meant).await["steps"], json!([3]));
 }
@@ -177,7 +177,7 @@ async fn an_error_in_a_later_step_loses_no_answer() {
         wrong.contains("nobody_knows_this") && wrong.contains("broken"),
         "{wrong}"
     );
-    // The answer is there, and the chain can go on past the broken step.
+    // The answer is stored, and the chain can continue after the broken step.
     let skipped = kit
         .call_engine(json!({ "chain_id": run, "gate_action": "skip" }))
         .await;
@@ -204,7 +204,7 @@ async fn skip_and_abort_work_at_any_time() {
     assert_eq!(aborted["status"], "aborted");
     let late = kit.answer_step(&run, "too late").await;
     assert_eq!(late["status"], "aborted");
-    assert!(reply_text(&late).contains("not taken in"), "{late}");
+    assert!(reply_text(&late).contains("input was ignored"), "{late}");
 }
 
 #[tokio::test]
@@ -340,6 +340,6 @@ async fn what_is_skipped_with_an_answer_keeps_it() {
         json!({ "chain_id": run, "step": 1, "gate_action": "skip", "user_response": "half" });
     let next = kit.call_engine(skip.clone()).await;
     assert!(reply_text(&next).starts_with("Do b after: half"), "{next}");
-    // Again is the same.
+    // A repeated call has the same result.
     assert_eq!(kit.call_engine(skip).await["steps"], json!([2]));
 }

@@ -14,7 +14,7 @@ fn the_entry_in_the_list_of_tools_is_small() {
         .as_object_mut()
         .unwrap()
         .remove("additionalProperties");
-    // As the server lists it: of the answer only the outline, of the hints only what is unusual.
+    // The form in which the server lists it: only the outline of the output, only unusual hints.
     let entry = json!({
         "name": listing.meta.name,
         "title": listing.meta.title,
@@ -357,7 +357,7 @@ async fn gates_are_searched_switched_and_checked() {
     let other = house.second_process();
     let plain = other.call_engine(command.clone()).await;
     assert!(
-        plain["chain_id"].is_null() && plain["said"].as_str().unwrap().contains("switched off")
+        plain["chain_id"].is_null() && plain["said"].as_str().unwrap().contains("are disabled")
     );
     let status = other
         .call_control(control_arguments("gates", "status", json!({})))

@@ -1,4 +1,4 @@
-//! `system_control injection`: why guidance is added, and deciding it at run time.
+//! `system_control injection`: explains why guidance is added, and overrides it at run time.
 
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ fn decision_for<'a>(told: &'a Value, kind: &str) -> (&'a Value, &'a str) {
     (&kind["inject"], kind["level"].as_str().unwrap())
 }
 
-/// Whether a prompt comes with the guidance of the methodology.
+/// Returns whether a rendered prompt contains the guidance of the methodology.
 async fn has_guidance(house: &ControlHarness) -> bool {
     let shown = house.call_engine(json!({ "command": ">>hello Ann" })).await;
     shown["said"].as_str().unwrap().starts_with("Work by")

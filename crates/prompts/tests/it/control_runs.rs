@@ -1,4 +1,4 @@
-//! `system_control session`: runs listed, looked into and cleared.
+//! `system_control session`: lists, inspects and clears chain runs.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! The engine's tools on a real store and a workspace of their own, as two processes may share
-//! them.
+//! A harness for the engine's tools on a real store and a separate workspace, which two processes
+//! can share.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -29,7 +29,7 @@ impl ControlHarness {
         Self::with_options(|_| {})
     }
 
-    /// With what the operator set.
+    /// Creates a harness with options of the operator.
     pub(crate) fn with_options(set: impl FnOnce(&mut EngineOptions)) -> Self {
         let folder = Arc::new(tempfile::tempdir().unwrap());
         let mut options = EngineOptions {
@@ -72,7 +72,7 @@ impl ControlHarness {
         }
     }
 
-    /// The same data and files, served by another process at the same time.
+    /// Creates a second process on the same data and files.
     pub(crate) fn second_process(&self) -> Self {
         Self::build(
             self.folder.clone(),
@@ -81,7 +81,7 @@ impl ControlHarness {
         )
     }
 
-    /// The same, called by someone with a name.
+    /// Sets a named principal as the caller.
     pub(crate) fn with_caller(mut self, name: &str) -> Self {
         self.caller.principal = Principal {
             name: Some(name.into()),
@@ -109,7 +109,7 @@ impl ControlHarness {
         self.write(&format!("resources/prompts/own/{id}/prompt.yaml"), &text)
     }
 
-    /// Two prompts and a chain of them.
+    /// Writes two prompts and a chain of them.
     pub(crate) fn write_sample_prompts(&self) -> &Self {
         self.prompt(
             "hello",
@@ -137,19 +137,19 @@ impl ControlHarness {
         self.call("prompt_engine", arguments).await.unwrap()
     }
 
-    /// Calls `system_control`, which must go well.
+    /// Calls `system_control`, which must succeed.
     pub(crate) async fn call_control(&self, arguments: Value) -> Value {
         let shown = arguments.to_string();
         let answer = self.call("system_control", arguments).await;
         answer.unwrap_or_else(|error| panic!("{shown}: {error:?}"))
     }
 
-    /// Calls `system_control`, which must go wrong.
+    /// Calls `system_control`, which must fail.
     pub(crate) async fn control_error(&self, arguments: Value) -> ToolError {
         self.call("system_control", arguments).await.unwrap_err()
     }
 
-    /// What is said.
+    /// Calls `system_control` and returns the text of its output.
     pub(crate) async fn control_text(&self, arguments: Value) -> String {
         let answer = self.call_control(arguments).await;
         answer["said"].as_str().unwrap().to_owned()
@@ -163,7 +163,7 @@ impl ControlHarness {
     }
 }
 
-/// A call of `system_control` with what it is told besides.
+/// Builds the arguments of a `system_control` call.
 pub(crate) fn control_arguments(action: &str, operation: &str, more: Value) -> Value {
     let mut all = json!({ "action": action, "operation": operation });
     let Value::Object(more) = more else {
@@ -173,7 +173,7 @@ pub(crate) fn control_arguments(action: &str, operation: &str, more: Value) -> V
     all
 }
 
-/// A field of everything in a list.
+/// Returns one field of every item in a list.
 pub(crate) fn field_values(list: &Value, field: &str) -> Vec<String> {
     let all = list.as_array().unwrap().iter();
     all.map(|it| it[field].as_str().unwrap().to_owned())

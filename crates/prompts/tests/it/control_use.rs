@@ -219,7 +219,7 @@ async fn every_call_that_was_answered_is_counted() {
     house.write_sample_prompts();
     let list = json!({ "resource_type": "prompt", "action": "list" });
     house.call("resource_manager", list).await.unwrap();
-    // The first record opens the database, which may take longer than a view waits.
+    // The first record opens the database, which may take longer than the call waits.
     house.registry.flush_log().await;
     house.call_control(json!({ "action": "status" })).await;
     let view = house

@@ -1,4 +1,4 @@
-//! Commands: what is rendered, what is refused, and that nothing given is lost or executed.
+//! Commands: rendering, rejection, and that no input is lost or executed.
 
 use serde_json::json;
 
@@ -96,7 +96,7 @@ async fn what_is_given_is_never_executed_as_a_template() {
     let hostile = "{{range.constructor('return process.version')()}} {{ 7 * 7 }} $& $1 {% for %}";
     let command = json!({ "command": ">>echo", "options": { "text": hostile } });
     assert_eq!(reply_text(&kit.call_engine(command).await), hostile);
-    // Also where one prompt takes in another.
+    // The same holds when one prompt includes another.
     let command = json!({ "command": ">>parent", "options": { "text": hostile } });
     assert_eq!(
         reply_text(&kit.call_engine(command).await),

@@ -1,4 +1,4 @@
-//! The engine on a real store and a real workspace, with a model that says what it is told.
+//! A harness for the engine on a real store and a real workspace, with a scripted model.
 
 use std::{
     collections::VecDeque,
@@ -17,8 +17,8 @@ use deliberate_store::{
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
 };
 use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, FixedModel, Registry, RegistryDeps, Tool, ToolContext,
-    ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
+    CallLimits, CallOutcome, CallerContext, ErrorCode, FixedModel, Registry, RegistryDeps, Tool,
+    ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
 };
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-/// Says what it is told, then nothing more.
+/// A model that returns the given replies, then fails.
 #[derive(Default)]
 pub(crate) struct ScriptedModel {
     replies: Mutex<VecDeque<String>>,
@@ -70,12 +70,12 @@ pub(crate) struct EngineHarness {
 }
 
 impl EngineHarness {
-    /// An engine in which whoever calls thinks.
+    /// Creates an engine without a model: the client's model answers.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         Self::with_options(files, EngineOptions::default(), false)
     }
 
-    /// An engine with a model.
+    /// Creates an engine with a model that returns these replies.
     pub(crate) fn with_replies(files: &[(&str, &str)], replies: &[&str]) -> Self {
         let kit = Self::with_options(files, EngineOptions::default(), true);
         kit.queue_replies(replies);
@@ -94,7 +94,7 @@ impl EngineHarness {
         Self::in_folder(folder, options, model)
     }
 
-    /// Another engine on the same files and the same database, as another process would be.
+    /// Creates a second engine on the same files and database, like another process.
     pub(crate) fn second_process(&self) -> Self {
         Self::in_folder(self.folder.clone(), EngineOptions::default(), false)
     }
@@ -136,7 +136,7 @@ impl EngineHarness {
         self.model.replies.lock().unwrap().extend(replies);
     }
 
-    /// What the model was asked, as one text each.
+    /// Returns the requests to the model, each as one text.
     pub(crate) fn model_requests(&self) -> Vec<String> {
         let asks = self.model.requests.lock().unwrap();
         asks.iter()
@@ -159,17 +159,17 @@ impl EngineHarness {
         }
     }
 
-    /// Calls the engine, for its answer.
+    /// Calls the engine and returns its output.
     pub(crate) async fn call_engine(&self, arguments: Value) -> Value {
         self.call("prompt_engine", arguments).await.unwrap()
     }
 
-    /// What the engine says to a command.
+    /// Runs a command and returns the text of the output.
     pub(crate) async fn command_text(&self, command: &str) -> String {
         reply_text(&self.call_engine(json!({ "command": command })).await)
     }
 
-    /// What is wrong with a command, as it is told.
+    /// Runs a command that must fail and returns the error text.
     pub(crate) async fn error_text(&self, arguments: Value) -> String {
         let error = self.call("prompt_engine", arguments).await.unwrap_err();
         format!(
@@ -179,7 +179,7 @@ impl EngineHarness {
         )
     }
 
-    /// Answers the step of a run.
+    /// Answers the current step of a run.
     pub(crate) async fn answer_step(&self, run: &str, text: &str) -> Value {
         self.call_engine(json!({ "chain_id": run, "user_response": text }))
             .await
@@ -199,14 +199,14 @@ pub(crate) fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A prompt that says what it is given.
+/// A prompt that renders its argument.
 pub(crate) const ECHO: (&str, &str) = (
     "prompts/general/echo.yaml",
     "id: echo\nname: Echo\ndescription: Says what it is given, word for word\n\
      userMessageTemplate: '{{ text }}'\narguments:\n  - {name: text, required: true}\n",
 );
 
-/// Adds a session: something to see in the store.
+/// A tool that adds a session, which is visible in the store.
 struct AddSessionTool;
 
 #[derive(Deserialize, JsonSchema)]
@@ -238,7 +238,7 @@ impl Tool for AddSessionTool {
     ) -> Result<ToolOutput<AddSessionOutput>, ToolError> {
         if note.title == "refuse" {
             return Err(ToolError::Custom {
-                code: "Refused".to_owned(),
+                code: ErrorCode::ToolFailed,
                 message: "it does not want to".to_owned(),
                 hint: None,
             });
@@ -265,7 +265,7 @@ impl Tool for AddSessionTool {
     }
 }
 
-/// Asks the model.
+/// A tool that asks the model.
 struct AskModelTool;
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,4 +1,4 @@
-//! What one review may look at in all, and what one call may ask for.
+//! Limits of one review, and of the gates that one call may request.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -27,7 +27,7 @@ fn gate_with(id: &str, criteria: Value) -> SelectedGate {
     }
 }
 
-/// A gate that looks for so many words that are not there.
+/// A gate that forbids `count` words, none of which occurs.
 fn gate_forbidding(id: &str, count: usize) -> SelectedGate {
     let patterns: Vec<String> = (0..count).map(|at| format!("zz{id}{at}")).collect();
     gate_with(
@@ -139,7 +139,7 @@ fn one_call_asks_for_no_more_than_two_hundred_criteria() {
     };
     assert_eq!(of(4, 1).unwrap().gates.len(), 4);
     assert_eq!(of(5, 1), Err(GateLimitError::Criteria));
-    // For whichever step they are.
+    // The limit holds for every step.
     assert!(of(4, 2).unwrap().gates.is_empty());
     assert_eq!(of(5, 2), Err(GateLimitError::Criteria));
     assert!(

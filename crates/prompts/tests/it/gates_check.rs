@@ -1,4 +1,4 @@
-//! What the server finds of an answer.
+//! Computed checks of an answer.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -49,7 +49,7 @@ fn length_is_counted_in_characters() {
     assert_eq!(outcome_for(bounds.clone(), "éééé"), Pass);
     let (outcome, why) = outcome_and_reason(bounds, "ééééé");
     assert_eq!(outcome, Fail);
-    assert_eq!(why, "5 characters, at most 4 wanted");
+    assert_eq!(why, "5 characters, at most 4 allowed");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn words_are_counted_as_whole_words() {
     assert_eq!(outcome_for(words.clone(), "Risk, risky, RISK"), Pass);
     let (outcome, why) = outcome_and_reason(words, "risk, risky, risks");
     assert_eq!(outcome, Fail);
-    assert_eq!(why, "`risk` occurs 1 time(s), at least 2 wanted");
+    assert_eq!(why, "`risk` occurs 1 time(s), at least 2 needed");
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn sources_are_counted_once_each() {
     );
     assert_eq!(
         outcome_and_reason(two, "none").1,
-        "0 source(s) named, at least 2 wanted"
+        "0 source(s) named, at least 2 needed"
     );
 }
 
@@ -246,7 +246,7 @@ fn a_methodology_shows_by_its_words_and_its_sections() {
         (GOOD.replace("## Context", "Context is good."), "no section"),
         (GOOD.replace("because of", "for"), "none of"),
         (GOOD.replace("scope", "size"), "lacks `scope`"),
-        (GOOD.replace("teams", "teams todo"), "must not"),
+        (GOOD.replace("teams", "teams todo"), "forbidden"),
         (GOOD.replace('3', "three"), "does not match"),
         (
             GOOD.replace("The scope is 3 teams, because of the move.", "x"),

@@ -1,4 +1,4 @@
-//! Gates that are written where they are used.
+//! Inline gates.
 
 use deliberate_prompts::{
     gate::{GateParameter, GateSources, InlineGateSpec, select_gates},

@@ -1,4 +1,4 @@
-//! What follows from what was found.
+//! Decisions that follow from gate results.
 
 use deliberate_prompts::{
     gate::{
@@ -206,7 +206,7 @@ fn up_to_three_hints_come_from_what_failed() {
     )
     .hints;
     assert_eq!(hints.len(), 3);
-    assert!(hints[0].contains("5 characters, at least 100 wanted"));
+    assert!(hints[0].contains("5 characters, at least 100 needed"));
     let mut silent = gate(many);
     silent.retry.improvement_hints = false;
     let none: [&str; 0] = [];

@@ -1,4 +1,4 @@
-//! Which gates apply to a step.
+//! Selection of the gates that apply to a step.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use deliberate_prompts::{
 };
 use serde_json::{Value, json};
 
-/// A gate that must be asked for.
+/// A gate that applies only when it is requested.
 fn gate(id: &str) -> Gate {
     Gate {
         id: id.to_owned(),

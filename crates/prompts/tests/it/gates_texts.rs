@@ -1,4 +1,4 @@
-//! What is said about gates.
+//! Texts about gates.
 
 use deliberate_prompts::{
     gate::{
@@ -34,7 +34,7 @@ fn guidance_names_each_gate_its_criteria_and_where_it_came_from() {
     let gates = [selected_gate("one", "Be good."), selected_gate("two", "")];
     let text = render_guidance(&gates, 4_000);
     insta::assert_snapshot!(text, @r"
-    ## What the answer is checked for
+    ## Criteria for the answer
 
     **one** (from: inline, always on)
     Be good.
@@ -76,14 +76,14 @@ fn a_review_shows_what_was_found_and_what_to_send() {
     Attempt 1 of 2
 
     ✗ **one** (from: inline)
-    ✗ 1. at least 100 characters — 5 characters, at least 100 wanted
+    ✗ 1. at least 100 characters — 5 characters, at least 100 needed
     ? 2. Is it kind? — not judged yet
     ✓ 3. at most 1000 characters
 
     Hints:
-    - at least 100 characters: 5 characters, at least 100 wanted
+    - at least 100 characters: 5 characters, at least 100 needed
 
-    Next: mend the answer and send chain_id="chain-plan#4", step=2, user_response="<the whole answer>"; gate_action="skip" goes on without these gates.
+    Next: revise the answer and send chain_id="chain-plan#4", step=2, user_response="<the whole answer>"; gate_action="skip" continues without these gates.
     "#);
     let stuck = render_review(
         &results,
@@ -126,7 +126,7 @@ fn what_to_do_next_is_the_last_to_be_cut() {
     let results = check_all(&gates, "short", &CheckContext::default());
     let text = render_review(&results, &decide_review(&results, 1, None), "run", 2, 600);
     assert!(text.chars().count() <= 600);
-    assert!(text.contains("(shortened)") && text.contains("Next: mend the answer"));
+    assert!(text.contains("(shortened)") && text.contains("Next: revise the answer"));
 }
 
 proptest! {
@@ -152,7 +152,7 @@ fn what_cannot_be_checked_is_not_to_be_mended() {
         let found = decide_review(&results, used, None);
         assert!(found.is_uncheckable());
         let text = render_review(&results, &found, "chain-plan#4", 3, 4_000);
-        assert!(text.starts_with("## Review: can't be checked here"));
+        assert!(text.starts_with("## Review: cannot be checked here"));
         assert!(
             !text.contains("mend") && !text.contains("gate_verdict") && !text.contains("retry")
         );
@@ -165,10 +165,10 @@ fn what_cannot_be_checked_is_not_to_be_mended() {
     let long = "x".repeat(100);
     let results = check_all(&[gate.clone()], &long, &CheckContext::default());
     let text = render_review(&results, &decide_review(&results, 1, None), "run", 3, 4_000);
-    assert!(text.contains("can't be checked here") && text.contains("gate_verdict="));
+    assert!(text.contains("cannot be checked here") && text.contains("gate_verdict="));
     let results = check_all(&[gate], "short", &CheckContext::default());
     let text = render_review(&results, &decide_review(&results, 1, None), "run", 3, 4_000);
-    assert!(text.contains("Next: mend the answer and send chain_id=\"run\", step=3,"));
+    assert!(text.contains("Next: revise the answer and send chain_id=\"run\", step=3,"));
 }
 
 #[test]

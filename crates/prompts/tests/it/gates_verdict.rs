@@ -1,4 +1,4 @@
-//! Reading verdicts, and what they can settle.
+//! Parsing of verdicts, and the criteria that a verdict can decide.
 
 use deliberate_prompts::{
     gate::{
@@ -16,7 +16,7 @@ fn parse_verdict(value: Value) -> Result<GateVerdict, String> {
     GateVerdict::parse(&value).map_err(|error| error.to_string())
 }
 
-/// Two gates: the first with a computed failure and a judgement, the second with two judgements.
+/// Two gates: the first with a computed failure and a judgment, the second with two judgments.
 fn sample_results() -> Vec<GateResult> {
     let gate = |id: &str, criteria: Value| SelectedGate {
         gate: Gate {

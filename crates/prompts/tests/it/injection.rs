@@ -1,4 +1,4 @@
-//! Whether guidance is added to a step, and which level says so.
+//! Decisions about adding guidance to a step, and the level that decides.
 
 use deliberate_core::Timestamp;
 use deliberate_prompts::{
@@ -30,7 +30,7 @@ pub(crate) fn rules(value: Value) -> InjectionRules {
     serde_json::from_value(value).unwrap()
 }
 
-/// A rule for the system prompt that stands with the step.
+/// Decides with a system prompt rule on the step.
 fn decide_by_step(rule: Value, at: &InjectionContext<'_>) -> InjectionDecision {
     let rules = rules(json!({ "system-prompt": rule }));
     let levels = InjectionLevels::new(InjectionSources {
@@ -40,7 +40,7 @@ fn decide_by_step(rule: Value, at: &InjectionContext<'_>) -> InjectionDecision {
     decide(SystemPrompt, &levels, at)
 }
 
-/// Yes or no of the step, or nothing if it left the decision to others.
+/// Returns the decision of the step level, or `None` if another level decided.
 fn step_decision(rule: Value, at: &InjectionContext<'_>) -> Option<bool> {
     let decided = decide_by_step(rule, at);
     (decided.level == InjectionLevel::Step).then_some(decided.inject)
@@ -194,7 +194,7 @@ fn targets() {
     assert_eq!(step_decision(on("gates"), &context_at(1)), Some(false));
     assert_eq!(step_decision(on("gates"), &review), Some(true));
     assert_eq!(step_decision(on("both"), &review), Some(true));
-    // A rule that only says to what leaves it to the next level how often.
+    // A rule that sets only the target leaves the frequency to the next level.
     assert_eq!(
         step_decision(json!({ "target": "steps" }), &context_at(1)),
         None
@@ -360,7 +360,7 @@ fn each_level_has_its_place_and_the_rule_that_stands_nearer_wins() {
     };
     assert_eq!(of(with_category, 1), (InjectionLevel::Category, false));
 
-    // Only the first pattern that fits counts.
+    // Only the first matching pattern applies.
     let style = decide(StyleGuidance, &InjectionLevels::new(base), &context_at(1));
     assert_eq!((style.level, style.inject), (InjectionLevel::Default, true));
 }
@@ -408,5 +408,5 @@ fn an_explanation_shows_what_each_level_says() {
             ("default", Some(true), false),
         ]
     );
-    assert_eq!(lines[3].reason, "is switched off");
+    assert_eq!(lines[3].reason, "is disabled");
 }

@@ -1,4 +1,4 @@
-//! Laws of the levels that decide what is added.
+//! Properties of the levels that decide about guidance.
 
 use deliberate_prompts::{
     injection::{
@@ -44,7 +44,7 @@ fn any_rule() -> impl Strategy<Value = Option<Value>> {
     prop::option::of(rule)
 }
 
-/// The rules of the four levels that have rules, strongest first.
+/// The rules of the four levels that have rules, highest precedence first.
 fn any_rules() -> impl Strategy<Value = [Option<Value>; 4]> {
     [any_rule(), any_rule(), any_rule(), any_rule()]
 }

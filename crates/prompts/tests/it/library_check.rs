@@ -1,4 +1,4 @@
-//! The list of problems for people.
+//! The rendered list of problems.
 
 use deliberate_prompts::library::{ProblemSeverity, TemplateProblem, check_workspace};
 
@@ -15,7 +15,7 @@ fn a_problem_is_drawn_with_its_line() {
     assert_eq!(findings.len(), 1);
     let drawn = findings[0].problem.render(findings[0].source.as_deref());
     insta::assert_snapshot!(drawn, @"
-    warning: `argumnets` means nothing here and is not used.
+    warning: The field `argumnets` is unknown and is ignored.
      --> resources/prompts/general/p.yaml:5:1
       |
     5 | argumnets: []

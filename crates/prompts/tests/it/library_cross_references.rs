@@ -1,4 +1,4 @@
-//! What the files say about each other.
+//! References between files.
 
 use deliberate_prompts::library::ProblemSeverity;
 
@@ -39,7 +39,7 @@ fn chains_that_contain_themselves_are_named() {
             "The prompt contains itself: a → b → a.",
             "The prompt contains itself: b → a → b.",
             "The prompt contains itself: own → own.",
-            "The prompt `a` can't be used.",
+            "The prompt `a` cannot be used.",
         ]
     );
     assert!(library.prompt("fine").is_some());
@@ -85,7 +85,7 @@ fn chains_nested_too_deep_are_refused() {
     assert!(
         errors(&library)
             .iter()
-            .any(|it| it.message.contains("11 deep")),
+            .any(|it| it.message.contains("11 levels deep")),
         "{:#?}",
         library.problems
     );

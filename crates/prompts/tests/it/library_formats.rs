@@ -1,4 +1,4 @@
-//! Every format that a workspace may be written in.
+//! Every file format of a workspace.
 
 use deliberate_prompts::model::{
     ArgumentType, CriterionKind, Enforcement, GateSeverity, InjectionFrequencyMode,

@@ -1,4 +1,4 @@
-//! Files that are broken or hostile: one clear problem at its place, and everything else works.
+//! Broken or hostile files: one clear problem at its location, and all other files work.
 
 use std::{fs, process::Command};
 
@@ -6,7 +6,7 @@ use deliberate_prompts::library::{ProblemSeverity, PromptLibrary};
 
 use super::library_support::{LibraryWorkspace, assert_clean, errors, only_problem, problems};
 
-/// Loads one prompt from one file, beside a good one.
+/// Loads one prompt from one file, next to a valid one.
 fn load_one(yaml: &str) -> (LibraryWorkspace, PromptLibrary) {
     let workspace = LibraryWorkspace::new();
     workspace
@@ -38,7 +38,7 @@ fn broken_yaml_is_told_with_its_line() {
     let (_workspace, library) = load_one("id: bad\nname: [open\ndescription: x\n");
     let problem = only_problem(&library);
     assert!(
-        problem.message.starts_with("The YAML can't be read"),
+        problem.message.starts_with("The YAML is invalid"),
         "{problem:#?}"
     );
     assert!(
@@ -70,8 +70,8 @@ fn what_is_missing_is_told() {
         Some(4),
         "gone.md",
     );
-    assert_rejected("", None, "names with values");
-    assert_rejected("- a\n- b\n", None, "names with values");
+    assert_rejected("", None, "a mapping of fields to values");
+    assert_rejected("- a\n- b\n", None, "a mapping of fields to values");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn what_does_not_fit_is_told_at_its_place() {
     assert_rejected(
         &format!("{HEAD}name: again\nuserMessageTemplate: x\n"),
         Some(4),
-        "there twice",
+        "occurs twice",
     );
 }
 
@@ -202,7 +202,10 @@ fn file_fields_can_not_leave_their_folder() {
             let library = workspace.load();
             let problem = only_problem(&library);
             assert_eq!(problem.weight, ProblemSeverity::Error);
-            assert!(problem.message.contains("leads out"), "{problem:#?}");
+            assert!(
+                problem.message.contains("is outside its folder"),
+                "{problem:#?}"
+            );
             assert_eq!(problem.line, Some(5));
             assert!(library.prompt("bad").is_none());
         }
@@ -333,7 +336,7 @@ mod links {
         assert!(
             found
                 .iter()
-                .all(|it| it.message.contains("not an ordinary file"))
+                .all(|it| it.message.contains("not a regular file"))
         );
         assert!(library.prompt("good").is_some());
     }

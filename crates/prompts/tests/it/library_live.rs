@@ -1,4 +1,4 @@
-//! The library while its files change.
+//! The live library while its files change.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use deliberate_prompts::{
 
 use super::library_support::{LibraryWorkspace, assert_clean, only_problem, problems};
 
-/// Waits until the watcher made it true.
+/// Waits until the watcher has made the condition true.
 async fn wait_until(
     shelf: &Arc<LiveLibrary>,
     what: &str,
@@ -138,7 +138,7 @@ async fn what_breaks_stays_in_use_until_it_is_repaired() {
     .await;
     assert_eq!(text(&library, "p"), "one");
     assert!(only_problem(&library).last_good_kept);
-    // It is still kept when something else changes.
+    // The last good version stays when another file changes.
     workspace.prompt("other");
     let library = wait_until(&shelf, "another", |library| {
         library.prompt("other").is_some()
@@ -231,7 +231,7 @@ async fn a_write_is_seen_by_whoever_wrote_it() {
     assert!(shelf.refresh(vec![path]).await.prompt("mine").is_none());
 }
 
-/// The next change that is told.
+/// Returns the next reported change.
 async fn next_change(told: &Mutex<Vec<LibraryDiff>>) -> LibraryDiff {
     for _ in 0..600 {
         if let Some(changed) = told.lock().expect("the list").pop() {
@@ -247,7 +247,7 @@ async fn only_real_changes_are_told() {
     let workspace = LibraryWorkspace::new();
     workspace.write(PROMPT, &prompt("one"));
     let shelf = workspace.live_library();
-    // Read without a watcher, which would see half written files.
+    // Loaded without a watcher, which would see partially written files.
     let before = shelf.reload_all().await;
     let told: Arc<Mutex<Vec<LibraryDiff>>> = Arc::default();
     let hears = Arc::clone(&told);
@@ -292,7 +292,7 @@ async fn a_template_that_broke_does_not_replace_one_that_worked() {
         let problem = only_problem(&library);
         assert_eq!(problem.line, Some(4));
         assert!(problem.last_good_kept, "{problem:?}");
-        assert!(problem.message.starts_with("The template can't be read: "));
+        assert!(problem.message.starts_with("The template is invalid: "));
     }
     workspace.write(PROMPT, &prompt("\"three\""));
     let library = shelf.refresh(vec![path.clone()]).await;
@@ -311,7 +311,7 @@ async fn templates_that_were_broken_at_the_start_are_told_of() {
     shelf.start();
     let library = wait_until(&shelf, "a problem", |library| !problems(library).is_empty()).await;
     assert!(!only_problem(&library).last_good_kept);
-    // It never worked, so there is nothing else to keep.
+    // The prompt was never valid, so there is no last good version.
     workspace.write(PROMPT, &prompt("\"{{b\""));
     let library = shelf.refresh(vec![workspace.path(PROMPT)]).await;
     assert_eq!(text(&library, "p"), "{{b");
@@ -330,7 +330,7 @@ async fn names_that_nobody_gives_are_told_of() {
     assert!(problem.message.contains("`topik`"), "{problem:?}");
     assert_eq!(problem.help.as_deref(), Some("Did you mean `topic`?"));
     assert_eq!(problem.line, Some(4));
-    // A chain may give a step what it likes.
+    // A chain may pass any value to a step.
     workspace.chain("c", &["p"]);
     assert_clean(&workspace.load());
 }
@@ -357,10 +357,7 @@ fn the_words_of_the_yaml_reader_stay_inside() {
     workspace.write(PROMPT, "id: p\nname: P\nname: Q\n");
     let library = workspace.load();
     let message = &only_problem(&library).message;
-    assert_eq!(
-        message,
-        "The YAML can't be read: the name `name` is there twice."
-    );
+    assert_eq!(message, "The YAML is invalid: the key `name` occurs twice.");
     let deep = format!("id: p\nname: {}\n", "[".repeat(100));
     workspace.write(PROMPT, &deep);
     let library = workspace.load();

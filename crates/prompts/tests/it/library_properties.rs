@@ -1,5 +1,5 @@
-//! A law: whatever is edited, what was read piece by piece is what a fresh reading finds. And how
-//! long a large library takes.
+//! Property: after any edits, the incrementally loaded library equals a fresh load. Also measures
+//! the load time of a large library.
 
 use std::{fs, path::PathBuf};
 
@@ -46,7 +46,7 @@ fn edit() -> impl Strategy<Value = LibraryEdit> {
     ]
 }
 
-/// Does it, and returns the path that changed.
+/// Applies an edit and returns the path that changed.
 fn apply(workspace: &LibraryWorkspace, edit: &LibraryEdit) -> PathBuf {
     let place = |at: &usize| format!("resources/prompts/{}", FOLDERS[*at]);
     let id = |at: &usize| FOLDERS[*at].rsplit('/').next().expect("a name");
@@ -115,7 +115,7 @@ fn apply(workspace: &LibraryWorkspace, edit: &LibraryEdit) -> PathBuf {
     }
 }
 
-/// Without what is only there because an earlier form was kept.
+/// Returns the library, or `None` if it contains items only because a last good version was kept.
 fn comparable(library: &PromptLibrary) -> Option<PromptLibrary> {
     let kept = library
         .problems
@@ -150,7 +150,7 @@ proptest! {
                 prop_assert!(!changed.has_changes(), "after {edit:?}: {changed:?}\n{one:#?}\n{other:#?}");
             }
         }
-        // Once nothing is broken, nothing is kept either.
+        // Once no file is broken, no last good version is in use.
         for at in 0..FOLDERS.len() {
             let path = apply(&workspace, &LibraryEdit::Prompt(at, 0));
             runtime.block_on(shelf.refresh(vec![path]));

@@ -1,4 +1,4 @@
-//! A workspace to write into and to load.
+//! A harness that writes and loads a workspace.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -30,7 +30,7 @@ impl LibraryWorkspace {
         self
     }
 
-    /// A prompt that says nothing but its own id.
+    /// Writes a prompt whose template is its own id.
     pub(crate) fn prompt(&self, id: &str) -> &Self {
         let last = id.rsplit('/').next().unwrap_or(id);
         self.write(
@@ -41,7 +41,7 @@ impl LibraryWorkspace {
         )
     }
 
-    /// A chain of prompts.
+    /// Writes a chain of prompts.
     pub(crate) fn chain(&self, id: &str, steps: &[&str]) -> &Self {
         let mut text = format!("id: {id}\nname: {id}\ndescription: a chain\nchainSteps:\n");
         for step in steps {
@@ -72,7 +72,7 @@ impl LibraryWorkspace {
     }
 }
 
-/// The problems about files of the workspace.
+/// Returns the problems of files in the workspace.
 pub(crate) fn problems(library: &PromptLibrary) -> Vec<&LibraryProblem> {
     library
         .problems
@@ -81,7 +81,7 @@ pub(crate) fn problems(library: &PromptLibrary) -> Vec<&LibraryProblem> {
         .collect()
 }
 
-/// The only problem there is.
+/// Returns the only problem.
 pub(crate) fn only_problem(library: &PromptLibrary) -> &LibraryProblem {
     let all = problems(library);
     assert_eq!(all.len(), 1, "{all:#?}");

@@ -1,4 +1,4 @@
-//! The prompt engine, from outside.
+//! Tests of the prompt engine through its public interface.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The prompts of the library in a client's menu.
+//! The prompts of the library as MCP prompts.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Running what the operator allowed, and nothing else.
+//! Running the commands that the operator allowed, and nothing else.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -85,7 +85,7 @@ fn what_only_a_shell_understands_is_refused() {
         Err(CommandLineError::TooLong)
     );
     let told = split_command("a && b").unwrap_err().to_string();
-    assert!(told.contains("something only a shell understands"));
+    assert!(told.contains("contains shell syntax"));
 }
 
 proptest! {
@@ -287,7 +287,7 @@ async fn only_the_end_of_a_long_output_is_kept() {
 #[cfg(unix)]
 const LINGERING_SCRIPT: &str = "sleep 300 &\necho $! > child.tmp\nmv child.tmp child\nsleep 300\n";
 
-/// Whether a process is there and not only waiting to be reaped.
+/// Returns whether a process exists and is not a zombie.
 #[cfg(target_os = "linux")]
 fn is_alive(id: &str) -> bool {
     fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| {
@@ -300,7 +300,7 @@ fn is_alive(id: &str) -> bool {
     })
 }
 
-/// Waits until something holds; the test's own time limit is that of the harness.
+/// Waits until a condition holds; the test runner limits the time.
 #[cfg(target_os = "linux")]
 async fn wait_until(mut holds: impl FnMut() -> bool) {
     while !holds() {
@@ -308,7 +308,7 @@ async fn wait_until(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A command that runs on, and what it started.
+/// Starts a command that does not exit, with a child process.
 #[cfg(target_os = "linux")]
 async fn start_lingering() -> (
     tokio::task::JoinHandle<Result<ProcessOutput, ProcessError>>,
@@ -366,7 +366,7 @@ async fn what_a_command_leaves_behind_ends_with_it() {
 #[tokio::test]
 async fn four_run_at_once() {
     let folder = folder();
-    // Each notes itself, counts who is there, and goes when told to.
+    // Each process registers itself, counts the registered ones, and exits when told to.
     let script = "mkdir -p here; : > here/$$\nls here | wc -l >> counts\n\
                   while [ ! -e go ]; do sleep 0.01; done\nrm here/$$\n";
     fs::write(folder.path().join("meets.sh"), script).unwrap();

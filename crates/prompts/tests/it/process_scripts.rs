@@ -232,7 +232,7 @@ async fn row_46_commands_and_scripts_of_gates_look_at_the_answer() {
     assert_eq!(of(&bad), [(1, Fail), rest[0], (4, Fail), rest[1], rest[2]]);
     let why = |at: usize| bad[&("g".to_owned(), at)].reason.clone();
     assert!(why(1).contains("exit code 1"));
-    assert!(why(2).contains("only a shell understands"));
+    assert!(why(2).contains("contains shell syntax"));
     assert!(why(4).contains("no needle"));
     assert!(why(5).contains("no script `missing`"));
     assert!(why(6).contains("took longer"));

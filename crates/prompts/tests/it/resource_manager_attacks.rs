@@ -299,7 +299,7 @@ async fn a_forged_history_writes_nothing_elsewhere() {
         assert_eq!(code, "DamagedHistory", "{name}");
         assert_eq!(shop.all_files(), before, "{name}");
     }
-    // The largest number there is does not stop the next update.
+    // The largest possible number does not prevent the next update.
     shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "update", "id": "greet",
                       "description": "Goes on" }),

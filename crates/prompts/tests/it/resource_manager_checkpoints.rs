@@ -1,4 +1,4 @@
-//! Copies of everything, and the way back to them.
+//! Checkpoints: copies of all resources, and restoring them.
 
 use std::fs;
 

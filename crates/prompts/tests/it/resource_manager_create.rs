@@ -1,4 +1,4 @@
-//! Making things: never over others, never what does not load, visible at once.
+//! Creating resources: never overwrites, never stores invalid files, visible immediately.
 
 use serde_json::{Value, json};
 
@@ -130,7 +130,7 @@ async fn nothing_is_overwritten() {
 async fn what_another_process_made_is_not_overwritten_either() {
     let shop = ManagerHarness::new();
     let other = shop.second_process();
-    // Both have read the library before either writes.
+    // Both processes have loaded the library before either writes.
     let list = json!({ "resource_type": "prompt", "action": "list" });
     shop.manage_ok(list.clone()).await;
     other.manage_ok(list).await;

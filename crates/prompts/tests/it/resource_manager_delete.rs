@@ -1,4 +1,4 @@
-//! Removing things: confirmed, and not from under others.
+//! Deleting resources: only with confirmation, and never one that is in use.
 
 use serde_json::json;
 
@@ -89,7 +89,7 @@ async fn a_shipped_thing_stays_and_comes_back() {
     .await;
     let answer = shop.manage_ok(delete).await;
     assert!(
-        reply_text(&answer).contains("shipped one is used again"),
+        reply_text(&answer).contains("shipped version is used again"),
         "{answer}"
     );
     let seen = shop
@@ -145,5 +145,5 @@ async fn the_methodology_in_use_is_not_removed_by_mistake() {
         )
         .await;
     assert_eq!(code, "InUse");
-    assert!(text.contains("in use"), "{text}");
+    assert!(text.contains("active methodology"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Crashes, callers that leave, and a disk that does not want.
+//! Crashes, disconnected callers and disk errors.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ async fn a_folder_that_can_not_be_written_keeps_the_old() {
     shop.create_greeting("greet").await;
     let folder = shop.resource_path("prompts/people/greet");
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
-    // Root may write anywhere; then there is nothing to see.
+    // Root may write anywhere, so the test proves nothing then.
     let is_root = fs::write(folder.join("probe"), "").is_ok();
     if !is_root {
         let (code, text) = shop
@@ -101,7 +101,7 @@ async fn a_cancelled_call_finishes_its_work() {
     tokio::task::yield_now().await;
     call.abort();
     let _ = call.await;
-    // Either it never began or it is whole.
+    // The operation either never started or is complete.
     let answer = shop
         .manage_ok(json!({ "resource_type": "gate", "action": "list", "filter": "late" }))
         .await;
@@ -109,7 +109,7 @@ async fn a_cancelled_call_finishes_its_work() {
     let half = shop.resource_path("gates/late/guidance.md").exists()
         && !shop.resource_path("gates/late/gate.yaml").exists();
     if half {
-        // It is at work just now: wait for the lock by doing something harmless.
+        // The operation is running: wait for the lock with a harmless call.
         shop.manage_ok(json!({ "resource_type": "checkpoint", "action": "create", "id": "wait" }))
             .await;
         assert!(shop.resource_path("gates/late/gate.yaml").exists());

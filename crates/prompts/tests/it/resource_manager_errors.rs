@@ -1,4 +1,4 @@
-//! What is refused, or said, so that nothing happens that the caller did not mean.
+//! Errors and notes that prevent an operation the caller did not intend.
 
 use std::fs::{self, File};
 
@@ -108,7 +108,7 @@ async fn a_template_may_not_use_what_nothing_gives_it() {
                          "user_message_template": "{{ whoo }}" });
     let (_, text) = shop.manage_error(update.clone()).await;
     assert!(text.contains("`whoo`") && text.contains("`who`"), "{text}");
-    // A chain may give it to its step.
+    // A chain may pass the value to its step.
     shop.manage_ok(
         json!({ "resource_type": "prompt", "action": "create", "id": "c", "name": "N",
                       "description": "d", "chain_steps": [{ "prompt_id": "g" }] }),

@@ -1,4 +1,4 @@
-//! Seeing what there is.
+//! Listing and inspecting resources.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Scripts that the operator allowed by name are left alone.
+//! Scripts that the operator allowed by name cannot be changed.
 
 use serde_json::{Value, json};
 
@@ -51,7 +51,7 @@ async fn a_listed_script_is_neither_made_nor_changed() {
     assert_eq!(shop.all_files(), before);
     let script = shop.read("prompts/people/report/tools/check/script.py");
     assert!(script.contains("operator"));
-    // What is not listed can't run, and may be written.
+    // A script that is not listed cannot run, so it may be written.
     shop.manage_ok(prompt("update", "report", &tool("other")))
         .await;
     shop.manage_ok(prompt("create", "plain", &tool("check")))

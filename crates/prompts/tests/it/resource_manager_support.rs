@@ -1,4 +1,4 @@
-//! A workspace in a folder of its own, with a registry that has the engine's tools.
+//! A harness with a separate workspace and a registry with the engine's tools.
 
 use std::{
     fs,
@@ -29,12 +29,12 @@ impl ManagerHarness {
         Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), &|_| {})
     }
 
-    /// With other settings.
+    /// Creates a harness with other options.
     pub(crate) fn with_options(change: &dyn Fn(&mut EngineOptions)) -> Self {
         Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), change)
     }
 
-    /// Another process on the same workspace.
+    /// Creates a second process on the same workspace.
     pub(crate) fn second_process(&self) -> Self {
         Self::in_folder(self.folder.clone(), &|_| {})
     }
@@ -70,7 +70,7 @@ impl ManagerHarness {
         }
     }
 
-    /// The folder around the workspace.
+    /// Returns the folder that contains the workspace.
     pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -79,7 +79,7 @@ impl ManagerHarness {
         self.folder.path().join("workspace")
     }
 
-    /// A path below `resources`.
+    /// Returns a path below `resources`.
     pub(crate) fn resource_path(&self, path: &str) -> PathBuf {
         self.workspace().join("resources").join(path)
     }
@@ -112,7 +112,7 @@ impl ManagerHarness {
             .unwrap_or_else(|error| panic!("{arguments}: {error}"))
     }
 
-    /// The code and the text of an error.
+    /// Calls the tool, which must fail, and returns the code and the text of the error.
     pub(crate) async fn manage_error(&self, arguments: Value) -> (String, String) {
         match self.manage(arguments.clone()).await {
             Ok(answer) => panic!("{arguments} was answered {answer}"),
@@ -128,7 +128,7 @@ impl ManagerHarness {
         }
     }
 
-    /// Makes a prompt that greets.
+    /// Creates a prompt that greets.
     pub(crate) async fn create_greeting(&self, id: &str) -> Value {
         self.manage_ok(json!({
             "resource_type": "prompt", "action": "create", "id": id, "name": "Greeting",
@@ -139,7 +139,7 @@ impl ManagerHarness {
         .await
     }
 
-    /// What a prompt renders to.
+    /// Runs a command and returns the rendered text.
     pub(crate) async fn render_command(&self, command: &str) -> String {
         let called = self
             .registry
@@ -156,7 +156,7 @@ impl ManagerHarness {
         }
     }
 
-    /// What is wrong with the workspace.
+    /// Returns the problems of the workspace.
     pub(crate) async fn problems(&self) -> Vec<String> {
         let library = self.library.library().await;
         let own = library
@@ -167,7 +167,7 @@ impl ManagerHarness {
             .collect()
     }
 
-    /// All files below the folder around the workspace, but for the store and the lock.
+    /// Lists all files below the folder that contains the workspace, except the store and the lock.
     pub(crate) fn all_files(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut waiting = vec![self.folder.path().to_path_buf()];
@@ -192,7 +192,7 @@ impl ManagerHarness {
     }
 }
 
-/// The text of an answer.
+/// Returns the text of an output.
 pub(crate) fn reply_text(answer: &Value) -> &str {
     answer["said"].as_str().unwrap()
 }

@@ -1,4 +1,4 @@
-//! The tool as a client sees it.
+//! The tool definition as a client sees it.
 
 use serde_json::json;
 
@@ -72,7 +72,7 @@ async fn a_switch_changes_the_methodology_in_use() {
     let listed = shop
         .manage_ok(json!({ "resource_type": "methodology", "action": "list" }))
         .await;
-    assert!(reply_text(&listed).contains("(in use)"), "{listed}");
+    assert!(reply_text(&listed).contains("(active)"), "{listed}");
     let (code, text) = shop
         .manage_error(json!({ "resource_type": "methodology", "action": "switch", "id": "scampr" }))
         .await;

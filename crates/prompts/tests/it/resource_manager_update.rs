@@ -1,4 +1,4 @@
-//! Changing things: only what is given, from the disk, against others.
+//! Updating resources: only the given fields, from the current files, with concurrent writers.
 
 use serde_json::{Value, json};
 
@@ -122,7 +122,7 @@ async fn a_hash_that_is_not_the_current_one_is_a_conflict() {
         .await;
     assert_eq!(code, "Conflict");
     assert!(text.contains(changed["hash"].as_str().unwrap()), "{text}");
-    // An edit by hand counts, even before anyone noticed it.
+    // A manual edit counts even before the watcher detects it.
     shop.write("prompts/people/greet/user-message.md", "Else {{ who }}");
     let (code, _) = shop
         .manage_error(update(
@@ -169,7 +169,7 @@ async fn updates_of_different_fields_at_once_are_all_kept() {
             let step = json!({ "tool": format!("tool_{number}") });
             let call = update(&json!({ "chain_step_operation": "add", "chain_step_data": step }));
             tokio::spawn(async move {
-                // Whoever waits too long for the others is told so, and comes again.
+                // A caller that waits too long for the lock gets an error and retries.
                 loop {
                     let caller = deliberate_toolkit::CallerContext::default();
                     match registry
@@ -205,7 +205,7 @@ async fn an_update_of_a_shipped_thing_is_a_copy() {
         )
         .await;
     assert!(
-        reply_text(&answer).contains("copy in the workspace"),
+        reply_text(&answer).contains("workspace now has a copy"),
         "{answer}"
     );
     assert_eq!(answer["version"], 2);

@@ -1,4 +1,4 @@
-//! Versions: every state that was current can be seen, compared and brought back.
+//! Versions: every state that was current can be viewed, compared and restored.
 
 use std::fs;
 
@@ -83,7 +83,7 @@ async fn a_rollback_is_confirmed_exact_and_can_be_undone() {
                                      "system_message": "s", "description": "Another" }),
     ))
     .await;
-    // Unnoticed so far.
+    // The watcher has not detected this edit yet.
     shop.write("prompts/people/greet/user-message.md", "By hand {{ who }}");
     let (code, _) = shop
         .manage_error(versions_arguments("rollback", &json!({ "version": 1 })))

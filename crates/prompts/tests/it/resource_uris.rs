@@ -1,4 +1,4 @@
-//! The library and its runs by their addresses.
+//! The library and its chain runs as MCP resources.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Gates: what the server finds of an answer, and what follows.
+//! Gate reviews: computed results of an answer, and their consequences.
 
 use deliberate_prompts::{EngineOptions, GateJudgeKind};
 use serde_json::{Value, json};
@@ -280,7 +280,7 @@ async fn what_only_warns_is_told() {
     let next = kit.answer_step(&run, "much too long").await;
     assert_eq!(next["steps"], json!([2]));
     assert!(
-        reply_text(&next).contains("short:") && reply_text(&next).contains("only warns"),
+        reply_text(&next).contains("short:") && reply_text(&next).contains("only a warning"),
         "{next}"
     );
 }

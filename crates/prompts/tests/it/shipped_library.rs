@@ -1,4 +1,4 @@
-//! The shipped library: everything in it loads, renders and is what its author said.
+//! The shipped library: every item loads, renders and matches its description.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use deliberate_prompts::{
 
 use super::engine_support::EngineHarness;
 
-/// Finds what a template says wrong.
+/// Returns the error in a template, if any.
 fn template_problem(text: &TemplateSource) -> Option<TemplateProblem> {
     template::compile_check(text).map(|error| TemplateProblem {
         severity: ProblemSeverity::Error,
@@ -105,7 +105,7 @@ async fn every_chain_can_begin() {
             serde_json::json!({ "command": format!(">>{}", prompt.id), "options": arguments });
         match kit.call("prompt_engine", command).await {
             Ok(answer) => assert!(answer["chain_id"].is_string(), "{}: {answer}", prompt.id),
-            // The tools of the other parts are not here.
+            // The tools of other crates are not registered here.
             Err(error) => assert!(error.to_string().contains("\"reasoning_"), "{error}"),
         }
     }

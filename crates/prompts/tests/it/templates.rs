@@ -1,4 +1,4 @@
-//! What templates can say, what is absent, and how a mistake is shown.
+//! Template syntax, absent values and error messages.
 
 use deliberate_prompts::{
     EngineLimits,

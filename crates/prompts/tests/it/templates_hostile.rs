@@ -1,4 +1,4 @@
-//! Values that look like templates, and templates that want too much.
+//! Values that look like templates, and templates that exceed the limits.
 
 use deliberate_prompts::{
     EngineLimits,
@@ -41,7 +41,7 @@ fn row_17_braces_and_dollars_in_a_value_stay_as_they_are() {
 fn a_template_without_end_is_stopped() {
     let loops = "{% for a in range(1000) %}{% for b in range(1000) %}{% endfor %}{% endfor %}";
     let found = render_limited(&small_limits(), loops, json!({})).unwrap_err();
-    assert_eq!(found.message, "the template takes too many steps");
+    assert_eq!(found.message, "the template executes too many instructions");
     assert!(
         render_limited(
             &small_limits(),
@@ -103,7 +103,7 @@ fn a_template_that_makes_too_much_is_stopped() {
     assert_eq!(found.line, 2);
     assert_eq!(
         found.message,
-        "the template makes more text than a prompt may have"
+        "the template produces more text than a prompt may contain"
     );
 }
 
@@ -134,7 +134,7 @@ fn a_text_of_a_megabyte_full_of_tags_is_read_in_a_moment() {
     assert!(long.message.contains("60000 bytes"), "{long}");
 }
 
-/// Pieces of templates, put together at random.
+/// Random concatenations of template fragments.
 fn template() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("{{ x }}"),

@@ -1,4 +1,4 @@
-//! What a prompt takes in from other prompts and from scripts.
+//! Includes of other prompts and of scripts.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -114,12 +114,12 @@ fn a_cycle_and_a_missing_prompt_are_errors_that_name_the_way() {
         ("d", "{{ref:nothing_like_it}}"),
     ]);
     let cycle = render(&library, "a", json!({})).unwrap_err();
-    assert_eq!(cycle.message, "prompts put each other in: a → b → a");
+    assert_eq!(cycle.message, "prompts include each other: a → b → a");
     assert_eq!((cycle.prompt.as_str(), cycle.line), ("b", 1));
     let near = render(&library, "c", json!({})).unwrap_err();
     assert_eq!(
         near.to_string(),
-        "prompt \"c\", file user-message.md, line 1: there is no prompt `aa` to put in; did you mean `a`?"
+        "prompt \"c\", file user-message.md, line 1: there is no prompt `aa` to include; did you mean `a`?"
     );
     assert!(render(&library, "d", json!({})).unwrap_err().help.is_some());
     let renderer = TemplateRenderer::new(&EngineLimits::default());
@@ -175,7 +175,7 @@ fn prompts_that_double_each_other_are_stopped() {
     let found = render(&library(&pairs), "p0", json!({})).unwrap_err();
     assert_eq!(
         found.message,
-        "the template makes more text than a prompt may have"
+        "the template produces more text than a prompt may contain"
     );
 }
 
@@ -267,7 +267,7 @@ fn what_a_script_lacks_is_an_error() {
     let field = render_with(&library, "a", json!({}), &answers).unwrap_err();
     assert_eq!(
         field.message,
-        "the answer of script `count` has no field `totl`"
+        "the output of script `count` has no field `totl`"
     );
     assert_eq!(field.help.unwrap(), "it has total");
     assert!(
@@ -301,5 +301,5 @@ fn a_reference_outside_a_prompt_is_an_error() {
     let found = renderer
         .render(&text("{{ref:a}}"), "p", &values(json!({})))
         .unwrap_err();
-    assert!(found.message.contains("can't be put in at this place"));
+    assert!(found.message.contains("cannot be included here"));
 }

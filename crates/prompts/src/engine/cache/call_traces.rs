@@ -1,5 +1,5 @@
-//! What the last calls did, stage by stage, and how long each took. Kept in memory, bounded; for
-//! people who want to know where the time went.
+//! Traces of the last calls: the stages and their durations. They are kept in memory, bounded, to
+//! show where the time went.
 
 use std::{
     collections::VecDeque,
@@ -13,32 +13,28 @@ use serde::Serialize;
 
 use crate::engine::{EngineContext, Input};
 
-/// How many calls are kept.
+/// The most traces that are stored.
 const MAX_TRACES: usize = 50;
 
-/// One call.
+/// The trace of one call.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallTrace {
-    /// When.
     pub at: Timestamp,
-    /// What was asked, shortened.
+    /// The request, shortened.
     pub asked: String,
-    /// Its stages, in order.
     pub stages: Vec<StageTiming>,
-    /// The run it was about.
+    /// The id of the run that the call was about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain_id: Option<String>,
-    /// How it ended, if not well.
+    /// The error, if the call failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// One stage of a call.
+/// The duration of one stage.
 #[derive(Debug, Clone, Serialize)]
 pub struct StageTiming {
-    /// Its name.
     pub stage: &'static str,
-    /// How long it took, in microseconds.
     pub micros: u64,
 }
 
@@ -65,7 +61,7 @@ impl CallTrace {
     }
 }
 
-/// The last calls.
+/// The traces of the last calls.
 #[derive(Default)]
 pub(crate) struct CallTraces(Mutex<VecDeque<CallTrace>>);
 
@@ -76,7 +72,7 @@ impl CallTraces {
         traces.push_front(trace);
     }
 
-    /// The last ones, newest first.
+    /// Returns the last traces, newest first.
     pub(crate) fn last(&self, limit: usize) -> Vec<CallTrace> {
         let traces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         traces.iter().take(limit).cloned().collect()

@@ -1,5 +1,5 @@
-//! What changed in the library since the program started: the last of it, for people who wonder
-//! why something reads differently.
+//! The latest changes of the library since the program started. They explain why a resource differs
+//! from before.
 
 use std::{
     collections::VecDeque,
@@ -14,10 +14,10 @@ use crate::{
     model::LibraryItemKind,
 };
 
-/// How many are kept.
+/// The most changes that are stored.
 const MAX_CHANGES: usize = 500;
 
-/// One thing that changed.
+/// One changed resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct LibraryChange {
     pub(crate) at: Timestamp,
@@ -25,11 +25,11 @@ pub(crate) struct LibraryChange {
     pub(crate) kind: LibraryItemKind,
     pub(crate) id: String,
     pub(crate) source: ChangeTrigger,
-    /// Whether it is there, or gone.
+    /// Whether the resource exists or was removed.
     pub(crate) there: bool,
 }
 
-/// The last changes.
+/// The latest changes.
 #[derive(Default)]
 pub(crate) struct LibraryChangeLog(Mutex<VecDeque<LibraryChange>>);
 
@@ -49,7 +49,7 @@ impl LibraryChangeLog {
         kept.truncate(MAX_CHANGES);
     }
 
-    /// Those that fit, newest first.
+    /// Returns the matching changes, newest first.
     pub(crate) fn last(
         &self,
         limit: usize,

@@ -1,4 +1,4 @@
-//! Caches of the engine: plans, recent library changes, traces of calls.
+//! Caches of the engine: plans, recent library changes, call traces.
 
 pub(crate) mod call_traces;
 pub(crate) mod library_change_log;

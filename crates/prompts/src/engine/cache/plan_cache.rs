@@ -1,8 +1,8 @@
-//! Plans of runs that were read before, so that going on with a run does not read its plan again.
+//! A cache of run plans, so that resuming a run does not read its plan again.
 //!
-//! A plan never changes once its run has begun. A number is free again when its run is deleted, so
-//! a plan belongs to a run and to the moment that it began. Holds so much and no more; what was not
-//! asked for longest goes first.
+//! A plan never changes once its run has begun. A run number becomes free when its run is deleted,
+//! so a cached plan is identified by the run id and the time the run began. The cache is bounded
+//! and evicts the least recently used plan first.
 
 use std::{
     collections::VecDeque,
@@ -14,16 +14,16 @@ use serde_json::Value;
 
 use crate::chain::ChainPlan;
 
-/// Plans that are kept.
+/// The most plans in the cache.
 const MAX_PLANS: usize = 64;
 
-/// What they may take together, in bytes.
+/// The most bytes of all cached plans.
 const MAX_BYTES: usize = 4 << 20;
 
-/// What any part of a plan takes beside its text, about.
+/// The approximate memory of a JSON value beside its text, in bytes.
 const VALUE_OVERHEAD_BYTES: usize = 16;
 
-/// The plans that are kept, the last used first.
+/// The cached plans, most recently used first.
 #[derive(Default)]
 pub(crate) struct PlanCache(Mutex<VecDeque<CachedPlan>>);
 
@@ -35,7 +35,7 @@ struct CachedPlan {
 }
 
 impl PlanCache {
-    /// The plan that was kept of a run of that id, and when that run began.
+    /// Returns the cached plan of the run with that id, and the time the run began.
     pub(crate) fn find(&self, run: &RunId) -> Option<(Timestamp, Arc<ChainPlan>)> {
         let mut kept = self.lock();
         let at = kept.iter().position(|it| it.run == *run)?;
@@ -45,7 +45,7 @@ impl PlanCache {
         Some(answer)
     }
 
-    /// Keeps a plan, if there is room for one so large.
+    /// Caches a plan if it is not too large.
     pub(crate) fn insert(
         &self,
         run: &RunId,
@@ -78,7 +78,7 @@ impl PlanCache {
     }
 }
 
-/// About what a plan takes, as it was kept.
+/// Estimates the memory of a stored plan, in bytes.
 pub(crate) fn estimate_size(plan: &Value) -> usize {
     VALUE_OVERHEAD_BYTES
         + match plan {
@@ -112,7 +112,7 @@ mod tests {
         plans.insert(&run, timestamp(2), &plan, 10);
         assert_eq!(plans.find(&run).map(|it| it.0), Some(timestamp(2)));
         assert_eq!(plans.lock().len(), 1);
-        // One that has no room is not kept, and neither is the one that it replaces.
+        // A plan that is too large is not cached, and the one that it replaces is removed.
         plans.insert(&run, timestamp(3), &plan, MAX_BYTES + 1);
         assert!(plans.find(&run).is_none());
     }

@@ -1,6 +1,6 @@
-//! Plans that could never be carried out are refused before the work.
+//! Rejects plans that could never be completed, before any work is done.
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use super::{Planner, StepScope};
 use crate::{
@@ -10,18 +10,18 @@ use crate::{
 };
 
 impl Planner<'_, '_> {
-    /// A condition that nobody could ever decide is told before the work.
+    /// Rejects a condition that can never be decided.
     pub(super) fn check_conditions(&self) -> Result<(), ToolError> {
         let known = condition_names(&self.plan);
         for question in &self.plan.questions {
             let renderer = &self.context.engine.renderer;
             let read = renderer.parse_condition(&question.text, &known);
-            read.map_err(|error| engine_error("BadCondition", error.to_string(), None))?;
+            read.map_err(|error| engine_error(ErrorCode::BadCondition, error.to_string(), None))?;
         }
         Ok(())
     }
 
-    /// So is an argument that nothing will ever give. The first steps were looked at before.
+    /// Rejects an argument that nothing will ever provide. The first steps were checked before.
     pub(super) fn check_required(&self) -> Result<(), ToolError> {
         for node in &self.plan.nodes {
             let Some(prompt) = node.prompt().and_then(|id| self.plan.prompts.get(id)) else {
@@ -40,8 +40,8 @@ impl Planner<'_, '_> {
             if let Some(missing) = needed.find(|it| !given(&it.name)) {
                 let (step, missing) = (&node.name, &missing.name);
                 return Err(engine_error(
-                    "InvalidArguments",
-                    format!("step {step:?} needs `{missing}`, which nothing gives it"),
+                    ErrorCode::InvalidArguments,
+                    format!("step {step:?} needs `{missing}`, which nothing provides"),
                     "Give it in the command, or map it with inputMapping.",
                 ));
             }
@@ -57,8 +57,8 @@ impl Planner<'_, '_> {
         if place.is_parallel {
             let id = &prompt.id;
             return Err(engine_error(
-                "InvalidChain",
-                format!("chain {id:?} can't be one of several that are done side by side"),
+                ErrorCode::InvalidChain,
+                format!("chain {id:?} can't run in parallel with other steps"),
                 "Put it in a stage of its own, with -->.",
             ));
         }
@@ -66,12 +66,12 @@ impl Planner<'_, '_> {
         if place.chain_ids.contains(&prompt.id.as_str()) || place.chain_ids.len() >= deepest {
             let way = place.chain_ids.join(" → ");
             return Err(engine_error(
-                "InvalidChain",
+                ErrorCode::InvalidChain,
                 format!(
-                    "the chain goes in a circle or too deep: {way} → {}",
+                    "the chain contains itself or is nested too deeply: {way} → {}",
                     prompt.id
                 ),
-                "Let no chain contain itself.",
+                "Remove the cycle, or reduce the nesting.",
             ));
         }
         Ok(())
@@ -83,11 +83,11 @@ impl Planner<'_, '_> {
         }
         let step = &step.name;
         Err(engine_error(
-            "UnknownTool",
+            ErrorCode::UnknownTool,
             format!(
-                "step {step:?} wants tool {name:?}, which there is not, or which you may not use"
+                "step {step:?} uses tool {name:?}, which does not exist or which you may not use"
             ),
-            "Mend the chain, or ask whoever runs the server.",
+            "Correct the chain, or ask the operator of the server.",
         ))
     }
 }

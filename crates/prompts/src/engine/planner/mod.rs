@@ -1,13 +1,14 @@
-//! From a command to its plan: every chain is unfolded into its steps (`mod`), every step gets its
-//! gates, methodology and style (`choose`), and what can't be done is refused (`check`). What the plan needs is copied into it, so that a run
-//! does not change under way.
+//! Turns a command into a plan. Every chain is expanded into its steps (this file), every step gets
+//! its gates, methodology and style (`step_guidance`), and impossible plans are rejected
+//! (`feasibility`). The plan contains copies of everything it needs, so that a run does not change
+//! while it is open.
 
 mod feasibility;
 mod step_guidance;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
 use super::{
@@ -23,17 +24,17 @@ use crate::{
     model::{ChainStep, Delegation, InjectionRule, InjectionRules, Prompt, StepKind},
 };
 
-/// Makes one plan.
+/// Builds one plan.
 pub(super) struct Planner<'a, 'c> {
     context: &'a EngineContext<'c>,
     plan: ChainPlan,
     notes: Vec<String>,
     stage: u32,
-    /// How many steps each chain has so far; the first is the command.
+    /// The number of steps of each chain so far; the first is the command.
     step_counts: Vec<u32>,
 }
 
-/// What a step inherits from where it stands.
+/// The properties that a step inherits from its place in the command.
 #[derive(Clone)]
 struct StepScope<'p> {
     annotations: &'p ResolvedAnnotations,
@@ -43,15 +44,15 @@ struct StepScope<'p> {
     only_if: Vec<(usize, bool)>,
     input: Vec<BTreeMap<String, String>>,
     declared: Vec<String>,
-    /// The chain it is a step of, and that chain's number.
+    /// The chain that the step belongs to, and its number.
     chain: Option<&'p Prompt>,
     chain_number: u32,
-    /// Where that chain stands itself.
+    /// The positions of that chain itself.
     path: Vec<ChainPosition>,
-    /// The ids of the chains it lies in.
+    /// The ids of the chains around the step.
     chain_ids: Vec<&'p str>,
     preface: Option<String>,
-    /// Whether others are done beside it.
+    /// Whether other steps are done side by side with it.
     is_parallel: bool,
 }
 
@@ -66,7 +67,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         }
     }
 
-    /// The plan of a command, and what its caller should know.
+    /// Returns the plan of a command and notes for the caller.
     pub(super) fn plan(
         mut self,
         stages: &[ResolvedStage],
@@ -81,9 +82,9 @@ impl<'a, 'c> Planner<'a, 'c> {
         }
         if self.plan.is_empty() {
             return Err(engine_error(
-                "InvalidChain",
-                "there is nothing to do",
-                "Give the chain a step.",
+                ErrorCode::InvalidChain,
+                "the command has no steps",
+                "Add a step to the chain.",
             ));
         }
         self.check_conditions()?;
@@ -93,7 +94,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         Ok((self.plan, self.notes))
     }
 
-    /// A stage of the command.
+    /// Adds a stage of the command.
     fn add_stage(&mut self, staged: &ResolvedStage) -> Result<(), ToolError> {
         let condition = staged.condition.as_ref();
         let asked = condition.map(|text| self.add_condition(text));
@@ -110,7 +111,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         Ok(())
     }
 
-    /// Steps of the command that are done side by side.
+    /// Adds steps of the command that are done side by side.
     fn add_steps(
         &mut self,
         steps: &[ResolvedStep],
@@ -152,7 +153,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         Ok(())
     }
 
-    /// A prompt as a step; a chain as all of its steps.
+    /// Adds a prompt as a step, or a chain as all of its steps.
     fn add_prompt(
         &mut self,
         prompt: &Arc<Prompt>,
@@ -208,7 +209,7 @@ impl<'a, 'c> Planner<'a, 'c> {
             }
             self.add_chain_step(step, &inner)?;
         }
-        // What the whole chain is called by is what its last step comes to.
+        // The output names of a whole chain refer to the output of its last step.
         if self.plan.nodes.len() > first_node
             && let Some(last) = self.plan.nodes.last_mut()
         {
@@ -217,7 +218,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         Ok(())
     }
 
-    /// A step of a chain.
+    /// Adds a step of a chain.
     fn add_chain_step(&mut self, step: &ChainStep, place: &StepScope<'_>) -> Result<(), ToolError> {
         let mut inner = place.clone();
         let asked = step.when.as_ref().map(|text| self.add_condition(text));
@@ -228,9 +229,9 @@ impl<'a, 'c> Planner<'a, 'c> {
                 let prompt = self.context.library.prompt(id).ok_or_else(|| {
                     let name = &step.name;
                     engine_error(
-                        "UnknownName",
-                        format!("step {name:?} wants prompt {id:?}, which there is not"),
-                        "Mend the chain; `deliberate prompt check` shows where.",
+                        ErrorCode::UnknownName,
+                        format!("step {name:?} uses prompt {id:?}, which does not exist"),
+                        "Correct the chain; `deliberate prompt check` shows where.",
                     )
                 })?;
                 self.add_prompt(&prompt.clone(), &step.name, step, &inner)?;
@@ -267,7 +268,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         self.plan.questions.len() - 1
     }
 
-    /// One more step of a chain.
+    /// Counts one more step of a chain and returns its position.
     fn next_position(&mut self, chain: u32, name: &str) -> ChainPosition {
         let index = usize::try_from(chain).unwrap_or_default();
         let step = self.step_counts.get_mut(index).map_or(1, |count| {
@@ -292,9 +293,9 @@ impl<'a, 'c> Planner<'a, 'c> {
         let most = self.context.engine.options.limits.steps;
         if self.plan.nodes.len() >= most {
             return Err(engine_error(
-                "TooManySteps",
+                ErrorCode::TooManySteps,
                 format!("the chain has more than {most} steps"),
-                "Cut it into several.",
+                "Split it into several chains.",
             ));
         }
         let chosen = self.choose_guidance(prompt, place);
@@ -346,7 +347,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         Ok(())
     }
 
-    /// Keeps a prompt in the plan, and those it refers to.
+    /// Copies a prompt and the prompts it refers to into the plan.
     fn add_prompt_definition(&mut self, prompt: &Arc<Prompt>) {
         if self.plan.prompts.contains_key(&prompt.id) {
             return;
@@ -360,8 +361,8 @@ impl<'a, 'c> Planner<'a, 'c> {
     }
 }
 
-/// What a step says about guidance. What stands at the step itself in the command is meant for it,
-/// however seldom the rules of others would add it.
+/// Returns the injection rules of a step. A methodology or style that the command gives to the step
+/// itself is always injected.
 fn step_rules(step: &ChainStep, place: &StepScope<'_>) -> InjectionRules {
     let mut rules = step.injection.clone();
     let always = InjectionRule {
@@ -379,7 +380,7 @@ fn step_rules(step: &ChainStep, place: &StepScope<'_>) -> InjectionRules {
     rules
 }
 
-/// What the chain of a step says about guidance; for a prompt on its own, what the prompt says.
+/// Returns the injection rules of the step's chain, or of the prompt if it is used on its own.
 fn chain_rules(chain: Option<&Prompt>, prompt: Option<&Arc<Prompt>>) -> InjectionRules {
     chain
         .map(|it| it.injection.clone())

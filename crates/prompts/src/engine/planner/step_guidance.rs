@@ -1,10 +1,9 @@
-//! What is put around a step: its modifier, methodology, style and gates, from all the places that
-//! may ask for them.
+//! Chooses the modifier, methodology, style and gates of a step from all their sources.
 
 use std::sync::Arc;
 
 use deliberate_command_language::CommandModifier;
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use super::{Planner, StepScope};
 use crate::{
@@ -15,7 +14,7 @@ use crate::{
     model::{ChainStep, Methodology, Prompt, ResponseStyle},
 };
 
-/// What was chosen for a step.
+/// The modifier, methodology and style of a step.
 pub(super) struct StepGuidance {
     pub(super) modifier: Option<CommandModifier>,
     pub(super) methodology: Option<Arc<Methodology>>,
@@ -32,7 +31,7 @@ impl Planner<'_, '_> {
             .annotations
             .modifier
             .or(self.context.annotations.modifier);
-        // A prompt that runs scripts of its own wants nothing around it.
+        // A prompt that runs its own scripts gets no guidance.
         let nothing_asked = place.annotations.gates.is_empty()
             && self.context.annotations.gates.is_empty()
             && self.context.gate_parameters.is_empty();
@@ -47,7 +46,7 @@ impl Planner<'_, '_> {
         }
     }
 
-    /// The methodology of a step: what stands at it, at the command, or is switched on.
+    /// Returns the methodology of a step: the step's own, the command's, or the active one.
     fn choose_methodology(
         &self,
         marks: &ResolvedAnnotations,
@@ -69,8 +68,8 @@ impl Planner<'_, '_> {
         })
     }
 
-    /// The style of a step: what stands at it or at the command, else the strongest that is active
-    /// by itself.
+    /// Returns the style of a step: the step's own, the command's, or the automatically active one
+    /// with the highest priority.
     fn choose_style(
         &mut self,
         marks: &ResolvedAnnotations,
@@ -99,7 +98,7 @@ impl Planner<'_, '_> {
         if let Some(style) = asked {
             if !goes_with(style) {
                 self.notes.push(format!(
-                    "Style {:?} is meant for other methodologies than the one in use.",
+                    "Style {:?} is meant for other methodologies than the active one.",
                     style.id
                 ));
             }
@@ -142,8 +141,8 @@ impl Planner<'_, '_> {
             .collect();
         if self.context.settings.gates_off {
             if !inline.is_empty() || !self.context.gate_parameters.is_empty() {
-                let note = "Gates are switched off, so nothing is checked; system_control \
-                            {\"action\":\"gates\",\"operation\":\"enable\"} switches them on.";
+                let note = "Gates are disabled, so nothing is checked; system_control \
+                            {\"action\":\"gates\",\"operation\":\"enable\"} enables them.";
                 self.note_once(note.to_owned());
             }
             return Ok(());
@@ -164,11 +163,11 @@ impl Planner<'_, '_> {
             category: Some(&node.category),
             step: node.number,
         })
-        .map_err(|error| engine_error("TooManyGates", error.to_string(), None))?;
+        .map_err(|error| engine_error(ErrorCode::TooManyGates, error.to_string(), None))?;
         for unknown in &collected.unknown {
             if unknown.is_caller_error() {
                 return Err(engine_error(
-                    "UnknownName",
+                    ErrorCode::UnknownName,
                     unknown.to_string(),
                     "Use a gate's id, or write the criterion as a sentence in quotes.",
                 ));
@@ -179,13 +178,15 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// A check that can't be made is told before the work, not after it.
+    /// Rejects a check that cannot be made before the work, not after it.
     fn check_commands(&self, inline: &[InlineGateSpec]) -> Result<(), ToolError> {
         for gate in inline {
             match gate {
                 InlineGateSpec::Verify(check) => {
                     let allowed = self.context.engine.runner.check_command(&check.command);
-                    allowed.map_err(|error| engine_error("NotAllowed", error.to_string(), None))?;
+                    allowed.map_err(|error| {
+                        engine_error(ErrorCode::NotAllowed, error.to_string(), None)
+                    })?;
                 }
                 InlineGateSpec::Word(word) => self.check_gate_word(word)?,
                 InlineGateSpec::Criterion(_) | InlineGateSpec::Named { .. } => {}
@@ -194,7 +195,7 @@ impl Planner<'_, '_> {
         Ok(())
     }
 
-    /// A word that names a gate whose files are broken means that gate, and not a criterion.
+    /// Rejects a word that names a gate with broken files; it must not become a criterion.
     fn check_gate_word(&self, word: &str) -> Result<(), ToolError> {
         let library = &self.context.library;
         if library.gate(word).is_some() {
@@ -203,9 +204,9 @@ impl Planner<'_, '_> {
         let problem = library.blocking_problem(crate::model::LibraryItemKind::Gate, word);
         problem.map_or(Ok(()), |problem| {
             Err(engine_error(
-                "BrokenResource",
+                ErrorCode::BrokenResource,
                 format!("gate {word:?} can't be used: {}", problem.summary()),
-                "Mend it; `deliberate prompt check` shows where.",
+                "Correct it; `deliberate prompt check` shows where.",
             ))
         })
     }
@@ -217,7 +218,8 @@ impl Planner<'_, '_> {
     }
 }
 
-/// The `gates` parameter: gates of the library that the client chose, and what it wrote itself.
+/// Splits the `gates` parameter into the library gates that the client chose and the gates it wrote
+/// itself.
 fn split_client_gates(
     asked: &[GateParameter],
     library: &PromptLibrary,

@@ -1,10 +1,11 @@
-//! The sources an answer names, each counted once however often and in whatever way it is named.
+//! Counts the sources that an answer names. Each source counts once, however often and in whatever
+//! form it is named.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
 
-/// A pattern of ours. One that can't be read finds nothing; a test reads them all.
+/// Compiles a built-in pattern. An invalid pattern finds nothing; a test compiles them all.
 fn compile_pattern(text: &str) -> Option<Regex> {
     Regex::new(text).ok()
 }
@@ -29,11 +30,11 @@ static BRACKETS: LazyRegex = LazyLock::new(|| compile_pattern(r"\(([^()]{4,300})
 static DEFINITION: LazyRegex =
     LazyLock::new(|| compile_pattern(r"^\s*(?:[-*]\s+)?\[(\^[^\]\s]{1,40}|\d{1,3})\]:?\s"));
 
-/// How many sources an answer names.
+/// Counts the sources that an answer names.
 pub(crate) fn count_sources(answer: &str) -> usize {
     let mut found = BTreeSet::new();
     for line in answer.lines() {
-        // In a list of references, the line is the source; its address is no second one.
+        // In a list of references each line is one source; its URL is not a second one.
         if let Some(name) = find_first(&DEFINITION, line) {
             found.insert(match name.strip_prefix('^') {
                 Some(note) => format!("note {note}"),
@@ -52,7 +53,7 @@ fn collect_from_line(line: &str, found: &mut BTreeSet<String>) {
         let number = id.rsplit(['/', ':', ' ']).next().unwrap_or(&id).to_owned();
         found.insert(format!("arxiv {number}"));
     }
-    // An address of a DOI is that DOI.
+    // A DOI URL counts as that DOI.
     for doi in extract_all(&DOI, &mut rest) {
         found.insert(format!("doi {}", trim_url(&doi).to_lowercase()));
     }
@@ -89,7 +90,8 @@ fn collect_from_line(line: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The numbers in square brackets that are neither an index, as in `a[1]`, nor the text of a link.
+/// Returns the numbers in square brackets that are neither an index, as in `a[1]`, nor the text of
+/// a link.
 fn bracketed_numbers(line: &str) -> Vec<String> {
     let Some(pattern) = NUMBER.as_ref() else {
         return Vec::new();
@@ -105,7 +107,7 @@ fn bracketed_numbers(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// `1, 3-5` as 1, 3, 4, 5.
+/// Expands `1, 3-5` to 1, 3, 4, 5.
 fn expand_numbers(text: &str) -> impl Iterator<Item = u32> {
     text.split([',', ';']).flat_map(|part| {
         let mut ends = part
@@ -121,7 +123,7 @@ fn trim_url(address: &str) -> &str {
     address.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_'])
 }
 
-/// What the first group of a pattern finds, or all of it if it has none.
+/// Returns the matches of the first group of a pattern, or the whole matches if it has no group.
 fn find_all(pattern: &LazyRegex, text: &str) -> Vec<String> {
     let Some(pattern) = pattern.as_ref() else {
         return Vec::new();
@@ -137,7 +139,8 @@ fn find_first(pattern: &LazyRegex, text: &str) -> Option<String> {
     find_all(pattern, text).into_iter().next()
 }
 
-/// What a pattern finds; it is taken out, so that it is not found again as something else.
+/// Returns the matches of a pattern and removes them from the text, so that they are not found
+/// again as something else.
 fn extract_all(pattern: &LazyRegex, text: &mut String) -> Vec<String> {
     let Some(pattern) = pattern.as_ref() else {
         return Vec::new();

@@ -1,9 +1,9 @@
-//! What a criterion asks for, in words. Looks at no answer.
+//! Describes criteria in words, without looking at an answer.
 
 use super::pattern;
 use crate::model::{Criterion, CriterionKind};
 
-/// What a criterion asks for, in words.
+/// Describes in words what a criterion asks for.
 pub(crate) fn describe_criterion(criterion: &Criterion) -> String {
     if let Some(words) = criterion
         .description
@@ -54,7 +54,7 @@ pub(crate) fn describe_criterion(criterion: &Criterion) -> String {
             }
             join_sentence(&parts)
         }
-        CriterionKind::SchemaCheck { .. } => "holds JSON that fits the schema".to_owned(),
+        CriterionKind::SchemaCheck { .. } => "contains JSON that matches the schema".to_owned(),
         CriterionKind::CitationCheck { min_citations } => {
             format!("names at least {min_citations} source(s)")
         }
@@ -76,7 +76,7 @@ pub(crate) fn describe_criterion(criterion: &Criterion) -> String {
         CriterionKind::ShellVerify(check) => {
             format!("`{}` succeeds", pattern::display_pattern(&check.command))
         }
-        CriterionKind::ScriptTool { tool } => format!("the script `{tool}` says yes"),
+        CriterionKind::ScriptTool { tool } => format!("the script `{tool}` passes"),
     }
 }
 

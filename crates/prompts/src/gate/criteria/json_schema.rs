@@ -1,38 +1,38 @@
-//! JSON in an answer, and whether it fits a schema. A schema is others' work too: its patterns
-//! never backtrack, and it can refer to nothing outside itself.
+//! Finds JSON in an answer and validates it against a schema. Schemas are untrusted input: their
+//! patterns never backtrack, and they cannot refer to anything outside themselves.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// The most bytes a pattern of a schema may be read into, and the most bytes of an answer that a
-/// schema with patterns is used on: time grows with the one times the other.
+/// The most bytes that a pattern of a schema may compile to, and the most bytes of an answer that a
+/// schema with patterns is used on: the time grows with one times the other.
 const MAX_PATTERN_BYTES: usize = 256 << 10;
 const MAX_ANSWER_BYTES_FOR_PATTERNS: usize = 64 << 10;
 
-/// The most pieces of JSON that are looked at in one answer.
+/// The most JSON values that are examined in one answer.
 const MAX_CANDIDATES: usize = 20;
 
-/// The most places at which a piece may seem to begin.
+/// The most positions at which a JSON value may seem to begin.
 const MAX_START_POSITIONS: usize = 200;
 
-/// The most problems that are told.
+/// The most problems that are reported.
 const MAX_PROBLEMS: usize = 3;
 
-/// What was found.
+/// The result of validating the JSON of an answer.
 pub(crate) enum SchemaMatch {
-    /// A piece fits.
+    /// One JSON value is valid.
     Valid,
-    /// None does; why the first one doesn't.
+    /// No JSON value is valid; contains the problem of the most likely one.
     Invalid(String),
-    /// The schema can't be used.
+    /// The schema cannot be used.
     BadSchema(String),
 }
 
-/// Whether the answer holds JSON that fits.
+/// Validates the JSON in an answer against a schema.
 pub(crate) fn match_schema(schema: &Value, answer: &str) -> SchemaMatch {
     if answer.len() > MAX_ANSWER_BYTES_FOR_PATTERNS && has_patterns(schema) {
         let most = MAX_ANSWER_BYTES_FOR_PATTERNS / 1024;
-        let why = format!("a schema with patterns is not used on more than {most} KiB");
+        let why = format!("a schema with patterns is used on at most {most} KiB");
         return SchemaMatch::BadSchema(why);
     }
     let validator = match build_validator(schema) {
@@ -43,7 +43,7 @@ pub(crate) fn match_schema(schema: &Value, answer: &str) -> SchemaMatch {
     if pieces.iter().any(|piece| validator.is_valid(piece)) {
         return SchemaMatch::Valid;
     }
-    // A lone `[1]` in prose is JSON too; what people mean is the object.
+    // A lone `[1]` in prose is JSON too, but an object is more likely to be the one that is meant.
     let meant = pieces.iter().find(|it| it.is_object()).or(pieces.first());
     SchemaMatch::Invalid(match meant {
         Some(piece) => validation_errors(&validator, piece).join("; "),
@@ -51,7 +51,7 @@ pub(crate) fn match_schema(schema: &Value, answer: &str) -> SchemaMatch {
     })
 }
 
-/// What is wrong with a value, up to three sentences; none if it fits.
+/// Returns up to three problems of a value; none if it is valid.
 pub(crate) fn schema_problems(schema: &Value, value: &Value) -> Result<Vec<String>, String> {
     Ok(validation_errors(&build_validator(schema)?, value))
 }
@@ -96,7 +96,8 @@ fn truncate(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// The JSON in an answer: all of it, else its fenced blocks, else what stands in its prose.
+/// Returns the JSON values in an answer: the whole answer, else its fenced blocks, else the values
+/// within its prose.
 fn json_candidates(answer: &str) -> Vec<Value> {
     if let Ok(whole) = serde_json::from_str::<Value>(answer.trim()) {
         return vec![whole];
@@ -112,7 +113,7 @@ fn json_candidates(answer: &str) -> Vec<Value> {
     }
 }
 
-/// The insides of the fenced blocks.
+/// Returns the contents of the fenced blocks.
 fn fenced_blocks(answer: &str) -> impl Iterator<Item = &str> {
     answer
         .split("```")

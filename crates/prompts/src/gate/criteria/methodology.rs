@@ -1,5 +1,5 @@
-//! How much of a methodology an answer shows: words and patterns of each phase, and what the
-//! section of a phase must be like.
+//! Scores how well an answer follows a methodology, by the keywords and patterns of each phase and
+//! by the rules for each phase's section.
 
 use serde_json::Value;
 
@@ -10,24 +10,24 @@ use crate::{
     model::{Methodology, MethodologyPhase, PhaseRequirement},
 };
 
-/// What was found of a methodology in an answer.
+/// The compliance of an answer with a methodology.
 pub(crate) enum ComplianceScore {
-    /// This part of its phases, 0 to 1, and what is missing.
+    /// The share of the phases found, 0 to 1, and the problems of the others.
     Scored(f64, Vec<String>),
-    /// Something it looks for can't be looked for.
+    /// A pattern or the budget does not allow the check.
     Invalid(String),
-    /// It says nothing that can be computed.
+    /// The methodology has no indicators or section rules.
     NotComputable,
 }
 
-/// How much of it an answer shows. `indicators` are phase → `keywords` and `patterns`.
+/// Scores the compliance of an answer. `indicators` maps a phase to its `keywords` and `patterns`.
 pub(crate) fn score_compliance(
     methodology: Option<&Methodology>,
     indicators: &Value,
     answer: &str,
     budget: &mut CheckBudget,
 ) -> ComplianceScore {
-    // Finding the sections is looking through the answer, too.
+    // Finding the sections is a search through the answer, too.
     if let Err(why) = budget.take(answer) {
         return ComplianceScore::Invalid(why);
     }
@@ -69,8 +69,8 @@ struct PhaseTally {
 }
 
 impl PhaseTally {
-    /// A phase: whether words show it, and what is wrong with its section; each unset if nobody
-    /// asks.
+    /// Adds a phase: whether indicators show it, and the problem of its section. Each is unset if
+    /// there is no rule for it.
     fn add(&mut self, name: &str, said: Option<bool>, section: Option<Result<(), String>>) {
         if said.is_none() && section.is_none() {
             return;
@@ -78,7 +78,9 @@ impl PhaseTally {
         self.total += 1;
         match (said, section) {
             (_, Some(Err(why))) => self.missing.push(format!("{name}: {why}")),
-            (Some(false), _) => self.missing.push(format!("{name}: nothing shows it")),
+            (Some(false), _) => self
+                .missing
+                .push(format!("{name}: not found in the answer")),
             _ => self.present += 1,
         }
     }
@@ -98,7 +100,7 @@ impl PhaseTally {
     }
 }
 
-/// Whether one of the words or patterns of a phase is there.
+/// Returns whether one of the keywords or patterns of a phase occurs.
 fn has_indicator(
     signs: &Value,
     answer: &str,
@@ -113,7 +115,7 @@ fn has_indicator(
             .map(str::to_owned)
             .collect()
     };
-    // A bare list is taken for the words.
+    // A plain list is a list of keywords.
     let words = texts(signs.get("keywords").unwrap_or(signs));
     let patterns = texts(signs.get("patterns").unwrap_or(&Value::Null));
     for word in &words {
@@ -138,7 +140,7 @@ fn has_indicator(
     false
 }
 
-/// What is wrong with the section of a phase; unset if nothing is asked of it.
+/// Checks the section of a phase; returns `None` if there is no rule for it.
 fn check_phase_section(
     phase: &MethodologyPhase,
     sections: &AnswerSections<'_>,
@@ -163,19 +165,19 @@ fn check_section(
     let length = text.trim().chars().count();
     if let Some(least) = guard.min_length.filter(|least| length < *least) {
         return Err(format!(
-            "its section has {length} characters, at least {least} are wanted"
+            "its section has {length} characters, at least {least} are needed"
         ));
     }
     if let Some(most) = guard.max_length.filter(|most| length > *most) {
         return Err(format!(
-            "its section has {length} characters, at most {most} are wanted"
+            "its section has {length} characters, at most {most} are allowed"
         ));
     }
     let lower = text.to_lowercase();
     let holds = |term: &String| lower.contains(&term.to_lowercase());
     if !guard.contains_any.is_empty() && !guard.contains_any.iter().any(holds) {
         return Err(format!(
-            "its section has none of: {}",
+            "its section contains none of: {}",
             guard.contains_any.join(", ")
         ));
     }
@@ -183,7 +185,7 @@ fn check_section(
         return Err(format!("its section lacks `{term}`"));
     }
     if let Some(term) = guard.forbidden_terms.iter().find(|term| holds(term)) {
-        return Err(format!("its section has `{term}`, which it must not"));
+        return Err(format!("its section contains `{term}`, which is forbidden"));
     }
     let Some(wanted) = guard.matches_pattern.as_deref() else {
         return Ok(());
@@ -204,11 +206,12 @@ fn check_section(
     }
 }
 
-/// An answer, cut at its headings.
+/// The sections of an answer, by heading.
 struct AnswerSections<'a>(Vec<(String, &'a str)>);
 
 impl<'a> AnswerSections<'a> {
-    /// A heading is a line that begins with `#`, stands in stars, or is the header of a phase.
+    /// Splits an answer at its headings. A heading is a line that begins with `#`, is enclosed in
+    /// asterisks, or is the header of a phase.
     fn parse(answer: &'a str, phases: &[MethodologyPhase]) -> Self {
         let headers: Vec<String> = phases
             .iter()
@@ -249,7 +252,7 @@ impl<'a> AnswerSections<'a> {
     }
 }
 
-/// A heading without its marks.
+/// Removes the markup of a heading.
 fn normalize_heading(heading: &str) -> String {
     heading
         .trim_matches(|it: char| matches!(it, '#' | '*' | ':' | '_') || it.is_whitespace())

@@ -1,4 +1,4 @@
-//! The criteria of gates that code can check, one file each.
+//! The gate criteria that code can check, one file each.
 
 pub(crate) mod citation;
 pub(crate) mod description;

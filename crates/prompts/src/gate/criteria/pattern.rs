@@ -1,5 +1,5 @@
-//! Regular expressions that others wrote: never backtracking, bounded in size, and kept once
-//! they are read. And counting words.
+//! User-supplied regular expressions and keyword counts. Patterns never backtrack, are bounded in
+//! size, and are cached after compilation.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -12,26 +12,26 @@ use regex_automata::{Input, hybrid::dfa::DFA, nfa::thompson, util::syntax};
 /// The most bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 2_000;
 
-/// The most bytes a pattern may be read into.
+/// The most bytes that a pattern may compile to.
 const MAX_COMPILED_BYTES: usize = 4 << 20;
 
-/// The most bytes of one that is kept.
+/// The most bytes of a compiled pattern that is cached.
 const MAX_CACHED_BYTES: usize = 1 << 20;
 
-/// How many are kept.
+/// The most patterns in the cache.
 const CACHE_CAPACITY: usize = 32;
 
-/// The longest text, in bytes, on which any pattern is quick enough: never backtracking still
-/// means that time grows with the pattern times the text.
+/// The longest text, in bytes, on which any pattern is quick enough. Even without backtracking, the
+/// time grows with the pattern times the text.
 const SHORT_TEXT_BYTES: usize = 4 << 10;
 
-/// The bytes of memory for looking through a longer text, and how often it may be used up.
+/// The cache memory, in bytes, for searching a longer text, and how often it may be refilled.
 const DFA_CACHE_BYTES: usize = 2 << 20;
 const MAX_CACHE_CLEARS: usize = 8;
 
 type CompiledPattern = Result<Regex, String>;
 
-/// The patterns that were read, oldest first in `order`.
+/// The compiled patterns, oldest first in `order`.
 #[derive(Default)]
 struct PatternCache {
     patterns: HashMap<String, CompiledPattern>,
@@ -40,7 +40,7 @@ struct PatternCache {
 
 static CACHE: LazyLock<Mutex<PatternCache>> = LazyLock::new(Mutex::default);
 
-/// A pattern, read without regard to case, or why it can't be.
+/// Compiles a case-insensitive pattern, or returns the reason why it is invalid.
 pub(crate) fn compile_pattern(pattern: &str) -> CompiledPattern {
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(format!(
@@ -53,7 +53,8 @@ pub(crate) fn compile_pattern(pattern: &str) -> CompiledPattern {
             return read.clone();
         }
     }
-    // Read outside the lock: nobody waits for somebody else's large pattern.
+    // The pattern is compiled outside the lock, so that a large pattern does not block other
+    // callers.
     let read = match compile_uncached(pattern, MAX_CACHED_BYTES) {
         Err(_) => return compile_uncached(pattern, MAX_COMPILED_BYTES),
         read => read,
@@ -74,15 +75,15 @@ pub(crate) fn compile_pattern(pattern: &str) -> CompiledPattern {
     read
 }
 
-/// Whether a pattern matches somewhere, or why that can't be told.
+/// Returns whether a pattern matches anywhere, or why that cannot be told.
 pub(crate) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
     let read = compile_pattern(pattern)?;
     if text.len() <= SHORT_TEXT_BYTES {
         return Ok(read.is_match(text));
     }
     matches_long(pattern, text)
-        // What this way can't do, like boundaries of words in other scripts, a small pattern can
-        // be left to the other one.
+        // The DFA does not support everything, such as Unicode word boundaries. A small pattern
+        // falls back to the regular engine.
         .or_else(|| is_small(pattern).then(|| read.is_match(text)))
         .ok_or_else(|| {
             let shown = display_pattern(pattern);
@@ -90,7 +91,8 @@ pub(crate) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
         })
 }
 
-/// Looks through a long text one byte a step; nothing if that would need too much memory.
+/// Searches a long text with a DFA, one byte per step; returns `None` if that needs too much
+/// memory.
 fn matches_long(pattern: &str, text: &str) -> Option<bool> {
     let config = DFA::config()
         .cache_capacity(DFA_CACHE_BYTES)
@@ -109,7 +111,7 @@ fn matches_long(pattern: &str, text: &str) -> Option<bool> {
     found.ok().map(|found| found.is_some())
 }
 
-/// Whether a pattern is quick on any text.
+/// Returns whether a pattern is quick on any text.
 fn is_small(pattern: &str) -> bool {
     let counted = pattern.contains('{');
     pattern.len() <= 100 && !counted
@@ -133,7 +135,7 @@ fn compile_uncached(pattern: &str, largest: usize) -> CompiledPattern {
         })
 }
 
-/// A pattern as an answer shows it.
+/// Formats a pattern for a message.
 pub(crate) fn display_pattern(pattern: &str) -> String {
     let mut shown: String = pattern.chars().take(80).collect();
     if shown.len() < pattern.len() {
@@ -142,15 +144,15 @@ pub(crate) fn display_pattern(pattern: &str) -> String {
     shown
 }
 
-/// How often a word or phrase occurs as a whole, whatever its case.
+/// Counts the occurrences of a word or phrase as a whole, ignoring case.
 pub(crate) fn count_phrase(text: &str, word: &str) -> Result<usize, String> {
     let word = word.trim();
     if word.is_empty() {
-        return Err("an empty word can't be looked for".to_owned());
+        return Err("an empty keyword can't be searched for".to_owned());
     }
     let found = compile_pattern(&regex::escape(word))?;
     let is_word = |it: char| it.is_alphanumeric() || it == '_';
-    // `C++` ends in no letter, so a word boundary of the pattern language would miss it.
+    // `C++` does not end in a letter, so a regex word boundary would miss it.
     let starts = word.chars().next().is_some_and(is_word);
     let ends = word.chars().next_back().is_some_and(is_word);
     let whole = |at: &regex::Match<'_>| {

@@ -1,5 +1,5 @@
-//! Gates being collected, source by source, strongest first. Finds ids in the library and keeps
-//! what it does not find; takes away what a veto names when all is there.
+//! Collects the gates of a step source by source, strongest first. It looks up ids in the library,
+//! records unknown ids, and applies the vetoes at the end.
 
 use deliberate_core::did_you_mean;
 
@@ -13,7 +13,7 @@ use crate::{
     model::{Gate, GateConfiguration, InlineGate},
 };
 
-/// Whether a text is meant as the id of a gate and not as a sentence.
+/// Returns whether a text looks like a gate id and not like a sentence.
 fn looks_like_id(text: &str) -> bool {
     !text.is_empty()
         && text
@@ -21,14 +21,14 @@ fn looks_like_id(text: &str) -> bool {
             .all(|it| it.is_alphanumeric() || matches!(it, '-' | '_' | '.' | '/'))
 }
 
-/// What is being collected.
+/// The gates collected so far.
 pub(crate) struct GateCollector<'a> {
     library: &'a PromptLibrary,
     gates: Vec<SelectedGate>,
     vetoes: Vec<(String, GateSource)>,
     unknown: Vec<UnknownGate>,
     overflowed: bool,
-    /// The criteria that this call asks for, for whichever step.
+    /// The criteria that this call requests, for all steps.
     requested_criteria: usize,
 }
 
@@ -51,7 +51,7 @@ impl<'a> GateCollector<'a> {
             match one {
                 InlineGateSpec::Word(word) => match self.library.gate(word) {
                     Some(gate) => self.add((**gate).clone(), GateSource::Inline),
-                    // A slip of a gate's name is no criterion.
+                    // A misspelled gate name is not a criterion.
                     None if self.resembles_gate_id(word) => {
                         self.add_unknown(word, GateSource::Inline)
                     }
@@ -97,7 +97,7 @@ impl<'a> GateCollector<'a> {
                 GateParameter::Word(word) => {
                     let word = word.trim();
                     let vetoed = word.strip_prefix(['-', '!']).filter(|it| looks_like_id(it));
-                    // A veto is for the whole run: nobody wants half of a gate.
+                    // A veto applies to the whole run, so that no gate applies to only part of it.
                     if let Some(vetoed) = vetoed {
                         self.vetoes.push((vetoed.to_owned(), GateSource::Parameter));
                     } else if here {
@@ -163,7 +163,7 @@ impl<'a> GateCollector<'a> {
         );
     }
 
-    /// Ids and sentences, mixed: the sentences become one gate.
+    /// Adds ids and sentences; the sentences become one gate.
     pub(crate) fn add_ids_and_sentences(&mut self, all: &[String], source: GateSource, id: &str) {
         let mut sentences = Vec::new();
         for text in all {
@@ -210,7 +210,8 @@ impl<'a> GateCollector<'a> {
         });
     }
 
-    /// Adds a gate. Sources come strongest first, so one that is there already keeps its place.
+    /// Adds a gate. Sources come strongest first, so a gate that is already present keeps its
+    /// source.
     pub(crate) fn add(&mut self, gate: Gate, source: GateSource) {
         if source.is_requested() {
             self.requested_criteria += gate.criteria.len();
@@ -278,7 +279,7 @@ impl<'a> GateCollector<'a> {
     }
 }
 
-/// Whether a gate that names its steps is for this one; none if it names none.
+/// Returns whether the gate targets this step; `None` if it names no steps.
 fn targets_step(gate: &InlineGate, step: u32) -> Option<bool> {
     let named = gate.target_step_number.is_some() || !gate.apply_to_steps.is_empty();
     named.then(|| gate.target_step_number == Some(step) || gate.apply_to_steps.contains(&step))

@@ -1,6 +1,6 @@
-//! Which gates apply to a step, and where each came from. Priority decides the order and the
-//! label of a gate that several places ask for; a veto takes a gate away whoever brought it,
-//! save what the user wrote into the command. Checks nothing itself.
+//! Selects the gates of a step and records their sources. Priority decides the order, and the label
+//! of a gate with several sources. A veto removes a gate whatever its source, except a gate that
+//! the user wrote into the command. This module checks no answer.
 
 pub(crate) mod collector;
 pub(crate) mod source;
@@ -14,36 +14,35 @@ use crate::{
 };
 use collector::GateCollector;
 
-/// The most gates a step can have.
+/// The most gates of a step.
 pub(super) const MAX_GATES: usize = 100;
 
-/// The most criteria of one gate that come from a call.
+/// The most criteria of one gate that comes from a call.
 pub(super) const MAX_CRITERIA: usize = 100;
 
-/// The most criteria that one call can ask for, all its gates together.
+/// The most criteria that one call can request in all its gates.
 pub(super) const MAX_REQUESTED_CRITERIA: usize = 200;
 
-/// Everything that can bring a gate to a step.
+/// All sources of gates for a step.
 #[derive(Debug, Clone, Copy)]
 pub struct GateSources<'a> {
-    /// Where gates are looked up.
+    /// The library in which gates are looked up.
     pub library: &'a PromptLibrary,
-    /// What the command asks for with `::`, for this step.
+    /// The gates that the command requests with `::` for this step.
     pub inline: &'a [InlineGateSpec],
-    /// What the client chose from what it was offered.
+    /// The gates that the client chose from those it was offered.
     pub client: &'a [String],
     /// The `gates` parameter.
     pub parameter: &'a [GateParameter],
-    /// The step on which the parameter came: an entry without a target is for that step alone.
-    /// Unset means that it is for all.
+    /// The step on which the parameter was sent: an entry without a target applies to that step
+    /// alone. Unset means that it applies to all steps.
     pub parameter_step: Option<u32>,
     /// The gates of the step's prompt.
     pub prompt: Option<&'a GateConfiguration>,
-    /// The step's own gates.
+    /// The gates of the step's own definition.
     pub step_gates: &'a [String],
     /// The gates of the chain that the step belongs to.
     pub chain: Option<&'a GateConfiguration>,
-    /// The methodology in use.
     pub methodology: Option<&'a Methodology>,
     /// The category of the step's prompt.
     pub category: Option<&'a str>,
@@ -52,7 +51,7 @@ pub struct GateSources<'a> {
 }
 
 impl<'a> GateSources<'a> {
-    /// A step that nobody asks anything of.
+    /// Returns the sources of a step without gates.
     pub const fn empty(library: &'a PromptLibrary) -> Self {
         Self {
             library,
@@ -70,79 +69,76 @@ impl<'a> GateSources<'a> {
     }
 }
 
-/// A gate that applies.
+/// A gate that applies to a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SelectedGate {
-    /// The gate.
     pub gate: Gate,
-    /// The place that has the last word on it.
+    /// The strongest source of the gate.
     pub source: GateSource,
-    /// The other places that ask for it, strongest first.
+    /// The other sources, strongest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<GateSource>,
 }
 
 impl SelectedGate {
-    /// Whether the user asked for it in this call.
+    /// Returns whether the user requested the gate in this call.
     pub fn is_requested(&self) -> bool {
         self.source.is_requested() || self.also.iter().any(|source| source.is_requested())
     }
 }
 
-/// What was collected.
+/// The result of selecting gates.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GateSelection {
     /// The gates that apply, strongest source first.
     pub gates: Vec<SelectedGate>,
-    /// Names that no gate has.
+    /// Names that match no gate.
     pub unknown: Vec<UnknownGate>,
-    /// What a veto took away.
+    /// Gates that a veto removed.
     pub vetoed: Vec<VetoedGate>,
 }
 
-/// A name that no gate has.
+/// A name that matches no gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no gate `{name}` (from: {}){}", .source_of.label(), did_you_mean(.nearest, *.source_of))]
 pub struct UnknownGate {
-    /// The name.
     pub name: String,
-    /// Who used it.
+    /// The source that used the name.
     pub source_of: GateSource,
-    /// The gates it is most like.
+    /// The most similar gate ids.
     pub nearest: Vec<String>,
 }
 
 impl UnknownGate {
-    /// Whether the caller can mend it, so that the call is refused; what stands in files is only
-    /// warned of.
+    /// Returns whether the caller can correct the name, so that the call fails; an unknown name in
+    /// a file only causes a warning.
     pub const fn is_caller_error(&self) -> bool {
         self.source_of.is_requested()
     }
 }
 
-/// A gate that a veto took away.
+/// A gate that a veto removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VetoedGate {
-    /// Its id.
     pub gate: String,
-    /// Who brought it.
+    /// The source of the gate.
     pub source: GateSource,
-    /// Who took it away.
+    /// The source of the veto.
     pub vetoed_by: GateSource,
 }
 
-/// More than a step can have.
+/// The error of a step with too many gates or criteria.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum GateLimitError {
-    /// Too many gates, or too many criteria in one of them.
-    #[error("a step can have {MAX_GATES} gates of {MAX_CRITERIA} criteria each; ask for fewer")]
+    /// Too many gates, or too many criteria in one gate.
+    #[error("a step can have {MAX_GATES} gates of {MAX_CRITERIA} criteria each; use fewer")]
     Gates,
-    /// Too many criteria in all.
-    #[error("one call can ask for {MAX_REQUESTED_CRITERIA} criteria in all; ask for fewer")]
+    /// Too many criteria in one call.
+    #[error("one call can request {MAX_REQUESTED_CRITERIA} criteria in all; use fewer")]
     Criteria,
 }
 
-/// The gates of a step.
+/// Selects the gates of a step.
 pub fn select_gates(from: &GateSources<'_>) -> Result<GateSelection, GateLimitError> {
     let mut pile = GateCollector::new(from.library);
     pile.add_inline(from.inline);
@@ -171,10 +167,11 @@ pub fn select_gates(from: &GateSources<'_>) -> Result<GateSelection, GateLimitEr
     pile.finish()
 }
 
-/// Whether a gate or a style with these conditions is active by itself.
+/// Returns whether a gate or style with these activation rules is active automatically.
 ///
-/// One about methodologies needs one, and fits only what it names; for others, what is unknown
-/// does not stand in the way.
+/// A framework gate needs an active methodology, and applies only to the categories and
+/// methodologies that it names. For other gates and for styles, an unknown category or methodology
+/// does not prevent activation.
 pub fn is_active(
     when: &Activation,
     gate_type_is_framework: bool,
@@ -203,7 +200,7 @@ pub fn is_active(
 
 fn did_you_mean(names: &[String], source: GateSource) -> String {
     if names.is_empty() {
-        return "; resource_manager lists the gates there are".to_owned();
+        return "; resource_manager lists the existing gates".to_owned();
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     let meant = names.join(", ");

@@ -1,32 +1,32 @@
-//! Where a gate came from, and which place has the last word on it.
+//! The source of a gate and its priority.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a gate came from. The later ones in this list have the last word.
+/// The source of a gate. Later ones in this list take precedence.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum GateSource {
-    /// It is active by itself.
+    /// Active automatically.
     Registry,
-    /// The methodology in use brings it.
+    /// The active methodology.
     Methodology,
-    /// The chain asks for it.
+    /// The chain.
     Chain,
-    /// The prompt or the step asks for it.
+    /// The prompt or the step.
     Prompt,
-    /// The `gates` parameter of the call asks for it.
+    /// The `gates` parameter of the call.
     Parameter,
-    /// The client chose it from what it was offered.
+    /// Chosen by the client.
     Client,
-    /// The command asks for it with `::`.
+    /// `::` in the command.
     Inline,
 }
 
 impl GateSource {
-    /// Its weight.
+    /// Returns the priority; higher wins.
     pub const fn priority(self) -> u32 {
         match self {
             Self::Inline => 100,
@@ -39,7 +39,7 @@ impl GateSource {
         }
     }
 
-    /// What people call it.
+    /// Returns the label that users see.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Inline => "inline",
@@ -52,7 +52,7 @@ impl GateSource {
         }
     }
 
-    /// Whether the user asked for it in this call.
+    /// Returns whether the user requested the gate in this call.
     pub const fn is_requested(self) -> bool {
         matches!(self, Self::Inline | Self::Client | Self::Parameter)
     }

@@ -1,4 +1,4 @@
-//! `category.yaml`.
+//! Reads `category.yaml`.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use crate::{
     model::{InjectionRules, LibraryItemKind, PromptCategory},
 };
 
-/// What the file may say.
+/// The fields of the file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct CategoryFile {
-    /// Accepted and not needed: the folder is the id.
+    /// Accepted but ignored: the folder name is the id.
     #[serde(rename = "id")]
     _id: Option<String>,
     name: Option<String>,

@@ -1,4 +1,4 @@
-//! `gates/<id>/gate.yaml`, and what prompts say about gates.
+//! Reads `gates/<id>/gate.yaml` and the gates in prompt files.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// What the file may say.
+/// The fields of the file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct GateFile {
@@ -73,7 +73,7 @@ fn build_gate(sheet: &mut LibrarySourceFile<'_>, said: GateFile) -> Option<Libra
         let at = sheet.node.get("gate_type").map(|node| node.position);
         sheet.error(
             at,
-            format!("`{gate_type}` is no type of gate."),
+            format!("`{gate_type}` is not a gate type."),
             Some("Use `framework`, `category` or `custom`.".to_owned()),
         );
     }
@@ -109,7 +109,7 @@ fn build_gate(sheet: &mut LibrarySourceFile<'_>, said: GateFile) -> Option<Libra
     })
 }
 
-/// What each type of criterion may say, beside `type` and `description`.
+/// The fields of each type of criterion, besides `type` and `description`.
 const CRITERION_FIELDS: [(&str, &[&str]); 9] = [
     ("content_check", CONTENT_FIELDS),
     ("inline_guidance", CONTENT_FIELDS),
@@ -152,7 +152,7 @@ const CONTENT_FIELDS: &[&str] = &[
     "forbidden_patterns",
 ];
 
-/// Checks the names and patterns in a list of criteria.
+/// Checks the field names and patterns in a list of criteria.
 pub(super) fn check_criteria(sheet: &mut LibrarySourceFile<'_>, list: &YamlNode) {
     let file = sheet.file.clone();
     let shown = sheet.display_path(&file);
@@ -190,7 +190,7 @@ pub(super) fn check_criteria(sheet: &mut LibrarySourceFile<'_>, list: &YamlNode)
         {
             sheet.error(
                 Some(schema.position),
-                format!("The schema can't be used: {error}."),
+                format!("The schema is invalid: {error}."),
                 None,
             );
         }

@@ -1,4 +1,4 @@
-//! Prompts in the older Markdown form: a title, then `## System Message`,
+//! Reads prompts in the legacy Markdown format: a title, then `## System Message`,
 //! `## User Message Template`, `## Gate Configuration` (JSON in a fence) and `## Chain Steps`
 //! (a numbered list).
 
@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// A part of the file, with the line on which its text begins.
+/// A section of the file, with the line on which its text begins.
 struct LegacySection<'s> {
     title: &'s str,
     line: u32,
@@ -35,7 +35,7 @@ const TEMPLATE: &str = "user message template";
 const GATES: &str = "gate configuration";
 const STEPS: &str = "chain steps";
 
-/// What stands in a step by itself; a prompt has no argument of that name.
+/// Variables that the engine sets in a step; they are never arguments of a prompt.
 const BUILTIN_VARIABLES: [&str; 10] = [
     "previous_step_result",
     "previous_step_output",
@@ -56,7 +56,7 @@ static STEP_RESULT: LazyLock<Option<Regex>> =
 static NUMBERED_ITEM: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"^\s{0,3}(\d+[.)])\s+(\S.*)$").ok());
 
-/// Reads a file; one without these headings is no prompt and no problem.
+/// Reads a file. A file without these headings is not a prompt, and that is not a problem.
 pub(super) fn read(
     desk: ReadContext<'_>,
     category: &str,
@@ -111,7 +111,7 @@ pub(super) fn read(
     unit.add_source(sheet, item);
 }
 
-/// The title, what is said below it, and the parts.
+/// Returns the title, the description below it, and the sections.
 fn split_sections(source: &str) -> (Option<&str>, String, Vec<LegacySection<'_>>) {
     let mut title = None;
     let mut about = Vec::new();
@@ -138,7 +138,7 @@ fn split_sections(source: &str) -> (Option<&str>, String, Vec<LegacySection<'_>>
     (title, about.join(" ").trim().to_owned(), found)
 }
 
-/// Other headings belong to the text that they stand in.
+/// Returns whether a heading starts a section; other headings belong to the text around them.
 fn is_section_heading(heading: &str) -> bool {
     [SYSTEM, TEMPLATE, GATES, STEPS, "description"]
         .iter()
@@ -146,7 +146,7 @@ fn is_section_heading(heading: &str) -> bool {
 }
 
 impl LegacySection<'_> {
-    /// Its text without blank lines around it.
+    /// Returns the text without blank lines around it.
     fn text(&self, file: &str) -> TemplateSource {
         let blank = self
             .lines
@@ -161,8 +161,8 @@ impl LegacySection<'_> {
         }
     }
 
-    /// Its lines, changed, below as many empty ones as stand before it in the file, so that
-    /// places in the one are places in the other.
+    /// Maps the lines of the section and puts empty lines before them, so that line numbers are the
+    /// same as in the file.
     fn map_lines(&self, change: impl Fn(&str) -> Option<String>) -> String {
         let mut text = "\n".repeat(usize::try_from(self.line.saturating_sub(1)).unwrap_or(0));
         for line in &self.lines {
@@ -173,7 +173,7 @@ impl LegacySection<'_> {
     }
 }
 
-/// JSON is YAML, but for tabs.
+/// Parses the gates as YAML: JSON is YAML except for tabs.
 fn parse_gates(
     sheet: &mut LibrarySourceFile<'_>,
     section: &LegacySection<'_>,
@@ -185,7 +185,7 @@ fn parse_gates(
     let Some(node) = sheet.parse(&file, &source) else {
         return GateConfiguration::default();
     };
-    // An older form has the gates as a plain list.
+    // In an older format the gates are a plain list.
     let node = match node.value {
         YamlValue::List(_) => YamlNode {
             position: node.position,
@@ -203,8 +203,8 @@ fn parse_gates(
     sheet.deserialize_node(&file, &node).unwrap_or_default()
 }
 
-/// `1. promptId: x` with more lines below it is a YAML list but for its numbers; `1. x` and
-/// `1. Name (x)` are short for it.
+/// Parses the steps. `1. promptId: x` with further lines is a YAML list except for its numbers;
+/// `1. x` and `1. Name (x)` are short forms.
 fn parse_chain(
     sheet: &mut LibrarySourceFile<'_>,
     section: &LegacySection<'_>,
@@ -248,7 +248,7 @@ fn to_list_line(line: &str) -> String {
     }
 }
 
-/// Turns the short form of a step into the long one.
+/// Expands the short form of a step.
 fn expand_short_step(node: &mut YamlNode) {
     let Some(text) = node.text() else {
         return;
@@ -286,7 +286,7 @@ fn expand_short_step(node: &mut YamlNode) {
     node.value = YamlValue::Map(vec![entry("promptId", id), entry("stepName", label)]);
 }
 
-/// The form has no place for arguments: every variable of the texts is one.
+/// Infers the arguments, which the format cannot declare: every variable of the texts is one.
 fn infer_arguments(texts: [&Option<TemplateSource>; 2]) -> Vec<ArgumentDefinition> {
     let (Some(variable), Some(result)) = (VARIABLE.as_ref(), STEP_RESULT.as_ref()) else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! `methodologies/<id>/` (or `frameworks/<id>/`): the main file, its phases, what a judge is
-//! told, what the model is told.
+//! Reads `methodologies/<id>/` (or `frameworks/<id>/`): the main file, the phases, the judge prompt
+//! and the system prompt.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// What the main file may say. `phases.yaml` may say the last four.
+/// The fields of the main file. `phases.yaml` may contain the last four.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct MethodologyFile {
@@ -59,7 +59,7 @@ struct MethodologyFile {
     _flow: Value,
 }
 
-/// What `phases.yaml` may say.
+/// The fields of `phases.yaml`.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PhasesFile {
@@ -157,7 +157,7 @@ fn build_methodology(
     })
 }
 
-/// The names that the model has a place for; all others are kept as they are.
+/// The fields that the model represents; all others are stored unchanged.
 const MODELED_FIELDS: [&str; 16] = [
     "id",
     "name",
@@ -213,7 +213,7 @@ fn read_phases(
     }
 }
 
-/// A file that a field names, which must be there, or the one that is usually there.
+/// Reads the file that a field names, which must exist, or else the default file.
 fn named_or_default_file(
     sheet: &mut LibrarySourceFile<'_>,
     named: Option<&str>,
@@ -229,7 +229,7 @@ fn named_or_default_file(
     }
 }
 
-/// Checks the patterns of guards and of what shows a phase.
+/// Checks the patterns of guards and of quality indicators.
 fn check_patterns(sheet: &mut LibrarySourceFile<'_>, file: &str, node: &YamlNode) {
     for list in ["processingSteps", "phases"] {
         for phase in node.get(list).map(YamlNode::items).unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! The formats of the library's files, one file each.
+//! Readers for the file formats of the library, one module each.
 
 mod category;
 mod gate;
@@ -33,7 +33,7 @@ pub(crate) fn read_part(desk: ReadContext<'_>, path: &str) -> LibraryPart {
             sheet.error(
                 None,
                 "Links to folders are not followed.".to_owned(),
-                Some("Put the folder itself there.".to_owned()),
+                Some("Replace the link with the folder itself.".to_owned()),
             );
             unit.add_source(sheet, None);
         }
@@ -54,7 +54,7 @@ pub(crate) fn read_part(desk: ReadContext<'_>, path: &str) -> LibraryPart {
 }
 
 impl LibraryPart {
-    /// Takes over what a sheet found, and the thing if there is one.
+    /// Adds the problems of a source file, and its item if there is one.
     fn add_source(&mut self, sheet: LibrarySourceFile<'_>, item: Option<LibraryItem>) {
         self.files += sheet.files;
         self.problems.extend(sheet.problems);
@@ -62,7 +62,7 @@ impl LibraryPart {
     }
 }
 
-/// Which of some files a folder has: the first.
+/// Returns the first of some files that exists in a folder.
 fn first_existing<'n>(desk: ReadContext<'_>, folder: &str, names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().find(|name| {
         matches!(
@@ -72,7 +72,7 @@ fn first_existing<'n>(desk: ReadContext<'_>, folder: &str, names: &[&'n str]) ->
     })
 }
 
-/// Where JSON is broken.
+/// Returns the position of a JSON syntax error.
 fn json_position(error: &serde_json::Error) -> SourcePosition {
     SourcePosition {
         line: u32::try_from(error.line()).unwrap_or(u32::MAX).max(1),

@@ -1,4 +1,4 @@
-//! Prompts: a folder with `prompt.yaml` and all below it, or one file with everything in it.
+//! Reads prompts: a folder with `prompt.yaml` and everything below it, or a single file.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ use crate::{
     },
 };
 
-/// The main file of a prompt that is a folder.
+/// The main file of a prompt folder.
 pub(crate) const MAIN_FILES: [&str; 2] = ["prompt.yaml", "prompt.yml"];
 
 /// The folder with the tools of a prompt.
 const TOOLS_FOLDER: &str = "tools";
 
-/// Files that are no prompts.
+/// Names of files that are not prompts.
 const NON_PROMPT_FILES: [&str; 3] = ["prompts", "category", "prompt"];
 
-/// What the file may say.
+/// The fields of the file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct PromptFile {
@@ -52,8 +52,8 @@ struct PromptFile {
     creates: Option<LibraryItemKind>,
 }
 
-/// Reads what stands at a path below the prompts: a prompt with all below it, a folder that
-/// groups prompts, a single file, or the description of a category.
+/// Reads a path below the prompts folder: a prompt with everything below it, a folder that groups
+/// prompts, a single file, or the description of a category.
 pub(super) fn read_prompts(desk: ReadContext<'_>, path: &str, unit: &mut LibraryPart) {
     let (category, inner) = match path.split_once('/') {
         Some((category, inner)) => (category, inner),
@@ -79,7 +79,7 @@ fn is_category_file(name: &str) -> bool {
     matches!(name, "category.yaml" | "category.yml")
 }
 
-/// Reads a folder and all below it; `id` is the whole id that it stands for.
+/// Reads a folder and everything below it; `id` is the full id of the folder.
 fn walk(
     desk: ReadContext<'_>,
     category: &str,
@@ -91,15 +91,15 @@ fn walk(
     let last = id.rsplit('/').next().unwrap_or(id);
     let refused = if !id_grammar::is_segment(last) {
         Some((
-            format!("The folder `{}` can't be an id.", truncate(last)),
+            format!("The folder name `{}` is not a valid id.", truncate(last)),
             ID_GRAMMAR,
         ))
     } else if depth > desk.limits.depth {
         let message = format!(
-            "Prompts stand more than {} deep in prompts.",
+            "Prompts are nested more than {} levels deep.",
             desk.limits.depth
         );
-        Some((message, "Move it up."))
+        Some((message, "Move it to a higher level."))
     } else {
         None
     };
@@ -147,7 +147,7 @@ fn walk(
     }
 }
 
-/// A problem with a folder rather than with a file of it.
+/// Creates a problem of a folder rather than of one of its files.
 fn problem_at_path(
     desk: ReadContext<'_>,
     path: &str,
@@ -170,10 +170,16 @@ fn problem_at_path(
 
 fn symlink_problem(desk: ReadContext<'_>, path: &str, id: &str) -> LibraryProblem {
     let message = "Links to folders are not followed.".to_owned();
-    problem_at_path(desk, path, id, message, "Put the folder itself there.")
+    problem_at_path(
+        desk,
+        path,
+        id,
+        message,
+        "Replace the link with the folder itself.",
+    )
 }
 
-/// A prompt that is a folder, with the tools it owns.
+/// Reads a prompt folder, with the tools it owns.
 fn read_folder(
     desk: ReadContext<'_>,
     category: &str,
@@ -202,7 +208,7 @@ fn read_folder(
     unit.add_source(sheet, item);
 }
 
-/// A prompt that is one file: YAML, or the older Markdown.
+/// Reads a prompt in a single file: YAML, or legacy Markdown.
 fn read_single_file(
     desk: ReadContext<'_>,
     category: &str,
@@ -220,7 +226,7 @@ fn read_single_file(
     }
     let id = join(group, stem);
     if yaml && !id_grammar::is_segment(stem) {
-        let message = format!("The file `{}` can't be an id.", truncate(file));
+        let message = format!("The file name `{}` is not a valid id.", truncate(file));
         let path = join(folder, file);
         unit.problems
             .push(problem_at_path(desk, &path, &id, message, ID_GRAMMAR));
@@ -278,7 +284,7 @@ fn build_prompt(
     }
     references::collect_tools(sheet, owned, &mut mentions);
     let prompt = Prompt {
-        // As the place spells it, so that what is said of the place is said of the prompt.
+        // The spelling of the path, so that problems of the path are problems of the prompt.
         id: sheet.id.clone(),
         name: said.name,
         description: said.description,
@@ -301,7 +307,7 @@ fn build_prompt(
     finish(sheet, prompt, mentions, single)
 }
 
-/// The last look at a prompt of any form.
+/// Checks a prompt of any format and collects its includes.
 pub(super) fn finish(
     sheet: &mut LibrarySourceFile<'_>,
     prompt: Prompt,
@@ -331,7 +337,7 @@ pub(super) fn finish(
     })
 }
 
-/// A text that stands in the file itself or in one that it names, which then counts.
+/// Reads a text from the file itself or from the file it names, which takes precedence.
 fn read_text(
     sheet: &mut LibrarySourceFile<'_>,
     inline: (&str, Option<String>),
@@ -377,7 +383,7 @@ fn check_arguments(sheet: &mut LibrarySourceFile<'_>, said: &[ArgumentDefinition
             .any(|other| other.name == argument.name)
         {
             let message = format!(
-                "The argument `{}` is there twice.",
+                "The argument `{}` is declared twice.",
                 truncate(&argument.name)
             );
             sheet.error(at, message, Some("Remove one of them.".to_owned()));

@@ -1,4 +1,4 @@
-//! What a prompt mentions that must exist elsewhere.
+//! Collects the references of a prompt to items that must exist elsewhere.
 
 use super::{gate, source_file::LibrarySourceFile};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     model::TemplateSource,
 };
 
-/// Notes the gates that are meant by id, and checks those that are written out.
+/// Collects gates referenced by id, and checks inline gates.
 pub(super) fn collect_gates(
     sheet: &mut LibrarySourceFile<'_>,
     said: &YamlNode,
@@ -46,7 +46,7 @@ pub(super) fn collect_gates(
     }
 }
 
-/// Notes the tools that are not the prompt's own.
+/// Collects the tools that the prompt does not own.
 pub(super) fn collect_tools(
     sheet: &LibrarySourceFile<'_>,
     owned: &[String],
@@ -71,7 +71,7 @@ pub(super) fn collect_tools(
     }
 }
 
-/// Notes the prompts that a template takes in. What stands in a comment or is kept raw is text.
+/// Collects the prompts that a template includes, except in comments and raw blocks.
 pub(super) fn collect_includes(text: &TemplateSource, mentions: &mut Vec<NameReference>) {
     const OPEN: &str = "{{ref:";
     let mut rest = text.body.as_str();

@@ -1,4 +1,4 @@
-//! `scripts/<id>/tool.yaml`, and `tools/<id>/tool.yaml` of a prompt.
+//! Reads `scripts/<id>/tool.yaml`, and `tools/<id>/tool.yaml` of a prompt.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,10 +17,10 @@ use crate::{
     model::{LibraryItemKind, ScriptExecution, ScriptRuntime, ScriptTool},
 };
 
-/// The longest that a script may take.
+/// The maximum timeout of a script.
 const MAX_TIMEOUT_MS: u64 = 300_000;
 
-/// What the file may say.
+/// The fields of the file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ScriptToolFile {
@@ -39,7 +39,7 @@ struct ScriptToolFile {
     execution: ScriptExecution,
 }
 
-/// Reads the tool in a folder, and returns its id if it can be used.
+/// Reads the tool in a folder, and returns its id if it is valid.
 pub(super) fn read(
     desk: ReadContext<'_>,
     folder: &str,
@@ -74,7 +74,7 @@ fn build_tool(
         check_path(sheet, "workingDir", folder, TreeEntryKind::Folder);
     }
     if let Ok(source) = sheet.read_sibling(&said.script) {
-        // Only its hash matters: a changed script is a changed tool.
+        // Only the hash of the source is needed: a changed script is a changed tool.
         drop(source);
     }
     let mut description = said.description;
@@ -91,7 +91,7 @@ fn build_tool(
         let at = sheet.node.get("timeout").map(|node| node.position);
         sheet.warn(
             at,
-            format!("A script may take {MAX_TIMEOUT_MS} ms at most; that is used."),
+            format!("The timeout exceeds the maximum of {MAX_TIMEOUT_MS} ms; the maximum is used."),
             None,
         );
     }
@@ -113,7 +113,7 @@ fn build_tool(
     })
 }
 
-/// Checks that a field names something of a kind in the tool's folder.
+/// Checks that a field names a file or folder in the tool's folder.
 fn check_path(sheet: &mut LibrarySourceFile<'_>, field: &str, name: &str, wanted: TreeEntryKind) {
     if name.is_empty() {
         return;
@@ -136,8 +136,8 @@ fn check_path(sheet: &mut LibrarySourceFile<'_>, field: &str, name: &str, wanted
         };
         sheet.error(
             at,
-            format!("`{field}` names no {thing} in the tool's folder."),
-            Some("Use a relative name without `..`; links are not followed.".to_owned()),
+            format!("`{field}` is not a {thing} in the tool's folder."),
+            Some("Use a relative path without `..`; links are not followed.".to_owned()),
         );
     }
 }
@@ -152,14 +152,14 @@ fn read_schema(sheet: &mut LibrarySourceFile<'_>, named: Option<&str>) -> Option
     match serde_json::from_str::<Value>(&source) {
         Ok(schema) => {
             if let Err(error) = jsonschema::validator_for(&schema) {
-                let message = format!("The schema can't be used: {error}.");
+                let message = format!("The schema is invalid: {error}.");
                 sheet.add_problem(ProblemSeverity::Error, shown, None, message, None);
             }
             Some(schema)
         }
         Err(error) => {
             let at = super::json_position(&error);
-            let message = "The JSON can't be read.".to_owned();
+            let message = "The JSON is invalid.".to_owned();
             sheet.add_problem(ProblemSeverity::Error, shown, Some(at), message, None);
             None
         }

@@ -1,5 +1,5 @@
-//! The workspace's own settings: `engine.yaml`, and of an older `config.json` the two settings
-//! that have a meaning here.
+//! Reads the settings of the workspace: `engine.yaml`, and the two settings of a legacy
+//! `config.json` that apply here.
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use crate::{
     },
 };
 
-/// Where settings may stand; what comes later decides.
+/// The settings files; later ones take precedence.
 pub(crate) const SETTINGS_FILES: [&str; 3] =
     ["config.json", "resources/engine.yaml", "engine.yaml"];
 
-/// What `engine.yaml` may say.
+/// The fields of `engine.yaml`.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct EngineFile {
@@ -58,8 +58,8 @@ fn parse_config(sheet: &mut LibrarySourceFile<'_>) -> Option<LibraryItem> {
         Err(error) => {
             sheet.error(
                 Some(json_position(&error)),
-                "The JSON can't be read; none of its settings are used.".to_owned(),
-                Some("Check commas, quotes and brackets at this place.".to_owned()),
+                "The JSON is invalid; none of its settings are used.".to_owned(),
+                Some("Check the commas, quotes and brackets here.".to_owned()),
             );
             return None;
         }
@@ -78,7 +78,7 @@ fn parse_config(sheet: &mut LibrarySourceFile<'_>) -> Option<LibraryItem> {
                 ProblemSeverity::Warning,
                 sheet.display_path(&sheet.file),
                 None,
-                "`systemPromptFrequency` is no number of steps and is not used.".to_owned(),
+                "`systemPromptFrequency` is not a number of steps and is ignored.".to_owned(),
                 Some("Write a whole number; 0 means never.".to_owned()),
             ),
         },

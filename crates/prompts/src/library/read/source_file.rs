@@ -1,7 +1,7 @@
-//! One file under the reader's eye: its tree, what is wrong with it, what belongs to it.
+//! One source file while it is read: its tree, its problems, and the files that belong to it.
 //!
-//! Every format is read through a sheet, so that each problem has its place and no file outside
-//! the thing's own folder is ever opened.
+//! Every format is read through this type, so that each problem has a location and no file outside
+//! the item's own folder is opened.
 
 use std::fmt::Write as _;
 
@@ -22,27 +22,27 @@ use crate::{
     options::EngineLimits,
 };
 
-/// The most that a compiled pattern may take.
+/// The maximum size of a compiled pattern in bytes.
 const MAX_PATTERN_BYTES: usize = 2 * 1024 * 1024;
 
-/// The most patterns of one thing.
+/// The maximum number of patterns of one item.
 const MAX_PATTERNS: usize = 500;
 
-/// What every reader needs.
+/// The root and limits that every reader needs.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadContext<'a> {
     pub(crate) root: &'a LibraryRoot,
     pub(crate) limits: &'a EngineLimits,
 }
 
-/// One file under the reader's eye.
+/// One source file while it is read.
 pub(crate) struct LibrarySourceFile<'a> {
     pub(crate) context: ReadContext<'a>,
     pub(crate) kind: LibraryItemKind,
     pub(crate) id: String,
-    /// The folder of the thing, in the tree; nothing outside it belongs to it.
+    /// The folder of the item in the tree; nothing outside it belongs to the item.
     pub(crate) folder: String,
-    /// Its main file, in that folder.
+    /// The main file, in that folder.
     pub(crate) file: String,
     pub(crate) source: String,
     pub(crate) node: YamlNode,
@@ -53,7 +53,7 @@ pub(crate) struct LibrarySourceFile<'a> {
 }
 
 impl<'a> LibrarySourceFile<'a> {
-    /// A sheet about a place that is not opened.
+    /// Creates a source file for a path that is not opened.
     pub(crate) fn unopened(context: ReadContext<'a>, kind: LibraryItemKind, place: &str) -> Self {
         Self {
             context,
@@ -73,7 +73,7 @@ impl<'a> LibrarySourceFile<'a> {
         }
     }
 
-    /// Opens a file without reading it as YAML.
+    /// Opens a file without parsing it as YAML.
     pub(crate) fn open_plain(
         desk: ReadContext<'a>,
         kind: LibraryItemKind,
@@ -100,7 +100,7 @@ impl<'a> LibrarySourceFile<'a> {
         sheet
     }
 
-    /// Opens a file of YAML. If it is none, that is a problem of the sheet.
+    /// Opens a YAML file. Invalid YAML is reported as a problem.
     pub(crate) fn open(
         desk: ReadContext<'a>,
         kind: LibraryItemKind,
@@ -118,15 +118,15 @@ impl<'a> LibrarySourceFile<'a> {
             if sheet.is_usable() && !matches!(sheet.node.value, YamlValue::Map(_)) {
                 sheet.error(
                     None,
-                    "The file does not consist of names with values.".to_owned(),
-                    Some("Begin with `id:`, `name:` and `description:`.".to_owned()),
+                    "The file is not a mapping of fields to values.".to_owned(),
+                    Some("Start with `id:`, `name:` and `description:`.".to_owned()),
                 );
             }
         }
         sheet
     }
 
-    /// Reads YAML of this file or of one beside it.
+    /// Parses YAML of this file or of a file next to it.
     pub(crate) fn parse(&mut self, file: &str, source: &str) -> Option<YamlNode> {
         match yaml::parse(source) {
             Ok(node) => Some(node),
@@ -136,15 +136,15 @@ impl<'a> LibrarySourceFile<'a> {
                     ProblemSeverity::Error,
                     shown,
                     broken.position,
-                    format!("The YAML can't be read: {}", with_period(&broken.message)),
-                    Some("Check indentation, quotes and colons at this place.".to_owned()),
+                    format!("The YAML is invalid: {}", with_period(&broken.message)),
+                    Some("Check the indentation, quotes and colons here.".to_owned()),
                 );
                 None
             }
         }
     }
 
-    /// The whole tree as a type. Names that mean nothing are noted.
+    /// Deserializes the whole tree, with a warning for each unknown field.
     pub(crate) fn deserialize<T: DeserializeOwned>(&mut self) -> Option<T> {
         let node = std::mem::replace(
             &mut self.node,
@@ -159,7 +159,7 @@ impl<'a> LibrarySourceFile<'a> {
         value
     }
 
-    /// Likewise for a part of this file or of one beside it.
+    /// Deserializes a node of this file or of a file next to it.
     pub(crate) fn deserialize_node<T: DeserializeOwned>(
         &mut self,
         file: &str,
@@ -177,7 +177,7 @@ impl<'a> LibrarySourceFile<'a> {
                     ProblemSeverity::Error,
                     shown,
                     misfit.position,
-                    format!("This does not fit: {}", with_period(&misfit.message)),
+                    format!("The value is invalid: {}", with_period(&misfit.message)),
                     None,
                 );
                 None
@@ -185,7 +185,7 @@ impl<'a> LibrarySourceFile<'a> {
         }
     }
 
-    /// Notes a name that means nothing.
+    /// Warns about an unknown field.
     pub(crate) fn warn_unknown_key(
         &mut self,
         file: &str,
@@ -194,19 +194,19 @@ impl<'a> LibrarySourceFile<'a> {
         known: &[&str],
     ) {
         let help = deliberate_core::did_you_mean(name, known.iter().copied()).map_or_else(
-            || "Remove it, or put it into a comment.".to_owned(),
+            || "Remove it, or turn it into a comment.".to_owned(),
             |near| format!("Did you mean `{near}`?"),
         );
         self.add_problem(
             ProblemSeverity::Warning,
             file.to_owned(),
             Some(at),
-            format!("`{name}` means nothing here and is not used."),
+            format!("The field `{name}` is unknown and is ignored."),
             Some(help),
         );
     }
 
-    /// The text of a file that belongs to the thing, named by a field.
+    /// Reads the text of a file in the item's folder that a field names.
     pub(crate) fn read_sibling(&mut self, name: &str) -> Result<String, LibraryReadError> {
         let text =
             self.context
@@ -218,8 +218,8 @@ impl<'a> LibrarySourceFile<'a> {
         Ok(text)
     }
 
-    /// Likewise; what goes wrong is a problem at the field's place. A missing file has the given
-    /// weight; one that must not be read is always an error.
+    /// Reads a file that a field names; an error is reported at the field. A missing file has the
+    /// given severity; a file that must not be read is always an error.
     pub(crate) fn read_sibling_or_report(
         &mut self,
         name: &str,
@@ -238,33 +238,34 @@ impl<'a> LibrarySourceFile<'a> {
                     weight,
                     shown,
                     at,
-                    format!("`{field}` names `{name}`, which was not read: {fault}."),
+                    format!("`{name}`, named by `{field}`, was not read: {fault}."),
                     Some(read_error_help(&fault)),
                 );
             })
             .ok()
     }
 
-    /// Checks that the thing says what its folder or file says about its id, and returns the id
-    /// as it is written.
+    /// Checks that the declared id matches the name of the folder or file, and returns the id as
+    /// written.
     pub(crate) fn check_id(&mut self, said: &str, expected: &str) -> Option<String> {
         let at = self.node.get("id").map(|node| node.position);
         let last = said.rsplit('/').next().unwrap_or(said);
         if !id_grammar::is_id(said) {
-            let message = format!("The id `{}` can't be used.", truncate(said));
+            let message = format!("The id `{}` is not valid.", truncate(said));
             self.error(at, message, Some(ID_GRAMMAR.to_owned()));
             return None;
         }
         if !last.eq_ignore_ascii_case(expected) {
-            let message = format!("The id is `{said}`, but the place is called `{expected}`.");
-            let help = format!("Write `id: {expected}`, or rename the place to `{last}`.");
+            let message =
+                format!("The id is `{said}`, but the file or folder is named `{expected}`.");
+            let help = format!("Write `id: {expected}`, or rename the file or folder to `{last}`.");
             self.error(at, message, Some(help));
             return None;
         }
         Some(last.to_owned())
     }
 
-    /// Checks that a field that can't be empty is not.
+    /// Checks that a required field is not empty.
     pub(crate) fn require_non_empty(&mut self, field: &str, value: &str) {
         if value.trim().is_empty() {
             let at = self.node.get(field).map(|node| node.position);
@@ -305,13 +306,13 @@ impl<'a> LibrarySourceFile<'a> {
                 weight,
                 shown,
                 Some(at),
-                format!("The pattern `{}` can't be used: {why}", truncate(pattern)),
-                Some("Patterns run in linear time: no look-around, no back-references.".to_owned()),
+                format!("The pattern `{}` is invalid: {why}", truncate(pattern)),
+                Some("Patterns run in linear time: look-around and backreferences are not supported.".to_owned()),
             );
         }
     }
 
-    /// An error in the main file.
+    /// Reports an error in the main file.
     pub(crate) fn error(
         &mut self,
         at: Option<SourcePosition>,
@@ -322,7 +323,7 @@ impl<'a> LibrarySourceFile<'a> {
         self.add_problem(ProblemSeverity::Error, shown, at, message, help);
     }
 
-    /// A warning about the main file.
+    /// Reports a warning about the main file.
     pub(crate) fn warn(
         &mut self,
         at: Option<SourcePosition>,
@@ -354,23 +355,23 @@ impl<'a> LibrarySourceFile<'a> {
         });
     }
 
-    /// Whether nothing is wrong that keeps the thing from being used.
+    /// Returns whether there is no error that prevents the item from being used.
     pub(crate) fn is_usable(&self) -> bool {
         self.problems
             .iter()
             .all(|problem| problem.weight != ProblemSeverity::Error)
     }
 
-    /// How people name a file of the thing.
+    /// Returns the displayed path of a file of the item.
     pub(crate) fn display_path(&self, file: &str) -> String {
         self.context.root.display_path(&join(&self.folder, file))
     }
 
-    /// Where the thing came from.
+    /// Returns the layer, file and content hash of the item.
     pub(crate) fn origin(&self) -> ItemOrigin {
         let mut hash = String::with_capacity(64);
         for byte in self.hash.clone().finalize() {
-            // Writing to a string can't fail.
+            // Writing to a string cannot fail.
             let _ = write!(hash, "{byte:02x}");
         }
         ItemOrigin {
@@ -387,7 +388,7 @@ impl<'a> LibrarySourceFile<'a> {
         self.hash.update(text.as_bytes());
     }
 
-    /// Whether a name leads to an ordinary file in the thing's folder.
+    /// Returns whether a name refers to a regular file in the item's folder.
     pub(crate) fn has_file(&self, name: &str) -> bool {
         is_inside_path(name)
             && self.context.root.tree.entry_kind(&join(&self.folder, name))
@@ -395,11 +396,11 @@ impl<'a> LibrarySourceFile<'a> {
     }
 }
 
-/// What an id looks like.
+/// The help text about valid ids.
 pub(crate) const ID_GRAMMAR: &str =
-    "Use letters, digits, `_` and `-`, at most 100, not beginning with `-`.";
+    "Use at most 100 letters, digits, `_` and `-`, not starting with `-`.";
 
-/// Two paths of a tree as one.
+/// Joins two paths of a tree.
 pub(crate) fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() {
         name.to_owned()
@@ -408,7 +409,7 @@ pub(crate) fn join(folder: &str, name: &str) -> String {
     }
 }
 
-/// The beginning of a text that someone else wrote.
+/// Truncates text from a file for a message.
 pub(crate) fn truncate(text: &str) -> String {
     let mut short: String = text
         .chars()
@@ -424,9 +425,9 @@ pub(crate) fn truncate(text: &str) -> String {
 pub(crate) fn read_error_help(fault: &LibraryReadError) -> String {
     match fault {
         LibraryReadError::Missing => "Create the file, or correct its name.",
-        LibraryReadError::NotAFile => "Put an ordinary file there.",
+        LibraryReadError::NotAFile => "Replace it with a regular file.",
         LibraryReadError::Outside => {
-            "Files must lie in the thing's own folder: a relative name without `..`, no link that leads out."
+            "Files must be in the item's own folder: use a relative path without `..` and no link that leads out."
         }
         LibraryReadError::TooLarge(_) => "Shorten it, or raise the limit.",
         LibraryReadError::NotUtf8 => "Save it as UTF-8.",

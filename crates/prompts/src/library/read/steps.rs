@@ -1,4 +1,4 @@
-//! The steps of a chain.
+//! Reads the steps of a chain.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use crate::{
     model::{ChainStep, Delegation, InjectionRules, StepKind},
 };
 
-/// How deep steps may stand in steps.
+/// The maximum nesting of steps.
 const MAX_DEPTH: usize = 8;
 
-/// What a step may say.
+/// The fields of a step.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct StepFile {
@@ -37,7 +37,7 @@ pub(super) struct StepFile {
     injection: InjectionRules,
 }
 
-/// Turns what was said into steps, and notes what they mention.
+/// Converts the fields to steps, and collects their references.
 pub(super) fn build_steps(
     sheet: &mut LibrarySourceFile<'_>,
     said: Vec<StepFile>,
@@ -68,7 +68,7 @@ fn build_step(
 ) -> Option<ChainStep> {
     let at = node.map(|node| node.position);
     let Some(depth) = depth.checked_sub(1) else {
-        let message = format!("Steps stand more than {MAX_DEPTH} deep in steps.");
+        let message = format!("Steps are nested more than {MAX_DEPTH} levels deep.");
         sheet.error(at, message, None);
         return None;
     };
@@ -106,7 +106,7 @@ fn build_step(
         _ => {
             sheet.error(
                 at,
-                "A step has exactly one of `promptId`, `tool` and `parallel`.".to_owned(),
+                "A step must have exactly one of `promptId`, `tool` and `parallel`.".to_owned(),
                 None,
             );
             return None;
@@ -151,7 +151,7 @@ fn collect_prompt(
         .or(node)
         .map(|node| node.position);
     if !id_grammar::is_id(&id) {
-        let message = format!("`{}` is no id of a prompt.", truncate(&id));
+        let message = format!("`{}` is not a valid prompt id.", truncate(&id));
         sheet.error(at, message, Some(ID_GRAMMAR.to_owned()));
         return None;
     }
@@ -164,7 +164,7 @@ fn collect_prompt(
     Some(StepKind::Prompt { id })
 }
 
-/// Notes the texts given to a tool that may be templates.
+/// Collects the text arguments of a tool that may be templates.
 fn collect_argument_texts(
     sheet: &LibrarySourceFile<'_>,
     node: &YamlNode,
@@ -190,7 +190,8 @@ fn collect_argument_texts(
     }
 }
 
-/// The older form lets the value be anything, meaning the whole output.
+/// Converts the output mapping. In the legacy format the value may be anything and means the whole
+/// output.
 fn parse_outputs(said: BTreeMap<String, Value>) -> BTreeMap<String, String> {
     said.into_iter()
         .map(|(name, part)| match part {

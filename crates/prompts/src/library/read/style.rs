@@ -1,4 +1,4 @@
-//! `styles/<id>/style.yaml`.
+//! Reads `styles/<id>/style.yaml`.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     model::{Activation, LibraryItemKind, ResponseStyle, StyleMode},
 };
 
-/// What the file may say.
+/// The fields of the file.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct StyleFile {

@@ -1,5 +1,5 @@
-//! What can only be seen with the whole library at hand: names that lead nowhere, chains that
-//! contain themselves, chains too deep in chains.
+//! Checks that need the whole library: unknown names, chains that contain themselves, and chains
+//! that are nested too deep.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,19 +13,17 @@ use crate::{
     options::EngineLimits,
 };
 
-/// Prompts by a key that does not regard case.
+/// Prompts by a key that ignores case.
 pub(crate) type PromptsByKey = BTreeMap<String, PromptItem>;
 
-/// For how many names the nearest is looked for: comparing each with all takes time.
+/// The maximum number of names for which a similar one is searched: each search compares all names.
 pub(crate) const MAX_SUGGESTIONS: usize = 50;
 
-/// A prompt that can't be used.
+/// A prompt that cannot be used.
 pub(crate) struct CrossReferenceError {
-    /// Its key.
     pub(crate) key: String,
-    /// Why.
     pub(crate) problem: LibraryProblem,
-    /// Whether only because of another one that can't.
+    /// Whether the only reason is another prompt that cannot be used.
     pub(crate) downstream: bool,
 }
 
@@ -39,7 +37,7 @@ impl CrossReferenceError {
     }
 }
 
-/// The prompts with errors that show only now.
+/// Returns the prompts with errors that only the whole library shows.
 pub(crate) fn cross_reference_errors(
     prompts: &PromptsByKey,
     gone: &BTreeSet<String>,
@@ -96,7 +94,7 @@ fn unknown_reference_errors(
                 (
                     format!("There is no prompt `{name}`."),
                     Some(near.map_or_else(
-                        || "Create it, or remove what names it.".to_owned(),
+                        || "Create it, or remove the reference.".to_owned(),
                         |near| format!("Did you mean `{near}`?"),
                     )),
                 )
@@ -117,7 +115,7 @@ fn unknown_reference_errors(
     found
 }
 
-/// Prompts that come back to themselves by steps or by references, and those nested too deep.
+/// Finds prompts that contain themselves through steps or includes, and prompts nested too deep.
 fn cycle_and_depth_errors(
     prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
@@ -133,7 +131,7 @@ fn cycle_and_depth_errors(
             && let Some(mention) = item.references.iter().find(|it| it.kind == what)
         {
             let message = format!(
-                "Prompts are nested {height} deep from here; {} are allowed.",
+                "Prompts are nested {height} levels deep from here; at most {} are allowed.",
                 limits.depth
             );
             let made = reference_problem(
@@ -163,7 +161,7 @@ fn cycle_and_depth_errors(
     found
 }
 
-/// A prompt that leads to a circle without being in it.
+/// Creates the error of a prompt that refers to a cycle without being part of it.
 fn downstream_error(
     prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
@@ -193,8 +191,8 @@ fn downstream_error(
 
 fn unusable_prompt_message(name: &str) -> (String, String) {
     (
-        format!("The prompt `{}` can't be used.", truncate(name)),
-        "Its own problem comes first.".to_owned(),
+        format!("The prompt `{}` cannot be used.", truncate(name)),
+        "Fix the problem of that prompt first.".to_owned(),
     )
 }
 
@@ -220,7 +218,7 @@ fn edges<'p>(
         .collect()
 }
 
-/// How many levels stand below each prompt. One that comes to a circle has no height.
+/// Returns the number of levels below each prompt. A prompt that leads to a cycle has no height.
 fn heights<'p>(edges: &PromptEdges<'p>) -> BTreeMap<&'p str, usize> {
     let mut waiting: BTreeMap<&str, usize> = BTreeMap::new();
     let mut users: BTreeMap<&str, Vec<&'p str>> = BTreeMap::new();
@@ -262,7 +260,7 @@ fn heights<'p>(edges: &PromptEdges<'p>) -> BTreeMap<&'p str, usize> {
     heights
 }
 
-/// The circles among the prompts without a height.
+/// Returns the cycles among the prompts without a height.
 fn find_cycles<'p>(edges: &PromptEdges<'p>, heights: &BTreeMap<&str, usize>) -> Vec<Vec<&'p str>> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
@@ -314,7 +312,7 @@ fn cycle_errors(
             .map(|item| item.prompt.id.as_str())
             .collect();
         let message = format!("The prompt contains itself: {}.", names.join(" → "));
-        let help = Some("Take one of these steps out.".to_owned());
+        let help = Some("Remove one of these steps.".to_owned());
         let made = reference_problem(
             ProblemSeverity::Error,
             LibraryItemKind::Prompt,

@@ -1,13 +1,13 @@
-//! What others say, made into sentences. Knows nothing of what they say.
+//! Formats messages of other components as sentences. Knows nothing of their content.
 
-/// With a capital and one end.
+/// Formats a text as a sentence with a capital letter and one final period.
 pub(crate) fn as_sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().into_iter().flat_map(char::to_uppercase);
     with_period(&first.chain(letters).collect::<String>())
 }
 
-/// With one end: a full stop, unless it asks.
+/// Ends a text with one period, unless it ends with `?` or `!`.
 pub(crate) fn with_period(text: &str) -> String {
     let text = text.trim_end().trim_end_matches('.');
     if text.ends_with(['?', '!']) {

@@ -1,5 +1,5 @@
-//! Gates and tools that are named and do not exist: what names them works without them, but not
-//! as its author may think.
+//! Warns about references to gates and tools that do not exist: the item works without them, but
+//! perhaps not as its author intended.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -16,12 +16,12 @@ use crate::{
     model::{Gate, LibraryItemKind, ScriptTool},
 };
 
-/// What there is.
+/// The names of existing gates and script tools.
 pub(crate) struct KnownNames<'l> {
     normalized_gates: HashSet<String>,
     gates: &'l BTreeMap<String, Arc<Gate>>,
     scripts: &'l BTreeMap<String, Arc<ScriptTool>>,
-    /// How many names were looked for among those that exist.
+    /// The number of searches for similar names so far.
     lookups: usize,
 }
 
@@ -41,7 +41,7 @@ impl<'l> KnownNames<'l> {
         }
     }
 
-    /// The problems of a thing that mentions these.
+    /// Returns the problems of an item with these references.
     pub(crate) fn missing_references(
         &mut self,
         kind: LibraryItemKind,
@@ -53,11 +53,11 @@ impl<'l> KnownNames<'l> {
             .filter_map(|mention| {
                 let (thing, near) = self.find_missing(id, mention)?;
                 let help = near.map_or_else(
-                    || format!("Create the {thing}, or remove the name."),
+                    || format!("Create the {thing}, or remove the reference."),
                     |near| format!("Did you mean `{near}`?"),
                 );
                 let name = truncate(&mention.name);
-                let message = format!("There is no {thing} `{name}`; it is left out.");
+                let message = format!("There is no {thing} `{name}`; the reference is ignored.");
                 Some(reference_problem(
                     ProblemSeverity::Warning,
                     kind,
@@ -70,7 +70,7 @@ impl<'l> KnownNames<'l> {
             .collect()
     }
 
-    /// What kind of thing is missing, and which one is most like it.
+    /// Returns the kind of the missing item and the most similar name.
     fn find_missing(
         &mut self,
         id: &str,

@@ -1,4 +1,4 @@
-//! Looks at a workspace as a whole and lists what is wrong, each with the text it is about.
+//! Validates a whole workspace and lists its problems, each with the source text.
 
 pub(crate) mod cross_references;
 pub(crate) mod message_text;
@@ -14,32 +14,30 @@ use crate::{
     options::{EngineLimits, EngineOptions},
 };
 
-/// A problem, with the file it is about.
+/// A problem with the source text of its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LibraryFinding {
-    /// What is wrong.
     pub problem: LibraryProblem,
     /// The text of the file, if it can be read.
     pub source: Option<String>,
 }
 
-/// What is wrong with a template.
+/// A problem in a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateProblem {
-    /// How bad it is.
     pub severity: ProblemSeverity,
     /// The line of the template's file, from 1.
     pub line: Option<u32>,
     /// The column, from 1.
     pub column: Option<u32>,
-    /// In a sentence.
+    /// The problem in one sentence.
     pub message: String,
-    /// What to do.
+    /// The suggested fix.
     pub help: Option<String>,
 }
 
-/// Reads everything and lists what is wrong, with the templates of the workspace. The given
-/// function may know more of any template.
+/// Reads all files and lists their problems, including those of the workspace's templates. The
+/// given function may report a further problem of each template.
 pub fn check_workspace(
     options: &EngineOptions,
     texts: &dyn Fn(&TemplateSource) -> Option<TemplateProblem>,
@@ -82,7 +80,7 @@ pub fn check_workspace(
     (library, findings)
 }
 
-/// The text of a file by its name for people.
+/// Reads a file by its displayed path.
 fn read_source(roots: &[LibraryRoot], file: &str, limits: &EngineLimits) -> Option<String> {
     roots.iter().find_map(|root| {
         let inner = if root.display_name.is_empty() {

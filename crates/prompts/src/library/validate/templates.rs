@@ -1,5 +1,5 @@
-//! The templates of what was read: whether they can be read themselves, and which names they use
-//! that nobody gives them. Renders nothing.
+//! Validates the templates of the library: their syntax, and the names they use that have no value.
+//! Renders nothing.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -17,13 +17,13 @@ use crate::{
     template::TemplateRenderer,
 };
 
-/// The names that the engine gives values to, beside those of runs.
+/// The names that the engine sets, besides those of chain runs.
 const ENGINE_NAMES: [&str; 4] = ["steps", "input", "missing", "given"];
 
-/// The most names of one prompt that are told of.
+/// The maximum number of names per prompt that are reported.
 const MAX_WARNINGS: usize = 20;
 
-/// Checks the templates of a part. What can't be read is an error of its prompt.
+/// Checks the templates of a part. An invalid template is an error of its prompt.
 pub(crate) fn check_part(renderer: &TemplateRenderer, unit: &mut LibraryPart) {
     for item in &mut unit.items {
         let LibraryItem::Prompt(item) = item else {
@@ -39,8 +39,8 @@ pub(crate) fn check_part(renderer: &TemplateRenderer, unit: &mut LibraryPart) {
     }
 }
 
-/// Takes out what a broken template makes useless, so that its last good form stays in use. One
-/// that never had a good form since the start stays: using it tells what is wrong.
+/// Removes prompts with an invalid template, so that their last good version stays in use. A prompt
+/// that was never valid since the start stays: using it reports the error.
 pub(crate) fn drop_broken(unit: &mut LibraryPart, old: Option<&LibraryPart>) {
     let was = |id: &String| {
         old.is_some_and(|old| old.broken_templates.contains(id) && has_prompt(old, id))
@@ -85,14 +85,14 @@ fn template_errors(renderer: &TemplateRenderer, item: &PromptItem) -> Vec<Librar
             column: error.column,
             kind: LibraryItemKind::Prompt,
             id: prompt.id.clone(),
-            message: as_sentence(&format!("The template can't be read: {}", error.message)),
+            message: as_sentence(&format!("The template is invalid: {}", error.message)),
             help: error.help.as_deref().map(as_sentence),
             last_good_kept: false,
         })
         .collect()
 }
 
-/// Whether a text given to a tool is `{{ path }}` and nothing else: it is looked up, not rendered.
+/// Returns whether a tool argument is only `{{ path }}`, which is looked up and not rendered.
 fn is_single_value(text: &str) -> bool {
     let inner = text.trim().strip_prefix("{{");
     let inner = inner.and_then(|it| it.strip_suffix("}}")).map(str::trim);
@@ -104,7 +104,7 @@ fn template_texts(prompt: &Prompt) -> impl Iterator<Item = &TemplateSource> {
     prompt.template.iter().chain(&prompt.system)
 }
 
-/// Notes the names that a prompt uses and that nothing of its own gives it.
+/// Collects the names that a prompt uses but does not define.
 fn collect_undeclared(renderer: &TemplateRenderer, item: &mut PromptItem) {
     let noted: Vec<NameReference> = undeclared_names(renderer, &item.prompt)
         .into_iter()
@@ -120,8 +120,8 @@ fn collect_undeclared(renderer: &TemplateRenderer, item: &mut PromptItem) {
     }
 }
 
-/// The names that a prompt uses, that it does not declare and does not look for before, each with
-/// its file and line.
+/// Returns the names that a prompt uses without declaring or testing them, each with its file and
+/// line.
 pub(crate) fn undeclared_names(
     renderer: &TemplateRenderer,
     prompt: &Prompt,
@@ -171,7 +171,7 @@ fn is_engine_name(name: &str) -> bool {
         || is_result
 }
 
-/// Whether a template asks if a name has a value, or says what it is if it has none.
+/// Returns whether a template tests a name or gives it a default.
 fn is_guarded(body: &str, name: &str) -> bool {
     let name = regex::escape(name);
     let guard =
@@ -179,7 +179,7 @@ fn is_guarded(body: &str, name: &str) -> bool {
     Regex::new(&guard).is_ok_and(|guard| guard.is_match(body))
 }
 
-/// The line on which a name is used first, from 1.
+/// Returns the line on which a name is used first, from 1.
 fn line_of_name(body: &str, name: &str) -> u32 {
     let used = Regex::new(&format!(r"\{{[{{%][^\n]*\b{}\b", regex::escape(name)));
     let line = body
@@ -189,8 +189,8 @@ fn line_of_name(body: &str, name: &str) -> u32 {
     u32::try_from(line.unwrap_or_default() + 1).unwrap_or(u32::MAX)
 }
 
-/// The warnings about names that nobody gives. A prompt that is a step of another, or is taken in
-/// by one, may get them from there.
+/// Returns the warnings about names without a value. A prompt that is a step of another prompt, or
+/// is included in one, is skipped, because it may get its values there.
 pub(crate) fn unknown_name_problems<'p>(
     prompts: impl Iterator<Item = &'p PromptItem> + Clone,
 ) -> Vec<LibraryProblem> {
@@ -221,10 +221,7 @@ pub(crate) fn unknown_name_problems<'p>(
                 LibraryItemKind::Prompt,
                 &item.prompt.id,
                 mention,
-                format!(
-                    "The template uses `{}`, which nothing gives it.",
-                    mention.name
-                ),
+                format!("The template uses `{}`, which has no value.", mention.name),
                 Some(help),
             ));
         }
@@ -232,16 +229,16 @@ pub(crate) fn unknown_name_problems<'p>(
     found
 }
 
-/// What to do about a name that is not declared.
+/// Returns the help text for a name that is not declared.
 pub(crate) fn name_help(prompt: &Prompt, name: &str) -> String {
     let known = prompt.arguments.iter().map(|it| it.name.as_str());
     deliberate_core::did_you_mean(name, known).map_or_else(
-        || format!("Declare `{name}` among the arguments, or test it with `is defined`."),
+        || format!("Declare `{name}` as an argument, or test it with `is defined`."),
         |near| format!("Did you mean `{near}`?"),
     )
 }
 
-/// A part of the library for which the templates were looked at later.
+/// Checks the templates of a part that was read without this check.
 pub(crate) fn recheck_part(
     renderer: &TemplateRenderer,
     unit: &Arc<LibraryPart>,

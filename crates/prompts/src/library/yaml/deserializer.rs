@@ -1,7 +1,7 @@
-//! From a tree with places to the typed form of a file.
+//! Deserializes a YAML tree with positions to the typed form of a file.
 //!
-//! An error knows where the part stands that does not fit, and a name that nobody asked for is
-//! noted with the names that were possible. Knows nothing of any one format.
+//! An error has the position of the invalid node, and an unknown key is recorded with the keys that
+//! are possible. Knows nothing of specific formats.
 
 use std::{cell::RefCell, fmt};
 
@@ -16,7 +16,7 @@ use serde::{
 
 use super::{SourcePosition, YamlKey, YamlNode, YamlValue};
 
-/// A name that means nothing where it stands.
+/// An unknown key and its position.
 #[derive(Debug)]
 pub(crate) struct UnknownYamlKey {
     pub(crate) position: SourcePosition,
@@ -24,7 +24,7 @@ pub(crate) struct UnknownYamlKey {
     pub(crate) known_keys: &'static [&'static str],
 }
 
-/// What does not fit, and where.
+/// An invalid value and its position.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct YamlDeserializeError {
@@ -48,7 +48,7 @@ impl YamlDeserializeError {
     }
 }
 
-/// Reads a tree as a type.
+/// Deserializes a tree; also returns the unknown keys.
 pub(crate) fn deserialize<T: DeserializeOwned>(
     node: &YamlNode,
 ) -> (Result<T, YamlDeserializeError>, Vec<UnknownYamlKey>) {
@@ -140,7 +140,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de> {
                 .visit_map(entries, Some(fields), visitor)
                 .map_err(|misfit| misfit.or_position(self.node.position)),
             YamlValue::List(_) => Err(YamlDeserializeError::custom(
-                "a list where names with values are needed",
+                "a mapping is required here, not a list",
             )
             .or_position(self.node.position)),
             _ => self.deserialize_any(visitor),
@@ -157,7 +157,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de> {
         }
     }
 
-    /// Numbers and switches are text where text is wanted: `version: 1.0`.
+    /// Accepts numbers and booleans where text is expected: `version: 1.0`.
     fn deserialize_str<V: Visitor<'de>>(
         self,
         visitor: V,
@@ -195,7 +195,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de> {
                 visitor.visit_enum(StrDeserializer::<YamlDeserializeError>::new(it))
             }
             _ => Err(YamlDeserializeError::custom(
-                "one of a few words is needed here",
+                "one of the allowed words is required here",
             )),
         }
         .map_err(|misfit| misfit.or_position(self.node.position))
@@ -247,8 +247,8 @@ struct NodeMapAccess<'a> {
     parent: NodeDeserializer<'a>,
     rest: std::slice::Iter<'a, (YamlKey, YamlNode)>,
     value: Option<(&'a YamlKey, &'a YamlNode)>,
-    /// The names that are possible, if the map is a record. An empty value of a record is as if
-    /// it were not there.
+    /// The possible keys, if the map is a struct. A null value in a struct is treated as if it were
+    /// absent.
     known_keys: Option<&'static [&'static str]>,
 }
 
@@ -278,7 +278,7 @@ impl<'a> MapAccess<'a> for NodeMapAccess<'a> {
         let (key, node) = self
             .value
             .take()
-            .ok_or_else(|| YamlDeserializeError::custom("a name without a value"))?;
+            .ok_or_else(|| YamlDeserializeError::custom("a key without a value"))?;
         let part = NodeDeserializer {
             node,
             key: self.known_keys.map(|_| key),

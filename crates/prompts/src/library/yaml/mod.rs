@@ -1,7 +1,7 @@
-//! YAML as a tree that remembers where each part stands.
+//! Parses YAML to a tree with the position of each node.
 //!
-//! Files come from anyone: what is parsed is bounded, and an alias bomb is refused before it
-//! unfolds. Knows nothing of what the files mean.
+//! Files are untrusted: the size of the input is bounded, and an alias bomb is rejected before it
+//! expands. Knows nothing of what the files mean.
 
 pub(crate) mod deserializer;
 
@@ -12,7 +12,7 @@ use serde::{
 use serde_json::{Number, Value};
 use serde_saphyr::{Location, Spanned};
 
-/// Where something stands in its file; both count from 1.
+/// A position in a file; line and column count from 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct SourcePosition {
     pub(crate) line: u32,
@@ -28,14 +28,14 @@ impl From<Location> for SourcePosition {
     }
 }
 
-/// One part of a file.
+/// A node of the tree.
 #[derive(Debug, Clone)]
 pub(crate) struct YamlNode {
     pub(crate) position: SourcePosition,
     pub(crate) value: YamlValue,
 }
 
-/// What it is.
+/// The value of a node.
 #[derive(Debug, Clone)]
 pub(crate) enum YamlValue {
     Null,
@@ -46,21 +46,21 @@ pub(crate) enum YamlValue {
     Map(Vec<(YamlKey, YamlNode)>),
 }
 
-/// The name of a part.
+/// The key of a map entry.
 #[derive(Debug, Clone)]
 pub(crate) struct YamlKey {
     pub(crate) position: SourcePosition,
     pub(crate) name: String,
 }
 
-/// Why a file is not YAML.
+/// A YAML syntax error and its position.
 #[derive(Debug)]
 pub(crate) struct YamlError {
     pub(crate) position: Option<SourcePosition>,
     pub(crate) message: String,
 }
 
-/// Reads a file. An empty one is null.
+/// Parses a file. An empty file is null.
 pub(crate) fn parse(source: &str) -> Result<YamlNode, YamlError> {
     serde_saphyr::from_str_with_options(source, parser_options(source.len())).map_err(|error| {
         YamlError {
@@ -73,7 +73,7 @@ pub(crate) fn parse(source: &str) -> Result<YamlNode, YamlError> {
     })
 }
 
-/// Enough for any file that a person writes, and for none that was made to unfold.
+/// Returns limits that fit any file written by a person and reject files made to expand.
 pub(crate) fn parser_options(bytes: usize) -> serde_saphyr::Options {
     let budget = serde_saphyr::budget! {
         max_events: 100_000,
@@ -97,7 +97,7 @@ pub(crate) fn parser_options(bytes: usize) -> serde_saphyr::Options {
     }
 }
 
-/// What the reader says, without the place, which is told beside it.
+/// Returns the message of a parser error without the position, which is reported separately.
 fn error_message(error: &serde_saphyr::Error) -> String {
     let whole = error.without_snippet().to_string();
     let first = whole.lines().next().unwrap_or_default();
@@ -107,31 +107,31 @@ fn error_message(error: &serde_saphyr::Error) -> String {
     reword_error(plain.trim().trim_end_matches([',', ':', '.', ' ']))
 }
 
-/// What the reader says about its own settings means nothing to who wrote the file.
+/// Rewords parser errors that refer to the parser's settings, which mean nothing to an author.
 pub(crate) fn reword_error(said: &str) -> String {
     const DUPLICATE_KEY: &str = "duplicate mapping key";
     if said.contains("budget breached") || said.contains("alias replay") {
-        return "it is too long, too deep, or refers to its own parts too often".to_owned();
+        return "it is too long, too deeply nested, or uses too many aliases".to_owned();
     }
     if let Some((_, rest)) = said.split_once(DUPLICATE_KEY) {
         let rest = rest.split(", set ").next().unwrap_or_default();
         let name = rest.trim_start_matches([':', ' ']);
         return if name.is_empty() {
-            "a name is there twice".to_owned()
+            "a key occurs twice".to_owned()
         } else {
-            format!("the name `{name}` is there twice")
+            format!("the key `{name}` occurs twice")
         };
     }
     said.to_owned()
 }
 
 impl YamlNode {
-    /// The part with this name, if this is a map that has it.
+    /// Returns the value of a key, if this is a map that has it.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, node)| node)
     }
 
-    /// Likewise, with its name.
+    /// Returns the key and value of an entry, if this is a map that has it.
     pub(crate) fn entry(&self, name: &str) -> Option<(&YamlKey, &Self)> {
         match &self.value {
             YamlValue::Map(entries) => entries
@@ -142,7 +142,7 @@ impl YamlNode {
         }
     }
 
-    /// The parts of a list; none if it is not one.
+    /// Returns the items of a list; empty if this is not a list.
     pub(crate) fn items(&self) -> &[Self] {
         match &self.value {
             YamlValue::List(items) => items,
@@ -150,7 +150,7 @@ impl YamlNode {
         }
     }
 
-    /// The named parts of a map; none if it is not one.
+    /// Returns the entries of a map; empty if this is not a map.
     pub(crate) fn entries(&self) -> &[(YamlKey, Self)] {
         match &self.value {
             YamlValue::Map(entries) => entries,
@@ -158,7 +158,7 @@ impl YamlNode {
         }
     }
 
-    /// The text, if it is text.
+    /// Returns the text, if this is text.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
             YamlValue::Text(text) => Some(text),
@@ -166,7 +166,7 @@ impl YamlNode {
         }
     }
 
-    /// The same as JSON, without places.
+    /// Converts the tree to JSON without positions.
     pub(crate) fn to_json(&self) -> Value {
         match &self.value {
             YamlValue::Null => Value::Null,
@@ -183,7 +183,7 @@ impl YamlNode {
         }
     }
 
-    /// The line on which a text begins: a block begins below its `|`.
+    /// Returns the line on which a text begins: a block scalar begins below its `|`.
     pub(crate) fn text_line(&self, source: &str) -> u32 {
         let line = source
             .lines()

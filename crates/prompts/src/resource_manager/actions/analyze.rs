@@ -1,5 +1,5 @@
-//! What can be said about a prompt by looking at it: what kind it is, which gates it has and which
-//! would come by themselves.
+//! Static analysis of a prompt: its type, the gates it names, and the gates that are active
+//! automatically.
 
 use deliberate_toolkit::ToolError;
 
@@ -16,11 +16,11 @@ use crate::{
     },
 };
 
-/// How to use the tool.
+/// The usage guide of the tool.
 const GUIDE_TEXT: &str = include_str!("guide.md");
 
 impl ManageContext {
-    /// Says what kind of prompt it is, and why.
+    /// Reports the type of a prompt and the reason.
     pub(crate) fn analyze_type(
         &self,
         kind: LibraryItemKind,
@@ -41,7 +41,7 @@ impl ManageContext {
         }
         let taken_in = dependents::included_prompts(prompt);
         if !taken_in.is_empty() {
-            why.push(format!("takes in: {}", taken_in.join(", ")));
+            why.push(format!("includes: {}", taken_in.join(", ")));
         }
         if !prompt.tools.is_empty() {
             why.push(format!("owns tools: {}", prompt.tools.join(", ")));
@@ -59,7 +59,7 @@ impl ManageContext {
         Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
-    /// Says which gates a prompt has and where each comes from.
+    /// Reports the gates of a prompt and their sources.
     pub(crate) fn analyze_gates(
         &self,
         kind: LibraryItemKind,
@@ -108,7 +108,8 @@ impl ManageContext {
             }
         };
         let said = format!(
-            "Gates of `{}`\nits own: {}\ndefined in it: {}\nby themselves: {}\nleft out: {}\nnot there: {}",
+            "Gates of `{}`\nits own: {}\ndefined in it: {}\nautomatic: {}\nexcluded: {}\nmissing: \
+             {}",
             prompt.id,
             listed(&own),
             listed(&inline),
@@ -129,7 +130,7 @@ impl ManageContext {
         Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
-    /// Says how to use the tool.
+    /// Returns the usage guide.
     pub(crate) fn guide() -> ManageResult {
         ManageResult::without_changes(ManageReply::new(GUIDE_TEXT.trim_end()), Vec::new())
     }
@@ -140,7 +141,7 @@ fn is_inline(prompt: &Prompt, name: &str) -> bool {
     defined.iter().any(|gate| gate.id.as_deref() == Some(name))
 }
 
-/// Whether a gate is active without being asked for.
+/// Returns whether a gate is active without being requested.
 fn is_active_by_default(gate: &Gate, prompt: &Prompt, methodology: Option<&str>) -> bool {
     let Some(when) = &gate.activation else {
         return true;

@@ -1,4 +1,4 @@
-//! Changes single steps of a chain: adds, removes, replaces one, or puts them into another order.
+//! Edits single steps of a chain: adds, removes, replaces or reorders them.
 
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use crate::resource_manager::{
     extra_fields,
 };
 
-/// Does what the call asks of the steps, if it asks anything.
+/// Applies the step operation of the call, if there is one.
 pub(crate) fn apply_step_operation(
     draft: &mut FileDraft<'_>,
     given: &Map<String, Value>,
@@ -24,7 +24,7 @@ pub(crate) fn apply_step_operation(
         return match stray {
             Some(name) => Err(invalid_input(
                 format!("`{name}` needs a `chain_step_operation`."),
-                "It is one of add, remove, reorder, replace.",
+                "Use add, remove, reorder or replace.",
             )),
             None => Ok(()),
         };
@@ -76,8 +76,8 @@ pub(crate) fn apply_step_operation(
         "reorder" => steps = reorder_steps(&steps, part("order"))?,
         other => {
             return Err(invalid_input(
-                format!("`{other}` can't be done to a step."),
-                "chain_step_operation is one of add, remove, reorder, replace.",
+                format!("`{other}` is not a step operation."),
+                "Set chain_step_operation to add, remove, reorder or replace.",
             ));
         }
     }
@@ -94,7 +94,7 @@ fn reorder_steps(steps: &[Value], order: Option<Value>) -> Result<Vec<Value>, To
     if !sorted.into_iter().eq(0..steps.len()) {
         return Err(invalid_input(
             format!(
-                "`order` must name each of the {} steps once, from 0.",
+                "`order` must contain the index of each of the {} steps once, from 0.",
                 steps.len()
             ),
             "For example [2, 0, 1].",
@@ -119,7 +119,7 @@ fn parse_index(value: &Value) -> Result<usize, ToolError> {
 
 fn index_required() -> ToolError {
     invalid_input(
-        "A step is named by its place, a whole number from 0.",
+        "The index of a step must be a whole number from 0.",
         "Give chain_step_index; inspect shows the steps in their order.",
     )
 }
@@ -130,7 +130,7 @@ fn check_index(at: usize, count: usize) -> Result<(), ToolError> {
     }
     Err(invalid_input(
         format!(
-            "There is no place {at}: places go from 0 to {}.",
+            "There is no step {at}: indexes go from 0 to {}.",
             count.saturating_sub(1)
         ),
         "Inspect shows the steps in their order.",

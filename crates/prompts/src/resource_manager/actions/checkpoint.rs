@@ -1,4 +1,4 @@
-//! Named copies of everything in the workspace that the library reads, kept in a hidden folder of
+//! Checkpoints: named copies of all workspace files that the library reads, in a hidden folder of
 //! the workspace.
 
 use std::{
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -25,19 +25,19 @@ use crate::{
     },
 };
 
-/// Where they are kept.
+/// The folder of the checkpoints.
 const CHECKPOINT_FOLDER: &str = ".checkpoints";
 
-/// What a checkpoint says about itself.
+/// The file with the description of a checkpoint.
 const INFO_FILE: &str = "checkpoint.json";
 
-/// How many there may be.
+/// The most checkpoints.
 const MAX_CHECKPOINTS: usize = 50;
 
-/// The most bytes of one.
+/// The most bytes of one checkpoint.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The kinds that are copied.
+/// The kinds of resources that are copied.
 const KINDS: [LibraryItemKind; 5] = [
     LibraryItemKind::Prompt,
     LibraryItemKind::Gate,
@@ -46,7 +46,7 @@ const KINDS: [LibraryItemKind; 5] = [
     LibraryItemKind::Script,
 ];
 
-/// What a checkpoint says about itself.
+/// The description of a checkpoint.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct CheckpointInfo {
@@ -57,11 +57,11 @@ struct CheckpointInfo {
     bytes: u64,
 }
 
-/// Files by their names below a folder.
+/// File contents by their paths below a folder.
 type CheckpointFiles = BTreeMap<String, Vec<u8>>;
 
 impl ManageContext {
-    /// Does something with checkpoints.
+    /// Handles an action on checkpoints.
     pub(crate) fn handle_checkpoint(&self, input: &Input) -> Result<ManageResult, ToolError> {
         match input.action {
             ResourceAction::List | ResourceAction::Inspect => self.list_checkpoints(input),
@@ -72,7 +72,7 @@ impl ManageContext {
                     extra_fields::text_field(&input.rest, "description")?.unwrap_or_default();
                 let about = self.create_checkpoint(&name, text)?;
                 let told = ManageReply::new(format!(
-                    "Checkpoint `{name}` holds {} files, {} bytes.",
+                    "Checkpoint `{name}` contains {} files, {} bytes.",
                     about.files, about.bytes
                 ))
                 .with_fact("name", name)
@@ -114,8 +114,8 @@ impl ManageContext {
                 ))
             }
             other => Err(invalid_input(
-                format!("{} can't be done to a checkpoint.", other.as_str()),
-                "Checkpoints have create, list, rollback, delete and clear.",
+                format!("Checkpoints do not support {}.", other.as_str()),
+                "Use create, list, rollback, delete or clear.",
             )),
         }
     }
@@ -150,7 +150,7 @@ impl ManageContext {
         Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
-    /// Copies everything. The copy is complete before it has its name.
+    /// Copies all files. The copy is complete before it gets its name.
     fn create_checkpoint(
         &self,
         name: &str,
@@ -162,15 +162,15 @@ impl ManageContext {
             .any(|about| about.name.eq_ignore_ascii_case(name))
         {
             return Err(manage_error(
-                "AlreadyExists",
-                format!("There is a checkpoint `{name}` already."),
+                ErrorCode::AlreadyExists,
+                format!("A checkpoint `{name}` already exists."),
                 Some("Choose another name, or delete that one.".to_owned()),
             ));
         }
         if kept.len() >= MAX_CHECKPOINTS {
             return Err(manage_error(
-                "LimitReached",
-                format!("There are {MAX_CHECKPOINTS} checkpoints; that is all there may be."),
+                ErrorCode::LimitReached,
+                format!("There are already {MAX_CHECKPOINTS} checkpoints, which is the limit."),
                 Some("Delete some.".to_owned()),
             ));
         }
@@ -187,7 +187,7 @@ impl ManageContext {
         let made = self.copy_workspace(&draft, &mut about);
         let made = made.and_then(|()| {
             let place = outer.join(name);
-            fs::rename(&draft, &place).map_err(|error| io_error("make", &place, &error))
+            fs::rename(&draft, &place).map_err(|error| io_error("create", &place, &error))
         });
         if let Err(error) = made {
             let _ = fs::remove_dir_all(&draft);
@@ -197,7 +197,7 @@ impl ManageContext {
     }
 
     fn copy_workspace(&self, draft: &Path, about: &mut CheckpointInfo) -> Result<(), ToolError> {
-        fs::create_dir(draft).map_err(|error| io_error("make", draft, &error))?;
+        fs::create_dir(draft).map_err(|error| io_error("create", draft, &error))?;
         for kind in KINDS {
             let tree = self.read_kind_files(kind, about)?;
             let folder = create_folders(draft, [kind.as_str()])?;
@@ -205,12 +205,12 @@ impl ManageContext {
                 write_bytes(&folder, name, bytes)?;
             }
         }
-        // Texts and numbers can always be written.
+        // Texts and numbers can always be serialized.
         let text = serde_json::to_string_pretty(about).unwrap_or_default();
         write_file(draft, INFO_FILE, &text)
     }
 
-    /// Everything that stands in the folder of a kind now.
+    /// Reads all files in the folder of a kind.
     fn read_kind_files(
         &self,
         kind: LibraryItemKind,
@@ -233,7 +233,7 @@ impl ManageContext {
         let folder = self.checkpoint_folder(name)?;
         if confirm != Some(true) {
             return Err(confirmation_needed(&format!(
-                "Everything in the workspace would become what it was at checkpoint `{name}`."
+                "All workspace files would be restored to checkpoint `{name}`."
             )));
         }
         let mut count = CheckpointInfo::default();
@@ -253,7 +253,7 @@ impl ManageContext {
             wanted.push((kind, tree));
         }
         let safety = self.unused_name(name);
-        self.create_checkpoint(&safety, &format!("Before going back to {name}"))?;
+        self.create_checkpoint(&safety, &format!("Before rolling back to {name}"))?;
         let (mut written, mut removed) = (0_usize, 0_usize);
         for (kind, tree) in wanted {
             let now = self.read_kind_files(kind, &mut CheckpointInfo::default())?;
@@ -276,8 +276,8 @@ impl ManageContext {
             }
         }
         let told = ManageReply::new(format!(
-            "Back at checkpoint `{name}`: {written} files written, {removed} removed. What was \
-             there is checkpoint `{safety}`."
+            "Rolled back to checkpoint `{name}`: {written} files written, {removed} removed. The \
+             previous state is checkpoint `{safety}`."
         ))
         .with_fact("name", name)
         .with_fact("safety", safety)
@@ -299,7 +299,7 @@ impl ManageContext {
             .unwrap_or_default()
     }
 
-    /// All of them, by name.
+    /// Returns all checkpoints, by name.
     fn load_checkpoints(&self) -> Vec<CheckpointInfo> {
         let outer = self.library_paths().workspace.join(CHECKPOINT_FOLDER);
         if !fs::symlink_metadata(&outer).is_ok_and(|it| it.is_dir()) {
@@ -355,13 +355,13 @@ fn checkpoint_name(input: &Input) -> Result<String, ToolError> {
         return Ok(name.to_owned());
     }
     Err(invalid_input(
-        format!("A checkpoint can't be called `{}`.", display_input(name)),
-        "Give a name of letters, digits, `_` and `-`, beginning with a letter or digit.",
+        format!("`{}` is not a valid checkpoint name.", display_input(name)),
+        "Use letters, digits, `_` and `-`, beginning with a letter or digit.",
     ))
 }
 
-/// Reads all files below a folder. Links are left alone; a history that is hidden belongs to its
-/// thing, other hidden things do not.
+/// Reads all files below a folder. Links are skipped. Hidden version histories are included because
+/// they belong to their resources; other hidden files are not.
 fn collect_files(
     folder: &Path,
     prefix: &str,
@@ -391,9 +391,9 @@ fn collect_files(
             about.bytes = about.bytes.saturating_add(size);
             if about.bytes > MAX_BYTES || about.files > most {
                 return Err(manage_error(
-                    "LimitReached",
-                    format!("A checkpoint may hold {most} files and {MAX_BYTES} bytes."),
-                    Some("Take out what does not belong to the library.".to_owned()),
+                    ErrorCode::LimitReached,
+                    format!("A checkpoint can contain at most {most} files and {MAX_BYTES} bytes."),
+                    Some("Remove files that do not belong to the library.".to_owned()),
                 ));
             }
             let bytes =

@@ -1,11 +1,12 @@
-//! Removes things of the workspace: with consent, not from under others, and nothing beside them.
+//! Deletes workspace resources. A deletion needs confirmation, protects resources that others use,
+//! and leaves neighboring files alone.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use super::write::{changed_paths, requested_id};
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
 };
 
 impl ManageContext {
-    /// Removes a thing of the workspace.
+    /// Deletes a workspace resource.
     pub(crate) fn delete(
         &self,
         kind: LibraryItemKind,
@@ -37,12 +38,15 @@ impl ManageContext {
         let thing = self.find_existing(kind, id, &library)?;
         if thing.layer == LibraryLayer::Shipped {
             return Err(manage_error(
-                "Shipped",
+                ErrorCode::Shipped,
                 format!(
                     "`{}` is shipped with the program and can't be deleted.",
                     thing.id
                 ),
-                Some("Update it: that makes a copy in the workspace, which is used.".to_owned()),
+                Some(
+                    "Update it: this creates a copy in the workspace, which is used instead."
+                        .to_owned(),
+                ),
             ));
         }
         Self::check_expected_hash(&library, &thing, input)?;
@@ -52,14 +56,14 @@ impl ManageContext {
         if kind == LibraryItemKind::Methodology
             && in_use.is_some_and(|it| it.eq_ignore_ascii_case(&thing.id))
         {
-            users.push("every command, as the methodology in use".to_owned());
+            users.push("every command, as the active methodology".to_owned());
         }
         let is_used = !users.is_empty() && shipped.is_none();
         if is_used && extra_fields::text_field(&input.rest, "reason")?.is_none() {
             return Err(manage_error(
-                "InUse",
+                ErrorCode::InUse,
                 format!("`{}` is used by {}.", thing.id, users.join(", ")),
-                Some("Change those first, or say why in `reason`.".to_owned()),
+                Some("Change those first, or give a `reason`.".to_owned()),
             ));
         }
         if input.confirm != Some(true) {
@@ -72,10 +76,10 @@ impl ManageContext {
         let gone = self.remove_files(&thing)?;
         let mut notes = Vec::new();
         if shipped.is_some() {
-            notes.push("The shipped one is used again.".to_owned());
+            notes.push("The shipped version is used again.".to_owned());
         }
         if is_used {
-            notes.push(format!("Now without it: {}.", users.join(", ")));
+            notes.push(format!("No longer available to: {}.", users.join(", ")));
         }
         let told = ManageReply::new(format!(
             "Deleted {} `{}`: {}.",
@@ -87,14 +91,14 @@ impl ManageContext {
         Ok(ManageResult::with_changed_paths(told, notes, gone))
     }
 
-    /// Removes the files of a thing; what stands below it and is not its own stays.
+    /// Removes the files of a resource; files below it that belong to other resources stay.
     fn remove_files(&self, thing: &ResourceFiles) -> Result<Vec<PathBuf>, ToolError> {
         let folder = self.ensure_folder(thing)?;
         let gone = changed_paths(&folder, thing);
-        // Without its main file it is no thing any more, whatever happens next.
+        // Without its main file the resource no longer exists, even if a later removal fails.
         let main = folder.join(&thing.main_file);
         fs::remove_file(&main).map_err(|error| io_error("remove", &main, &error))?;
-        // Files beside a single one may be another's too.
+        // Files next to a single-file resource may belong to another one.
         let own = thing
             .files
             .keys()
@@ -111,7 +115,7 @@ impl ManageContext {
         atomic_files::remove_temp_files(&folder);
         let root = self.ensure_kind_root(thing.kind)?;
         if thing.kind != LibraryItemKind::Prompt {
-            // The whole folder is its own; a link in it is removed, not followed.
+            // The whole folder belongs to the resource; a link in it is removed, not followed.
             let _ = fs::remove_dir_all(&folder);
         }
         atomic_files::remove_empty_folders(&root, Some(&folder));
@@ -119,7 +123,7 @@ impl ManageContext {
     }
 }
 
-/// The file of its versions, and those that were set aside.
+/// Returns the version history file and damaged ones that were set aside.
 fn history_files(folder: &Path, thing: &ResourceFiles) -> Vec<String> {
     let name = thing.history_file();
     fs::read_dir(folder)

@@ -1,4 +1,4 @@
-//! Shows one thing: what it is made of, where it stands, who uses it.
+//! Shows one resource: its content, its location and its dependents.
 
 use std::fmt::Write as _;
 
@@ -22,10 +22,10 @@ use crate::{
     },
 };
 
-/// Characters of a text that are shown unless all of it is asked for.
+/// The characters of a text that are shown unless the full text is requested.
 const DEFAULT_TEXT_CHARS: usize = 600;
 
-/// What a prompt is.
+/// Describes the type of a prompt.
 pub(crate) fn prompt_kind(prompt: &Prompt) -> String {
     match prompt.steps.len() {
         0 => "prompt".to_owned(),
@@ -35,14 +35,15 @@ pub(crate) fn prompt_kind(prompt: &Prompt) -> String {
 }
 
 impl ManageContext {
-    /// Shows one thing.
+    /// Shows one resource.
     pub(crate) fn inspect(
         &self,
         kind: LibraryItemKind,
         input: &Input,
     ) -> Result<ManageResult, ToolError> {
         let given = requested_id(input)?;
-        // What others wrote a moment ago counts, above all its hash.
+        // The files are read again, because another process may have changed them a moment ago.
+        // This matters above all for the hash.
         let library = match check_id(kind, given) {
             Ok(()) => self.refresh_library(kind, given)?,
             Err(_) => self.engine.live_library.current().unwrap_or_default(),
@@ -54,7 +55,8 @@ impl ManageContext {
                 resource_path::resource_ids(&library, kind),
             )
         };
-        // By id, or as people mix it up; one that is broken and never worked has only problems.
+        // The resource is found by its id, ignoring spelling variants. A broken resource that never
+        // loaded has only problems.
         let id = resource_path::find_origin(&library, kind, given)
             .map(|(id, _)| id)
             .or_else(|| match kind {
@@ -233,7 +235,7 @@ fn render_prompt(prompt: &Prompt, cut: &dyn Fn(&str) -> String) -> (String, Map<
     (said, facts)
 }
 
-/// A step in a line.
+/// Describes a step in one line.
 pub(crate) fn describe_step(step: &ChainStep) -> String {
     let mut words = match &step.kind {
         StepKind::Prompt { id } if *id == step.name => id.clone(),
@@ -278,7 +280,7 @@ fn add_line(said: &mut String, name: &str, value: &str) {
     }
 }
 
-/// What is wrong with a thing, a line each.
+/// Returns the problems of a resource, one line each.
 pub(crate) fn resource_problems(
     library: &PromptLibrary,
     kind: LibraryItemKind,
@@ -292,7 +294,7 @@ pub(crate) fn resource_problems(
         .collect()
 }
 
-/// A problem in a line.
+/// Formats a problem as one line.
 pub(crate) fn problem_line(problem: &crate::library::LibraryProblem) -> String {
     let place = problem
         .line

@@ -1,4 +1,4 @@
-//! Says what there is, filtered and page by page.
+//! Lists resources, filtered and page by page.
 
 use std::fmt::Write as _;
 
@@ -17,11 +17,11 @@ use crate::{
     },
 };
 
-/// How many are shown unless asked otherwise, and at most.
+/// The default and the highest number of entries on a page.
 const DEFAULT_LIMIT: usize = 100;
 const MAX_LIMIT: usize = 1_000;
 
-/// One thing, as a list shows it.
+/// One resource in a list.
 struct ResourceListEntry<'l> {
     id: &'l str,
     name: &'l str,
@@ -34,7 +34,7 @@ struct ResourceListEntry<'l> {
 }
 
 impl<'l> ResourceListEntry<'l> {
-    /// A line of something that has no more to it.
+    /// Creates an entry without details.
     const fn new(id: &'l str, name: &'l str, description: &'l str, origin: &'l ItemOrigin) -> Self {
         Self {
             id,
@@ -50,7 +50,7 @@ impl<'l> ResourceListEntry<'l> {
 }
 
 impl ManageContext {
-    /// Lists the things of a kind.
+    /// Lists the resources of a kind.
     pub(crate) fn list(
         &self,
         kind: LibraryItemKind,
@@ -108,7 +108,7 @@ impl ManageContext {
             if kind == LibraryItemKind::Methodology
                 && self.active_methodology.as_deref() == Some(line.id)
             {
-                said.push_str(" (in use)");
+                said.push_str(" (active)");
             }
             if !line.enabled {
                 said.push_str(" (off)");
@@ -159,7 +159,7 @@ fn layer_name(origin: &ItemOrigin) -> &'static str {
     }
 }
 
-/// A choice as the files spell it.
+/// Returns an enum value as the files spell it.
 fn choice_name(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -216,7 +216,7 @@ fn list_entries(library: &PromptLibrary, kind: LibraryItemKind) -> Vec<ResourceL
     lines
 }
 
-/// What a line must have.
+/// One condition of the filter.
 enum ResourceListFilter {
     Word(String),
     Category(String),
@@ -274,12 +274,15 @@ fn parse_offset(given: &Map<String, Value>) -> Result<usize, ToolError> {
             .as_u64()
             .and_then(|number| usize::try_from(number).ok())
             .ok_or_else(|| {
-                invalid_input("`offset` must be a whole number.", "Leave it out to begin.")
+                invalid_input(
+                    "`offset` must be a whole number.",
+                    "Leave it out to start at the beginning.",
+                )
             }),
     }
 }
 
-/// Whether everything is wanted.
+/// Returns whether full detail is requested.
 pub(crate) fn wants_full_detail(given: &Map<String, Value>) -> Result<bool, ToolError> {
     match given.get("detail") {
         None => Ok(false),

@@ -1,10 +1,9 @@
-//! Shows the versions of a thing, the difference between two of them, and makes an earlier one the
-//! current one again.
+//! The versions of a resource: lists them, compares two of them, and restores one.
 
 use std::fmt::Write as _;
 
 use deliberate_core::truncate_chars;
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::write::{changed_paths, requested_id};
@@ -25,7 +24,7 @@ use crate::{
     },
 };
 
-/// Versions that are listed unless more are asked for.
+/// The versions that are listed by default.
 const DEFAULT_LIMIT: usize = 20;
 
 impl ManageContext {
@@ -52,7 +51,7 @@ impl ManageContext {
             .collect();
         let mut said = if history.versions.is_empty() {
             format!(
-                "`{}` has no versions yet; the first update makes them.",
+                "`{}` has no versions yet; the first update creates them.",
                 thing.id
             )
         } else {
@@ -69,7 +68,7 @@ impl ManageContext {
             );
         }
         if !history.versions.is_empty() && !history.newest_matches(&thing.files) {
-            said.push_str("\nThe files were changed since by hand.");
+            said.push_str("\nThe files were edited by hand since then.");
         }
         if input.format == Some(ReplyFormat::Json) {
             said = Value::Array(shown.clone()).to_string();
@@ -81,7 +80,7 @@ impl ManageContext {
         Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
-    /// Shows the difference between two versions, or between one and what is there now.
+    /// Shows the difference between two versions, or between a version and the current files.
     pub(crate) fn compare(
         &self,
         kind: LibraryItemKind,
@@ -127,7 +126,7 @@ impl ManageContext {
         Ok(ManageResult::without_changes(told, Vec::new()))
     }
 
-    /// Makes a version the current one. What is current now is kept first.
+    /// Restores a version. The current state is stored as a version first.
     pub(crate) fn roll_back(
         &self,
         kind: LibraryItemKind,
@@ -148,14 +147,16 @@ impl ManageContext {
         Self::check_expected_hash(&library, &before, input)?;
         if input.confirm != Some(true) {
             return Err(confirmation_needed(&format!(
-                "`{}` would become what it was as version {number} ({}).",
+                "`{}` would be restored to version {number} ({}).",
                 before.id,
                 diff::diff_summary(&before.files, &files)
             )));
         }
         if files == before.files {
-            let told =
-                ManageReply::new(format!("`{}` is like version {number} already.", before.id));
+            let told = ManageReply::new(format!(
+                "`{}` is already identical to version {number}.",
+                before.id
+            ));
             return Ok(ManageResult::without_changes(told, Vec::new()));
         }
         let after = ResourceFiles {
@@ -172,7 +173,7 @@ impl ManageContext {
         );
         let (folder, version) = self.replace_files(&before, &after, true, &reason, &mut notes)?;
         let told = ManageReply::new(format!(
-            "Rolled {} `{}` back to version {number}; that is version {} now.\n{}",
+            "Rolled {} `{}` back to version {number}; this is now version {}.\n{}",
             kind.as_str(),
             after.id,
             version.unwrap_or_default(),
@@ -189,7 +190,7 @@ impl ManageContext {
         ))
     }
 
-    /// A thing of the workspace with its versions.
+    /// Returns a workspace resource with its versions.
     fn load_history(
         &self,
         kind: LibraryItemKind,
@@ -210,7 +211,7 @@ impl ManageContext {
         Self::version_files(thing, version).is_ok_and(|files| files != thing.files)
     }
 
-    /// The files of a version; those of a record that an earlier program kept are made from it.
+    /// Returns the files of a version; a record of an earlier program is converted to files.
     fn version_files(
         thing: &ResourceFiles,
         version: &ResourceVersion,
@@ -226,18 +227,18 @@ impl ManageContext {
                 files_from_record(thing, record)
             }
             _ => Err(manage_error(
-                "DamagedHistory",
+                ErrorCode::DamagedHistory,
                 format!(
-                    "Version {} holds nothing that can be restored.",
+                    "Version {} contains nothing that can be restored.",
                     version.number
                 ),
-                Some("Choose another one.".to_owned()),
+                Some("Choose another version.".to_owned()),
             )),
         }
     }
 }
 
-/// What a thing may be without.
+/// The fields that a resource can do without.
 const CLEARABLE_FIELDS: [&str; 9] = [
     "system_message",
     "user_message_template",
@@ -250,7 +251,7 @@ const CLEARABLE_FIELDS: [&str; 9] = [
     "retry_config",
 ];
 
-/// The current files with what a record says put into them.
+/// Returns the current files with the fields of a record applied.
 fn files_from_record(
     thing: &ResourceFiles,
     record: &Map<String, Value>,
@@ -261,7 +262,7 @@ fn files_from_record(
         .map(|(name, value)| (extra_fields::to_snake_case(name), value.clone()))
         .filter(|(name, value)| known.contains(&name.as_str()) && !value.is_null())
         .collect();
-    // A record is whole: what it does not have was not there.
+    // A record is complete: fields that it lacks did not exist.
     for name in known.iter().filter(|name| CLEARABLE_FIELDS.contains(name)) {
         given.entry(*name).or_insert_with(|| "".into());
     }
@@ -272,7 +273,8 @@ fn files_from_record(
     Ok(thing.files)
 }
 
-/// Whether a name in a history, which anyone may have written, is that of a file of the thing.
+/// Returns whether a file name in a history, which anyone may have written, belongs to the
+/// resource.
 fn is_resource_file(thing: &ResourceFiles, name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0', ':'])

@@ -1,9 +1,9 @@
-//! Makes and changes things. Whoever does so holds the lock, goes by what is on the disk
-//! and not by what was read before, and tries everything out before a file is touched.
+//! Creates and updates resources. These actions hold the workspace lock, work from the files on
+//! disk and not from an earlier read, and validate everything before a file is touched.
 
 use std::path::PathBuf;
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::chain_steps;
@@ -30,7 +30,7 @@ use crate::{
 };
 
 impl ManageContext {
-    /// Makes a new thing.
+    /// Creates a resource.
     pub(crate) fn create(
         &self,
         kind: LibraryItemKind,
@@ -94,7 +94,7 @@ impl ManageContext {
         ))
     }
 
-    /// Changes what is given of a thing and nothing else.
+    /// Updates the given fields of a resource and nothing else.
     pub(crate) fn update(
         &self,
         kind: LibraryItemKind,
@@ -108,9 +108,9 @@ impl ManageContext {
         Self::check_expected_hash(&library, &before, input)?;
         if before.layout == FileLayout::Markdown {
             return Err(manage_error(
-                "OldForm",
-                format!("`{id}` is in the older Markdown form, which is read but not written."),
-                Some("Delete it and create it anew, or change the file by hand.".to_owned()),
+                ErrorCode::OldForm,
+                format!("`{id}` uses the older Markdown form, which can be read but not written."),
+                Some("Delete it and create it again, or edit the file by hand.".to_owned()),
             ));
         }
         let mut thing = before.clone();
@@ -121,7 +121,10 @@ impl ManageContext {
         chain_steps::apply_step_operation(&mut draft, &given)?;
         let mut notes = draft.finish();
         if thing.files == before.files {
-            let told = ManageReply::new(format!("Nothing to change: `{id}` is like that already."));
+            let told = ManageReply::new(format!(
+                "Nothing to change: `{id}` already has these \
+                                                 values."
+            ));
             return Ok(ManageResult::without_changes(told, notes));
         }
         self.check_allowed_scripts_unchanged(&thing, &before.files)?;
@@ -133,8 +136,8 @@ impl ManageContext {
         let (folder, version) = self.replace_files(&before, &thing, keeps, reason, &mut notes)?;
         if before.layer == LibraryLayer::Shipped {
             notes.push(
-                "It is a copy in the workspace now, used in place of the shipped one; delete it \
-                 to have that back."
+                "The workspace now has a copy, which is used instead of the shipped version; \
+                 delete the copy to restore that version."
                     .to_owned(),
             );
         }
@@ -155,8 +158,8 @@ impl ManageContext {
         ))
     }
 
-    /// Writes the new files of a thing and its versions: first what was there, if that is not kept
-    /// yet, so that nothing is lost whatever happens next.
+    /// Writes the new files of a resource and its versions. The previous state is stored first if
+    /// it is not a version yet, so that nothing is lost if a later step fails.
     pub(crate) fn replace_files(
         &self,
         before: &ResourceFiles,
@@ -190,7 +193,7 @@ impl ManageContext {
         Ok((folder, Some(number)))
     }
 
-    /// The thing as it is now: that of the workspace, else the shipped one.
+    /// Returns the current resource: from the workspace, else the shipped one.
     pub(crate) fn find_existing(
         &self,
         kind: LibraryItemKind,
@@ -209,7 +212,7 @@ impl ManageContext {
         })
     }
 
-    /// Refuses if the thing is not what the caller saw.
+    /// Fails if the resource differs from the one the caller saw.
     pub(crate) fn check_expected_hash(
         library: &crate::library::PromptLibrary,
         thing: &ResourceFiles,
@@ -221,7 +224,7 @@ impl ManageContext {
         let now = resource_path::find_origin(library, thing.kind, &thing.id)
             .map(|(_, origin)| origin.hash)
             .unwrap_or_default();
-        // What is remembered of a file that can't be read any more is not what is there.
+        // The remembered version of a file that can no longer be read is not the file's content.
         let is_remembered = library.problems.iter().any(|problem| {
             problem.last_good_kept
                 && problem.kind == thing.kind
@@ -231,16 +234,16 @@ impl ManageContext {
             return Ok(());
         }
         Err(manage_error(
-            "Conflict",
+            ErrorCode::Conflict,
             format!(
-                "`{}` was changed since: its hash is {now} now. Nothing was written.",
+                "`{}` has changed: its hash is now {now}. Nothing was written.",
                 thing.id
             ),
-            Some("Inspect it, then update again with the hash that it has now.".to_owned()),
+            Some("Inspect it, then update again with the current hash.".to_owned()),
         ))
     }
 
-    /// Where a new thing will stand.
+    /// Returns the folder of a new resource.
     fn new_folder_path(
         &self,
         kind: LibraryItemKind,
@@ -285,7 +288,7 @@ impl ManageContext {
     }
 }
 
-/// The files of a new thing.
+/// Writes the files of a new resource into a draft.
 fn write_draft(
     thing: &mut ResourceFiles,
     id: &str,
@@ -317,10 +320,10 @@ fn write_draft(
         _ => {}
     }
     if kind == LibraryItemKind::Gate && !given.contains_key("activation") {
-        // Without a word about it, a gate is active everywhere.
+        // Without activation rules a gate would be active everywhere.
         draft.set("activation", json!({ "explicit_request": true }))?;
         draft.notes.push(
-            "It is active only where it is named. Give `activation` to have it come by itself."
+            "It is active only where it is named. Give `activation` to activate it automatically."
                 .to_owned(),
         );
     }
@@ -328,7 +331,7 @@ fn write_draft(
     Ok(draft.finish())
 }
 
-/// The id that a call names.
+/// Returns the id that a call names.
 pub(crate) fn requested_id(input: &Input) -> Result<&str, ToolError> {
     input
         .id
@@ -337,7 +340,7 @@ pub(crate) fn requested_id(input: &Input) -> Result<&str, ToolError> {
         .ok_or_else(|| {
             invalid_input(
                 format!("`id` is needed to {}.", input.action.as_str()),
-                "Name the thing; action list shows what there is.",
+                "Give an id; action list shows the existing ones.",
             )
         })
 }
@@ -385,7 +388,7 @@ fn check_required_fields(
     ))
 }
 
-/// The older way to say which part is meant.
+/// Converts the older `section` fields into the field they mean.
 fn expand_section_fields(given: &Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
     let mut given = given.clone();
     let section = extra_fields::text_field(&given, "section")?.map(str::to_owned);
@@ -424,7 +427,7 @@ fn expand_section_fields(given: &Map<String, Value>) -> Result<Map<String, Value
     }
 }
 
-/// What the library must look at again.
+/// Returns the paths that the library must read again.
 pub(crate) fn changed_paths(folder: &std::path::Path, thing: &ResourceFiles) -> Vec<PathBuf> {
     vec![folder.join(&thing.main_file)]
 }

@@ -1,5 +1,6 @@
-//! The files of one thing: read with bounds, written so that a crash leaves either the old ones or
-//! the new ones, never half a file. Knows nothing of what they mean.
+//! Reads and writes the files of one resource. Reads are bounded; writes are atomic, so that a
+//! crash leaves either the old or the new files, never a partial one. This module knows nothing of
+//! their meaning.
 
 use std::{
     collections::BTreeMap,
@@ -9,24 +10,24 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use crate::resource_manager::errors::{io_error, manage_error};
 
-/// Texts by their names in the thing's folder, with `/`.
+/// File contents by their paths in the resource's folder, with `/`.
 pub(crate) type FileTexts = BTreeMap<String, String>;
 
-/// The most files that one thing may have.
+/// The most files of one resource.
 const MAX_FILES: usize = 200;
 
-/// The most bytes of one thing.
+/// The most bytes of one resource.
 const MAX_BYTES: usize = 16 << 20;
 
-/// What the name of a file that is being written begins with.
+/// The prefix of a temporary file.
 const TEMP_PREFIX: &str = ".deliberate-tmp-";
 
-/// The files of a folder that hold text: its own ones, and those below the given subfolders, or
-/// below all of them if none are given. Hidden ones, links and what is not text is left alone.
+/// Reads the text files of a folder: its own, and those below the given subfolders, or below all of
+/// them if none are given. Hidden files, links and files that are not text are skipped.
 pub(crate) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<FileTexts, ToolError> {
     let mut files = FileTexts::new();
     let mut bytes = 0_usize;
@@ -55,9 +56,12 @@ pub(crate) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<FileTe
             }
             if files.len() > MAX_FILES || bytes > MAX_BYTES {
                 return Err(manage_error(
-                    "LimitReached",
-                    format!("The folder holds more than {MAX_FILES} files or {MAX_BYTES} bytes."),
-                    Some("Change it by hand, or take out what does not belong to it.".to_owned()),
+                    ErrorCode::LimitReached,
+                    format!(
+                        "The folder contains more than {MAX_FILES} files or {MAX_BYTES} \
+                             bytes."
+                    ),
+                    Some("Edit it by hand, or remove files that do not belong to it.".to_owned()),
                 ));
             }
         }
@@ -65,7 +69,7 @@ pub(crate) fn read_folder(folder: &Path, only: Option<&[&str]>) -> Result<FileTe
     Ok(files)
 }
 
-/// The text of a file; nothing if it is not there, too long, or not text.
+/// Returns the text of a file; `None` if it does not exist, is too long, or is not text.
 pub(crate) fn read_text(path: &Path, most: u64) -> Result<Option<String>, ToolError> {
     let mut bytes = Vec::new();
     let read =
@@ -78,8 +82,8 @@ pub(crate) fn read_text(path: &Path, most: u64) -> Result<Option<String>, ToolEr
     }
 }
 
-/// Makes folders one by one below one that is there. None of them may be a link: a link could lead
-/// anywhere.
+/// Creates nested folders below an existing one. None of them may be a link, because a link could
+/// point anywhere.
 pub(crate) fn create_folders<'p>(
     below: &Path,
     parts: impl IntoIterator<Item = &'p str>,
@@ -91,9 +95,9 @@ pub(crate) fn create_folders<'p>(
             Ok(found) if found.is_dir() => {}
             Ok(_) => return Err(path_blocked(part)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir(&here).map_err(|error| io_error("make", &here, &error))?;
+                fs::create_dir(&here).map_err(|error| io_error("create", &here, &error))?;
             }
-            Err(error) => return Err(io_error("look at", &here, &error)),
+            Err(error) => return Err(io_error("inspect", &here, &error)),
         }
     }
     Ok(here)
@@ -101,14 +105,14 @@ pub(crate) fn create_folders<'p>(
 
 pub(crate) fn path_blocked(part: &str) -> ToolError {
     manage_error(
-        "Outside",
+        ErrorCode::Outside,
         format!("`{part}` is a link or a file where a folder is needed; nothing was written."),
-        Some("Put an ordinary folder there; links are not followed.".to_owned()),
+        Some("Replace it with an ordinary folder; links are not followed.".to_owned()),
     )
 }
 
-/// Brings a folder from the old files to the new ones. Every new text is on the disk before the
-/// first old one is replaced; the main file comes last, because it names the others.
+/// Replaces the old files of a folder with the new ones. Every new text is on disk before the first
+/// old one is replaced; the main file comes last, because it names the others.
 pub(crate) fn replace_files(
     folder: &Path,
     old: &FileTexts,
@@ -159,7 +163,7 @@ pub(crate) fn replace_files(
     Ok(())
 }
 
-/// Writes one file whole.
+/// Writes one file atomically.
 pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), ToolError> {
     let temporary = write_temp_file(folder, name, text)?;
     let path = folder.join(name);
@@ -171,7 +175,8 @@ pub(crate) fn write_file(folder: &Path, name: &str, text: &str) -> Result<(), To
     Ok(())
 }
 
-/// Removes what a crash left unfinished. Nobody else writes meanwhile: the lock is held.
+/// Removes temporary files that a crash left behind. No other process writes meanwhile, because the
+/// lock is held.
 pub(crate) fn remove_temp_files(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -185,7 +190,7 @@ pub(crate) fn remove_temp_files(folder: &Path) {
     }
 }
 
-/// Removes folders that have nothing in them, from one upwards, short of the outer one.
+/// Removes empty folders, from one upwards, below the outer one.
 pub(crate) fn remove_empty_folders(outer: &Path, from: Option<&Path>) {
     let mut here = from;
     while let Some(folder) = here {
@@ -196,7 +201,7 @@ pub(crate) fn remove_empty_folders(outer: &Path, from: Option<&Path>) {
     }
 }
 
-/// Writes a text beside its place and waits until it is on the disk.
+/// Writes a temporary file and waits until it is on disk.
 fn write_temp_file(folder: &Path, name: &str, text: &str) -> Result<PathBuf, ToolError> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let home = match name.rsplit_once('/') {
@@ -224,7 +229,7 @@ fn write_temp_file(folder: &Path, name: &str, text: &str) -> Result<PathBuf, Too
     }
 }
 
-/// Puts back what was there before a write that failed half-way.
+/// Restores the old files after a partly failed write.
 fn restore_files(folder: &Path, old: &FileTexts, names: &[&str]) {
     for name in names {
         let put_back = match old.get(*name) {
@@ -233,12 +238,12 @@ fn restore_files(folder: &Path, old: &FileTexts, names: &[&str]) {
                 .map_err(|error| io_error("remove", &folder.join(name), &error)),
         };
         if put_back.is_err() {
-            tracing::error!("a file of the library could not be put back after a failed write");
+            tracing::error!("a file of the library could not be restored after a failed write");
         }
     }
 }
 
-/// Waits until the names in a folder are on the disk too, where the system can do that.
+/// Syncs the directory entries of a folder to disk, where the system supports it.
 fn sync_folder(folder: &Path) {
     #[cfg(unix)]
     if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {

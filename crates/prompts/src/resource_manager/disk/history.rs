@@ -1,14 +1,14 @@
-//! The versions of a thing, kept in a hidden file beside it.
+//! The versions of a resource, in a hidden file next to it.
 //!
-//! The newest version is the state that was written last, so every state that ever was current can
-//! be compared and restored. A state that someone wrote by hand is noticed, because it differs from
-//! the newest version, and becomes a version before anything else is written. Files of earlier
-//! programs, which kept whole records in place of files, are read as well.
+//! The newest version is the state that was written last, so every state that was ever current can
+//! be compared and restored. A state that was edited by hand is detected because it differs from
+//! the newest version, and it becomes a version before anything else is written. Files of earlier
+//! programs, which stored whole records instead of files, are read as well.
 
 use std::{fs, path::Path};
 
 use deliberate_core::Timestamp;
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -21,24 +21,24 @@ use crate::resource_manager::{
     errors::{io_error, manage_error},
 };
 
-/// The most bytes that the versions of one thing may take.
+/// The most bytes of all versions of one resource.
 const MAX_BYTES: usize = 16 << 20;
 
-/// The longest file that is read.
+/// The most bytes of a history file that is read.
 const MAX_READ_BYTES: u64 = 64 << 20;
 
-/// The versions of a thing.
+/// The versions of a resource.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct VersionHistory {
     resource_type: String,
     resource_id: String,
     current_version: u64,
-    /// The newest first.
+    /// The versions, newest first.
     pub(crate) versions: Vec<ResourceVersion>,
 }
 
-/// One of them.
+/// One version of a resource.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ResourceVersion {
     #[serde(rename = "version")]
@@ -54,7 +54,7 @@ pub(crate) struct ResourceVersion {
 }
 
 impl ResourceVersion {
-    /// The files it had, or the record that an earlier program kept.
+    /// Returns the files of the version, or the record of an earlier program.
     pub(crate) fn content(&self) -> VersionContent<'_> {
         let files = self.snapshot.get("files").and_then(Value::as_object);
         match files {
@@ -69,20 +69,19 @@ impl ResourceVersion {
     }
 }
 
-/// What a version holds.
+/// The content of a version.
 pub(crate) enum VersionContent<'v> {
-    /// Files.
     Files(FileTexts),
     /// The record of an earlier program.
     Record(Option<&'v Map<String, Value>>),
 }
 
-/// Why there is no history to use.
+/// The error of a history file that cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DamagedHistory;
 
 impl VersionHistory {
-    /// Reads the versions of a thing that stands in a folder; none if there are none.
+    /// Reads the versions of a resource in a folder; empty if there are none.
     pub(crate) fn read(
         folder: &Path,
         thing: &ResourceFiles,
@@ -110,25 +109,26 @@ impl VersionHistory {
         Ok(Ok(read))
     }
 
-    /// Reads them for someone who wants to see them.
+    /// Reads the versions to show them.
     pub(crate) fn read_or_fail(folder: &Path, thing: &ResourceFiles) -> Result<Self, ToolError> {
         Self::read(folder, thing)?.map_err(|DamagedHistory| {
             manage_error(
-                "DamagedHistory",
+                ErrorCode::DamagedHistory,
                 format!(
                     "The versions of `{}` can't be read: `{}` is damaged.",
                     thing.id,
                     thing.history_file()
                 ),
                 Some(
-                    "Mend or remove the file; the next update sets it aside and begins anew."
+                    "Repair or remove the file; the next update sets it aside and starts a new \
+                     one."
                         .to_owned(),
                 ),
             )
         })
     }
 
-    /// Reads them for someone who will add to them. Damaged ones are set aside, and a note says so.
+    /// Reads the versions to add one. A damaged file is set aside, and a note says so.
     pub(crate) fn read_for_append(
         folder: &Path,
         thing: &ResourceFiles,
@@ -146,7 +146,7 @@ impl VersionHistory {
         fs::rename(&path, folder.join(&aside))
             .map_err(|error| io_error("set aside", &path, &error))?;
         notes.push(format!(
-            "The earlier versions could not be read; their file was set aside as `{aside}`."
+            "The earlier versions could not be read; their file was renamed to `{aside}`."
         ));
         Ok(Self {
             resource_type: thing.kind.as_str().to_owned(),
@@ -155,7 +155,7 @@ impl VersionHistory {
         })
     }
 
-    /// The number of the newest version; 0 if there is none.
+    /// Returns the number of the newest version; 0 if there is none.
     pub(crate) fn newest_number(&self) -> u64 {
         self.versions
             .iter()
@@ -165,7 +165,7 @@ impl VersionHistory {
             .unwrap_or(0)
     }
 
-    /// A version by its number.
+    /// Returns a version by its number.
     pub(crate) fn find(&self, number: u64) -> Result<&ResourceVersion, ToolError> {
         self.versions
             .iter()
@@ -178,19 +178,19 @@ impl VersionHistory {
                     .map(|version| version.number.to_string())
                     .collect();
                 let hint = if known.is_empty() {
-                    "It has no versions yet: the first update makes them.".to_owned()
+                    "It has no versions yet; the first update creates them.".to_owned()
                 } else {
                     format!("The newest are {}.", known.join(", "))
                 };
                 manage_error(
-                    "NotFound",
+                    ErrorCode::NotFound,
                     format!("There is no version {number}."),
                     Some(hint),
                 )
             })
     }
 
-    /// Whether the newest version is this state.
+    /// Returns whether the newest version has these files.
     pub(crate) fn newest_matches(&self, files: &FileTexts) -> bool {
         self.versions.first().is_some_and(
             |version| matches!(version.content(), VersionContent::Files(newest) if newest == *files),
@@ -218,7 +218,7 @@ impl VersionHistory {
         number
     }
 
-    /// Writes them, as many as may be kept.
+    /// Writes the versions, dropping the oldest above the limit.
     pub(crate) fn write(
         &mut self,
         folder: &Path,
@@ -235,7 +235,7 @@ impl VersionHistory {
     }
 
     fn to_json(&self) -> String {
-        // Only texts and numbers: it can always be written.
+        // Texts and numbers can always be serialized.
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 }

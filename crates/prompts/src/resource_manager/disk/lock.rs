@@ -1,4 +1,4 @@
-//! One writer at a time, over all processes that share a workspace.
+//! The workspace lock: one writer at a time, across all processes that share a workspace.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -7,26 +7,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use crate::resource_manager::errors::{io_error, manage_error};
 
-/// The file whose lock is held while the workspace is changed.
+/// The file that is locked while the workspace is changed.
 const LOCK_FILE: &str = ".deliberate.lock";
 
-/// How long someone waits for another, and how often they look.
+/// The time to wait for another writer, and the retry interval.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The right to change the workspace; given back when it is dropped.
+/// The guard of the workspace lock; dropping it releases the lock.
 #[derive(Debug)]
 pub(crate) struct WorkspaceLockGuard {
     _file: File,
 }
 
-/// Waits, not for long, for the right to change the workspace, which is made if it is not there.
+/// Waits a short time for the workspace lock. Creates the workspace if it does not exist.
 pub(crate) fn acquire(workspace: &Path) -> Result<WorkspaceLockGuard, ToolError> {
-    fs::create_dir_all(workspace).map_err(|error| io_error("make", workspace, &error))?;
+    fs::create_dir_all(workspace).map_err(|error| io_error("create", workspace, &error))?;
     let path = workspace.join(LOCK_FILE);
     if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) {
         let error = std::io::Error::from(std::io::ErrorKind::InvalidInput);
@@ -46,7 +46,7 @@ pub(crate) fn acquire(workspace: &Path) -> Result<WorkspaceLockGuard, ToolError>
             Err(TryLockError::WouldBlock) if Instant::now() >= until => {
                 return Err(lock_timeout_error());
             }
-            // Work on files is done on threads of its own, so this holds up nobody else.
+            // File operations run on blocking threads, so the wait blocks no other call.
             Err(TryLockError::WouldBlock) => thread::park_timeout(RETRY_INTERVAL),
         }
     }
@@ -54,12 +54,12 @@ pub(crate) fn acquire(workspace: &Path) -> Result<WorkspaceLockGuard, ToolError>
 
 fn lock_timeout_error() -> ToolError {
     manage_error(
-        "Busy",
+        ErrorCode::Busy,
         format!(
-            "The workspace has been changed by someone else for {} s now (`{LOCK_FILE}` is locked). \
-             Nothing was written.",
+            "Another process has held the workspace lock for {} s (`{LOCK_FILE}`). Nothing was \
+             written.",
             LOCK_TIMEOUT.as_secs()
         ),
-        Some("Try again, or look for another program that hangs.".to_owned()),
+        Some("Try again, or check for another program that hangs.".to_owned()),
     )
 }

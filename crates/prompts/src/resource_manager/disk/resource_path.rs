@@ -1,12 +1,12 @@
-//! Where a thing stands on the disk, or would stand. Every path is made here, out of parts that
-//! were checked one by one; links are not followed.
+//! Locates resources on disk. Every path is built here from parts that were validated one by one;
+//! links are not followed.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use super::{
     atomic_files::{self, FileTexts, create_folders},
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// How a thing is written.
+/// The file layout of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileLayout {
     /// A folder of its own.
@@ -32,23 +32,23 @@ pub(crate) enum FileLayout {
     Markdown,
 }
 
-/// A thing and its files.
+/// A resource and its files.
 #[derive(Debug, Clone)]
 pub(crate) struct ResourceFiles {
     pub(crate) kind: LibraryItemKind,
-    /// Its whole id.
+    /// The whole id, including its parents.
     pub(crate) id: String,
     pub(crate) layer: LibraryLayer,
     pub(crate) layout: FileLayout,
-    /// The parts of the way from the root of its kind to its folder.
+    /// The path from the folder of its kind to its own folder.
     pub(crate) folder_path: Vec<String>,
-    /// Its main file, in that folder.
+    /// The name of the main file in that folder.
     pub(crate) main_file: String,
     pub(crate) files: FileTexts,
 }
 
 impl ResourceFiles {
-    /// Where its versions are kept, in its folder.
+    /// Returns the name of the version history file.
     pub(crate) fn history_file(&self) -> String {
         match self.layout {
             FileLayout::Folder => ".history.json".to_owned(),
@@ -60,7 +60,7 @@ impl ResourceFiles {
     }
 }
 
-/// The main files of a kind, the usual one first.
+/// Returns the main file names of a kind, the usual one first.
 pub(crate) const fn main_file_names(kind: LibraryItemKind) -> &'static [&'static str] {
     match kind {
         LibraryItemKind::Prompt => &["prompt.yaml", "prompt.yml"],
@@ -76,7 +76,7 @@ pub(crate) const fn main_file_names(kind: LibraryItemKind) -> &'static [&'static
     }
 }
 
-/// Checks an id: nothing that could become another path than the one that is meant.
+/// Validates an id, so that it cannot become a different path.
 pub(crate) fn check_id(kind: LibraryItemKind, id: &str) -> Result<(), ToolError> {
     let parts: Vec<&str> = id.split('/').collect();
     let nested = kind == LibraryItemKind::Prompt;
@@ -88,7 +88,7 @@ pub(crate) fn check_id(kind: LibraryItemKind, id: &str) -> Result<(), ToolError>
     }
     Err(invalid_input(
         format!(
-            "The id `{}` can't be used; nothing was written.",
+            "The id `{}` is not valid; nothing was written.",
             display_input(id)
         ),
         if nested {
@@ -100,13 +100,12 @@ pub(crate) fn check_id(kind: LibraryItemKind, id: &str) -> Result<(), ToolError>
     ))
 }
 
-/// Whether a part may become the name of a folder that is read. Names with a `_` in front are
-/// skipped by the library.
+/// Returns whether a part may become a folder name. The library skips names that begin with `_`.
 pub(crate) fn is_folder_name(part: &str) -> bool {
     is_segment(part) && !part.starts_with('_')
 }
 
-/// The beginning of what someone gave, fit to be shown.
+/// Returns the beginning of user input in a form that is safe to show.
 pub(crate) fn display_input(text: &str) -> String {
     let plain: String = text
         .chars()
@@ -116,7 +115,7 @@ pub(crate) fn display_input(text: &str) -> String {
     deliberate_core::truncate_chars(&plain, 80)
 }
 
-/// The id as the library spells it, if it has it in any case.
+/// Finds a resource by id, ignoring case, and returns the library's spelling of the id.
 pub(crate) fn find_origin(
     library: &PromptLibrary,
     kind: LibraryItemKind,
@@ -141,7 +140,7 @@ pub(crate) fn find_origin(
     }
 }
 
-/// All ids of a kind.
+/// Returns all ids of a kind.
 pub(crate) fn resource_ids(library: &PromptLibrary, kind: LibraryItemKind) -> Vec<&str> {
     match kind {
         LibraryItemKind::Prompt => library.prompts.keys().map(String::as_str).collect(),
@@ -153,7 +152,8 @@ pub(crate) fn resource_ids(library: &PromptLibrary, kind: LibraryItemKind) -> Ve
 }
 
 impl ManageContext {
-    /// The folder of a kind, if it is there. One that is a link out of the workspace is refused.
+    /// Returns the folder of a kind if it exists. A link that leads out of the workspace is an
+    /// error.
     pub(crate) fn kind_root(&self, kind: LibraryItemKind) -> Result<Option<PathBuf>, ToolError> {
         let folder = self.engine.live_library.folder(kind);
         let Ok(real) = folder.canonicalize() else {
@@ -168,17 +168,17 @@ impl ManageContext {
             return Ok(Some(real));
         }
         Err(manage_error(
-            "Outside",
+            ErrorCode::Outside,
             format!(
                 "The folder for every {} is a link that leads out of the workspace; nothing was \
                  written.",
                 kind.as_str()
             ),
-            Some("Name the folder itself when the program is started.".to_owned()),
+            Some("Start the program with the path of the real folder.".to_owned()),
         ))
     }
 
-    /// Likewise; it is made if it is not there.
+    /// Returns the folder of a kind and creates it if needed.
     pub(crate) fn ensure_kind_root(&self, kind: LibraryItemKind) -> Result<PathBuf, ToolError> {
         if let Some(root) = self.kind_root(kind)? {
             return Ok(root);
@@ -196,12 +196,12 @@ impl ManageContext {
                 create_folders(workspace, parts)?;
             }
             None => fs::create_dir_all(&folder).map_err(|error| {
-                crate::resource_manager::errors::io_error("make", &folder, &error)
+                crate::resource_manager::errors::io_error("create", &folder, &error)
             })?,
         }
         self.kind_root(kind)?.ok_or_else(|| {
             let error = std::io::Error::from(std::io::ErrorKind::NotFound);
-            crate::resource_manager::errors::io_error("make", &folder, &error)
+            crate::resource_manager::errors::io_error("create", &folder, &error)
         })
     }
 
@@ -216,7 +216,7 @@ impl ManageContext {
         }
     }
 
-    /// The thing as it stands in the workspace now, whatever the library remembers.
+    /// Finds a resource in the workspace on disk, regardless of the loaded library.
     pub(crate) fn find_in_workspace(
         &self,
         kind: LibraryItemKind,
@@ -229,7 +229,7 @@ impl ManageContext {
         if kind != LibraryItemKind::Prompt {
             return find_below(&root, &[], &parts, kind, false);
         }
-        // A prompt may stand in any category, or beside them.
+        // A prompt may be in any category, or outside of them.
         let mut categories: Vec<String> = list_folders(&root)
             .into_iter()
             .filter(|name| is_segment(name) && !has_main_file(&root.join(name), kind))
@@ -253,17 +253,17 @@ impl ManageContext {
         Ok(None)
     }
 
-    /// The thing as it is shipped.
+    /// Finds a shipped resource.
     pub(crate) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
         shipped_files::find_shipped(kind, id)
     }
 
-    /// The folder of a thing, made if it is not there, and surely below its root.
+    /// Returns the folder of a resource, creating it if needed; it is always below its root.
     pub(crate) fn ensure_folder(&self, thing: &ResourceFiles) -> Result<PathBuf, ToolError> {
         let root = self.ensure_kind_root(thing.kind)?;
         let folder = create_folders(&root, thing.folder_path.iter().map(String::as_str))?;
         let real = folder.canonicalize().map_err(|error| {
-            crate::resource_manager::errors::io_error("look at", &folder, &error)
+            crate::resource_manager::errors::io_error("inspect", &folder, &error)
         })?;
         if real.starts_with(&root) {
             Ok(real)
@@ -273,7 +273,7 @@ impl ManageContext {
     }
 }
 
-/// Looks for a thing below a folder of a root.
+/// Searches for a resource below a folder of a root.
 fn find_below(
     root: &Path,
     way: &[&str],
@@ -338,7 +338,7 @@ fn find_below(
     thing.files = atomic_files::read_folder(&here, only)?;
     if !thing.files.contains_key(*main) {
         return Err(manage_error(
-            "NotText",
+            ErrorCode::NotText,
             format!("`{main}` is not a text file that can be changed."),
             Some("Replace it by hand.".to_owned()),
         ));
@@ -349,7 +349,7 @@ fn find_below(
     Ok(Some(thing))
 }
 
-/// The folder with that name, in any case. A link in its place is refused.
+/// Returns the subfolder with that name, ignoring case. A link in its place is an error.
 fn find_child_folder(folder: &Path, name: &str) -> Result<Option<String>, ToolError> {
     if let Ok(found) = fs::symlink_metadata(folder.join(name)) {
         return if found.is_dir() {
@@ -387,7 +387,7 @@ fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|it| it.is_file())
 }
 
-/// A single file, with the texts beside it that it names.
+/// Reads a single-file resource, with the text files that it names.
 fn read_single_file(folder: &Path, main: &str) -> Result<FileTexts, ToolError> {
     let mut files = FileTexts::new();
     let Some(text) = atomic_files::read_text(&folder.join(main), 16 << 20)? else {

@@ -1,4 +1,4 @@
-//! The files of what is shipped, as the starting point of a copy in the workspace.
+//! The files of shipped resources, which are the starting point of a workspace copy.
 
 use include_dir::{Dir, DirEntry};
 
@@ -11,7 +11,7 @@ use crate::{
     model::{LibraryItemKind, LibraryLayer},
 };
 
-/// A shipped thing with its files.
+/// Finds a shipped resource with its files.
 pub(crate) fn find_shipped(kind: LibraryItemKind, id: &str) -> Option<ResourceFiles> {
     let root = match kind {
         LibraryItemKind::Prompt => "prompts",

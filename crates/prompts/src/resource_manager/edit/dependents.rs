@@ -1,4 +1,4 @@
-//! Who uses a thing. Looks at the library and at nothing else.
+//! Finds the dependents of a resource. Uses only the library.
 
 use crate::{
     library::{PromptLibrary, is_same_name},
@@ -6,7 +6,7 @@ use crate::{
     template::{IncludeTarget, find_includes},
 };
 
-/// Who uses a thing, each as `prompt x`.
+/// Returns the dependents of a resource, each like `prompt x`.
 pub(crate) fn find_dependents(
     library: &PromptLibrary,
     kind: LibraryItemKind,
@@ -49,14 +49,14 @@ pub(crate) fn find_dependents(
     prompts.chain(methodologies).chain(gates).collect()
 }
 
-/// The prompts that a prompt takes in or has as steps.
+/// Returns the prompts that a prompt includes or has as steps.
 fn referenced_prompts(prompt: &Prompt) -> Vec<String> {
     let mut names = step_prompts(prompt);
     names.extend(included_prompts(prompt));
     names
 }
 
-/// The prompts that are steps of a prompt.
+/// Returns the prompts that are steps of a prompt.
 pub(crate) fn step_prompts(prompt: &Prompt) -> Vec<String> {
     let mut names = Vec::new();
     for step in &prompt.steps {
@@ -65,7 +65,7 @@ pub(crate) fn step_prompts(prompt: &Prompt) -> Vec<String> {
     names
 }
 
-/// The prompts that a prompt takes in.
+/// Returns the prompts that a prompt includes.
 pub(crate) fn included_prompts(prompt: &Prompt) -> Vec<String> {
     [&prompt.template, &prompt.system]
         .into_iter()
@@ -74,7 +74,7 @@ pub(crate) fn included_prompts(prompt: &Prompt) -> Vec<String> {
         .collect()
 }
 
-/// The prompts that a template takes in.
+/// Returns the prompts that a template includes.
 pub(crate) fn template_includes(template: &str) -> impl Iterator<Item = String> {
     find_includes(template)
         .into_iter()
@@ -84,7 +84,7 @@ pub(crate) fn template_includes(template: &str) -> impl Iterator<Item = String> 
         })
 }
 
-/// All gates that a prompt names.
+/// Returns all gates that a prompt names.
 pub(crate) fn prompt_gates(prompt: &Prompt) -> Vec<&str> {
     fn collect_step_gates<'s>(step: &'s ChainStep, names: &mut Vec<&'s str>) {
         names.extend(step.gates.iter().map(String::as_str));

@@ -1,4 +1,4 @@
-//! What is different between two states of a thing, as a unified diff and as a count.
+//! The difference between two states of a resource, as a unified diff and as a summary.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -7,13 +7,13 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::resource_manager::disk::atomic_files::FileTexts;
 
-/// Finding a small difference may take this long; after that a coarser one is good enough.
+/// The time for finding a minimal difference; after that a coarser one is used.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// The longest difference that is shown.
+/// The most characters of a diff.
 const MAX_DIFF_CHARS: usize = 20_000;
 
-/// The difference between two states, file by file; empty if there is none.
+/// Returns the diff of two states, file by file; empty if they are equal.
 pub(crate) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
     let mut shown = String::new();
     for name in file_names(old, new) {
@@ -44,7 +44,7 @@ pub(crate) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
     truncate_chars(&shown, MAX_DIFF_CHARS)
 }
 
-/// How many lines came and went.
+/// Summarizes the numbers of added and removed lines.
 pub(crate) fn diff_summary(old: &FileTexts, new: &FileTexts) -> String {
     let (mut added, mut removed) = (0_usize, 0_usize);
     for name in file_names(old, new) {

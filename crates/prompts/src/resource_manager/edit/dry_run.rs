@@ -1,5 +1,5 @@
-//! Tries files out before they are written: they are put into a hidden folder of their own and read
-//! by the library's own reader, so that what is written always loads.
+//! Validates files before they are written. They are placed in a hidden staging folder and read by
+//! the library's own reader, so that every file that is written can be loaded.
 
 use std::{
     collections::BTreeSet,
@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 
 use super::{dependents, yaml_edit::parse_yaml};
@@ -26,25 +26,26 @@ use crate::{
     },
 };
 
-/// What the name of a folder for trying out begins with.
+/// The prefix of a staging folder.
 const STAGING_PREFIX: &str = ".deliberate-try-";
 
-/// The most problems that are told.
+/// The most problems that are reported.
 const MAX_PROBLEMS: usize = 8;
 
-/// What trying out came to.
+/// The result of a dry run.
 #[derive(Debug)]
 pub(crate) struct DryRunResult {
-    /// What the thing is known by from now on.
+    /// The hash of the new resource.
     pub(crate) hash: String,
-    /// What is doubtful.
+    /// Warnings for the caller.
     pub(crate) notes: Vec<String>,
-    /// Names that a template uses and nothing gives, each with what to do.
+    /// Names that a template uses but nothing provides, each with a hint.
     undeclared: Vec<(String, String)>,
 }
 
 impl DryRunResult {
-    /// Refuses names that nothing gives a prompt. One that others use may get them from there.
+    /// Rejects names that nothing provides to a prompt. A prompt that others use may get them from
+    /// there.
     pub(crate) fn check_undeclared_names(
         &self,
         library: &PromptLibrary,
@@ -58,26 +59,26 @@ impl DryRunResult {
         let told = self.undeclared.iter();
         Err(invalid_resource(
             told.map(|(name, help)| {
-                format!("The template uses `{name}`, which nothing gives it. {help}")
+                format!("The template uses `{name}`, which nothing provides. {help}")
             })
             .collect(),
         ))
     }
 }
 
-/// A folder that is gone when this is dropped.
+/// A folder that is removed when this is dropped.
 struct StagingFolder(PathBuf);
 
 impl Drop for StagingFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
-            tracing::warn!(%error, "a folder for trying out could not be removed");
+            tracing::warn!(%error, "a staging folder could not be removed");
         }
     }
 }
 
 impl ManageContext {
-    /// Reads the files as the library would. Whatever keeps them from being used is an error.
+    /// Reads the files as the library would. Every problem that prevents their use is an error.
     pub(crate) fn dry_run(
         &self,
         library: &PromptLibrary,
@@ -127,7 +128,7 @@ impl ManageContext {
             .find(|(_, text)| text.len() as u64 > most)
         {
             Some((name, text)) => Err(manage_error(
-                "LimitReached",
+                ErrorCode::LimitReached,
                 format!(
                     "`{name}` would have {} bytes; {most} are allowed. Nothing was written.",
                     text.len()
@@ -138,7 +139,8 @@ impl ManageContext {
         }
     }
 
-    /// A fresh folder. Those that a crash left are removed: whoever tries out holds the lock.
+    /// Creates a staging folder. Folders that a crash left behind are removed, because a dry run
+    /// holds the lock.
     fn create_staging_folder(&self) -> Result<StagingFolder, ToolError> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let workspace = &self.library_paths().workspace;
@@ -158,7 +160,8 @@ impl ManageContext {
         Ok(StagingFolder(folder))
     }
 
-    /// The thing's own kind is read from the stage, what it may name from where it is.
+    /// Returns options that read the resource's own kind from the staging folder, and everything it
+    /// may refer to from the real folders.
     fn staging_options(&self, stage: &Path, own: &Path, kind: LibraryItemKind) -> EngineOptions {
         let real = |other: LibraryItemKind| Some(self.engine.live_library.folder(other));
         let own = |wanted: LibraryItemKind, otherwise: Option<PathBuf>| {
@@ -182,7 +185,7 @@ impl ManageContext {
         }
     }
 
-    /// Templates that can't be read are errors here, not only when they are used.
+    /// Rejects templates that cannot be parsed, before they are used.
     fn check_templates(
         &self,
         seen: &PromptLibrary,
@@ -230,7 +233,7 @@ impl ManageContext {
 }
 
 fn write_resource(root: &Path, way: &[String], thing: &ResourceFiles) -> Result<(), ToolError> {
-    fs::create_dir_all(root).map_err(|error| io_error("make", root, &error))?;
+    fs::create_dir_all(root).map_err(|error| io_error("create", root, &error))?;
     let folder = create_folders(root, way.iter().map(String::as_str))?;
     for (name, text) in &thing.files {
         if let Some((inner, _)) = name.rsplit_once('/') {
@@ -242,8 +245,8 @@ fn write_resource(root: &Path, way: &[String], thing: &ResourceFiles) -> Result<
     Ok(())
 }
 
-/// Prompts that the new one leads to, with nothing but what they lead to: enough to see that they
-/// are there and that nothing goes in a circle.
+/// Writes placeholders for the prompts that the new one refers to, with only their own references:
+/// enough to detect missing prompts and cycles.
 fn write_placeholders(
     library: &PromptLibrary,
     thing: &ResourceFiles,
@@ -285,7 +288,7 @@ fn write_placeholders(
     Ok(())
 }
 
-/// The prompts that the files name, before anyone read them.
+/// Returns the prompts that the raw files name.
 fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
     fn collect_prompt_ids(value: &Value, names: &mut Vec<String>) {
         match value {
@@ -321,8 +324,8 @@ fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
     names
 }
 
-/// The library only warns of gates and tools that are not there, because a prompt works without;
-/// whoever writes one now means one that is there.
+/// Rejects references to missing gates and tools. The library only warns of them, because a prompt
+/// works without; but a new reference must exist.
 fn check_references_exist(
     seen: &PromptLibrary,
     now: &PromptLibrary,
@@ -397,7 +400,7 @@ fn check_references_exist(
     }
 }
 
-/// A problem in a line.
+/// Formats a problem as one line.
 fn finding_line(finding: &LibraryFinding) -> String {
     let problem = &finding.problem;
     let file = problem.file.rsplit('/').next().unwrap_or_default();
@@ -413,12 +416,12 @@ fn finding_line(finding: &LibraryFinding) -> String {
 fn invalid_resource(mut errors: Vec<String>) -> ToolError {
     errors.truncate(MAX_PROBLEMS);
     if errors.is_empty() {
-        errors.push("The library does not take it in.".to_owned());
+        errors.push("The library rejects it.".to_owned());
     }
     manage_error(
-        "InvalidResource",
+        ErrorCode::InvalidResource,
         format!(
-            "It could not be used, so nothing was written:\n{}",
+            "It is not valid, so nothing was written:\n{}",
             errors.join("\n")
         ),
         None,

@@ -1,7 +1,7 @@
-//! What the files of a thing will say: the given fields put into the files there are, or into new
-//! ones. What was not given stays as it is, also what nobody here knows. Touches no disk.
+//! Computes the new files of a resource: the given fields are applied to the existing files, or to
+//! new ones. Everything else stays as it is, including unknown fields. Touches no disk.
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Fields that are text and nothing else.
+/// Fields that only accept text.
 const TEXT_FIELDS: [&str; 13] = [
     "name",
     "description",
@@ -34,16 +34,16 @@ const TEXT_FIELDS: [&str; 13] = [
     "enhancement_mode",
 ];
 
-/// Files in the making.
+/// The draft of a resource's files.
 pub(crate) struct FileDraft<'t> {
     pub(crate) resource: &'t mut ResourceFiles,
     main_document: YamlDocument,
-    /// What the caller should know.
+    /// Notes for the caller.
     pub(crate) notes: Vec<String>,
 }
 
 impl<'t> FileDraft<'t> {
-    /// Opens the files of a thing; one without files is new.
+    /// Opens the files of a resource; without files it is new.
     pub(crate) fn open(thing: &'t mut ResourceFiles) -> Result<Self, ToolError> {
         let text = thing.files.get(&thing.main_file).map_or("", String::as_str);
         let main = YamlDocument::parse(text)
@@ -56,12 +56,12 @@ impl<'t> FileDraft<'t> {
         })
     }
 
-    /// What a name of the main file has.
+    /// Returns the value of a field of the main file.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.main_document.get(name)
     }
 
-    /// Puts the given fields in.
+    /// Applies the given fields.
     pub(crate) fn apply(&mut self, given: &Map<String, Value>) -> Result<(), ToolError> {
         for name in extra_fields::resource_fields(self.resource.kind) {
             if let Some(value) = given.get(*name) {
@@ -71,7 +71,7 @@ impl<'t> FileDraft<'t> {
         Ok(())
     }
 
-    /// Gives a name of the main file a value.
+    /// Sets a field of the main file.
     pub(crate) fn set(&mut self, name: &str, value: Value) -> Result<(), ToolError> {
         let file = self.resource.main_file.clone();
         self.main_document
@@ -79,7 +79,7 @@ impl<'t> FileDraft<'t> {
             .map_err(|error| yaml_edit_failed(&file, &error))
     }
 
-    /// Writes the main file's text among the files.
+    /// Writes the main file's text into the resource and returns the notes.
     pub(crate) fn finish(self) -> Vec<String> {
         let main = self.resource.main_file.clone();
         self.resource
@@ -173,7 +173,7 @@ impl<'t> FileDraft<'t> {
         }
     }
 
-    /// A value as it is; an empty text clears the name.
+    /// Sets a field as it is; an empty text removes it.
     pub(crate) fn set_value(&mut self, name: &str, value: &Value) -> Result<(), ToolError> {
         let is_text = TEXT_FIELDS
             .iter()
@@ -209,7 +209,7 @@ impl<'t> FileDraft<'t> {
         )
     }
 
-    /// A text that stands in the main file or in one that it names.
+    /// Sets a text that is in the main file or in a file that it names.
     fn set_text(
         &mut self,
         value: &Value,
@@ -222,7 +222,7 @@ impl<'t> FileDraft<'t> {
         let main = self.resource.main_file.clone();
         let failed = |error: YamlEditError| yaml_edit_failed(&main, &error);
         if text.is_empty() {
-            // A file beside a single one may be another's too.
+            // A file next to a single-file resource may belong to another one.
             if let Some(file) = file.filter(|_| self.resource.layout == FileLayout::Folder) {
                 self.resource.files.remove(&file);
             }
@@ -256,7 +256,7 @@ impl<'t> FileDraft<'t> {
         }
     }
 
-    /// The word says which of two things is meant.
+    /// Sets `type` or `gate_type`, depending on the word.
     fn set_gate_type(&mut self, value: &Value) -> Result<(), ToolError> {
         match value.as_str() {
             Some("validation" | "guidance") => self.set_value("type", value),
@@ -264,7 +264,7 @@ impl<'t> FileDraft<'t> {
         }
     }
 
-    /// What the model is told stands in a file of its own if there is one.
+    /// Sets the guidance, in its own file if there is one.
     fn set_guidance(&mut self, value: &Value) -> Result<(), ToolError> {
         const FILE: &str = "system-prompt.md";
         let named = ["systemPromptFile", "systemPromptGuidanceFile"]
@@ -308,7 +308,7 @@ impl<'t> FileDraft<'t> {
         }
     }
 
-    /// What belongs to the phases stands in the main file if it did, else in `phases.yaml`.
+    /// Sets a field of the phases: in the main file if it is already there, else in `phases.yaml`.
     fn set_in_phases(
         &mut self,
         names: &[&str],
@@ -339,7 +339,7 @@ impl<'t> FileDraft<'t> {
     }
 }
 
-/// Gives a name a value, or takes it away if the value is an empty text.
+/// Sets a field, or removes it if the value is an empty text.
 fn set_or_remove(
     document: &mut YamlDocument,
     file: &str,
@@ -355,7 +355,7 @@ fn set_or_remove(
     changed.map_err(|error| yaml_edit_failed(file, &error))
 }
 
-/// Refuses what is no list; an empty text clears one.
+/// Rejects a value that is not a list; an empty text clears it.
 fn check_list(name: &str, value: &Value) -> Result<(), ToolError> {
     match extra_fields::parse_json_text(value) {
         Value::Array(_) => Ok(()),
@@ -370,18 +370,18 @@ fn check_list(name: &str, value: &Value) -> Result<(), ToolError> {
     }
 }
 
-/// Whether a name that a file gives is that of a file beside it.
+/// Returns whether a file name in the main file refers to a file next to it.
 fn is_sibling_file_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }
 
 pub(crate) fn yaml_edit_failed(file: &str, error: &YamlEditError) -> ToolError {
     let hint = match error {
-        YamlEditError::Unwritable(_) => "Take control characters out.",
-        _ => "Mend the file by hand, or roll back to a version that worked.",
+        YamlEditError::Unwritable(_) => "Remove the control characters.",
+        _ => "Repair the file by hand, or roll back to a working version.",
     };
     manage_error(
-        "InvalidResource",
+        ErrorCode::InvalidResource,
         format!("`{file}` can't be changed: {error}."),
         Some(hint.to_owned()),
     )
@@ -390,7 +390,7 @@ pub(crate) fn yaml_edit_failed(file: &str, error: &YamlEditError) -> ToolError {
 pub(crate) fn invalid_category(given: &str) -> ToolError {
     invalid_input(
         format!(
-            "The category {} can't be used; nothing was written.",
+            "The category {} is not valid; nothing was written.",
             display_input(given)
         ),
         "Use letters, digits, `_` and `-`, at most 100, beginning with a letter or digit.",

@@ -1,14 +1,14 @@
-//! From the shapes that callers give lists in to the shapes that the files have: names spelled the
-//! way the files spell them, plain sentences turned into what they stand for.
+//! Converts the list forms that callers send into the form of the files: field names get the
+//! spelling of the files, and plain sentences become the objects they stand for.
 
 use serde_json::{Map, Value, json};
 
 use crate::resource_manager::extra_fields::to_camel_case;
 
-/// Names that the files spell with `_`.
+/// Field names that the files spell with `_`.
 const SNAKE_CASE_FIELDS: [&str; 2] = ["expected_output", "section_header"];
 
-/// A list, also of one.
+/// Converts a value into a list; a single value becomes a list of one.
 fn to_list(value: Value) -> Vec<Value> {
     match value {
         Value::Array(items) => items,
@@ -30,7 +30,7 @@ fn to_file_spelling(fields: Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
-/// Arguments: a plain word is an argument of that name.
+/// Converts arguments: a plain word is an argument of that name.
 pub(crate) fn normalize_arguments(value: Value) -> Value {
     to_list(value)
         .into_iter()
@@ -41,7 +41,7 @@ pub(crate) fn normalize_arguments(value: Value) -> Value {
                 if let Some(Value::Object(rules)) = fields.get_mut("validation") {
                     *rules = to_file_spelling(std::mem::take(rules));
                 }
-                // The older name of the same thing.
+                // `default` is an older name of the same field.
                 if let Some(value) = fields.shift_remove("default") {
                     fields.entry("defaultValue").or_insert(value);
                 }
@@ -52,12 +52,12 @@ pub(crate) fn normalize_arguments(value: Value) -> Value {
         .collect()
 }
 
-/// Steps: a plain word is a step of that prompt.
+/// Converts steps: a plain word is a step with that prompt.
 pub(crate) fn normalize_steps(value: Value) -> Value {
     to_list(value).into_iter().map(normalize_step).collect()
 }
 
-/// One step.
+/// Converts one step.
 pub(crate) fn normalize_step(value: Value) -> Value {
     match value {
         Value::String(id) => json!({ "promptId": id, "stepName": id }),
@@ -78,7 +78,7 @@ pub(crate) fn normalize_step(value: Value) -> Value {
     }
 }
 
-/// Gates of a prompt: a plain list is those it has.
+/// Converts the gates of a prompt: a plain list is the included gates.
 pub(crate) fn normalize_gate_configuration(value: Value) -> Value {
     match value {
         Value::Object(mut fields) => {
@@ -95,7 +95,7 @@ pub(crate) fn normalize_gate_configuration(value: Value) -> Value {
     }
 }
 
-/// Criteria: a sentence is something to be judged.
+/// Converts criteria: a sentence is a criterion to judge.
 pub(crate) fn normalize_criteria(value: Value) -> Value {
     to_list(value)
         .into_iter()
@@ -118,7 +118,8 @@ pub(crate) fn normalize_criteria(value: Value) -> Value {
         .collect()
 }
 
-/// Phases: a plain word is a phase of that name; places and ids that are left out are filled in.
+/// Converts phases: a plain word is a phase of that name; missing order numbers and ids are filled
+/// in.
 pub(crate) fn normalize_phases(value: Value) -> Value {
     to_list(value)
         .into_iter()
@@ -132,7 +133,8 @@ pub(crate) fn normalize_phases(value: Value) -> Value {
         .collect()
 }
 
-/// Steps of carrying a methodology out, likewise.
+/// Converts the execution steps of a methodology: a plain word is a step of that name; missing ids
+/// are filled in.
 pub(crate) fn normalize_execution_steps(value: Value) -> Value {
     to_list(value)
         .into_iter()
@@ -140,7 +142,7 @@ pub(crate) fn normalize_execution_steps(value: Value) -> Value {
         .collect()
 }
 
-/// What a methodology asks for: a sentence is something to be judged.
+/// Converts the gates of a methodology: a sentence is a criterion to judge.
 pub(crate) fn normalize_methodology_gates(value: Value) -> Value {
     to_list(value)
         .into_iter()
@@ -171,7 +173,7 @@ fn fill_id_and_name(item: Value) -> Map<String, Value> {
     fields
 }
 
-/// A name as an id.
+/// Converts a name into an id.
 fn slugify(name: &str) -> String {
     let mut slug = String::new();
     for letter in name.chars().take(60) {

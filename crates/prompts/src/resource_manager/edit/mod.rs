@@ -1,4 +1,4 @@
-//! Edits of resource files: YAML edits, drafts, dry runs, differences.
+//! Edits of resource files: YAML edits, drafts, dry runs, diffs.
 
 pub(crate) mod dependents;
 pub(crate) mod diff;

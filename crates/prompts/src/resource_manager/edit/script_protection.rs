@@ -1,9 +1,9 @@
-//! Scripts that the operator allowed by name are the operator's: what is managed here for a caller
-//! may not write, change or bring back any file of theirs, or the caller could run what it likes.
+//! Protects scripts that the operator allowed by name. A caller must not write, change or restore
+//! any of their files, or it could run arbitrary code.
 
 use std::collections::BTreeSet;
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use crate::{
     model::LibraryItemKind,
@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-/// The folder of a prompt that holds its tools.
+/// The folder of a prompt that contains its tools.
 const TOOLS_FOLDER: &str = "tools";
 
 impl ManageContext {
-    /// Refuses if a file that differs belongs to a script that the operator allowed.
+    /// Fails if a changed file belongs to a script that the operator allowed.
     pub(crate) fn check_allowed_scripts_unchanged(
         &self,
         thing: &ResourceFiles,
@@ -38,7 +38,7 @@ impl ManageContext {
         Ok(())
     }
 
-    /// Refuses a path below the root of a kind if it belongs to such a script.
+    /// Fails if a path below the root of a kind belongs to a script that the operator allowed.
     pub(crate) fn check_not_allowed_script(
         &self,
         kind: LibraryItemKind,
@@ -51,7 +51,7 @@ impl ManageContext {
         {
             None => Ok(()),
             Some(name) => Err(manage_error(
-                "OperatorsOwn",
+                ErrorCode::OperatorsOwn,
                 format!(
                     "The operator allowed the script `{name}` by name, so it can't be changed \
                      here. Nothing was written."
@@ -62,8 +62,8 @@ impl ManageContext {
     }
 }
 
-/// The names that a script could have to which a path belongs. A prompt may stand in a category or
-/// beside them, so there may be two.
+/// Returns the possible names of the script that a path belongs to. A prompt may be in a category
+/// or outside of them, so there may be two.
 fn possible_script_names(kind: LibraryItemKind, path: &[&str]) -> Vec<String> {
     if kind == LibraryItemKind::Script {
         return path

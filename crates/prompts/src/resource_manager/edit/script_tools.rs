@@ -1,4 +1,5 @@
-//! The script tools that a prompt owns, made with the prompt. Touches no disk and runs nothing.
+//! Creates the script tools that a prompt owns together with the prompt. Touches no disk and runs
+//! nothing.
 
 use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value};
@@ -14,7 +15,7 @@ use crate::resource_manager::{
 };
 
 impl FileDraft<'_> {
-    /// Script tools: a word names one, an object makes one.
+    /// Sets the script tools: a word names one, an object creates one.
     pub(crate) fn set_tools(&mut self, value: &Value) -> Result<(), ToolError> {
         let Value::Array(given) = extra_fields::parse_json_text(value) else {
             return Err(invalid_input(
@@ -29,7 +30,7 @@ impl FileDraft<'_> {
                 Value::Object(fields) => ids.push(self.write_script_tool(fields)?.into()),
                 other => {
                     return Err(invalid_input(
-                        format!("`{}` is no tool.", display_input(&other.to_string())),
+                        format!("`{}` is not a tool.", display_input(&other.to_string())),
                         "Give an id, or {id, name, script}.",
                     ));
                 }
@@ -46,9 +47,9 @@ impl FileDraft<'_> {
         let script = text(take("script")).unwrap_or_default();
         if !is_folder_name(&id) || script.is_empty() || self.resource.layout != FileLayout::Folder {
             return Err(invalid_input(
-                format!("The tool `{}` can't be made.", display_input(&id)),
+                format!("The tool `{}` can't be created.", display_input(&id)),
                 "It needs an id of letters, digits, `_` and `-`, the text of its script, and a \
-                 prompt that is a folder.",
+                 prompt that has its own folder.",
             ));
         }
         let runtime = text(take("runtime")).unwrap_or_else(|| "auto".to_owned());
@@ -81,7 +82,7 @@ impl FileDraft<'_> {
         let schema = take("schema");
         if let Some(name) = given.keys().next() {
             return Err(invalid_input(
-                format!("`{}` means nothing to a tool.", display_input(name)),
+                format!("`{}` is not a field of a tool.", display_input(name)),
                 "A tool has id, name, description, script, runtime, schema, trigger, confirm, \
                  strict and timeout.",
             ));

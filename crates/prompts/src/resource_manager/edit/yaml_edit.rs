@@ -1,23 +1,23 @@
-//! A YAML file that is changed name by name. Lines that no change touches stay as they are, with
-//! their comments; only where that does not work out is the whole file written anew.
+//! Edits a YAML file field by field. Lines that an edit does not touch stay as they are, with their
+//! comments; only where that fails is the whole file rewritten.
 //!
-//! Whatever is written is read back and compared, so that a file always says what was meant.
+//! Every result is parsed and compared, so that the file always has the intended content.
 
 use crate::library::{reword_error, yaml_options};
 use serde_json::{Map, Value};
 
-/// Why a file can't be changed.
+/// The error of a YAML file that cannot be edited.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum YamlEditError {
     #[error("the YAML can't be read: {0}")]
     Invalid(String),
-    #[error("the file does not consist of names with values")]
+    #[error("the file is not a mapping of names to values")]
     NotAMapping,
     #[error("the value of `{0}` can't be written as YAML")]
     Unwritable(String),
 }
 
-/// A YAML file under change.
+/// A YAML file that is being edited.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct YamlDocument {
     text: String,
@@ -25,7 +25,7 @@ pub(crate) struct YamlDocument {
 }
 
 impl YamlDocument {
-    /// Reads a file; an empty one has no names.
+    /// Parses a file; an empty file has no fields.
     pub(crate) fn parse(text: &str) -> Result<Self, YamlEditError> {
         let values = match parse_yaml(text).map_err(YamlEditError::Invalid)? {
             Value::Object(values) => values,
@@ -38,22 +38,22 @@ impl YamlDocument {
         })
     }
 
-    /// What a name has.
+    /// Returns the value of a field.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.values.get(name).filter(|value| !value.is_null())
     }
 
-    /// The text that a name has.
+    /// Returns the text of a field.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Value::as_str)
     }
 
-    /// The file as it is now.
+    /// Returns the edited file.
     pub(crate) fn into_text(self) -> String {
         self.text
     }
 
-    /// Gives a name a value.
+    /// Sets a field.
     pub(crate) fn set(&mut self, name: &str, value: Value) -> Result<(), YamlEditError> {
         if self.values.get(name) == Some(&value) {
             return Ok(());
@@ -64,7 +64,7 @@ impl YamlDocument {
         self.set_text(changed)
     }
 
-    /// Takes a name away.
+    /// Removes a field.
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), YamlEditError> {
         if self.values.shift_remove(name).is_none() {
             return Ok(());
@@ -73,7 +73,7 @@ impl YamlDocument {
         self.set_text(changed)
     }
 
-    /// Takes the changed text if it says what it should, else writes everything anew.
+    /// Uses the edited text if it has the intended content, else rewrites the whole file.
     fn set_text(&mut self, changed: String) -> Result<(), YamlEditError> {
         let says = parse_yaml(&changed).unwrap_or(Value::Bool(false));
         let meant = if self.values.is_empty() && says.is_null() {
@@ -93,7 +93,7 @@ impl YamlDocument {
     }
 }
 
-/// Reads YAML from anyone: an alias bomb is refused before it unfolds.
+/// Parses untrusted YAML: an alias bomb is rejected before it expands.
 pub(crate) fn parse_yaml(text: &str) -> Result<Value, String> {
     serde_saphyr::from_str_with_options(text, yaml_options(text.len())).map_err(|error| {
         let whole = error.without_snippet().to_string();
@@ -101,7 +101,7 @@ pub(crate) fn parse_yaml(text: &str) -> Result<Value, String> {
     })
 }
 
-/// The lines that give a name a value.
+/// Renders a field and its value as YAML lines.
 fn render_entry(name: &str, value: &Value) -> Result<String, YamlEditError> {
     let meant = Value::Object(Map::from_iter([(name.to_owned(), value.clone())]));
     let options = serde_saphyr::ser_options! {
@@ -126,7 +126,7 @@ fn ensure_trailing_newline(mut text: String) -> String {
     text
 }
 
-/// The text with the lines of a name replaced, or taken out, or added at the end.
+/// Replaces or removes the lines of a field, or appends them at the end.
 fn replace_entry(text: &str, name: &str, block: Option<&str>) -> String {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let Some(begin) = lines.iter().position(|line| starts_entry(line, name)) else {
@@ -139,7 +139,7 @@ fn replace_entry(text: &str, name: &str, block: Option<&str>) -> String {
     };
     let rest = lines.iter().skip(begin + 1);
     let own = rest.clone().take_while(|line| !is_top_level(line)).count();
-    // Comments and blank lines before the next name belong to that one.
+    // Comments and blank lines before the next field belong to that field.
     let given_back = rest
         .take(own)
         .collect::<Vec<_>>()
@@ -163,7 +163,7 @@ fn starts_entry(line: &str, name: &str) -> bool {
     rest.is_some_and(|rest| rest.trim_start_matches(' ').starts_with(':'))
 }
 
-/// Whether a line begins something at the outermost level.
+/// Returns whether a line begins a top-level entry.
 fn is_top_level(line: &str) -> bool {
     line.chars()
         .next()

@@ -1,5 +1,5 @@
-//! Our own filters: those that the engine lacks, and those whose result the engine does not bound.
-//! Each is given the most bytes it may make. Knows nothing of how they are registered.
+//! Custom filters: those that the template engine lacks, and those whose result it does not bound.
+//! Each takes the maximum bytes of its result. Knows nothing of how filters are registered.
 
 use minijinja::{
     Error, ErrorKind,
@@ -18,7 +18,7 @@ pub(super) fn text(value: &Value, most: usize) -> Result<String, Error> {
     Ok(written)
 }
 
-/// The second value if the first is absent; with `true` behind it, also if it is false or empty.
+/// Returns the second value if the first is absent; with `true`, also if it is false or empty.
 pub(super) fn default(value: Value, other: Option<Value>, also_false: Option<bool>) -> Value {
     if is_absent(&value) || (also_false == Some(true) && !value.is_true()) {
         other.unwrap_or_else(|| Value::from(""))
@@ -46,7 +46,7 @@ pub(super) fn first_or_last(value: &Value, last: bool) -> Result<Value, Error> {
     Ok(item.unwrap_or_else(absent_value))
 }
 
-/// How many letters, entries or fields; none of what is absent.
+/// Returns the number of characters, entries or fields; 0 for an absent value.
 pub(super) fn length(value: &Value) -> Result<Value, Error> {
     if is_absent(value) {
         return Ok(Value::from(0));
@@ -66,7 +66,7 @@ pub(super) fn length(value: &Value) -> Result<Value, Error> {
     })
 }
 
-/// Name and value of each field; lists stay as they are. This is what a loop with two names needs.
+/// Returns the name and value of each field, for loops with two names; lists stay unchanged.
 pub(super) fn pairs(value: Value) -> Result<Value, Error> {
     if value.kind() != ValueKind::Map {
         return Ok(value);
@@ -92,7 +92,7 @@ pub(super) fn values(value: &Value) -> Result<Value, Error> {
     keys.map(|key| value.get_item(&key)).collect()
 }
 
-/// JSON, with nothing escaped that JSON does not need escaped.
+/// Serializes a value as JSON without unnecessary escapes.
 pub(super) fn to_json_text(
     value: &Value,
     indent: Option<usize>,
@@ -180,7 +180,7 @@ pub(super) fn indent(
     Ok(shifted)
 }
 
-/// The first letters of a text, cut after a word unless told otherwise, with what shows the cut.
+/// Truncates a text, by default after a whole word, and appends an ellipsis.
 pub(super) fn truncate(
     it: &str,
     most_letters: Option<usize>,

@@ -1,6 +1,6 @@
-//! The filters and tests that templates have. Those of the engine are let in one by one, each
-//! behind a check of how much it is given; some are our own, because prompts are written with
-//! other habits (`dump`, values that may be absent) or because the engine's have no bound.
+//! The filters and tests of templates. Filters of the template engine are enabled one by one, each
+//! with a check of its input size. Some are replaced, because prompts use other conventions
+//! (`dump`, values that may be absent) or because the engine's filters are unbounded.
 
 mod custom;
 
@@ -15,13 +15,14 @@ use custom::{
     truncate, values,
 };
 
-/// The filter that keeps a variable from growing without end; put in by us, never by authors.
+/// The filter that limits the size of a variable; the preprocessor inserts it, authors never use
+/// it.
 pub(super) const SIZE_GUARD_FILTER: &str = "_held";
 
-/// Entries that a filter looks at.
+/// The maximum number of entries that a filter processes.
 const MAX_ENTRIES: usize = 200_000;
 
-/// Names that authors may write after `|`.
+/// The filters that authors may use after `|`.
 pub(super) const FILTERS: [&str; 51] = [
     "abs",
     "batch",
@@ -76,7 +77,7 @@ pub(super) const FILTERS: [&str; 51] = [
     "zip",
 ];
 
-/// How much one rendering has used beyond steps.
+/// The bytes that one rendering has printed and inspected; the engine only counts instructions.
 #[derive(Debug, Default)]
 pub(super) struct RenderUsage {
     printed: usize,
@@ -84,13 +85,13 @@ pub(super) struct RenderUsage {
 }
 
 impl RenderUsage {
-    /// Counts bytes that were printed, also into what is kept aside.
+    /// Counts printed bytes, including those printed into captured blocks.
     pub(super) fn count_printed(&mut self, bytes: usize, most: usize) -> Result<(), Error> {
         self.printed = self.printed.saturating_add(bytes);
         check_limit(self.printed, most)
     }
 
-    /// Counts what was looked at to see how big it is, which takes time.
+    /// Counts the bytes inspected to measure a value, because measuring takes time.
     fn count_inspected(&mut self, size: usize, most: usize) -> Result<(), Error> {
         self.inspected = self.inspected.saturating_add(size);
         check_limit(self.inspected, most)
@@ -105,17 +106,17 @@ fn check_limit(used: usize, most: usize) -> Result<(), Error> {
     }
 }
 
-/// The error for what is too big.
+/// Creates the error for output that exceeds the limit.
 pub(super) fn output_too_large() -> Error {
     Error::new(
         ErrorKind::WriteFailure,
-        "the template makes more text than a prompt may have",
+        "the template produces more text than a prompt may contain",
     )
 }
 
-/// Gives an environment its filters. No result is longer than `most` bytes.
+/// Adds the filters to an environment. No result is longer than `most` bytes.
 pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
-    // All that the engine brings goes first: what is not let in is not there.
+    // Unbounded built-ins are removed first: only what is added below exists.
     for name in [
         "format",
         "pprint",
@@ -131,7 +132,7 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
     for name in ["debug", "dict", "namespace"] {
         environment.remove_global(name);
     }
-    // Other languages' words for what is absent.
+    // Other languages use these names for absent values.
     for name in ["null", "undefined"] {
         environment.add_global(name, absent_value());
     }
@@ -200,18 +201,18 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
     environment.add_test("none", is_absent);
 }
 
-/// What an absent value is to a filter.
+/// The value that a filter receives for an absent one.
 #[derive(Clone, Copy)]
 enum AbsentReplacement {
     /// Empty text.
     Text,
-    /// An empty list, as it is everywhere.
+    /// An empty list, as in the rest of the template.
     List,
-    /// Nothing at all.
+    /// No replacement.
     Nothing,
 }
 
-/// Lets the engine's own filters in, behind a check.
+/// Adds filters of the template engine, each with a check of its input size.
 fn add_guarded(environment: &mut Environment<'static>, most: usize) {
     use AbsentReplacement::{List, Nothing, Text};
     let all: [(&'static str, Value, AbsentReplacement); 34] = [

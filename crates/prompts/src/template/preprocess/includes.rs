@@ -1,38 +1,36 @@
-//! What a template takes in from elsewhere: `{{ref:prompt}}` and `{{script:id …}}`. Reads how
-//! they are written; knows nothing of what they stand for.
+//! Parses the includes of a template: `{{ref:prompt}}` and `{{script:id …}}`. Knows their syntax,
+//! not their content.
 
 use serde_json::{Map, Value};
 
 use super::tag_scanner::{TemplateTokenKind, tokenize};
 
-/// Something that a template takes in from elsewhere.
+/// An include and its location in the template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IncludeReference {
-    /// What.
     pub target: IncludeTarget,
-    /// The line of the template it stands on, from 1.
+    /// The line of the template, from 1.
     pub line: u32,
-    /// Where it begins in the template, in bytes.
+    /// The byte offset in the template.
     pub offset: usize,
 }
 
-/// What is taken in.
+/// The content that an include refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IncludeTarget {
-    /// Another prompt's text.
+    /// The text of another prompt, by id.
     Prompt(String),
-    /// What a script answers.
+    /// The output of a script.
     Script {
-        /// Its id.
         id: String,
-        /// Which part of the answer; all of it if empty.
+        /// The path of a field in the output; all of it if empty.
         field: Vec<String>,
-        /// What it is given, as a JSON object.
+        /// The input of the script, as a JSON object.
         input: String,
     },
 }
 
-/// All that a template takes in, in order. What stands in comments and raw blocks does not count.
+/// Returns all includes of a template in order, except in comments and raw blocks.
 pub fn find_includes(template: &str) -> Vec<IncludeReference> {
     let mut found = Vec::new();
     let mut line = 1_u32;
@@ -53,8 +51,8 @@ pub fn find_includes(template: &str) -> Vec<IncludeReference> {
     found
 }
 
-/// What the inside of a tag takes in: nothing if it is an expression, an error if it is badly
-/// written.
+/// Parses the content of a tag as an include: `None` if it is an expression, an error if the
+/// include is malformed.
 pub(crate) fn parse_target(inside: &str) -> Option<Result<IncludeTarget, String>> {
     let inside = inside.trim();
     if let Some(id) = inside.strip_prefix("ref:") {
@@ -87,7 +85,7 @@ fn parse_script(call: &str) -> Option<IncludeTarget> {
     })
 }
 
-/// `k='v' n=1 b=true`; nothing if it can't be read.
+/// Parses `k='v' n=1 b=true`; returns `None` if it is malformed.
 fn parse_pairs(text: &str) -> Option<Map<String, Value>> {
     let mut found = Map::new();
     let mut rest = text.trim_start();
@@ -119,7 +117,7 @@ fn parse_value(text: &str) -> Option<(Value, &str)> {
     (!word.is_empty()).then_some((value, rest))
 }
 
-/// Text up to its closing quote. A backslash keeps a quote or a backslash from meaning anything.
+/// Parses text up to its closing quote. A backslash escapes a quote or a backslash.
 fn parse_quoted(text: &str, quote: char) -> Option<(Value, &str)> {
     let mut found = String::new();
     let mut letters = text.char_indices();

@@ -1,7 +1,6 @@
-//! Makes a template ready for the engine: what it takes in from elsewhere becomes variables, a
-//! few habits of other template languages become ours, and what the engine can't put a bound on
-//! gets one. Every place in the result is known in the original, so errors point there. Knows
-//! nothing of values.
+//! Preprocesses a template for the template engine: includes become variables, a few constructs of
+//! other template languages are translated, and guards are added where the engine has no limit.
+//! Every offset in the result maps to the original, so errors point there. Knows nothing of values.
 
 pub(crate) mod includes;
 pub(crate) mod syntax_compat;
@@ -12,37 +11,34 @@ use includes::{IncludeTarget, parse_target};
 use syntax_compat::{first_word, normalize_expression, rewrite_pair_loop};
 use tag_scanner::{QuoteMask, TemplateToken, TemplateTokenKind, tokenize};
 
-/// Bytes of a line in a template that has tags. The engine can't count further.
+/// The maximum bytes of a line in a template with tags. The engine cannot count further.
 const MAX_LINE_BYTES: usize = 60_000;
 
-/// A template that the engine can read.
+/// A template in the syntax of the engine, with its includes and the map to the original.
 #[derive(Debug)]
 pub(super) struct PreprocessedTemplate {
-    /// Its text.
     pub(super) source: String,
-    /// What it takes in, each with the variable that stands for it and its place.
     pub(super) includes: Vec<TemplateInclude>,
-    /// The longest text in it that is kept aside before it is printed; nothing if none is.
+    /// The length of the longest captured text; `None` if the template captures nothing.
     pub(super) longest_captured: Option<usize>,
-    /// How many tags that keep text aside are open.
+    /// The number of open tags that capture text.
     open_captures: usize,
-    /// Where pieces of the result come from.
+    /// Offsets in the result with the offsets in the original they come from.
     origins: Vec<(usize, usize)>,
 }
 
-/// Something taken in.
+/// An include of a preprocessed template.
 #[derive(Debug, Clone)]
 pub(super) struct TemplateInclude {
-    /// The variable that stands for it.
+    /// The variable that replaces the include.
     pub(super) variable: String,
-    /// What it is.
     pub(super) target: IncludeTarget,
-    /// Where it stands in the original.
+    /// The byte offset in the original.
     pub(super) offset: usize,
 }
 
 impl PreprocessedTemplate {
-    /// The place in the original that a place in the result comes from.
+    /// Maps an offset in the result to the original.
     pub(super) fn original_offset(&self, place: usize) -> usize {
         let next = self.origins.partition_point(|(here, _)| *here <= place);
         let (here, there) = next
@@ -60,7 +56,7 @@ impl PreprocessedTemplate {
     }
 }
 
-/// Makes a template ready, or says what is wrong with it.
+/// Preprocesses a template, or returns its first error.
 pub(super) fn preprocess(body: &str) -> Result<PreprocessedTemplate, TemplateFault> {
     let all = tokenize(body);
     if all
@@ -101,14 +97,16 @@ fn check_line_lengths(body: &str) -> Result<(), TemplateFault> {
     for line in body.split('\n') {
         if line.len() > MAX_LINE_BYTES {
             let message = format!("the line has more than {MAX_LINE_BYTES} bytes");
-            return Err(TemplateFault::at_byte(start, message).with_help("break it"));
+            return Err(
+                TemplateFault::at_byte(start, message).with_help("split it into several lines")
+            );
         }
         start += line.len() + 1;
     }
     Ok(())
 }
 
-/// A beginning for names that the template does not use.
+/// Returns a prefix for variable names that does not occur in the template.
 fn unused_prefix(body: &str) -> String {
     let mut prefix = "taken_in_".to_owned();
     while body.contains(&prefix) {
@@ -133,12 +131,13 @@ fn add_print_tag(
         }
         Some(Err(help)) => {
             let shown: String = piece.text.chars().take(80).collect();
-            let fault = TemplateFault::at_byte(piece.start, format!("`{shown}` can't be read"));
+            let fault =
+                TemplateFault::at_byte(piece.start, format!("`{shown}` is not a valid reference"));
             return Err(fault.with_help(help));
         }
         Some(Ok(target)) => {
             let variable = format!("{prefix}{}", done.includes.len());
-            // Its line breaks stay, so that the lines behind it keep their numbers.
+            // The line breaks stay, so that the lines after the include have the same numbers.
             let breaks = "\n".repeat(inside.matches('\n').count());
             done.add(&format!("{open}{variable}{breaks}{close}"), piece.start);
             done.includes.push(TemplateInclude {
@@ -188,8 +187,8 @@ fn add_block_tag(
     Ok(())
 }
 
-/// The variables that a tag gives a value to. The engine counts steps and not what they make, so
-/// each is looked at before it can grow further.
+/// Returns the variables that a tag assigns. The engine limits instructions but not the size of
+/// values, so a guard checks each variable before it can grow further.
 fn assigned_names(word: &str, inside: &str) -> Vec<String> {
     let mask = QuoteMask::new(inside);
     let rest = mask.as_str().trim_start();
@@ -206,7 +205,8 @@ fn assigned_names(word: &str, inside: &str) -> Vec<String> {
         "with" => assignment_targets(rest),
         "macro" | "call" => {
             let (_, inner) = rest.split_once('(').unwrap_or_default();
-            // A call without names of its own begins with the macro's, which has its own guards.
+            // A call without parameters starts with the macro's name, and the macro has its own
+            // guards.
             if word == "call" && !rest.trim_start().starts_with('(') {
                 return Vec::new();
             }
@@ -222,7 +222,7 @@ fn assigned_names(word: &str, inside: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands before the end that is not in brackets.
+/// Returns the text before the first `end` that is not in brackets.
 fn until_unbracketed(text: &str, end: char) -> &str {
     let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {
@@ -238,7 +238,7 @@ fn until_unbracketed(text: &str, end: char) -> &str {
     text
 }
 
-/// `a = 1, b` → `a,b`.
+/// Returns the assigned names: `a = 1, b` becomes `a,b`.
 fn assignment_targets(text: &str) -> String {
     let mut names = Vec::new();
     let mut rest = text;

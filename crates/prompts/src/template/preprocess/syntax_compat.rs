@@ -1,21 +1,21 @@
-//! The inside of a tag: habits of other template languages become ours where that is safe, and
-//! errors that say what to write where it is not. Nothing here changes where a byte stands, but
-//! for loops with two names. Knows nothing of values.
+//! Translates constructs of other template languages inside a tag where that is safe, and reports
+//! errors with the correct syntax where it is not. Byte offsets do not change, except in loops with
+//! two names. Knows nothing of values.
 
 use deliberate_core::did_you_mean;
 
 use super::tag_scanner::QuoteMask;
 use crate::template::{error::TemplateFault, filter::FILTERS};
 
-/// Multiplications in one template. Each can make a text a hundred million times as long, and the
-/// engine checks nothing smaller.
+/// The maximum number of multiplications in one template. Each can make a text a hundred million
+/// times as long, and the engine checks nothing smaller.
 const MAX_MULTIPLICATIONS: usize = 8;
 
-/// Words of other languages, and what they are here.
+/// Operators of other languages, and their equivalents here.
 const FOREIGN_OPERATORS: [(&str, &str); 4] =
     [("===", "=="), ("!==", "!="), ("&&", "and"), ("||", "or")];
 
-/// An expression without foreign words, and with `| length` for `.length`, which has the same
+/// Rejects operators of other languages and replaces `.length` by `|length`, which has the same
 /// length.
 pub(crate) fn normalize_expression(
     inside: &str,
@@ -26,21 +26,21 @@ pub(crate) fn normalize_expression(
     let mask = mask.as_str();
     for (foreign, ours) in FOREIGN_OPERATORS {
         if let Some(at) = mask.find(foreign) {
-            let fault =
-                TemplateFault::at_byte(start + at, format!("`{foreign}` is not known here"));
+            let fault = TemplateFault::at_byte(start + at, format!("`{foreign}` is not supported"));
             return Err(fault.with_help(format!("write `{ours}`")));
         }
     }
     if let Some(at) = find_lone_bang(mask) {
         return Err(
-            TemplateFault::at_byte(start + at, "`!` is not known here").with_help("write `not`")
+            TemplateFault::at_byte(start + at, "`!` is not supported").with_help("write `not`")
         );
     }
     *multiplications += mask.matches('*').count();
     if *multiplications > MAX_MULTIPLICATIONS {
-        let message = format!("a template may multiply at most {MAX_MULTIPLICATIONS} times");
+        let message =
+            format!("a template may contain at most {MAX_MULTIPLICATIONS} multiplications");
         return Err(TemplateFault::at_byte(start, message)
-            .with_help("compute the values before they are given"));
+            .with_help("compute the values before you pass them"));
     }
     check_filters(mask, start)?;
     Ok(rewrite_none(&rewrite_length(inside, mask), mask))
@@ -61,14 +61,14 @@ fn check_filters(mask: &str, start: usize) -> Result<(), TemplateFault> {
             let fault = TemplateFault::at_byte(place, format!("there is no filter `{name}`"));
             return Err(fault.with_help(match did_you_mean(name, FILTERS) {
                 Some(known) => format!("did you mean `{known}`?"),
-                None => format!("the filters are {}", FILTERS.join(", ")),
+                None => format!("available filters: {}", FILTERS.join(", ")),
             }));
         }
     }
     Ok(())
 }
 
-/// The name that a text begins with.
+/// Returns the name at the start of a text.
 pub(crate) fn first_word(text: &str) -> &str {
     let end = text
         .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
@@ -76,7 +76,7 @@ pub(crate) fn first_word(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// `x.length` is how other languages count; `loop.length` is ours too.
+/// Replaces `x.length` of other languages by `x|length`; `loop.length` exists and stays.
 fn rewrite_length(inside: &str, mask: &str) -> String {
     const LENGTH_SUFFIX: &str = ".length";
     let mut written = String::with_capacity(inside.len());
@@ -96,7 +96,7 @@ fn rewrite_length(inside: &str, mask: &str) -> String {
     written
 }
 
-/// A comparison with `none` is one with what is absent; the word for that is as long.
+/// Replaces `none` in comparisons by the name for absent values, which has the same length.
 fn rewrite_none(inside: &str, mask: &str) -> String {
     let mut written = String::with_capacity(inside.len());
     let mut copied = 0;
@@ -113,7 +113,7 @@ fn rewrite_none(inside: &str, mask: &str) -> String {
     written
 }
 
-/// A loop with two names goes through fields, as it does through a list of pairs.
+/// Makes a loop with two names iterate over the fields of an object, as over a list of pairs.
 pub(crate) fn rewrite_pair_loop(inside: String) -> String {
     let mask = QuoteMask::new(&inside);
     let Some((names, rest)) = mask.as_str().split_once(" in ") else {

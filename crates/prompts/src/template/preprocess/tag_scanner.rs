@@ -1,24 +1,22 @@
-//! Cuts a template into plain text, comments, raw blocks and tags, without understanding what
-//! stands in the tags. Every byte of the template is in exactly one piece. Knows nothing of
-//! values or prompts.
+//! Splits a template into text, comments, raw blocks and tags without parsing the tags. Every byte
+//! of the template is in exactly one token. Knows nothing of values or prompts.
 
-/// One piece of a template.
+/// A token of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TemplateToken<'a> {
-    /// What it is.
     pub(crate) kind: TemplateTokenKind,
-    /// All of it, with its braces.
+    /// The whole token, with its braces.
     pub(crate) text: &'a str,
-    /// Where it begins, in bytes.
+    /// The byte offset of its start.
     pub(crate) start: usize,
 }
 
-/// What a piece is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TemplateTokenKind {
-    /// What is shown as it stands.
+    /// Text that is printed unchanged.
     Text,
-    /// A raw block with its tags, or a comment: nothing in it means anything.
+    /// A raw block with its tags, or a comment: its content is not parsed.
     Literal,
     /// `{{ … }}`.
     Print,
@@ -27,8 +25,8 @@ pub(crate) enum TemplateTokenKind {
 }
 
 impl<'a> TemplateToken<'a> {
-    /// What stands before the inside of a tag, the inside, and what stands behind it. The marks
-    /// that eat blanks (`-`, `+`) belong to the outside.
+    /// Splits a tag into its opening, content and closing. The whitespace control characters (`-`,
+    /// `+`) belong to the opening and closing.
     pub(crate) fn split_tag(&self) -> (&'a str, &'a str, &'a str) {
         let opens = 2 + usize::from(
             self.text
@@ -50,7 +48,7 @@ impl<'a> TemplateToken<'a> {
         (open, inside, back)
     }
 
-    /// The first word of a tag.
+    /// Returns the first word of a tag.
     pub(crate) fn tag_name(&self) -> &'a str {
         let inside = self.split_tag().1.trim_start();
         let end = inside
@@ -60,7 +58,7 @@ impl<'a> TemplateToken<'a> {
     }
 }
 
-/// The pieces of a template, in order.
+/// Splits a template into tokens.
 pub(crate) fn tokenize(template: &str) -> Vec<TemplateToken<'_>> {
     let mut found = Vec::new();
     let mut rest = template;
@@ -75,7 +73,7 @@ pub(crate) fn tokenize(template: &str) -> Vec<TemplateToken<'_>> {
     found
 }
 
-/// What comes next, and how long it is; never nothing.
+/// Returns the kind of the next token and its length, which is never 0.
 fn next_token(rest: &str) -> (TemplateTokenKind, usize) {
     match find_tag_start(rest) {
         None => (TemplateTokenKind::Text, rest.len()),
@@ -102,7 +100,7 @@ fn next_token(rest: &str) -> (TemplateTokenKind, usize) {
     }
 }
 
-/// Where the next tag or comment opens, and its second character.
+/// Returns the offset of the next tag or comment, and its second character.
 fn find_tag_start(text: &str) -> Option<(usize, char)> {
     let mut braces = text.match_indices('{');
     braces.find_map(|(at, _)| {
@@ -111,7 +109,7 @@ fn find_tag_start(text: &str) -> Option<(usize, char)> {
     })
 }
 
-/// How long the tag at the beginning is. Its end does not count inside quotes and brackets.
+/// Returns the length of the tag at the start. Its end is ignored inside quotes and brackets.
 fn tag_length(tag: &str, end: &str) -> usize {
     let mut depth = 0_usize;
     let mut quotes = QuoteTracker::default();
@@ -130,7 +128,7 @@ fn tag_length(tag: &str, end: &str) -> usize {
     tag.len()
 }
 
-/// How much of a raw block comes after its opening tag.
+/// Returns the length of a raw block after its opening tag.
 fn raw_block_length(rest: &str, opened: usize) -> usize {
     let body = rest.get(opened..).unwrap_or_default();
     body.match_indices("{%")
@@ -148,14 +146,14 @@ fn raw_block_length(rest: &str, opened: usize) -> usize {
         .unwrap_or(body.len())
 }
 
-/// Whether a block tag is just this word.
+/// Returns whether a block tag contains only this word.
 fn tag_is(tag: &str, word: &str) -> bool {
     tag.strip_prefix("{%")
         .and_then(|tag| tag.strip_suffix("%}"))
         .is_some_and(|inside| inside.trim_matches(['-', '+']).trim() == word)
 }
 
-/// Tells what stands in quotes while a tag is read letter by letter.
+/// Tracks whether the current character of a tag is inside quotes.
 #[derive(Default)]
 struct QuoteTracker {
     open: Option<char>,
@@ -163,7 +161,7 @@ struct QuoteTracker {
 }
 
 impl QuoteTracker {
-    /// Whether this letter stands in quotes; the quotes themselves don't.
+    /// Returns whether this character is inside quotes; the quotes themselves are not.
     fn is_quoted(&mut self, letter: char) -> bool {
         let Some(open) = self.open else {
             self.open = matches!(letter, '"' | '\'').then_some(letter);
@@ -178,12 +176,11 @@ impl QuoteTracker {
     }
 }
 
-/// A tag's inside in which what stands in quotes is blanked out. It has the same length in bytes,
-/// so that a place in one is a place in the other.
+/// The content of a tag with quoted text replaced by blanks. It has the same length in bytes, so
+/// that offsets are valid in both.
 pub(crate) struct QuoteMask(String);
 
 impl QuoteMask {
-    /// The mask of an inside.
     pub(crate) fn new(inside: &str) -> Self {
         let mut mask = String::with_capacity(inside.len());
         let mut quotes = QuoteTracker::default();
@@ -197,7 +194,6 @@ impl QuoteMask {
         Self(mask)
     }
 
-    /// Its text.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! Takes what a rendering writes, up to a bound, and counts it where the rendering can see the
-//! count. Knows nothing of templates.
+//! A writer that accepts output up to a limit and exposes its byte count to the rendering. Knows
+//! nothing of templates.
 
 use std::{
     io,
@@ -16,16 +16,16 @@ use minijinja::{
 
 use crate::EngineLimits;
 
-/// The name of the count. No template can write a name with a blank in it.
+/// The variable that holds the byte count. No template can use a name with a blank in it.
 pub(crate) const BYTE_COUNT_VARIABLE: &str = "bytes written";
 
-/// How many bytes were written.
+/// The number of bytes written.
 #[derive(Debug, Default)]
 struct RenderedByteCount(AtomicUsize);
 
 impl Object for RenderedByteCount {}
 
-/// Takes so many bytes and no more.
+/// A writer that accepts at most a fixed number of bytes.
 pub(crate) struct BoundedWriter {
     bytes: Vec<u8>,
     max_bytes: usize,
@@ -34,7 +34,8 @@ pub(crate) struct BoundedWriter {
 }
 
 impl BoundedWriter {
-    /// For about so many bytes, and at most as many as a prompt may have.
+    /// Creates a writer with an initial capacity of about `about` bytes, limited to the size of a
+    /// rendered prompt.
     pub(crate) fn new(limits: &EngineLimits, about: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(about.min(limits.rendered_bytes)),
@@ -44,17 +45,17 @@ impl BoundedWriter {
         }
     }
 
-    /// The count, to be given to the rendering.
+    /// Returns the byte count as a value for the rendering.
     pub(crate) fn count(&self) -> Value {
         Value::from_dyn_object(DynObject::new(Arc::clone(&self.count)))
     }
 
-    /// Whether there was more than it takes.
+    /// Returns whether the output exceeded the limit.
     pub(crate) fn has_overflowed(&self) -> bool {
         self.overflowed
     }
 
-    /// What was written.
+    /// Returns the written text.
     pub(crate) fn into_text(self) -> String {
         String::from_utf8(self.bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
@@ -77,7 +78,7 @@ impl io::Write for &mut BoundedWriter {
     }
 }
 
-/// How many bytes a rendering has written so far.
+/// Returns the number of bytes that a rendering has written so far.
 pub(crate) fn bytes_written(state: &State<'_, '_>) -> usize {
     state.lookup(BYTE_COUNT_VARIABLE).map_or(0, |count| {
         let count = count.downcast_object_ref::<RenderedByteCount>();

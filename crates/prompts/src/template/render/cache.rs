@@ -1,5 +1,5 @@
-//! Templates that were read before, so that a call does not read them again. Holds so many and no
-//! more; the ones that were not asked for longest go first. Knows nothing of prompts.
+//! A cache of compiled templates, so that a call does not compile them again. It has a size limit
+//! and evicts the least recently used templates first. Knows nothing of prompts.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -10,23 +10,23 @@ use minijinja::Environment;
 
 use crate::template::{error::TemplateFault, preprocess::PreprocessedTemplate};
 
-/// Templates that are kept. A short one takes some 14 kB, and less time to read than its call takes.
+/// The maximum number of cached templates. A short one takes about 14 kB, and compiling it takes
+/// less time than its call.
 const MAX_TEMPLATES: usize = 64;
 
-/// Bytes of templates that are kept.
+/// The maximum bytes of cached templates.
 const MAX_BYTES: usize = 16 << 20;
 
-/// A template that was read.
+/// A compiled template.
 pub(crate) struct CompiledTemplate {
-    /// What it was made of.
     pub(crate) preprocessed: PreprocessedTemplate,
     /// The engine with this template in it, under the empty name.
     pub(crate) environment: Environment<'static>,
-    /// The names it uses and does not set itself.
+    /// The names that the template uses but does not set.
     pub(crate) names: BTreeSet<String>,
 }
 
-/// Templates that were read.
+/// A cache of compiled templates by their text.
 #[derive(Default)]
 pub(crate) struct TemplateCache {
     state: Mutex<TemplateCacheState>,
@@ -45,7 +45,7 @@ struct TemplateCacheEntry {
 }
 
 impl TemplateCache {
-    /// The template with this text, read now if it was not before.
+    /// Returns the compiled template of a text, and compiles it if it is not cached.
     pub(crate) fn get(
         &self,
         body: &str,

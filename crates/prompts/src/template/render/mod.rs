@@ -1,6 +1,6 @@
-//! Renders a template once. What is given are values: text that looks like a template stays text.
-//! A rendering can't read files or the environment, takes a bounded number of steps and makes a
-//! bounded amount of text. Knows nothing of the library.
+//! Renders a template once. Values that look like a template stay text. A rendering cannot read
+//! files or the environment, executes a bounded number of instructions and produces a bounded
+//! amount of text. Knows nothing of the library.
 
 pub(crate) mod bounded_writer;
 pub(crate) mod cache;
@@ -29,13 +29,13 @@ use crate::{
 use bounded_writer::{BYTE_COUNT_VARIABLE, BoundedWriter, bytes_written};
 use cache::{CompiledTemplate, TemplateCache};
 
-/// How deep macros and loops may lie in one another.
+/// The maximum nesting of macros and loops.
 const MAX_RECURSION: usize = 64;
 
-/// Steps that every template may take, however much text it keeps aside.
+/// The instructions that every template may execute, however much text it captures.
 const MIN_FUEL: u64 = 2_000;
 
-/// Renders templates.
+/// Renders templates within the limits of the engine, and caches compiled templates.
 pub struct TemplateRenderer {
     pub(super) limits: EngineLimits,
     pub(super) base: Environment<'static>,
@@ -49,7 +49,6 @@ impl std::fmt::Debug for TemplateRenderer {
 }
 
 impl TemplateRenderer {
-    /// A renderer that keeps to these limits.
     pub fn new(limits: &EngineLimits) -> Self {
         Self {
             limits: limits.clone(),
@@ -58,9 +57,8 @@ impl TemplateRenderer {
         }
     }
 
-    /// Renders a template with values. A value that is null is one that was declared and not
-    /// given. Nothing can be taken in from prompts or scripts; see
-    /// [`Self::render_prompt`] for that.
+    /// Renders a template with values. A null value was declared but not given. Includes of prompts
+    /// or scripts are errors; see [`Self::render_prompt`] for those.
     pub fn render(
         &self,
         text: &TemplateSource,
@@ -69,11 +67,9 @@ impl TemplateRenderer {
     ) -> Result<String, TemplateError> {
         let compiled = self.get_compiled(text, prompt_id)?;
         if let Some(taken) = compiled.preprocessed.includes.first() {
-            let fault = TemplateFault::at_byte(
-                taken.offset,
-                "prompts and scripts can't be put in at this place",
-            );
-            let help = "do so in the text of a prompt";
+            let fault =
+                TemplateFault::at_byte(taken.offset, "prompts and scripts cannot be included here");
+            let help = "include them in the template of a prompt";
             return Err(to_template_error(&fault.with_help(help), text, prompt_id));
         }
         let given = TemplateScope {
@@ -84,12 +80,12 @@ impl TemplateRenderer {
         self.run(&compiled, text, prompt_id, &given)
     }
 
-    /// What is wrong with a template before it is given any value.
+    /// Returns the error in a template, if any, before it is given values.
     pub fn compile_check(&self, text: &TemplateSource, prompt_id: &str) -> Option<TemplateError> {
         self.get_compiled(text, prompt_id).err()
     }
 
-    /// The names that a template uses and does not set itself; none if it can't be read.
+    /// Returns the names that a template uses but does not set; none if the template is invalid.
     pub fn names_used(&self, text: &TemplateSource) -> BTreeSet<String> {
         self.get_compiled(text, "")
             .map(|compiled| compiled.names.clone())
@@ -110,7 +106,7 @@ impl TemplateRenderer {
         let prepared = preprocess(body)?;
         let mut environment = self.base.clone();
         if let Some(longest) = prepared.longest_captured {
-            // What is kept aside does not pass the bound on what is printed.
+            // Captured text is not limited by the bound on printed text.
             let room = (self.limits.rendered_bytes as u64).saturating_mul(16);
             let fuel = room / (longest.max(1) as u64);
             environment.set_fuel(Some(fuel.max(MIN_FUEL).min(self.limits.fuel)));
@@ -140,7 +136,7 @@ impl TemplateRenderer {
         })
     }
 
-    /// Runs a template that was read. What it takes in is given by its variables.
+    /// Renders a compiled template, with the values of its includes in the scope.
     pub(super) fn run(
         &self,
         compiled: &CompiledTemplate,
@@ -179,18 +175,18 @@ impl TemplateRenderer {
     }
 }
 
-/// What a template can see.
+/// The values that a template can access.
 pub(super) struct TemplateScope<'a> {
-    /// What was given.
+    /// The values that were given.
     pub(super) values: &'a TemplateValues,
-    /// What was declared, given or not.
+    /// The arguments that were declared, given or not.
     pub(super) declared: &'a [ArgumentDefinition],
-    /// What was taken in, by the variables that stand for it.
+    /// The included values, by variable name.
     pub(super) includes: BTreeMap<String, Value>,
 }
 
 impl TemplateScope<'_> {
-    /// The value of a name; null if it is declared and there is none.
+    /// Returns the value of a name; null if it is declared but has no value.
     fn get(&self, name: &str) -> Option<&Json> {
         let declared = || {
             let argument = self.declared.iter().find(|it| it.name == name)?;
@@ -209,7 +205,7 @@ impl TemplateScope<'_> {
     }
 }
 
-/// The engine as all templates see it, without any template.
+/// Creates the environment that all templates share, without any template.
 pub(super) fn base_environment(limits: &EngineLimits) -> Environment<'static> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -226,10 +222,12 @@ pub(super) fn base_environment(limits: &EngineLimits) -> Environment<'static> {
     environment
 }
 
-/// How values are printed. What is kept aside is printed again, so it may be counted some times.
+/// Sets the formatter of values. Captured text is printed again, so it may be counted `times`
+/// times.
 fn set_formatter(environment: &mut Environment<'static>, most: usize, times: usize) {
     environment.set_formatter(move |out, state, value| {
-        // With nothing kept aside, what was written is known, and so is the place that is too much.
+        // Without captures, the bytes written are known, and so is the location that exceeds the
+        // limit.
         let before = if times == 1 { bytes_written(state) } else { 0 };
         let mut room = ValueSizeBudget(most.saturating_sub(before));
         write_text(value, out, &mut room).map_err(|ValueTooLarge| output_too_large())?;
@@ -238,7 +236,7 @@ fn set_formatter(environment: &mut Environment<'static>, most: usize, times: usi
     });
 }
 
-/// An error of the engine as a fault of the template.
+/// Converts an error of the template engine to an error in the original template.
 fn to_fault(
     error: &minijinja::Error,
     prepared: &super::preprocess::PreprocessedTemplate,
@@ -254,7 +252,7 @@ fn to_fault(
         let root = name.split(['.', '[']).next().unwrap_or_default();
         help = Some(match like(root).filter(|known| known != root) {
             Some(known) => format!("did you mean `{known}`?"),
-            None => format!("declare `{root}` among the arguments, or give it"),
+            None => format!("declare `{root}` as an argument, or pass it"),
         });
     }
     TemplateFault {
@@ -264,7 +262,7 @@ fn to_fault(
     }
 }
 
-/// A fault with the template it is in.
+/// Adds the file and prompt of the template to an error.
 pub(super) fn to_template_error(
     fault: &TemplateFault,
     text: &TemplateSource,

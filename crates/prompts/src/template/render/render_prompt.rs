@@ -1,6 +1,6 @@
-//! Renders a whole prompt: its two texts, with what they take in from other prompts and from
-//! scripts. What is taken in is a value and is never rendered again. Runs no script itself: it
-//! says which are needed and is given what they answered.
+//! Renders a whole prompt: its system and user messages with their includes of other prompts and
+//! scripts. Included text is a value and is never rendered again. Runs no script itself: it lists
+//! the scripts that are needed and receives their output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,37 +20,37 @@ use crate::{
     },
 };
 
-/// Prompts that one prompt may take in, directly or not, and scripts.
+/// The maximum number of prompts that one prompt includes, directly or not, and of scripts.
 const MAX_INCLUDES: usize = 200;
 
-/// A prompt, rendered.
+/// The rendered messages of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RenderedTemplates {
-    /// What stands before it.
+    /// The system message.
     pub system: Option<String>,
-    /// What the person says.
+    /// The user message.
     pub user: String,
 }
 
-/// A script with what it is given. The same call is made once.
+/// A script with its input. Equal calls are made once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ScriptCall {
-    /// Its key in the library.
+    /// The key of the script in the library.
     pub script: String,
-    /// What it is given, as a JSON object.
+    /// The input, as a JSON object.
     pub input: String,
 }
 
 impl ScriptCall {
-    /// What it is given.
+    /// Returns the parsed input.
     pub fn input(&self) -> Map<String, Value> {
         serde_json::from_str(&self.input).unwrap_or_default()
     }
 }
 
 impl TemplateRenderer {
-    /// Renders a prompt with everything it takes in. What it declares and is not given is absent,
-    /// or what it is by default.
+    /// Renders a prompt with all its includes. Arguments that are declared but not given have
+    /// their default or are absent.
     pub fn render_prompt(
         &self,
         library: &PromptLibrary,
@@ -77,7 +77,7 @@ impl TemplateRenderer {
         Ok(RenderedTemplates { system, user })
     }
 
-    /// All the scripts that a prompt and what it takes in need, each call once.
+    /// Returns the script calls of a prompt and of its includes, each call once.
     pub fn script_calls(
         &self,
         library: &PromptLibrary,
@@ -105,7 +105,7 @@ impl TemplateRenderer {
         Ok(calls)
     }
 
-    /// The names that a prompt and what it takes in use.
+    /// Returns the names that a prompt and its includes use.
     pub fn names_used_by(
         &self,
         library: &PromptLibrary,
@@ -119,7 +119,7 @@ impl TemplateRenderer {
         Ok(names)
     }
 
-    /// Goes through the texts of a prompt and of all it takes in, each once.
+    /// Visits the templates of a prompt and of all its includes, each once.
     fn visit(
         &self,
         library: &PromptLibrary,
@@ -174,7 +174,7 @@ impl TemplateRenderer {
     }
 }
 
-/// A rendering on its way through what is taken in.
+/// The state of rendering a prompt and its includes.
 struct PromptRendering<'a> {
     renderer: &'a TemplateRenderer,
     library: &'a PromptLibrary,
@@ -251,7 +251,7 @@ impl PromptRendering<'_> {
         };
         for part in field {
             found = found.get(part).ok_or_else(|| {
-                let message = format!("the answer of script `{id}` has no field `{part}`");
+                let message = format!("the output of script `{id}` has no field `{part}`");
                 failed(
                     TemplateFault::at_byte(taken.offset, message).with_help(describe_fields(found)),
                 )
@@ -264,18 +264,18 @@ impl PromptRendering<'_> {
     }
 }
 
-/// What the fields of a script's answer are, for who named another one.
+/// Lists the fields of a script's output, for an error about a missing field.
 fn describe_fields(answer: &Value) -> String {
     match answer.as_object() {
         Some(fields) if !fields.is_empty() => {
             let names: Vec<&str> = fields.keys().map(String::as_str).take(20).collect();
             format!("it has {}", names.join(", "))
         }
-        _ => "its answer is not an object with fields".to_owned(),
+        _ => "its output is not an object with fields".to_owned(),
     }
 }
 
-/// A step from a text to a prompt that it takes in.
+/// A reference from a template to an included prompt.
 struct IncludeStep<'a, 'b> {
     library: &'a PromptLibrary,
     prompt: &'b Prompt,
@@ -284,7 +284,7 @@ struct IncludeStep<'a, 'b> {
 }
 
 impl<'a> IncludeStep<'a, '_> {
-    /// The prompt and its text, if the step may be taken.
+    /// Returns the included prompt and its template, if the include is allowed.
     fn resolve(
         &self,
         id: &str,
@@ -293,12 +293,14 @@ impl<'a> IncludeStep<'a, '_> {
         taken_in: usize,
     ) -> Result<(&'a Prompt, &'a TemplateSource), TemplateError> {
         let Some(other) = self.library.prompt(id) else {
-            let fault =
-                TemplateFault::at_byte(self.offset, format!("there is no prompt `{id}` to put in"));
+            let fault = TemplateFault::at_byte(
+                self.offset,
+                format!("there is no prompt `{id}` to include"),
+            );
             let known = did_you_mean(id, self.library.prompts.keys().map(String::as_str));
             return Err(self.error(&match known {
                 Some(known) => fault.with_help(format!("did you mean `{known}`?")),
-                None => fault.with_help("create it, or take the reference out"),
+                None => fault.with_help("create it, or remove the reference"),
             }));
         };
         let way = || {
@@ -309,13 +311,14 @@ impl<'a> IncludeStep<'a, '_> {
         if chain.contains(&other.id) {
             let fault = TemplateFault::at_byte(
                 self.offset,
-                format!("prompts put each other in: {}", way()),
+                format!("prompts include each other: {}", way()),
             );
-            return Err(self.error(&fault.with_help("take one of these references out")));
+            return Err(self.error(&fault.with_help("remove one of these references")));
         }
         if chain.len() > depth || taken_in >= MAX_INCLUDES {
-            let message = format!("too many prompts put each other in: {}", way());
-            let help = format!("at most {depth} may follow one another, {MAX_INCLUDES} in all");
+            let message = format!("too many prompts include other prompts: {}", way());
+            let help =
+                format!("at most {depth} levels and {MAX_INCLUDES} includes in total are allowed");
             return Err(self.error(&TemplateFault::at_byte(self.offset, message).with_help(help)));
         }
         other
@@ -323,9 +326,9 @@ impl<'a> IncludeStep<'a, '_> {
             .as_ref()
             .map(|text| (&**other, text))
             .ok_or_else(|| {
-                let message = format!("prompt `{}` has no text to put in", other.id);
+                let message = format!("prompt `{}` has no text to include", other.id);
                 let fault = TemplateFault::at_byte(self.offset, message);
-                self.error(&fault.with_help("refer to a prompt with a message of its own"))
+                self.error(&fault.with_help("refer to a prompt that has a template"))
             })
     }
 
@@ -347,7 +350,8 @@ fn resolve_script_call(
         .into_iter()
         .find(|key| library.scripts.contains_key(*key));
     let Some(key) = key else {
-        let message = format!("there is no script `{id}`, neither of this prompt nor a shared one");
+        let message =
+            format!("there is no script `{id}` in this prompt or among the shared scripts");
         let fault = TemplateFault::at_byte(taken.offset, message);
         let names = library
             .scripts

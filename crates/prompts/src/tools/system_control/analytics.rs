@@ -1,4 +1,4 @@
-//! `analytics`: how much is used, counted from the records of calls, so that it is true after a
+//! The `analytics` action: usage, counted from the invocation log, so that it is correct after a
 //! restart and for every process.
 
 use std::collections::BTreeMap;
@@ -43,16 +43,16 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     },
 ];
 
-/// The tool whose calls are looked into.
+/// The tool whose calls are analyzed.
 const ENGINE_TOOL: &str = "prompt_engine";
 
-/// Calls that are looked into.
+/// The most calls that are analyzed.
 const MAX_CALLS: u32 = 1_000;
 
-/// Runs that are looked into.
+/// The most runs that are analyzed.
 const MAX_RUNS: u32 = 20;
 
-/// How a prompt or a gate fared.
+/// The outcomes of a prompt or a gate.
 #[derive(Default)]
 struct OutcomeTally {
     passed: usize,
@@ -133,7 +133,7 @@ async fn view(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     Ok(OperationResult::new(lines.into_text(), fields))
 }
 
-/// How often each prompt was used, the most used first.
+/// Counts the uses of each prompt, the most used first.
 fn tally_by_prompt(desk: &ControlContext<'_>, calls: &[Invocation]) -> Vec<(String, OutcomeTally)> {
     let mut tallies: BTreeMap<String, OutcomeTally> = BTreeMap::new();
     for call in calls {
@@ -141,7 +141,7 @@ fn tally_by_prompt(desk: &ControlContext<'_>, calls: &[Invocation]) -> Vec<(Stri
             continue;
         };
         for name in prompt_ids_in(command) {
-            // A name that there is not was a slip, or its prompt is gone.
+            // An unknown name is a typing error, or its prompt was deleted.
             let id = match desk.library.prompt(&name) {
                 Some(prompt) => prompt.id.clone(),
                 None if call.success => name,
@@ -158,7 +158,7 @@ fn tally_by_prompt(desk: &ControlContext<'_>, calls: &[Invocation]) -> Vec<(Stri
     sort_by_count(tallies)
 }
 
-/// The prompts that a command names. Words such as `list` name none.
+/// Returns the prompts that a command names. Built-in commands such as `list` name none.
 fn prompt_ids_in(command: &str) -> Vec<String> {
     if !command.contains(">>") && !command.trim_start().starts_with('/') {
         return Vec::new();
@@ -182,7 +182,7 @@ fn prompt_ids_in(command: &str) -> Vec<String> {
     steps.map(|step| step.id.value).collect()
 }
 
-/// What gates found in the last runs.
+/// Counts the gate results of the last runs.
 async fn tally_by_gate(
     desk: &ControlContext<'_>,
 ) -> Result<Vec<(String, OutcomeTally)>, ToolError> {
@@ -252,7 +252,7 @@ async fn history(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError
     ))
 }
 
-/// A call, in a line and as fields.
+/// Renders a call as a line and as fields.
 fn render_call(call: &Invocation, lines: &mut TextLines) -> Value {
     let given = |name: &str| call.input.get(name).and_then(Value::as_str);
     let asked = given("command")
@@ -270,7 +270,7 @@ fn render_call(call: &Invocation, lines: &mut TextLines) -> Value {
 
 fn reset(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     desk.require_confirmation(
-        "counting would begin anew, and earlier calls would no longer be shown",
+        "the counts would be reset, and earlier calls would no longer be shown",
     )?;
     let now = desk.call.now();
     let change = Change::SetState {
@@ -278,7 +278,7 @@ fn reset(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
         value: serde_json::to_value(now).ok(),
         at: now,
     };
-    let said = format!("Counted from {now} on. The records of earlier calls stay in the store.");
+    let said = format!("Counting starts at {now}. The log of earlier calls stays in the store.");
     Ok(OperationResult::new(said, json!({ "since": now })).with_change(change))
 }
 

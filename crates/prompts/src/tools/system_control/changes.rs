@@ -1,4 +1,4 @@
-//! `changes`: what changed in the library since this process started.
+//! The `changes` action: the changes of the library since this process started.
 
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
@@ -42,12 +42,12 @@ fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let found = desk.engine.library_changes.last(desk.limit(50, 500), fits);
     let mut lines = TextLines::default();
     if found.is_empty() {
-        lines.add("Nothing that fits has changed since this process started.");
+        lines.add("No matching change since this process started.");
     }
     let entries: Vec<Value> = found
         .iter()
         .map(|it| {
-            let what = if it.there { "changed" } else { "gone" };
+            let what = if it.there { "changed" } else { "removed" };
             let by = match it.source {
                 ChangeTrigger::Filesystem => "filesystem",
                 ChangeTrigger::McpTool => "mcp-tool",
@@ -67,12 +67,12 @@ fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     ))
 }
 
-/// Who is meant; nobody, if it is someone whose changes are never seen happening.
+/// Parses a change source; `None` is a source whose changes are never observed.
 fn parse_source(given: &str) -> Result<Option<ChangeTrigger>, ToolError> {
     match given.trim() {
         "filesystem" => Ok(Some(ChangeTrigger::Filesystem)),
         "mcp-tool" => Ok(Some(ChangeTrigger::McpTool)),
-        // What changed while no process watched is read as it is, and nobody saw it change.
+        // Changes made while no process was watching are loaded without being recorded as changes.
         "external" => Ok(None),
         other => Err(invalid_choice(
             "source",

@@ -1,8 +1,8 @@
-//! `config`: what the operator set. Read here, changed only where it is written: a model must not
-//! widen what it is allowed.
+//! The `config` action: shows the operator's settings. They can only be changed outside: a model
+//! must not widen its own permissions.
 
 use deliberate_core::did_you_mean;
-use deliberate_toolkit::{ArgumentIssue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolError};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -42,7 +42,7 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     },
 ];
 
-/// What is set, by key. None of it is secret.
+/// Returns the settings by key. None of them is secret.
 fn setting_values(options: &EngineOptions) -> Map<String, Value> {
     let places = &options.paths;
     let path = |it: Option<&std::path::PathBuf>| json!(it.map(|it| it.display().to_string()));
@@ -84,7 +84,7 @@ fn setting_values(options: &EngineOptions) -> Map<String, Value> {
     all
 }
 
-/// What may be used up, by name.
+/// Returns the limits by name.
 pub(super) fn limit_values(limits: &EngineLimits) -> Map<String, Value> {
     let fields = json!({
         "command_bytes": limits.command_bytes,
@@ -119,7 +119,7 @@ fn list(desk: &ControlContext<'_>) -> OperationResult {
         lines.add(format!("{key} = {value}"));
     }
     if all.is_empty() {
-        lines.add("no key fits");
+        lines.add("no key matches");
     }
     OperationResult::new(lines.into_text(), json!({ "config": all }))
 }
@@ -132,12 +132,12 @@ fn get(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
         .get_key_value(given)
         .or_else(|| all.get_key_value(&whole))
     else {
-        let mut rule = "is no key; config list shows them".to_owned();
+        let mut rule = "is not a key; config list shows the keys".to_owned();
         let known = all.keys().map(String::as_str);
         if let Some(meant) =
             did_you_mean(given, known.clone()).or_else(|| did_you_mean(&whole, known))
         {
-            rule = format!("is no key; did you mean {meant}?");
+            rule = format!("is not a key; did you mean {meant}?");
         }
         return Err(ToolError::Invalid(vec![
             ArgumentIssue::new("key", rule).with_value(&json!(given)),
@@ -154,14 +154,14 @@ fn read_only_error(desk: &ControlContext<'_>) -> ToolError {
         .filter(|key| known.contains_key(*key))
         .unwrap_or("prompts.…");
     engine_error(
-        "ReadOnly",
+        ErrorCode::ReadOnly,
         format!(
-            "settings can't be changed from here; whoever runs the program sets {key} in its \
-             settings file, with --set {key}=VALUE or by an environment variable, and starts it \
-             again. Rules of injection stand in engine.yaml of the workspace and are read at once"
+            "settings can't be changed from here; the operator sets {key} in the settings file, \
+             with --set {key}=VALUE or by an environment variable, and restarts the program. \
+             Injection rules are in engine.yaml of the workspace and are read at once"
         ),
-        "`deliberate config` shows the file, the variables and where each value comes from. What \
-         can be switched here: framework, gates, injection override.",
+        "`deliberate config` shows the file, the variables and the source of each value. These \
+         can be changed here: framework, gates, injection override.",
     )
 }
 
@@ -170,7 +170,8 @@ fn validate(desk: &ControlContext<'_>) -> OperationResult {
     let mut found: Vec<String> = Vec::new();
     if !options.paths.workspace.is_dir() {
         found.push(
-            "prompts.workspace: there is no such folder yet; it is made when something is created"
+            "prompts.workspace: the folder does not exist yet; it is created with the first \
+             resource"
                 .to_owned(),
         );
     }
@@ -178,7 +179,7 @@ fn validate(desk: &ControlContext<'_>) -> OperationResult {
         && library.methodology(id).is_none()
     {
         found.push(format!(
-            "prompts.methodology: there is no methodology {id:?} that is enabled"
+            "prompts.methodology: there is no enabled methodology {id:?}"
         ));
     }
     for command in &options.commands {
@@ -196,7 +197,7 @@ fn validate(desk: &ControlContext<'_>) -> OperationResult {
     let zero = limit_values(&options.limits)
         .into_iter()
         .filter(|(_, value)| *value == json!(0));
-    found.extend(zero.map(|(name, _)| format!("prompts.{name}: is 0, so nothing fits")));
+    found.extend(zero.map(|(name, _)| format!("prompts.{name}: is 0, so nothing is allowed")));
     let rules = library.problems.iter();
     let rules =
         rules.filter(|it| it.file.ends_with("engine.yaml") && it.kind == LibraryItemKind::Prompt);

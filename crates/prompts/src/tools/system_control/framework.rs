@@ -1,10 +1,10 @@
-//! `framework`: the methodology in use. It is kept in the store, so that a switch survives and
-//! holds for every process at once.
+//! The `framework` action: the active methodology. It is kept in the store, so that a switch
+//! survives a restart and applies to every process at once.
 
 use std::sync::Arc;
 
 use deliberate_core::{Change, truncate_chars};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 
 use super::{
@@ -15,7 +15,7 @@ use crate::{
     model::Methodology,
 };
 
-/// The longest reason that is kept.
+/// The most characters of a reason that are stored.
 const MAX_REASON_CHARS: usize = 500;
 
 pub(super) const OPERATIONS: &[ControlOperation] = &[
@@ -72,7 +72,7 @@ fn list(desk: &ControlContext<'_>) -> OperationResult {
         .map(|it| {
             let in_use = active.is_some_and(|id| has_id(it, id));
             let mark = match (in_use, it.enabled) {
-                (true, _) => " (in use)",
+                (true, _) => " (active)",
                 (false, true) => "",
                 (false, false) => " (disabled in its file)",
             };
@@ -120,7 +120,7 @@ fn switch(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let from = before.as_deref().map(|it| format!(" (before: {it})"));
     let from = from.unwrap_or_default();
     let said = format!(
-        "Methodology in use from now on: {id}{from}. Runs that have begun go on as planned."
+        "Active methodology from now on: {id}{from}. Runs that have begun continue as planned."
     );
     let fields = json!({ "active": id, "before": before });
     Ok(OperationResult::new(said, fields).with_change(store_change(desk, &framework)))
@@ -141,7 +141,7 @@ fn find_methodology<'d>(
         .any(|id| id.eq_ignore_ascii_case(wanted));
     if disabled {
         return Err(engine_error(
-            "Disabled",
+            ErrorCode::Disabled,
             format!("methodology {shown:?} is disabled in its file"),
             "Set enabled: true in its methodology.yaml.",
         ));
@@ -151,12 +151,13 @@ fn find_methodology<'d>(
     Err(super::invalid_choice("framework", &shown, names))
 }
 
-/// Switches methodologies on or off, whichever is chosen.
+/// Enables or disables methodologies, without changing the chosen one.
 fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
     desk.require_persist()?;
     let chosen = desk.settings.framework.active.clone();
     let framework = MethodologySetting {
-        // What comes from the settings stays there, so that changing them still counts.
+        // A methodology that comes from the configuration is not stored, so that changing the
+        // configuration still has an effect.
         active: chosen
             .clone()
             .filter(|_| chosen != desk.engine.options.methodology),
@@ -165,10 +166,10 @@ fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, T
         reason: reason(desk),
     };
     let said = match (on, &chosen) {
-        (false, _) => "Methodologies are switched off.".to_owned(),
-        (true, Some(id)) => format!("Methodologies are switched on; in use: {id}."),
+        (false, _) => "Methodologies are disabled.".to_owned(),
+        (true, Some(id)) => format!("Methodologies are enabled; active: {id}."),
         (true, None) => {
-            "Methodologies are switched on; none is chosen yet, `switch` does.".to_owned()
+            "Methodologies are enabled, but none is chosen yet; use `switch`.".to_owned()
         }
     };
     let fields = json!({ "on": on, "active": chosen });

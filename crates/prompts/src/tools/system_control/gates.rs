@@ -1,4 +1,5 @@
-//! `gates`: which there are, whether they are on, and which can't do their work here.
+//! The `gates` action: lists gates, enables or disables them, and shows criteria that cannot be
+//! checked here.
 
 use deliberate_core::{Change, truncate_chars};
 use deliberate_toolkit::ToolError;
@@ -82,7 +83,7 @@ fn list(desk: &ControlContext<'_>) -> OperationResult {
         })
         .collect();
     if found.is_empty() {
-        lines.add("no gate fits");
+        lines.add("no gate matches");
     } else if found.len() > limit {
         lines.add(format!("… and {} more; raise limit", found.len() - limit));
     }
@@ -92,13 +93,13 @@ fn list(desk: &ControlContext<'_>) -> OperationResult {
 
 fn enabled_text(desk: &ControlContext<'_>) -> &'static str {
     if desk.settings.gates_off {
-        "gates are switched off: none is shown or checked"
+        "gates are disabled: none is shown or checked"
     } else {
-        "gates are on"
+        "gates are enabled"
     }
 }
 
-/// Whether it applies without being asked for, where it fits.
+/// Returns whether a gate applies without being requested, where its activation rules match.
 fn is_active_by_default(gate: &Gate) -> bool {
     gate.activation
         .as_ref()
@@ -116,10 +117,10 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
     lines.add(enabled_text(desk));
     lines.add(pluralize(total, "gate"));
     lines.add(format!(
-        "active by themselves where they fit: {}",
+        "active automatically where they match: {}",
         by_themselves.len()
     ));
-    lines.add(format!("criteria that can't be checked here: {unchecked}"));
+    lines.add(format!("criteria that cannot be checked here: {unchecked}"));
     let fields = json!({
         "on": !desk.settings.gates_off,
         "total": total,
@@ -151,16 +152,16 @@ fn health(desk: &ControlContext<'_>) -> OperationResult {
     )
 }
 
-/// A criterion that nobody can check here.
+/// A criterion that cannot be checked here.
 pub(super) struct UncheckableCriterion {
     gate: String,
     file: String,
-    /// Its number in the gate, from 1.
+    /// The number in the gate, from 1.
     number: usize,
     why: String,
 }
 
-/// The criteria that nobody can check here, and why.
+/// Returns the criteria that cannot be checked here, with the reasons.
 pub(super) fn uncheckable_criteria(desk: &ControlContext<'_>) -> Vec<UncheckableCriterion> {
     let mut found = Vec::new();
     for gate in desk.library.gates.values() {
@@ -203,9 +204,9 @@ fn uncheckable_reason(desk: &ControlContext<'_>, kind: &CriterionKind) -> Option
         CriterionKind::MethodologyCompliance { methodology, .. } => {
             let named = methodology.as_deref()?;
             let known = desk.library.methodology(named).is_some();
-            (!known).then(|| format!("there is no methodology {named:?} that is enabled"))
+            (!known).then(|| format!("there is no enabled methodology {named:?}"))
         }
-        // These need nothing but the answer, or somebody's judgement.
+        // These need only the answer or a judgment.
         CriterionKind::CitationCheck { .. } | CriterionKind::LlmSelfCheck { .. } => None,
     }
 }
@@ -217,9 +218,9 @@ fn invalid_pattern<'a>(mut patterns: impl Iterator<Item = &'a String>) -> Option
 fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
     desk.require_persist()?;
     let said = if on {
-        "Gates are on."
+        "Gates are enabled."
     } else {
-        "Gates are off: commands from now on get none, not even those they ask for."
+        "Gates are disabled: new commands get none, not even those they request."
     };
     let change = Change::SetState {
         key: SETTING_KEYS.gates.to_owned(),

@@ -1,4 +1,4 @@
-//! `guide`: how to use the engine, topic by topic. The texts stand beside this file.
+//! The `guide` action: how to use the engine, by topic. The texts are in `guide.md`.
 
 use deliberate_toolkit::ToolError;
 use serde_json::json;
@@ -15,7 +15,7 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[ControlOperation {
     run: |desk| Box::pin(async { show(desk) }),
 }];
 
-/// The topics and their texts.
+/// Returns the topics and their texts.
 fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
     GUIDE_TEXT
         .split("\n## ")
@@ -27,7 +27,7 @@ fn show(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let names: Vec<&str> = topics().map(|(name, _)| name).collect();
     let Some(wanted) = desk.input.topic.as_deref().map(str::trim) else {
         let mut lines = TextLines::default();
-        lines.add("Topics; ask again with one of them as topic:");
+        lines.add("Topics; call again with one of them as topic:");
         for (name, text) in topics() {
             let first = text.trim().lines().next().unwrap_or_default();
             lines.add(format!("- {name}: {first}"));

@@ -1,4 +1,4 @@
-//! What `system_control` is told. Everything it understands stands here, and so in its schema;
+//! The arguments of `system_control`. All of them are declared here, and so in the schema;
 //! descriptions are short, because every client pays for them.
 
 use deliberate_core::Timestamp;
@@ -6,12 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What `system_control` is called with.
+/// The arguments of `system_control`.
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[expect(missing_docs, reason = "a description would be shown to every client")]
 pub struct ControlInput {
-    /// What it is about
+    /// The action
     #[schemars(description = "")]
     pub action: ControlAction,
     /// list, inspect, switch, enable, disable, health, trace, reset, override, explain, clear…;
@@ -46,35 +45,34 @@ pub struct ControlInput {
     pub limit: Option<u32>,
 }
 
-/// What it is about.
+/// An action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(description = "")]
 pub enum ControlAction {
-    /// How things stand.
+    /// The state of the engine.
     Status,
-    /// The methodology in use.
+    /// The active methodology.
     Framework,
     /// Gates.
     Gates,
-    /// How much is used.
+    /// Usage.
     Analytics,
-    /// What the operator set.
+    /// The operator's settings.
     Config,
-    /// Looking after it.
+    /// Maintenance.
     Maintenance,
-    /// How to use it.
+    /// The usage guide.
     Guide,
-    /// When guidance is added.
+    /// Injected guidance.
     Injection,
-    /// Runs of chains.
+    /// Chain runs.
     Session,
-    /// What changed in the library.
+    /// Changes of the library.
     Changes,
 }
 
 impl ControlAction {
-    /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -92,7 +90,7 @@ impl ControlAction {
 }
 
 impl ControlInput {
-    /// What was given besides action and operation.
+    /// Returns the given fields except action and operation.
     pub(super) fn given_fields(&self) -> Map<String, Value> {
         let mut given = match serde_json::to_value(self) {
             Ok(Value::Object(given)) => given,
@@ -102,7 +100,7 @@ impl ControlInput {
         given
     }
 
-    /// From when on, if it was said; wrong is a text that is no time.
+    /// Parses `since`; a text that is not a time is an error.
     pub(super) fn parse_since(
         &self,
     ) -> Result<Option<Timestamp>, deliberate_toolkit::ArgumentIssue> {

@@ -1,8 +1,8 @@
-//! The problems of the library, as people read them.
+//! The problems of the library as text.
 
 use crate::library::{LibraryProblem, ProblemSeverity, PromptLibrary, WATCHING};
 
-/// One problem on a line.
+/// Formats a problem as one line.
 pub(super) fn problem_line(problem: &LibraryProblem) -> String {
     let weight = match problem.weight {
         ProblemSeverity::Error => "error",
@@ -26,7 +26,7 @@ pub(super) fn problem_line(problem: &LibraryProblem) -> String {
     )
 }
 
-/// How many errors and warnings there are.
+/// Counts the errors and warnings.
 pub(super) fn count_by_severity(library: &PromptLibrary) -> (usize, usize) {
     let errors = library
         .problems
@@ -36,7 +36,7 @@ pub(super) fn count_by_severity(library: &PromptLibrary) -> (usize, usize) {
     (errors, library.problems.len() - errors)
 }
 
-/// Why changed files are not noticed by themselves, if they are not.
+/// Returns the problem that keeps the library from watching its files, if there is one.
 pub(super) fn watcher_problem(library: &PromptLibrary) -> Option<&LibraryProblem> {
     library.problems.iter().find(|it| it.file == WATCHING)
 }

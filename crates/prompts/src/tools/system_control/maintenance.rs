@@ -1,5 +1,4 @@
-//! `maintenance`: reads the library again. The process itself is the business of whoever started
-//! it.
+//! The `maintenance` action: reloads the library. Restarting the process is up to its operator.
 
 use deliberate_toolkit::ToolError;
 use serde_json::json;
@@ -22,15 +21,15 @@ async fn restart(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError
     let (errors, warnings) = library_problems::count_by_severity(&library);
     let changed = library.generation != before;
     let said = format!(
-        "The library was read again: {}, {} and {}; {errors} errors, {warnings} warnings; {}. The \
-         process goes on, and so do all runs.",
+        "The library was reloaded: {}, {} and {}; {errors} errors, {warnings} warnings; {}. The \
+         process and all runs continue.",
         pluralize(library.prompts.len(), "prompt"),
         pluralize(library.gates.len(), "gate"),
         pluralize(library.styles.len(), "style"),
         if changed {
-            "something was different"
+            "there were changes"
         } else {
-            "nothing was different"
+            "nothing changed"
         },
     );
     let fields = json!({

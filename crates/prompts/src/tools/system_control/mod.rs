@@ -1,5 +1,5 @@
-//! `system_control`: how things stand, and what can be switched. Each action has a file of its
-//! own; here is only which there are, and that nothing is taken that is not used.
+//! The `system_control` tool: status and settings of the prompt engine. Each action has a file of
+//! its own; this one selects the operation and rejects arguments that it does not use.
 
 mod analytics;
 mod changes;
@@ -7,22 +7,20 @@ mod config;
 mod framework;
 mod gates;
 mod guide;
-mod health;
 mod injection;
-mod injection_explain;
 mod input;
 mod library_problems;
 mod maintenance;
 mod operation_result;
 mod session;
-mod session_inspect;
 mod status;
 
 use std::sync::Arc;
 
 use deliberate_core::did_you_mean;
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta,
+    ToolOutput,
 };
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -36,13 +34,13 @@ use crate::{
 };
 use operation_result::OperationResult;
 
-/// The tool.
+/// The `system_control` tool.
 pub struct SystemControl(pub Arc<Engine>);
 
-/// The longest text that is taken.
+/// The most bytes of a text argument.
 const MAX_TEXT_BYTES: usize = 10_000;
 
-/// What an operation is done with.
+/// The context of an operation.
 struct ControlContext<'a> {
     engine: &'a Engine,
     call: &'a ToolContext,
@@ -53,16 +51,16 @@ struct ControlContext<'a> {
 
 type OperationFuture<'a> = BoxFuture<'a, Result<OperationResult, ToolError>>;
 
-/// Something that can be done.
+/// An operation of an action.
 struct ControlOperation {
     name: &'static str,
-    /// What it can be told besides.
+    /// The fields that the operation accepts besides action and operation.
     accepted_fields: &'static [&'static str],
     run: for<'a> fn(&'a ControlContext<'a>) -> OperationFuture<'a>,
 }
 
 impl ControlAction {
-    /// What can be done, the usual thing first.
+    /// Returns the operations of an action, the default one first.
     const fn operations(self) -> &'static [ControlOperation] {
         match self {
             Self::Status => status::OPERATIONS,
@@ -120,7 +118,7 @@ impl Tool for SystemControl {
     }
 }
 
-/// The operation that is meant, if it takes all that was given.
+/// Returns the requested operation if it accepts all given fields.
 fn find_operation(input: &ControlInput) -> Result<&'static ControlOperation, ToolError> {
     let all = input.action.operations();
     let action = input.action.as_str();
@@ -156,7 +154,7 @@ fn find_operation(input: &ControlInput) -> Result<&'static ControlOperation, Too
         .filter(|(name, _)| !found.accepted_fields.contains(&name.as_str()))
         .map(|(name, value)| {
             let uses = match found.accepted_fields {
-                [] => "no more than that".to_owned(),
+                [] => "nothing else".to_owned(),
                 takes => takes.join(", "),
             };
             let rule = format!("is not used by {action} {}, which takes {uses}", found.name);
@@ -169,7 +167,7 @@ fn find_operation(input: &ControlInput) -> Result<&'static ControlOperation, Too
     Err(ToolError::Invalid(unused))
 }
 
-/// The error for a word that is none of those it may be.
+/// Builds the error of a value that is not one of the choices.
 fn invalid_choice<'a>(
     field: &str,
     given: &str,
@@ -189,7 +187,7 @@ fn invalid_choice<'a>(
 }
 
 impl ControlContext<'_> {
-    /// How many are wanted, within bounds.
+    /// Returns the requested number of entries, within bounds.
     fn limit(&self, usual: usize, most: usize) -> usize {
         let wanted = self
             .input
@@ -198,19 +196,19 @@ impl ControlContext<'_> {
         wanted.clamp(1, most)
     }
 
-    /// Refuses what can't be taken back, unless it was confirmed.
+    /// Fails if an irreversible operation is not confirmed.
     fn require_confirmation(&self, what: &str) -> Result<(), ToolError> {
         if self.input.confirm == Some(true) {
             return Ok(());
         }
         Err(crate::engine::engine_error(
-            "NeedsConfirmation",
+            ErrorCode::NeedsConfirmation,
             format!("{what}; nothing was done"),
             "Send it again with confirm: true.",
         ))
     }
 
-    /// Something the operation can't do without.
+    /// Returns a required text argument.
     fn require_text<'i>(
         &self,
         name: &str,
@@ -225,12 +223,13 @@ impl ControlContext<'_> {
         })
     }
 
-    /// What is switched is kept for good; who wants it otherwise should not believe it was done.
+    /// Rejects `persist: false`. Settings are always stored, and a caller that wants otherwise must
+    /// not believe that it was done.
     fn require_persist(&self) -> Result<(), ToolError> {
         if self.input.persist != Some(false) {
             return Ok(());
         }
-        let rule = "must be true: what is switched is kept, and holds for every process";
+        let rule = "must be true: settings are stored and apply to every process";
         Err(ToolError::Invalid(vec![ArgumentIssue::new(
             "persist", rule,
         )]))

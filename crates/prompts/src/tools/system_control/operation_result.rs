@@ -1,4 +1,4 @@
-//! What an operation comes to.
+//! The result of an operation.
 
 use std::fmt::Display;
 
@@ -7,24 +7,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What `system_control` answers.
+/// The reply of `system_control`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ControlReply {
-    /// What to read.
+    /// The text to read.
     pub said: String,
-    /// The same as fields, which differ by what was asked.
+    /// The same as fields, which differ by operation.
     #[serde(flatten)]
     pub fields: Map<String, Value>,
 }
 
-/// What an operation comes to.
+/// The result of an operation.
 pub(super) struct OperationResult {
     pub(super) reply: ControlReply,
     pub(super) changes: Vec<Change>,
 }
 
 impl OperationResult {
-    /// An answer as text and as the fields of an object.
+    /// Creates a result from a text and the fields of an object.
     pub(super) fn new(said: impl Into<String>, fields: Value) -> Self {
         let fields = match fields {
             Value::Object(fields) => fields,
@@ -37,7 +37,7 @@ impl OperationResult {
         }
     }
 
-    /// The same, with the fields of another object.
+    /// Adds the fields of another object.
     pub(super) fn with_fields(mut self, more: Value) -> Self {
         if let Value::Object(more) = more {
             self.reply.fields.extend(more);
@@ -45,14 +45,14 @@ impl OperationResult {
         self
     }
 
-    /// The same, with something that is to be kept.
+    /// Adds a change to commit.
     pub(super) fn with_change(mut self, change: Change) -> Self {
         self.changes.push(change);
         self
     }
 }
 
-/// `1 thing`, `2 things`.
+/// Formats a number with its noun, like `1 thing` or `2 things`.
 pub(super) fn pluralize(number: usize, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {thing}{ending}")

@@ -1,13 +1,12 @@
-//! Reads the command.
+//! Parses the command.
 
 use deliberate_command_language::{CommandLimits, parse};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 
-use super::EngineStage;
-use crate::engine::{EngineContext, StageOutcome, errors::command_error};
+use crate::engine::{EngineContext, StageOutcome, errors::command_error, stages::EngineStage};
 
-pub(super) struct ParseCommand;
+pub(crate) struct ParseCommand;
 
 impl EngineStage for ParseCommand {
     fn name(&self) -> &'static str {
@@ -30,12 +29,15 @@ impl EngineStage for ParseCommand {
             let parsed = parse(&text, &limits);
             if !parsed.is_valid() {
                 let found = &parsed.diagnostics;
-                return Err(command_error("InvalidCommand", &parsed.source, found));
+                return Err(command_error(
+                    ErrorCode::InvalidCommand,
+                    &parsed.source,
+                    found,
+                ));
             }
-            let stages = parsed
-                .command
-                .expand_repeats(&limits)
-                .map_err(|found| command_error("InvalidCommand", &parsed.source, &[*found]))?;
+            let stages = parsed.command.expand_repeats(&limits).map_err(|found| {
+                command_error(ErrorCode::InvalidCommand, &parsed.source, &[*found])
+            })?;
             let mut command = parsed.command;
             command.stages = stages;
             context.source = parsed.source;

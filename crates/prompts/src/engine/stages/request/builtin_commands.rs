@@ -1,32 +1,30 @@
-//! Words that are answered without a prompt: `list`, `help`, `status`, `gates`, `analytics`,
-//! `chains`, `framework switch NAME`. A prompt of the same name goes first when it is called
-//! with `>>`.
+//! Commands that need no prompt: `list`, `help`, `status`, `gates`, `analytics`, `chains`,
+//! `framework switch NAME`. A prompt of the same name takes precedence when it is called with `>>`.
 
 use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::EngineStage;
 use crate::{
-    engine::{EngineContext, StageOutcome},
+    engine::{EngineContext, StageOutcome, stages::EngineStage},
     library::PromptLibrary,
 };
 
-/// How many prompts a list shows.
+/// The most prompts in a list.
 const MAX_LISTED: usize = 200;
 
 const HELP: &str = include_str!("help.md");
 
-pub(super) struct BuiltinCommands;
+pub(crate) struct BuiltinCommands;
 
-/// What a word asks for.
+/// A command that the engine answers itself.
 #[derive(Debug, PartialEq, Eq)]
 enum BuiltinCommand<'a> {
     List(&'a str),
     Gates(&'a str),
     Help,
-    /// `system_control` knows: its action, operation, and what else it is told.
+    /// A call of `system_control`: its action, its operation and one more argument.
     Control(&'static str, &'static str, Option<(&'static str, &'a str)>),
 }
 
@@ -73,7 +71,7 @@ impl EngineStage for BuiltinCommands {
     }
 }
 
-/// What the command asks for, if it is one of these words and no prompt.
+/// Parses a built-in command; `None` if the command is not one or names a prompt.
 fn parse_builtin<'a>(command: &'a str, library: &PromptLibrary) -> Option<BuiltinCommand<'a>> {
     let command = command.trim();
     let bare = command.trim_start_matches(">>").trim_start_matches('/');
@@ -133,7 +131,7 @@ fn parse_builtin<'a>(command: &'a str, library: &PromptLibrary) -> Option<Builti
     }
 }
 
-/// The prompts, by category.
+/// Lists the prompts by category.
 fn list_prompts(library: &PromptLibrary, query: &str) -> String {
     let wanted = query.to_lowercase();
     let fits = |text: &str| text.to_lowercase().contains(&wanted);
@@ -152,7 +150,7 @@ fn list_prompts(library: &PromptLibrary, query: &str) -> String {
     found.sort_by(|one, other| (&one.category, &one.id).cmp(&(&other.category, &other.id)));
     let total = found.len();
     if total == 0 {
-        return format!("No prompt fits {query:?}. `list` shows all.");
+        return format!("No prompt matches {query:?}. `list` shows all.");
     }
     let mut lines = Vec::new();
     let mut category = "";
@@ -167,7 +165,7 @@ fn list_prompts(library: &PromptLibrary, query: &str) -> String {
     }
     if total > MAX_LISTED {
         let more = total - MAX_LISTED;
-        lines.push(format!("\n… and {more} more; add a word to look for."));
+        lines.push(format!("\n… and {more} more; add a search word."));
     }
     lines.join("\n")
 }
@@ -184,7 +182,7 @@ fn list_gates(library: &PromptLibrary, query: &str) -> String {
         .map(|it| format!("- {}: {}", it.id, truncate_chars(&it.description, 100)))
         .collect();
     if lines.is_empty() {
-        return format!("No gate fits {query:?}. `gates` shows all.");
+        return format!("No gate matches {query:?}. `gates` shows all.");
     }
     lines.join("\n")
 }

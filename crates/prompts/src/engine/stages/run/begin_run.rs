@@ -1,19 +1,18 @@
-//! Begins a run, if the command needs one: a chain does, and whatever has gates.
+//! Begins a run if the command needs one: a chain does, and every prompt with gates.
 
 use deliberate_core::{ChainRun, ChainState, Change, RunId, truncate_chars};
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::EngineStage;
 use crate::{
     chain::StepAction,
-    engine::{EngineContext, StageOutcome},
+    engine::{EngineContext, StageOutcome, stages::EngineStage},
 };
 
-/// What a run keeps of its command.
+/// The most characters of the command that a run stores.
 const MAX_COMMAND_CHARS: usize = 2_000;
 
-pub(super) struct BeginRun;
+pub(crate) struct BeginRun;
 
 impl EngineStage for BeginRun {
     fn name(&self) -> &'static str {
@@ -68,7 +67,7 @@ impl EngineStage for BeginRun {
     }
 }
 
-/// What a run is named after, in letters that its id can have.
+/// Returns the name that the run id is derived from, in characters that an id may contain.
 fn run_base_name(context: &EngineContext<'_>) -> String {
     let plain = |character: char| match character {
         it if it.is_ascii_alphanumeric() || it == '_' => it,

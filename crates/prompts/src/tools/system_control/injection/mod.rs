@@ -1,11 +1,13 @@
-//! `injection`: when guidance is added, and deciding it at run time.
+//! The `injection` action: shows when guidance is injected, and overrides it at run time.
+
+mod explain;
 
 use deliberate_core::{Change, truncate_chars};
-use deliberate_toolkit::{ArgumentIssue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolError};
 use serde_json::{Map, json};
 
 use super::{
-    ControlContext, ControlOperation, OperationResult, injection_explain, invalid_choice,
+    ControlContext, ControlOperation, OperationResult, invalid_choice,
     operation_result::{TextLines, pluralize},
 };
 use crate::{
@@ -16,10 +18,10 @@ use crate::{
     model::Injection,
 };
 
-/// Overrides that may hold at once.
+/// The most overrides at a time.
 const MAX_OVERRIDES: usize = 100;
 
-/// The longest an override may be set to hold: a year.
+/// The longest duration of an override: a year.
 const MAX_OVERRIDE_MS: u64 = 365 * 24 * 3_600 * 1_000;
 
 pub(super) const OPERATIONS: &[ControlOperation] = &[
@@ -41,11 +43,11 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     ControlOperation {
         name: "explain",
         accepted_fields: &["session_id", "step", "type"],
-        run: |desk| Box::pin(injection_explain::explain(desk)),
+        run: |desk| Box::pin(explain::explain(desk)),
     },
 ];
 
-/// What holds for everything: a first step that has no rules of its own.
+/// Returns the levels and the context of a first step that has no rules of its own.
 pub(super) fn default_levels<'a>(
     desk: &'a ControlContext<'_>,
 ) -> (InjectionLevels<'a>, InjectionContext<'a>) {
@@ -64,7 +66,7 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
     let mut kinds = Map::new();
     for kind in Injection::ALL {
         let told = injection::explain(kind, &levels, &moment);
-        injection_explain::add_explanation(&mut lines, kind, &told);
+        explain::add_explanation(&mut lines, kind, &told);
         kinds.insert(kind.as_str().to_owned(), json!(told));
     }
     let config = &desk.library.injection;
@@ -110,7 +112,7 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
     OperationResult::new(lines.into_text(), fields)
 }
 
-/// An override in a line.
+/// Formats an override as one line.
 fn override_line(it: &InjectionOverride) -> String {
     let on = if it.enabled { "on" } else { "off" };
     let scope = scope_name(it.scope);
@@ -131,7 +133,7 @@ const fn scope_name(scope: OverrideScope) -> &'static str {
     }
 }
 
-/// The kind that was named.
+/// Parses a kind of guidance.
 pub(super) fn parse_kind(given: &str) -> Result<Injection, ToolError> {
     let known = |it: &Injection| it.as_str() == given.trim();
     let found = Injection::ALL.into_iter().find(known);
@@ -195,8 +197,8 @@ fn set_override(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError>
     all.retain(|it| !same(it));
     if all.len() >= MAX_OVERRIDES {
         return Err(engine_error(
-            "TooMany",
-            format!("{MAX_OVERRIDES} overrides hold already"),
+            ErrorCode::TooMany,
+            format!("there are already {MAX_OVERRIDES} overrides"),
             "Remove some with injection reset.",
         ));
     }

@@ -1,18 +1,18 @@
-//! `status health`: whether everything works, part by part.
+//! The `status health` operation: checks each part.
 
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{
-    ControlContext, OperationResult, gates, library_problems, operation_result::TextLines, status,
+use crate::tools::system_control::{
+    ControlContext, OperationResult, gates, library_problems, operation_result::TextLines,
 };
 
-pub(super) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+pub(crate) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let (errors, warnings) = library_problems::count_by_severity(&desk.library);
     let blind = library_problems::watcher_problem(&desk.library);
     let store = desk.call.store().info().await;
     let unchecked = gates::uncheckable_criteria(desk).len();
-    let open = status::count_open_runs(desk).await?;
+    let open = super::count_open_runs(desk).await?;
     let active = desk.settings.methodology();
     let lost = active.filter(|id| desk.library.methodology(id).is_none());
     let parts = [
@@ -25,7 +25,7 @@ pub(super) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult,
             "watching",
             blind.is_none(),
             blind
-                .map_or("changed files are noticed", |it| it.message.as_str())
+                .map_or("changed files are detected", |it| it.message.as_str())
                 .to_owned(),
         ),
         (
@@ -36,14 +36,14 @@ pub(super) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult,
         (
             "gates",
             unchecked == 0,
-            format!("{unchecked} criteria can't be checked here"),
+            format!("{unchecked} criteria cannot be checked here"),
         ),
         (
             "framework",
             lost.is_none(),
             lost.map_or_else(
                 || active.unwrap_or("none").to_owned(),
-                |id| format!("{id} is not there or disabled"),
+                |id| format!("{id} does not exist or is disabled"),
             ),
         ),
         ("runs", true, format!("{open} open")),
@@ -53,7 +53,7 @@ pub(super) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult,
     lines.add(if well {
         "Healthy."
     } else {
-        "Not everything is well."
+        "There are problems."
     });
     for (part, well, said) in &parts {
         let sign = if *well { "✓" } else { "✗" };

@@ -1,5 +1,5 @@
-//! Lets the server's own model answer the steps that were rendered, brings the answers before
-//! their gates, and goes on with the next leg.
+//! Lets the server's own model answer the rendered steps, checks the answers against their gates,
+//! and schedules the next part of the call.
 
 use deliberate_llm::{ChatMessage, ModelError, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolError, answer_schema};
@@ -7,13 +7,14 @@ use futures::future::{BoxFuture, join_all};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::EngineStage;
-use crate::engine::{EngineContext, StageOutcome, context::RenderedStep, review_answer};
+use crate::engine::{
+    EngineContext, StageOutcome, context::RenderedStep, review_answer, stages::EngineStage,
+};
 
-/// The most a model may write for a step.
+/// The most tokens of an answer.
 const MAX_TOKENS: u32 = 4_000;
 
-pub(super) struct AnswerWithModel;
+pub(crate) struct AnswerWithModel;
 
 /// A model's answer to a step.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +37,7 @@ impl EngineStage for AnswerWithModel {
             if !context.uses_server_model() || context.rendered.is_empty() || is_stuck(context) {
                 return Ok(StageOutcome::Next);
             }
-            // What was taken in so far is kept before anyone is paid for the next.
+            // The changes so far are committed before the next model request is paid for.
             if !context.changes.is_empty() {
                 context.schedule_next_call();
                 return Ok(StageOutcome::Done);
@@ -65,7 +66,7 @@ impl EngineStage for AnswerWithModel {
     }
 }
 
-/// The answers to all of them, asked for at once. Words without JSON are an answer, too.
+/// Asks for all answers concurrently. Plain text without JSON is also an answer.
 async fn ask_model(
     context: &EngineContext<'_>,
     asks: Vec<ModelRequest>,
@@ -75,7 +76,7 @@ async fn ask_model(
         let thought = context.call.ask(ask, Some(plain)).await;
         thought.map(|thought| thought.value.answer)
     });
-    // All are looked at: the first that waits for the client must not hide the others.
+    // All results are examined: one request that waits for the client must not hide the others.
     let answers = join_all(asked).await;
     let waits =
         |it: &Result<_, ToolError>| matches!(it, Err(ToolError::Model(ModelError::Pending)));
@@ -85,7 +86,7 @@ async fn ask_model(
     Ok(answers)
 }
 
-/// Whether a step was answered so often that only a person can say how to go on.
+/// Returns whether a step has used all attempts, so that only a user can decide how to continue.
 fn is_stuck(context: &EngineContext<'_>) -> bool {
     context.rendered.iter().any(|shown| {
         let step = context.state.step(shown.number);

@@ -1,16 +1,15 @@
-//! `%judge`: shows what could be put around the prompt, and how to call with a choice.
+//! `%judge`: shows the guidance that is available for the prompt, and the call that uses a choice.
 
 use deliberate_command_language::CommandModifier;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::EngineStage;
-use crate::engine::{EngineContext, StageOutcome};
+use crate::engine::{EngineContext, StageOutcome, stages::EngineStage};
 
-/// How many of each kind are shown.
+/// The most entries of each kind.
 const MAX_PER_KIND: usize = 40;
 
-pub(super) struct PreviewGuidance;
+pub(crate) struct PreviewGuidance;
 
 impl EngineStage for PreviewGuidance {
     fn name(&self) -> &'static str {
@@ -75,7 +74,7 @@ fn render_choices(context: &EngineContext<'_>) -> String {
     lines.join("\n")
 }
 
-/// The first line of a text, shortened.
+/// Returns the first line of a text, shortened.
 fn first_line(text: &str) -> String {
     deliberate_core::truncate_chars(text.lines().next().unwrap_or_default(), 100)
 }

@@ -1,22 +1,23 @@
-//! Takes in what the caller brings to a run: an answer, a verdict, a wish to go back, on or away.
-//! The same brought twice is taken in once.
+//! Processes the caller's input to a run: an answer, a verdict, or a retry, skip or abort. A
+//! repeated input is processed once.
 
 use deliberate_core::{ChainState, truncate_chars};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::EngineStage;
 use crate::{
     chain::{ChainRunEvent, GateAction, PlannedStep, StepProgress},
-    engine::{EngineContext, StageOutcome, errors::engine_error, review_answer},
+    engine::{
+        EngineContext, StageOutcome, errors::engine_error, review_answer, stages::EngineStage,
+    },
     gate::{CheckOutcome, CriterionResult, GateVerdict},
 };
 
-/// How much of an answer to a question is kept.
+/// The most characters of an answer to a question that are stored.
 const MAX_REASON_CHARS: usize = 300;
 
-pub(super) struct AcceptInput;
+pub(crate) struct AcceptInput;
 
 impl EngineStage for AcceptInput {
     fn name(&self) -> &'static str {
@@ -67,15 +68,15 @@ async fn accept_input(context: &mut EngineContext<'_>) -> Result<(), ToolError> 
 
 fn note_finished_run(context: &mut EngineContext<'_>, state: Option<ChainState>) {
     let how = match state {
-        Some(ChainState::Aborted) => "was given up",
+        Some(ChainState::Aborted) => "was aborted",
         _ => "is done",
     };
-    // The same last answer again is a call that was repeated, and needs no word.
+    // A repetition of the last answer is a repeated call and needs no note.
     let steps = context.state.steps.iter();
     let last = steps.rev().find_map(|step| step.answer.as_ref());
     let sent = context.request.user_response.as_ref();
     if sent.is_none() || sent != last {
-        context.add_note(format!("The run {how}; what was sent was not taken in."));
+        context.add_note(format!("The run {how}; the input was ignored."));
     }
 }
 
@@ -107,7 +108,7 @@ fn apply_action(context: &mut EngineContext<'_>, action: GateAction) -> Result<(
             several.iter().take(1).map(|node| node.number).collect()
         }
         (None, [only]) => vec![only.number],
-        // Of steps side by side, those that are held are meant.
+        // Of several parallel steps, the action applies to the held ones.
         (None, several) => several
             .iter()
             .filter(held)
@@ -123,7 +124,7 @@ fn apply_action(context: &mut EngineContext<'_>, action: GateAction) -> Result<(
     }
     let answered = context.request.user_response.clone();
     for step in steps {
-        // What is skipped with an answer goes on with that answer.
+        // A step that is skipped together with an answer continues with that answer.
         if let Some(text) = answered.clone().filter(|_| action == GateAction::Skip) {
             context.record_event(&ChainRunEvent::Answered {
                 step,
@@ -137,7 +138,7 @@ fn apply_action(context: &mut EngineContext<'_>, action: GateAction) -> Result<(
     Ok(())
 }
 
-/// Takes a verdict, or a yes or no, as the answer to a question that the run waits for.
+/// Uses a verdict, or a yes or no, as the answer to the condition that the run waits for.
 fn accept_decision(context: &mut EngineContext<'_>) -> Result<bool, ToolError> {
     let open = context.open_steps();
     let open: Vec<&PlannedStep> = open.iter().collect();
@@ -156,7 +157,7 @@ fn accept_decision(context: &mut EngineContext<'_>) -> Result<bool, ToolError> {
         )),
         (None, None) => None,
     };
-    // The answer to the question that was just decided, once more.
+    // The same answer again belongs to the condition that was just decided.
     let again = given
         .as_ref()
         .is_some_and(|(_, why)| context.state.last_decision_reason.as_ref() == Some(why));
@@ -168,8 +169,8 @@ fn accept_decision(context: &mut EngineContext<'_>) -> Result<bool, ToolError> {
     if (again && meant.is_none()) || (meant.is_some() && !here) {
         let number = open.first().map(|node| node.number).unwrap_or_default();
         context.add_note(format!(
-            "This is what the question before was answered with, so it was taken for the same call \
-             again. If it is meant for this one, add step: {number}."
+            "This is the answer to the previous question, so the call counts as a repetition. If \
+             it answers this question, add step: {number}."
         ));
         return Ok(true);
     }
@@ -186,7 +187,7 @@ fn accept_decision(context: &mut EngineContext<'_>) -> Result<bool, ToolError> {
 
 fn decision_required() -> ToolError {
     engine_error(
-        "WantsDecision",
+        ErrorCode::WantsDecision,
         "the run waits for a yes or a no",
         "Send gate_verdict \"PASS - why\" for yes or \"FAIL - why\" for no; gate_action abort ends \
          the run.",
@@ -223,7 +224,7 @@ async fn accept_answer(context: &mut EngineContext<'_>) -> Result<(), ToolError>
         return Err(step_not_open(&open, context.request.step));
     };
     let step = context.state.step(node.number).cloned().unwrap_or_default();
-    // The same answer with a verdict is one answer that was judged, not two.
+    // The same answer with a verdict is one judged answer, not two.
     if step.is_held() && step.answer.as_ref() == Some(&text) {
         return accept_verdict(context, &node).await;
     }
@@ -231,19 +232,19 @@ async fn accept_answer(context: &mut EngineContext<'_>) -> Result<(), ToolError>
         && held.review.is_stuck()
     {
         return Err(engine_error(
-            "LimitReached",
+            ErrorCode::LimitReached,
             format!(
-                "step {} had {} answers, as many as it may",
+                "step {} has used all {} attempts",
                 node.number, held.review.attempts.limit
             ),
-            "Send gate_action: retry counts anew (with the answer, if you like), skip goes on, \
+            "Send gate_action: retry resets the count (you can add an answer), skip continues, \
              abort ends the run.",
         ));
     }
     review_answer::submit_answers(context, vec![(node, text)]).await
 }
 
-/// A verdict that came alone is about the answer that is held.
+/// Applies a verdict without an answer to the held answer.
 async fn judge_held_answer(
     context: &mut EngineContext<'_>,
     open: &[PlannedStep],
@@ -259,14 +260,14 @@ async fn judge_held_answer(
     match held {
         Some(node) => accept_verdict(context, node).await,
         None => Err(engine_error(
-            "NothingToJudge",
+            ErrorCode::NothingToJudge,
             "no answer waits for a verdict",
             "Send the verdict together with user_response.",
         )),
     }
 }
 
-/// A verdict settles what is open. What was found wanting needs another answer, not another
+/// Applies a verdict to open criteria. A failed criterion needs another answer, not another
 /// verdict.
 async fn accept_verdict(
     context: &mut EngineContext<'_>,
@@ -286,13 +287,14 @@ async fn accept_verdict(
         return Ok(());
     }
     Err(engine_error(
-        "AlreadyJudged",
-        format!("the answer to step {} was found wanting", node.number),
-        "Send a better one; gate_action skip goes on with this one.",
+        ErrorCode::AlreadyJudged,
+        format!("the answer to step {} failed its gates", node.number),
+        "Send a better answer; gate_action skip continues with this one.",
     ))
 }
 
-/// Whether this answer was taken in before: then the call was repeated, and nothing happens twice.
+/// Returns whether this answer was recorded before. The call was repeated then, and nothing is done
+/// twice.
 fn is_repeated_answer(
     context: &mut EngineContext<'_>,
     open: &[PlannedStep],
@@ -311,12 +313,12 @@ fn is_repeated_answer(
             return Ok(true);
         }
         return Err(engine_error(
-            "AlreadyAnswered",
-            format!("step {wanted} has another answer already"),
-            "Go on with the step that is open; force_restart begins the chain anew.",
+            ErrorCode::AlreadyAnswered,
+            format!("step {wanted} already has a different answer"),
+            "Continue with the open step; force_restart starts a new run.",
         ));
     }
-    // A held answer that is sent again unchanged, with nothing new to judge it by.
+    // The held answer was sent again unchanged, without a verdict.
     if context.verdict.is_none() && open.iter().any(|node| has(node.number, text)) {
         return Ok(true);
     }
@@ -346,13 +348,13 @@ fn is_repeated_answer(
     };
     let (previous, number) = (same.number, first.number);
     context.add_note(format!(
-        "This is the answer that step {previous} has, so it was taken for the same call again. \
-         If it is meant for step {number}, add step: {number}."
+        "This is the answer of step {previous}, so the call counts as a repetition. If it is \
+         meant for step {number}, add step: {number}."
     ));
     Ok(true)
 }
 
-/// Answers for several steps in one JSON object, by number or by name.
+/// Splits a JSON object with the answers to several steps, by number or by name.
 fn split_answers(
     steps: &[PlannedStep],
     text: &str,
@@ -385,12 +387,12 @@ fn list_step_numbers(open: &[PlannedStep]) -> String {
 
 fn ambiguous_step(open: &[PlannedStep]) -> ToolError {
     engine_error(
-        "WhichStep",
+        ErrorCode::WhichStep,
         format!(
-            "steps {} are open, and it is not said which is meant",
+            "steps {} are open, and the call does not say which one is meant",
             list_step_numbers(open)
         ),
-        "Add step; answers can also be sent at once, as a JSON object with one for each step \
+        "Add step, or send all answers at once as a JSON object with one entry for each step \
          number.",
     )
 }
@@ -403,8 +405,8 @@ fn step_not_open(open: &[PlannedStep], wanted: Option<u32>) -> ToolError {
         list_step_numbers(open)
     };
     engine_error(
-        "StepNotOpen",
+        ErrorCode::StepNotOpen,
         format!("step {wanted} is not open; {there} is"),
-        "Answer the step that is open.",
+        "Answer the open step.",
     )
 }

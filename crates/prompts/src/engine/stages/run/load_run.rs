@@ -1,18 +1,19 @@
-//! Finds the run that a call goes on with, and where it stands.
+//! Loads the run that a call resumes, and its progress.
 
 use std::sync::Arc;
 
 use deliberate_core::{ChainEvent, ChainRun, ChainState, RunId, truncate_chars};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 
-use super::EngineStage;
 use crate::{
     chain::{ChainPlan, ChainProgress, ChainRunEvent},
-    engine::{EngineContext, StageOutcome, cache::plan_cache, errors::engine_error},
+    engine::{
+        EngineContext, StageOutcome, cache::plan_cache, errors::engine_error, stages::EngineStage,
+    },
 };
 
-pub(super) struct LoadRun;
+pub(crate) struct LoadRun;
 
 impl EngineStage for LoadRun {
     fn name(&self) -> &'static str {
@@ -29,7 +30,7 @@ impl EngineStage for LoadRun {
             };
             let id = find_run_id(context, &given).await?;
             let found = read_run(context, &id).await?;
-            // Who has a name of their own goes on with their own runs.
+            // A caller with an owner resumes only its own runs.
             let owner = context.call.owner();
             let found = found.filter(|found| owner.is_none() || found.run.owner == owner);
             let StoredRun { run, events, plan } = found.ok_or_else(|| unknown_run(&given))?;
@@ -44,15 +45,15 @@ impl EngineStage for LoadRun {
     }
 }
 
-/// A run as it was found.
+/// A run as it is stored.
 struct StoredRun {
     run: ChainRun,
     events: Vec<ChainEvent>,
     plan: Arc<ChainPlan>,
 }
 
-/// Reads a run. A plan that was read before is not read again: it can be long, and every step of
-/// the chain needs it.
+/// Reads a run. A cached plan is not read again: it can be long, and every step of the chain needs
+/// it.
 async fn read_run(context: &EngineContext<'_>, id: &RunId) -> Result<Option<StoredRun>, ToolError> {
     let (store, kept) = (context.call.store(), &context.engine.plan_cache);
     if let Some((begun, plan)) = kept.find(id)
@@ -68,9 +69,9 @@ async fn read_run(context: &EngineContext<'_>, id: &RunId) -> Result<Option<Stor
     let plan: ChainPlan = serde_json::from_value(run.plan.take()).map_err(|error| {
         tracing::error!(%error, "the plan of a run can't be read");
         engine_error(
-            "Damaged",
+            ErrorCode::Damaged,
             format!("the plan of {id} can't be read"),
-            "Begin it anew with its command.",
+            "Start a new run with the command.",
         )
     })?;
     let plan = Arc::new(plan);
@@ -78,8 +79,8 @@ async fn read_run(context: &EngineContext<'_>, id: &RunId) -> Result<Option<Stor
     Ok(Some(StoredRun { run, events, plan }))
 }
 
-/// The run that is meant. Without a number it is the newest of that chain; a number that there is
-/// not is an error, never another run.
+/// Returns the id of the run to resume. Without a number it is the newest run of that chain; an
+/// unknown number is an error, never another run.
 async fn find_run_id(context: &EngineContext<'_>, given: &str) -> Result<RunId, ToolError> {
     let base = given
         .strip_prefix("chain-")
@@ -110,20 +111,20 @@ async fn find_run_id(context: &EngineContext<'_>, given: &str) -> Result<RunId, 
 
 fn malformed_run_id(given: &str) -> ToolError {
     engine_error(
-        "InvalidChainId",
+        ErrorCode::InvalidChainId,
         format!(
-            "{:?} is not the id of a run; those look like chain-plan#4",
+            "{:?} is not a run id; run ids look like chain-plan#4",
             truncate_chars(given, 80)
         ),
-        "Copy the chain_id that the step was shown with.",
+        "Copy the chain_id that was shown with the step.",
     )
 }
 
 fn unknown_run(given: &str) -> ToolError {
     engine_error(
-        "RunNotFound",
+        ErrorCode::RunNotFound,
         format!("there is no run {:?}", truncate_chars(given, 80)),
-        "Check the number; system_control {\"action\":\"session\"} lists the runs. To begin anew, \
-         send the command.",
+        "Check the number; system_control {\"action\":\"session\"} lists the runs. To start a new \
+         run, send the command.",
     )
 }

@@ -1,15 +1,15 @@
-//! `session`: the runs of chains. Who has a name sees their own; whoever runs the program sees
-//! all.
+//! The `session` action: chain runs. A named caller sees its own runs; the operator sees all.
+
+mod inspect;
 
 use deliberate_core::{ChainEvent, ChainRun, ChainState, Change, RunId, truncate_chars};
 use deliberate_store::{ChainRunFilter, Pagination};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use serde_json::{Value, json};
 
 use super::{
     ControlContext, ControlOperation, OperationResult,
     operation_result::{TextLines, pluralize},
-    session_inspect,
 };
 use crate::{
     chain::{ChainPlan, ChainProgress, ChainRunEvent},
@@ -25,7 +25,7 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     ControlOperation {
         name: "inspect",
         accepted_fields: &["session_id", "limit"],
-        run: |desk| Box::pin(session_inspect::inspect_run(desk)),
+        run: |desk| Box::pin(inspect::inspect_run(desk)),
     },
     ControlOperation {
         name: "clear",
@@ -34,7 +34,7 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     },
 ];
 
-/// The runs that whoever calls may see.
+/// Returns the filter for the runs that the caller may see.
 pub(super) fn visible_runs(desk: &ControlContext<'_>, state: Option<ChainState>) -> ChainRunFilter {
     ChainRunFilter {
         state,
@@ -99,8 +99,8 @@ async fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     ))
 }
 
-/// The run that is meant: by its id, or the newest of a chain by `chain-<base>` or the base
-/// alone. Nothing if there is none.
+/// Finds a run by its id, or the newest run of a chain by `chain-<base>`. Returns `None` if there
+/// is none.
 pub(super) async fn find_run(
     desk: &ControlContext<'_>,
     given: &str,
@@ -124,16 +124,16 @@ pub(super) async fn find_run(
     Ok(run.filter(|run| is_visible(desk, run)).map(|run| run.id))
 }
 
-/// Whether whoever calls may see it.
+/// Returns whether the caller may see the run.
 fn is_visible(desk: &ControlContext<'_>, run: &ChainRun) -> bool {
     let owner = desk.call.owner();
     owner.is_none() || owner == run.owner
 }
 
-/// The run that must be there.
+/// Returns the id of the requested run, or an error if it does not exist.
 async fn require_run_id(desk: &ControlContext<'_>) -> Result<RunId, ToolError> {
     let given = desk.require_text("session_id", desk.input.session_id.as_ref())?;
-    // The base alone names its newest run, too.
+    // The base alone also names its newest run.
     let found = match find_run(desk, given).await? {
         Some(id) => Some(id),
         None if given.starts_with("chain-") => None,
@@ -141,14 +141,14 @@ async fn require_run_id(desk: &ControlContext<'_>) -> Result<RunId, ToolError> {
     };
     found.ok_or_else(|| {
         engine_error(
-            "RunNotFound",
+            ErrorCode::RunNotFound,
             format!("there is no run {:?}", truncate_chars(given, 80)),
-            "session list shows those there are.",
+            "session list shows the existing runs.",
         )
     })
 }
 
-/// A run, its plan and all that happened in it.
+/// A run with its plan, progress and events.
 pub(super) struct LoadedRun {
     pub(super) run: ChainRun,
     pub(super) plan: ChainPlan,
@@ -161,19 +161,24 @@ pub(super) async fn load_requested_run(desk: &ControlContext<'_>) -> Result<Load
     load_run(desk, &id).await
 }
 
-/// Reads a run.
+/// Loads a run.
 pub(super) async fn load_run(
     desk: &ControlContext<'_>,
     id: &RunId,
 ) -> Result<LoadedRun, ToolError> {
     let found = desk.call.store().run_with_events(id).await?;
-    let (mut run, events) =
-        found.ok_or_else(|| engine_error("RunNotFound", format!("there is no run {id}"), None))?;
+    let (mut run, events) = found.ok_or_else(|| {
+        engine_error(
+            ErrorCode::RunNotFound,
+            format!("there is no run {id}"),
+            None,
+        )
+    })?;
     let plan: ChainPlan = serde_json::from_value(run.plan.take()).map_err(|_| {
         engine_error(
-            "Damaged",
+            ErrorCode::Damaged,
             format!("the plan of {id} can't be read"),
-            "Clear it, and begin it anew with its command.",
+            "Clear it, and start a new run with the command.",
         )
     })?;
     let happened = events.iter().cloned().filter_map(ChainRunEvent::from_row);
@@ -190,9 +195,7 @@ pub(super) async fn load_run(
 async fn clear_runs(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     if desk.input.session_id.is_some() {
         let id = require_run_id(desk).await?;
-        desk.require_confirmation(&format!(
-            "{id} and all that happened in it would be deleted"
-        ))?;
+        desk.require_confirmation(&format!("{id} and all its events would be deleted"))?;
         let fields = json!({ "deleted": [id] });
         return Ok(OperationResult::new(format!("{id} was deleted."), fields)
             .with_change(Change::DeleteRun(id)));
@@ -204,7 +207,7 @@ async fn clear_runs(desk: &ControlContext<'_>) -> Result<OperationResult, ToolEr
     );
     desk.require_confirmation(&what)?;
     let said = format!(
-        "{} that had ended were deleted; open ones stay.",
+        "{} that had ended were deleted; open runs stay.",
         pluralize(ended.len(), "run")
     );
     let mut done = OperationResult::new(said, json!({ "deleted": ended }));
@@ -214,7 +217,7 @@ async fn clear_runs(desk: &ControlContext<'_>) -> Result<OperationResult, ToolEr
     Ok(done)
 }
 
-/// The runs that have ended, as many as one read gives.
+/// Returns the runs that have ended, as many as one read returns.
 async fn finished_runs(desk: &ControlContext<'_>) -> Result<Vec<RunId>, ToolError> {
     let mut found = Vec::new();
     for state in [ChainState::Done, ChainState::Aborted] {

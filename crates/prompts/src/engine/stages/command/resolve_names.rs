@@ -1,5 +1,5 @@
-//! Finds what the command names: prompts, methodologies, styles. Every name that there is not is
-//! told at its place, with the nearest that there is.
+//! Resolves the prompts, methodologies and styles that the command names. Every unknown name is
+//! reported at its position, with the most similar known name.
 
 use std::sync::Arc;
 
@@ -7,23 +7,23 @@ use deliberate_command_language::{
     CommandAnnotations as WrittenMarks, CommandStage as WrittenStage, CommandStep, Diagnostic,
     DiagnosticCode, GateAnnotation, Spanned, StageKind, unknown_name,
 };
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 use serde_json::Map;
 
-use super::EngineStage;
 use crate::{
     engine::{
         EngineContext, StageOutcome,
         context::{ResolvedAnnotations, ResolvedStage, ResolvedStep},
         errors::command_error,
+        stages::EngineStage,
     },
     gate::InlineGateSpec,
     library::PromptLibrary,
     model::{LibraryItemKind, ShellCheck, ShellCheckPreset},
 };
 
-pub(super) struct ResolveNames;
+pub(crate) struct ResolveNames;
 
 impl EngineStage for ResolveNames {
     fn name(&self) -> &'static str {
@@ -53,7 +53,7 @@ impl EngineStage for ResolveNames {
                 return Ok(StageOutcome::Next);
             }
             Err(command_error(
-                "UnknownName",
+                ErrorCode::UnknownName,
                 &context.source,
                 &names.unknown,
             ))
@@ -107,7 +107,7 @@ impl NameResolver<'_> {
         })
     }
 
-    /// A prompt that there is not; or that there is, but can't be used.
+    /// Returns the diagnostic of a prompt that does not exist or is broken.
     fn unknown_prompt(&self, id: &Spanned<String>) -> Diagnostic {
         if let Some(problem) = self
             .library
@@ -161,7 +161,7 @@ impl NameResolver<'_> {
     }
 }
 
-/// What a gate in the command asks for.
+/// Converts a gate annotation of the command.
 fn inline_gates(mark: Spanned<GateAnnotation>) -> Vec<InlineGateSpec> {
     match mark.value {
         GateAnnotation::Criteria(texts) => texts

@@ -1,12 +1,11 @@
-//! Renders the steps that are to be done now, with the guidance that is due.
+//! Renders the steps to do now, with the guidance that is due.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::EngineStage;
 use crate::{
     chain::{PlannedStep, argument_values, single_prompt_values, step_values},
     engine::{
@@ -14,6 +13,7 @@ use crate::{
         context::RenderedStep,
         errors::{engine_error, template_error},
         script_tools::{self, ScriptResults},
+        stages::EngineStage,
     },
     gate::{render_guidance, render_review},
     injection,
@@ -22,13 +22,13 @@ use crate::{
     template::{ScriptCall, TemplateValues},
 };
 
-/// How long the guidance of gates may be.
+/// The most characters of gate guidance.
 const MAX_GUIDANCE_CHARS: usize = 4_000;
 
-/// How long a review may be.
+/// The most characters of a review.
 const MAX_REVIEW_CHARS: usize = 8_000;
 
-pub(super) struct RenderSteps;
+pub(crate) struct RenderSteps;
 
 impl EngineStage for RenderSteps {
     fn name(&self) -> &'static str {
@@ -57,7 +57,7 @@ impl EngineStage for RenderSteps {
     }
 }
 
-/// The library as the run saw it when it began.
+/// Returns the library as it was when the run began.
 fn plan_library(context: &EngineContext<'_>) -> PromptLibrary {
     PromptLibrary {
         prompts: context.plan.prompts.clone(),
@@ -89,7 +89,7 @@ async fn render_step(
             MAX_REVIEW_CHARS,
         );
         shown.review = true;
-        // Who has just answered knows the task; who comes back does not.
+        // A caller that has just answered knows the task; one that resumes does not.
         if brings && !context.uses_server_model() {
             return Ok((shown, ScriptResults::default()));
         }
@@ -98,7 +98,7 @@ async fn render_step(
     let prompt = prompt.ok_or(ToolError::Internal)?.clone();
     let mut scripted = script_tools::run_scripts(context, node, &prompt).await?;
     let mut values = template_values(context, node);
-    // A script that was not run is absent, not unknown.
+    // The value of a script that was not run is null rather than undefined.
     for id in &prompt.tools {
         values.entry(format!("tool_{id}")).or_default();
         values.entry(format!("tool_{id}_result")).or_default();
@@ -132,7 +132,8 @@ fn template_values(context: &EngineContext<'_>, node: &PlannedStep) -> TemplateV
     }
 }
 
-/// Arguments that only the run could fill are looked at when their step comes.
+/// Checks required arguments when their step is rendered, because only the run could fill some of
+/// them.
 fn check_required(prompt: &Prompt, values: &TemplateValues) -> Result<(), ToolError> {
     let blank = |value: Option<&Value>| {
         value.is_none_or(|value| {
@@ -149,9 +150,9 @@ fn check_required(prompt: &Prompt, values: &TemplateValues) -> Result<(), ToolEr
         return Ok(());
     }
     Err(engine_error(
-        "InvalidArguments",
+        ErrorCode::InvalidArguments,
         format!(
-            "prompt {:?} needs {}, which no earlier step gives",
+            "prompt {:?} needs {}, which no earlier step provides",
             prompt.id,
             missing.join(", ")
         ),
@@ -182,7 +183,7 @@ async fn run_called_scripts(
             .await;
         let output = output.map_err(|error| {
             engine_error(
-                "ScriptFailed",
+                ErrorCode::ScriptFailed,
                 format!("script {:?}: {error}", call.script),
                 None,
             )
@@ -192,7 +193,7 @@ async fn run_called_scripts(
     Ok(answers)
 }
 
-/// What is added to a step.
+/// The kinds of guidance that are injected into a step.
 struct InjectedGuidance {
     methodology: bool,
     gates: bool,
@@ -219,8 +220,8 @@ fn decide_injections(context: &EngineContext<'_>, node: &PlannedStep) -> Injecte
     }
 }
 
-/// What stands before the prompt: the methodology, what the chain says, the prompt's own system
-/// message, the style.
+/// Renders the text before the prompt: the methodology, the preface of the chain, the prompt's own
+/// system message, and the style.
 fn render_system(
     context: &EngineContext<'_>,
     node: &PlannedStep,
@@ -262,7 +263,7 @@ fn render_system(
     Ok(parts.join("\n\n"))
 }
 
-/// What is said around a step that a sub-agent should do.
+/// Renders the instructions for a step that a sub-agent should do.
 fn delegation_note(node: &PlannedStep, prompt: &Prompt) -> String {
     let own = &node.delegation;
     let agent = own.agent.as_ref().or(prompt.delegation.agent.as_ref());

@@ -1,4 +1,6 @@
-//! `status`: how things stand.
+//! The `status` action: the state of the engine.
+
+mod health;
 
 use deliberate_core::ChainState;
 use deliberate_store::Pagination;
@@ -6,7 +8,7 @@ use deliberate_toolkit::ToolError;
 use serde_json::{Map, Value, json};
 
 use super::{
-    ControlContext, ControlOperation, OperationResult, health, library_problems,
+    ControlContext, ControlOperation, OperationResult, library_problems,
     operation_result::{TextLines, pluralize},
     session,
 };
@@ -39,10 +41,10 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     },
 ];
 
-/// Problems that are shown unless all are wanted.
+/// The problems that are shown by default.
 const DEFAULT_PROBLEMS: usize = 20;
 
-/// Problems that are shown at the most.
+/// The most problems that are shown.
 const MAX_PROBLEMS: usize = 1_000;
 
 async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
@@ -60,12 +62,16 @@ async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
         ));
     }
     lines.add(framework_line(desk));
-    let on = if desk.settings.gates_off { "off" } else { "on" };
+    let on = if desk.settings.gates_off {
+        "disabled"
+    } else {
+        "enabled"
+    };
     lines.add(format!("gates are {on}"));
     lines.add(format!("open runs: {open}"));
     let overrides = desk.settings.overrides.len();
     if overrides > 0 {
-        lines.add(format!("overrides of injection: {overrides}"));
+        lines.add(format!("injection overrides: {overrides}"));
     }
     let shown = if details {
         MAX_PROBLEMS
@@ -97,7 +103,7 @@ async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
                 json!({ "id": it.id, "name": it.name, "prompts": prompts })
             })
             .collect();
-        lines.add(format!("generation of the library: {}", library.generation));
+        lines.add(format!("library generation: {}", library.generation));
         more = json!({
             "categories": categories,
             "generation": library.generation,
@@ -107,7 +113,7 @@ async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
     Ok(OperationResult::new(lines.into_text(), fields).with_fields(more))
 }
 
-/// How many of each there are, and where they come from.
+/// Counts the resources of each kind by layer.
 fn resource_counts(library: &PromptLibrary) -> Map<String, Value> {
     let prompts = library.prompts.values();
     let chains = prompts.clone().filter(|it| it.is_chain());
@@ -146,7 +152,7 @@ fn resource_counts(library: &PromptLibrary) -> Map<String, Value> {
         .collect()
 }
 
-/// How many runs can go on.
+/// Counts the open runs.
 pub(super) async fn count_open_runs(desk: &ControlContext<'_>) -> Result<usize, ToolError> {
     let filter = session::visible_runs(desk, Some(ChainState::Open));
     let runs = desk
@@ -167,19 +173,22 @@ fn framework_value(desk: &ControlContext<'_>) -> Value {
     })
 }
 
-/// The methodology in use, in a line.
+/// Describes the active methodology in one line.
 pub(super) fn framework_line(desk: &ControlContext<'_>) -> String {
     let framework = &desk.settings.framework;
     let since = framework.since.map(|it| format!(", since {it}"));
     let reason = framework.reason.as_deref().map(|it| format!(" ({it})"));
     let (since, reason) = (since.unwrap_or_default(), reason.unwrap_or_default());
     match &framework.active {
-        _ if framework.off => format!("methodologies are switched off{since}{reason}"),
-        None => "no methodology is in use".to_owned(),
+        _ if framework.off => format!("methodologies are disabled{since}{reason}"),
+        None => "no methodology is active".to_owned(),
         Some(id) if desk.library.methodology(id).is_none() => {
-            format!("methodology {id} is chosen, but it is not there or disabled{since}{reason}")
+            format!(
+                "methodology {id} is chosen, but it does not exist or is \
+                     disabled{since}{reason}"
+            )
         }
-        Some(id) => format!("methodology in use: {id}{since}{reason}"),
+        Some(id) => format!("active methodology: {id}{since}{reason}"),
     }
 }
 
@@ -204,12 +213,9 @@ async fn diagnostics(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
     let mut lines = TextLines::default();
     let watching =
         library_problems::watcher_problem(library).map_or("yes", |it| it.message.as_str());
-    lines.add(format!("generation of the library: {}", library.generation));
+    lines.add(format!("library generation: {}", library.generation));
     lines.add(format!("files are watched: {watching}"));
-    lines.add(format!(
-        "tables of the store: version {}",
-        store.schema_version
-    ));
+    lines.add(format!("store schema version: {}", store.schema_version));
     let limits = super::config::limit_values(&desk.engine.options.limits);
     for (name, value) in &limits {
         lines.add(format!("limit {name}: {value}"));
@@ -248,13 +254,18 @@ fn framework_status(desk: &ControlContext<'_>) -> OperationResult {
     OperationResult::new(lines.into_text(), framework_value(desk)).with_fields(more)
 }
 
-/// How often its guidance is added, by what holds for everything.
+/// Describes whether the methodology's guidance is injected into a first step without rules of its
+/// own.
 fn describe_injection(desk: &ControlContext<'_>) -> String {
     let (levels, moment) = super::injection::default_levels(desk);
     let decided = injection::decide(Injection::SystemPrompt, &levels, &moment);
     format!(
-        "its guidance is {} to a first step: {} ({})",
-        if decided.inject { "added" } else { "not added" },
+        "its guidance is {} into a first step: {} ({})",
+        if decided.inject {
+            "injected"
+        } else {
+            "not injected"
+        },
         decided.reason,
         decided.level.as_str()
     )

@@ -1,16 +1,15 @@
-//! Checks the request as a whole: what was given, how much, and whether it fits together.
+//! Validates the request as a whole: the fields, their sizes and their combination.
 
-use deliberate_toolkit::{ArgumentIssue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolError};
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use super::EngineStage;
 use crate::{
-    engine::{EngineContext, StageOutcome, errors::engine_error},
+    engine::{EngineContext, StageOutcome, errors::engine_error, stages::EngineStage},
     gate::{GateParameter, GateVerdict},
 };
 
-pub(super) struct NormalizeRequest;
+pub(crate) struct NormalizeRequest;
 
 impl EngineStage for NormalizeRequest {
     fn name(&self) -> &'static str {
@@ -31,7 +30,7 @@ impl EngineStage for NormalizeRequest {
     }
 }
 
-/// Sizes come before everything else: nothing huge is looked at.
+/// Checks sizes first, so that nothing huge is processed.
 fn check_sizes(context: &EngineContext<'_>) -> Result<(), ToolError> {
     let limits = &context.engine.options.limits;
     let (request, mut issues) = (&context.request, Vec::new());
@@ -51,7 +50,7 @@ fn check_sizes(context: &EngineContext<'_>) -> Result<(), ToolError> {
     check("chain_id", length(&request.chain_id), 300);
     let blank = |text: &Option<String>| text.as_ref().is_some_and(|it| it.trim().is_empty());
     if blank(&request.user_response) {
-        issues.push(ArgumentIssue::new("user_response", "must say something"));
+        issues.push(ArgumentIssue::new("user_response", "must not be blank"));
     }
     if issues.is_empty() {
         return Ok(());
@@ -68,9 +67,10 @@ fn check_field_combination(context: &mut EngineContext<'_>) -> Result<(), ToolEr
         .is_some_and(|command| !command.trim().is_empty());
     if resumes && request.force_restart == Some(true) {
         return Err(engine_error(
-            "Conflict",
-            "chain_id goes on with a run, force_restart begins a new one",
-            "Leave out force_restart to go on, or send the command without chain_id to begin anew.",
+            ErrorCode::Conflict,
+            "chain_id continues a run, but force_restart starts a new one",
+            "Leave out force_restart to continue, or send the command without chain_id to start a \
+             new run.",
         ));
     }
     if !resumes && !begins {
@@ -79,14 +79,14 @@ fn check_field_combination(context: &mut EngineContext<'_>) -> Result<(), ToolEr
             || request.gate_action.is_some();
         return Err(if answers {
             engine_error(
-                "MissingRun",
-                "it is not said which run this belongs to",
-                "Add the chain_id that the step was shown with; system_control {\"action\":\"session\"} \
-                 lists the runs.",
+                ErrorCode::MissingRun,
+                "the run that this belongs to is not given",
+                "Add the chain_id that was shown with the step; system_control \
+                 {\"action\":\"session\"} lists the runs.",
             )
         } else {
             engine_error(
-                "MissingCommand",
+                ErrorCode::MissingCommand,
                 "neither a command nor a chain_id was given",
                 "Try {\"command\":\"list\"} to see the prompts, or {\"command\":\">>id your text\"} to \
                  use one.",
@@ -94,11 +94,10 @@ fn check_field_combination(context: &mut EngineContext<'_>) -> Result<(), ToolEr
         });
     }
     if resumes && request.options.is_some() {
-        context
-            .add_note("The options were left aside: they are for the command that begins a run.");
+        context.add_note("The options were ignored: they belong to the command that starts a run.");
     }
     if resumes && begins {
-        context.add_note("The command was left aside, because chain_id goes on with a run.");
+        context.add_note("The command was ignored, because chain_id continues a run.");
     }
     Ok(())
 }

@@ -1,26 +1,25 @@
-//! `session inspect`: one run, step by step and event by event.
+//! The `session inspect` operation: one run, step by step and event by event.
 
 use deliberate_core::{ChainEvent, truncate_chars};
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
-use super::{
-    ControlContext, OperationResult,
-    operation_result::TextLines,
-    session::{self, LoadedRun},
+use super::LoadedRun;
+use crate::{
+    chain::PlannedStep,
+    tools::system_control::{ControlContext, OperationResult, operation_result::TextLines},
 };
-use crate::chain::PlannedStep;
 
-/// How much of a result is shown.
+/// The most characters of a result.
 const RESULT_CHARS: usize = 200;
 
-pub(super) async fn inspect_run(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let read = session::load_requested_run(desk).await?;
+pub(crate) async fn inspect_run(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let read = super::load_requested_run(desk).await?;
     let limit = desk.limit(100, 1_000);
     let run = &read.run;
     let mut lines = TextLines::default();
     lines.add(format!(
-        "{} {}, step {} of {}, begun {}, last changed {}",
+        "{} {}, step {} of {}, started {}, last changed {}",
         run.id,
         run.state.as_str(),
         run.at_step,

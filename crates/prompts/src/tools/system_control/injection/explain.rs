@@ -1,19 +1,21 @@
-//! `injection explain`: for a step of a run, or of what a command would begin, which level
-//! decides about each kind of guidance and what the others say. It asks just what is asked when
-//! the step is shown.
+//! The `injection explain` operation: shows, for a step of a run or of a command, which level
+//! decides about each kind of guidance and the decisions of the others. It uses the same decision
+//! as the rendering of the step.
 
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::{ControlContext, OperationResult, injection, operation_result::TextLines, session};
 use crate::{
     chain::{ChainPlan, ChainProgress, PlannedStep},
     engine::InjectionInputs,
     injection::{self as injection_rules, ExplanationLine},
     model::Injection,
+    tools::system_control::{
+        ControlContext, OperationResult, operation_result::TextLines, session,
+    },
 };
 
-/// A run that can be asked about.
+/// A run to explain.
 struct ExplainedRun {
     plan: std::sync::Arc<ChainPlan>,
     state: ChainProgress,
@@ -21,13 +23,13 @@ struct ExplainedRun {
     run_id: String,
 }
 
-pub(super) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+pub(crate) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let given = desk.require_text("session_id", desk.input.session_id.as_ref())?;
     let only = desk
         .input
         .kind
         .as_deref()
-        .map(injection::parse_kind)
+        .map(super::parse_kind)
         .transpose()?;
     let asked = find_run(desk, given).await?;
     let node = find_step(desk, &asked)?;
@@ -77,7 +79,7 @@ pub(super) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult
     Ok(OperationResult::new(lines.into_text(), fields))
 }
 
-/// The run of that id, or what that command would begin.
+/// Returns the run with that id, or the run that the command would begin.
 async fn find_run(desk: &ControlContext<'_>, given: &str) -> Result<ExplainedRun, ToolError> {
     if let Some(id) = session::find_run(desk, given).await? {
         let read = session::load_run(desk, &id).await?;
@@ -101,7 +103,7 @@ async fn find_run(desk: &ControlContext<'_>, given: &str) -> Result<ExplainedRun
     })
 }
 
-/// The step that is meant: the one that was named, else the one it has come to.
+/// Returns the named step, else the current one.
 fn find_step<'a>(
     desk: &ControlContext<'_>,
     asked: &'a ExplainedRun,
@@ -118,7 +120,7 @@ fn find_step<'a>(
     })
 }
 
-/// Whether there is anything that could be added.
+/// Returns whether the step has guidance of this kind.
 fn has_content(node: &PlannedStep, kind: Injection) -> bool {
     match kind {
         Injection::SystemPrompt => node.methodology.is_some(),
@@ -135,12 +137,16 @@ const fn content_name(kind: Injection) -> &'static str {
     }
 }
 
-/// What every level says about a kind, the one that decides marked.
-pub(super) fn add_explanation(lines: &mut TextLines, kind: Injection, told: &[ExplanationLine]) {
+/// Adds the decision of every level about a kind of guidance, with the deciding level marked.
+pub(crate) fn add_explanation(lines: &mut TextLines, kind: Injection, told: &[ExplanationLine]) {
     let decided = told.iter().find(|it| it.decides);
     let yes = decided.and_then(|it| it.inject).unwrap_or(false);
     let level = decided.map_or("nobody", |it| it.level.as_str());
-    let verb = if yes { "is added" } else { "is not added" };
+    let verb = if yes {
+        "is injected"
+    } else {
+        "is not injected"
+    };
     lines.add(format!("{} {verb}, decided by {level}", kind.as_str()));
     for line in told {
         let mark = if line.decides { "→" } else { " " };

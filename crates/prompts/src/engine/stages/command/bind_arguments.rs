@@ -1,19 +1,19 @@
-//! Gives each step its arguments, and checks them.
+//! Binds the arguments of each step and checks them.
 
 use std::collections::BTreeSet;
 
 use deliberate_command_language::{DeclaredArgument, Diagnostic, bind};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::EngineStage;
 use crate::{
     arguments::{check, describe},
     engine::{
         EngineContext, StageOutcome,
         context::ResolvedStep,
         errors::{command_error, engine_error},
+        stages::EngineStage,
         value_templates::template_names,
     },
     library::PromptLibrary,
@@ -21,7 +21,7 @@ use crate::{
     template::TemplateRenderer,
 };
 
-pub(super) struct BindArguments;
+pub(crate) struct BindArguments;
 
 impl EngineStage for BindArguments {
     fn name(&self) -> &'static str {
@@ -44,7 +44,11 @@ impl EngineStage for BindArguments {
                 first = false;
             }
             if !faults.is_empty() {
-                return Err(command_error("InvalidCommand", &context.source, &faults));
+                return Err(command_error(
+                    ErrorCode::InvalidCommand,
+                    &context.source,
+                    &faults,
+                ));
             }
             context.stages = stages;
             Ok(StageOutcome::Next)
@@ -52,7 +56,7 @@ impl EngineStage for BindArguments {
     }
 }
 
-/// Gives one step what was written for it.
+/// Binds the arguments of one step.
 fn bind_step(
     context: &mut EngineContext<'_>,
     step: &mut ResolvedStep,
@@ -63,7 +67,7 @@ fn bind_step(
     let prompt = step.prompt.clone();
     let engine = context.engine;
     let mut used = used_names(&engine.renderer, &context.library, &prompt);
-    // A script can be asked for by its name.
+    // A script can be called by its name.
     used.extend((!prompt.tools.is_empty()).then(|| "tool".to_owned()));
     let declared: Vec<DeclaredArgument<'_>> = prompt
         .arguments
@@ -81,7 +85,7 @@ fn bind_step(
     for pair in &bound.doubtful {
         let (name, prompt) = (&pair.name, &prompt.id);
         context.add_note(format!(
-            "`{name}:` was read as text, because {prompt} has no argument of that name."
+            "`{name}:` was treated as text, because {prompt} has no argument of that name."
         ));
     }
     let given: Map<String, Value> = bound
@@ -91,7 +95,7 @@ fn bind_step(
         .chain(bound.unknown)
         .map(|given| (given.name, given.value))
         .collect();
-    // What a later step can't do without and was not given is what came before it.
+    // A required argument of a later step that was not given receives the previous result.
     let mut declared = prompt.arguments.clone();
     if !first && let [missing] = missing_arguments(&declared, &given, options).as_slice() {
         step.previous_result_argument = Some(missing.clone());
@@ -99,7 +103,7 @@ fn bind_step(
             argument.required &= argument.name != *missing;
         }
     }
-    // Only what this prompt takes is for it: options serve all steps of a command.
+    // Options serve all steps of a command, so each prompt takes only the ones it declares.
     let options: Map<String, Value> = options
         .iter()
         .filter(|(name, _)| {
@@ -111,7 +115,7 @@ fn bind_step(
     let most = engine.options.limits.command_bytes;
     let checked = check(&declared, given, &options, &allowed, most).map_err(|problems| {
         let told = describe(&prompt.id, &prompt.arguments, &problems);
-        engine_error("InvalidArguments", told, None)
+        engine_error(ErrorCode::InvalidArguments, told, None)
     })?;
     for note in checked.notes {
         context.add_note(note);
@@ -120,7 +124,7 @@ fn bind_step(
     Ok(())
 }
 
-/// The names of what is required and was not given.
+/// Returns the names of required arguments that were not given.
 fn missing_arguments(
     declared: &[ArgumentDefinition],
     given: &Map<String, Value>,
@@ -134,7 +138,7 @@ fn missing_arguments(
         .collect()
 }
 
-/// The names that the templates of a prompt use, and those of the steps of a chain.
+/// Returns the names that the templates of a prompt use, and those of the steps of a chain.
 fn used_names(
     renderer: &TemplateRenderer,
     library: &PromptLibrary,
@@ -156,7 +160,7 @@ fn collect_names(
     if !seen.insert(prompt.id.clone()) {
         return;
     }
-    // A template that can't be read is told when it is rendered.
+    // An invalid template is reported when it is rendered.
     names.extend(renderer.names_used_by(library, prompt).unwrap_or_default());
     for step in &prompt.steps {
         collect_step_names(renderer, library, step, seen, names);

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::EngineStage;
 use crate::{
     chain::ChainProgress,
-    engine::{EngineContext, StageOutcome, planner::Planner},
+    engine::{EngineContext, StageOutcome, planner::Planner, stages::EngineStage},
 };
 
-pub(super) struct MakePlan;
+pub(crate) struct MakePlan;
 
 impl EngineStage for MakePlan {
     fn name(&self) -> &'static str {

@@ -1,12 +1,11 @@
-//! Reads what is switched. A command that wants nothing but its prompt needs none of it.
+//! Reads the run-time settings. A command that begins with `%clean` needs none of them.
 
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 
-use super::EngineStage;
-use crate::engine::{EngineContext, RuntimeSettings, StageOutcome};
+use crate::engine::{EngineContext, RuntimeSettings, StageOutcome, stages::EngineStage};
 
-pub(super) struct ReadSettings;
+pub(crate) struct ReadSettings;
 
 impl EngineStage for ReadSettings {
     fn name(&self) -> &'static str {

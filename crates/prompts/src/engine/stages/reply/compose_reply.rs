@@ -1,17 +1,18 @@
-//! Puts the answer together: what was rendered, then how to go on. A plain prompt is its text and
-//! nothing else.
+//! Composes the reply: the rendered steps, then instructions for the next call. A plain prompt is
+//! only its text.
 
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use super::EngineStage;
 use crate::{
     chain::PlannedStep,
-    engine::{AppliedGate, EngineContext, StageOutcome, context::RenderedStep},
+    engine::{
+        AppliedGate, EngineContext, StageOutcome, context::RenderedStep, stages::EngineStage,
+    },
 };
 
-pub(super) struct ComposeReply;
+pub(crate) struct ComposeReply;
 
 impl EngineStage for ComposeReply {
     fn name(&self) -> &'static str {
@@ -61,8 +62,8 @@ impl EngineStage for ComposeReply {
     }
 }
 
-/// What the caller should know stands at the end of the text, too: not every client shows more.
-pub(super) fn add_notes(context: &mut EngineContext<'_>) {
+/// Appends the notes to the text, because not every client shows the other fields.
+pub(crate) fn add_notes(context: &mut EngineContext<'_>) {
     let notes = context.reply.notes.iter();
     let told: Vec<String> = notes.map(|note| format!("\n\n(Note: {note})")).collect();
     context.reply.said.push_str(&told.concat());
@@ -96,7 +97,7 @@ fn render_step_text(shown: &RenderedStep, several: bool) -> String {
         .map(|part| part.as_str())
         .filter(|part| !part.trim().is_empty())
         .collect();
-    // A prompt alone is given byte for byte.
+    // A single part is returned byte for byte.
     match said.as_slice() {
         [only] => (*only).to_owned(),
         several => several
@@ -114,7 +115,7 @@ fn condition_prompt(question: &str, run: &str, step: u32) -> String {
     )
 }
 
-/// How to go on.
+/// Renders the instructions for the next call.
 fn render_footer(context: &mut EngineContext<'_>, open: &[PlannedStep], run: &str) -> String {
     let held = context.rendered.iter().any(|it| it.review);
     context.reply.status = Some(if held { "review" } else { "step" }.to_owned());
@@ -155,20 +156,20 @@ fn render_footer(context: &mut EngineContext<'_>, open: &[PlannedStep], run: &st
             let call = json!({ "chain_id": run, "step": first, "user_response": "…" });
             let wants = open.iter().any(|node| needs_judgment(context, node));
             let verdict = if wants {
-                " Add gate_verdict \"PASS - why\" where criteria are to be judged."
+                " Add gate_verdict \"PASS - why\" where criteria need a judgment."
             } else {
                 ""
             };
             format!(
-                "---\nSteps {list} of {total} can be done side by side, in any order. When one is \
-                 done, call prompt_engine with its number: {call}; or send all at once, \
-                 user_response being a JSON object with an answer for each step number.{verdict}"
+                "---\nSteps {list} of {total} can be done in parallel, in any order. When one is \
+                 done, call prompt_engine with its number: {call}; or send all at once, with \
+                 user_response as a JSON object that has an answer for each step number.{verdict}"
             )
         }
     }
 }
 
-/// Whether somebody must judge the answer to a step.
+/// Returns whether the client must judge the answer to a step.
 fn needs_judgment(context: &EngineContext<'_>, node: &PlannedStep) -> bool {
     use crate::model::{CriterionKind, EvaluationMode};
     if context.engine.options.judge == crate::GateJudgeKind::Model {

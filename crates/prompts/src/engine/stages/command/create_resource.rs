@@ -1,16 +1,16 @@
-//! Prompts that create: with all parts given, the resource is made; with fewer, the prompt guides.
+//! Prompts that create resources: with all parts given, the resource is created; with fewer, the
+//! prompt guides the caller.
 
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::EngineStage;
 use crate::{
-    engine::{EngineContext, StageOutcome},
+    engine::{EngineContext, StageOutcome, stages::EngineStage},
     model::LibraryItemKind,
 };
 
-pub(super) struct CreateResource;
+pub(crate) struct CreateResource;
 
 impl EngineStage for CreateResource {
     fn name(&self) -> &'static str {
@@ -66,7 +66,7 @@ impl EngineStage for CreateResource {
     }
 }
 
-/// The parts that a resource can't do without.
+/// Returns the fields that a resource requires.
 const fn required_fields(kind: LibraryItemKind) -> &'static [&'static str] {
     match kind {
         LibraryItemKind::Gate => &["id", "name", "description", "guidance"],
@@ -83,7 +83,7 @@ const fn required_fields(kind: LibraryItemKind) -> &'static [&'static str] {
     }
 }
 
-/// Whether something else stands in for a part: a chain needs no template of its own.
+/// Returns whether another field replaces a required one: a chain needs no template of its own.
 fn has_substitute(part: &str, given: &Map<String, Value>) -> bool {
     part == "user_message_template"
         && (given.contains_key("chain_steps") || given.contains_key("system_message"))

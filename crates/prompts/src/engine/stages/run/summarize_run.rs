@@ -1,24 +1,23 @@
-//! The end of a run: what came of each step.
+//! Ends a run with a summary of each step's result.
 
 use deliberate_core::truncate_chars;
 use deliberate_toolkit::ToolError;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::EngineStage;
 use crate::{
     chain::{PlannedStep, select_output},
-    engine::{EngineContext, StageOutcome},
+    engine::{EngineContext, StageOutcome, stages::EngineStage},
     gate::GateResult,
 };
 
-/// How much of a result the summary shows.
+/// The most characters of a result in the summary.
 const SUMMARY_CHARS: usize = 300;
 
-/// How much of a result is told to programs.
+/// The most characters of a result in the structured reply.
 const RESULT_CHARS: usize = 4_000;
 
-pub(super) struct SummarizeRun;
+pub(crate) struct SummarizeRun;
 
 impl EngineStage for SummarizeRun {
     fn name(&self) -> &'static str {
@@ -46,14 +45,14 @@ impl EngineStage for SummarizeRun {
             context.reply.results = results_by_name(context);
             context.reply.review = last_review(context);
             context.reply.chain_id = Some(id);
-            super::compose_reply::add_notes(context);
+            crate::engine::stages::reply::add_notes(context);
             Ok(StageOutcome::Done)
         })
     }
 }
 
 fn render_summary(context: &EngineContext<'_>, id: &str, aborted: bool) -> String {
-    let how = if aborted { "was given up" } else { "is done" };
+    let how = if aborted { "was aborted" } else { "is done" };
     let mut lines = vec![
         format!("{id} ({}) {how}.", context.plan.title),
         String::new(),
@@ -78,7 +77,7 @@ fn render_summary(context: &EngineContext<'_>, id: &str, aborted: bool) -> Strin
             lines.push(format!("   {first}"));
         }
     }
-    // Whoever let the server do it all has not seen the last answer.
+    // A caller that let the server answer has not seen the last answer.
     if let Some(last) = &context.reply.answer {
         lines.push(format!("\n---\n{last}"));
     }
@@ -122,8 +121,8 @@ fn last_review(context: &EngineContext<'_>) -> Vec<GateResult> {
     held.map(|held| held.results.clone()).unwrap_or_default()
 }
 
-/// The results by the names that the chain gave them, else by the names of their steps; of several
-/// of one name, each after the first with its number.
+/// Returns the results by their output names, else by step name. A repeated name gets the step
+/// number.
 fn results_by_name(context: &EngineContext<'_>) -> Map<String, Value> {
     let mut results = Map::new();
     for node in &context.plan.nodes {

@@ -1,26 +1,27 @@
-//! Goes as far as the server can by itself: decides what can be computed, runs tools. Tools of one
-//! stage are run at once. What they change is kept with the event that says so; a stage of tools
-//! after something else has changed waits for the next leg, so that it builds on what is kept.
+//! Advances a run as far as the server can: it decides computable conditions and runs tools. The
+//! tools of one stage run concurrently. Their changes are committed together with their events. A
+//! tool stage that follows other changes waits for the next part of the call, so that it builds on
+//! committed data.
 
 use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
-use deliberate_toolkit::{ToolError, answer_schema};
+use deliberate_toolkit::{ErrorCode, ToolError, answer_schema};
 use futures::future::{BoxFuture, join_all};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::EngineStage;
 use crate::{
     chain::{ChainRunEvent, PlannedStep, StepAction, condition_names, step_values},
     engine::{
         EngineContext, StageOutcome,
         errors::{engine_error, template_error},
+        stages::EngineStage,
         value_templates::render_tool_arguments,
     },
     template::{ParsedCondition, TemplateValues},
 };
 
-pub(super) struct AdvanceRun;
+pub(crate) struct AdvanceRun;
 
 impl EngineStage for AdvanceRun {
     fn name(&self) -> &'static str {
@@ -62,8 +63,8 @@ impl EngineStage for AdvanceRun {
     }
 }
 
-/// Of tools side by side, those that ask nobody come first: what they did is kept before another
-/// waits for replies and is run again.
+/// Returns the parallel tools to run first: those that ask no model. Their results are committed
+/// before another tool is suspended and runs again.
 fn next_tools<'n>(
     context: &EngineContext<'_>,
     tools: Vec<&'n PlannedStep>,
@@ -81,7 +82,7 @@ const fn is_tool(node: &PlannedStep) -> bool {
     matches!(node.does, StepAction::Tool { .. })
 }
 
-/// Decides a question if the server can; false if whoever answers must.
+/// Decides a condition if the server can; returns false if the caller must decide.
 async fn decide_condition(
     context: &mut EngineContext<'_>,
     question: usize,
@@ -97,12 +98,12 @@ async fn decide_condition(
     let renderer = &context.engine.renderer;
     let condition = renderer
         .parse_condition(&text, &condition_names(&context.plan))
-        .map_err(|error| engine_error("BadCondition", error.to_string(), None))?;
+        .map_err(|error| engine_error(ErrorCode::BadCondition, error.to_string(), None))?;
     let (holds, why) = match condition {
         ParsedCondition::Expression(expression) => {
             let holds = renderer
                 .evaluate_bool(&expression, &values)
-                .map_err(|error| engine_error("BadCondition", error.to_string(), None))?;
+                .map_err(|error| engine_error(ErrorCode::BadCondition, error.to_string(), None))?;
             (holds, "computed".to_owned())
         }
         ParsedCondition::Question(text) => {
@@ -186,8 +187,8 @@ async fn run_tools(
         let pending = deliberate_llm::ModelError::Pending;
         matches!(ran, Err(ToolError::Model(error)) if *error == pending)
     };
-    // All are looked at before one fails: what waits for replies must not hide the others, and
-    // what was done is kept.
+    // All results are examined before one fails: a suspended tool must not hide the others, and
+    // finished work is recorded.
     if ran.iter().any(|(_, ran)| waits(ran)) {
         return Err(deliberate_llm::ModelError::Pending.into());
     }
@@ -208,7 +209,7 @@ async fn run_tools(
     failed.map_or(Ok(()), Err)
 }
 
-/// What went wrong in a tool, with the way out of it.
+/// Adds the step and the possible next actions to the error of a tool.
 fn step_error(context: &EngineContext<'_>, number: u32, error: ToolError) -> ToolError {
     if matches!(
         error,
@@ -218,13 +219,13 @@ fn step_error(context: &EngineContext<'_>, number: u32, error: ToolError) -> Too
     }
     let run = context.run.as_ref().map(|run| run.id.to_string());
     let run = run.unwrap_or_default();
-    ToolError::Custom {
-        code: error.code().to_owned(),
-        message: format!("step {number} of {run}: {error}"),
-        hint: Some(format!(
+    ToolError::from_code_text(
+        error.code(),
+        format!("step {number} of {run}: {error}"),
+        Some(format!(
             "Send chain_id \"{run}\" alone to try again, or with gate_action \"skip\" or \"abort\"."
         )),
-    }
+    )
 }
 
 fn template_values(
