@@ -1,14 +1,4 @@
-//! Research: find papers, read them, question them, cite them.
-//!
-//! `web` is the one way out to the net: guarded, paced, bounded, cached. `sources` are the places
-//! papers are found at, one file each; `discover` asks them together and keeps questions that are
-//! asked again and again; `collect` is the collection: files to texts, texts to the index, and how
-//! they are read; `answer` answers from passages and checks what it says against them; `analyse`
-//! looks at papers side by side; `cite` writes and checks bibliographies; `tools` is what clients
-//! call.
-//!
-//! Truth is in the store; the index is derived from it and can be made again. The crate knows
-//! nothing of MCP or SQL.
+#![doc = include_str!("../README.md")]
 
 pub mod analysis;
 pub mod answer;
@@ -45,8 +35,8 @@ pub use tools::ToolListingMode;
 #[doc(hidden)]
 pub use tools::answers;
 
-/// The registry with the tools of research and the articles by their addresses. Whatever changes an
-/// article is heard, so that the index follows at once.
+/// Adds the research tools and the article resources to a registry, with a listener that makes the
+/// index follow every change of an article.
 pub fn register(
     registry: Registry,
     lab: &Arc<ResearchServices>,
@@ -57,7 +47,7 @@ pub fn register(
         .with_listener(Arc::new(resources::IndexChangeListener(lab.clone())))
 }
 
-/// Makes a folder, and those above it, for the user alone: what people read is their own.
+/// Creates a folder and its parents for the user alone, because reading is private.
 pub(crate) fn create_private_folder(folder: &std::path::Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

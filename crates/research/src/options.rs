@@ -1,4 +1,4 @@
-//! What the settings say about research.
+//! The options of research, filled in from the settings.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -7,105 +7,95 @@ use url::Url;
 
 use crate::sources::SourceSettings;
 
-/// What the settings say.
+/// The options of research.
 #[derive(Debug, Clone)]
 pub struct ResearchOptions {
-    /// Where what is derived is kept: the index, answers of the net. `None` keeps it in memory.
+    /// The folder of derived data: index and cached responses. `None` keeps them in memory.
     pub folder: Option<PathBuf>,
-    /// Where papers are downloaded to, and read from.
+    /// The folder that papers are downloaded to and read from.
     pub papers_folder: PathBuf,
-    /// Folders, beside that of the papers, that files may be read from.
+    /// Further folders that files may be read from.
     pub readable_folders: Vec<PathBuf>,
-    /// Folders whose files are read as they come.
+    /// Folders whose new files are read automatically.
     pub watched_folders: Vec<PathBuf>,
-    /// Where bibliographies and other files for people are written.
+    /// The folder for bibliographies and other exports.
     pub exports_folder: PathBuf,
-    /// The program and its arguments that read one file in a process of its own; `None` reads it in
-    /// this one.
+    /// The program and arguments that extract one file in a separate process; `None` extracts in
+    /// this process.
     pub extractor_command: Option<(PathBuf, Vec<String>)>,
-    /// How texts are cut and searched.
     pub retrieval: RetrievalOptions,
-    /// How answers are made.
     pub answers: AnswerOptions,
-    /// How sources are reached, by their names; those that are not here are not asked.
+    /// The settings of the enabled sources by name.
     pub sources: BTreeMap<String, SourceSettings>,
-    /// Where Unpaywall is, in place of its usual address.
+    /// The address of Unpaywall in place of the default one.
     pub unpaywall: Option<Url>,
-    /// An address to write to, for sources that ask for one.
+    /// The contact address for sources that ask for one.
     pub contact: Option<String>,
     /// The largest file that is downloaded or read.
     pub max_file_bytes: u64,
-    /// How often it is looked whether a question is due. `None`: never.
+    /// The interval of checks for due questions; `None` disables them.
     pub schedule_interval: Option<Duration>,
 }
 
-/// How texts are cut and searched.
+/// The options of chunking and search.
 #[derive(Debug, Clone)]
 pub struct RetrievalOptions {
-    /// Tokens of a passage, about.
+    /// The approximate number of tokens of a passage.
     pub passage_tokens: usize,
-    /// Tokens that a passage shares with the one before.
+    /// The tokens that a passage shares with the previous one.
     pub overlap_tokens: usize,
     /// The constant of reciprocal rank fusion.
     pub rank_constant: f64,
-    /// How much the rank by meaning counts.
+    /// The weight of the ranking by meaning.
     pub vector_weight: f64,
-    /// How much the rank by words counts.
+    /// The weight of the ranking by words.
     pub text_weight: f64,
-    /// Whether the rank by meaning counts less where the words of a question are found.
+    /// Whether the ranking by meaning counts less if the words of a question are found.
     pub adaptive: bool,
-    /// What makes vectors.
     pub embeddings: EmbeddingOptions,
-    /// What puts the best passages in their final order.
     pub rerank: RerankOptions,
-    /// The longest a search waits for the index to be in step.
+    /// The longest a search waits for the index to be current.
     pub sync_timeout: Duration,
 }
 
-/// What makes vectors.
+/// The embedder that computes vectors.
 #[derive(Debug, Clone)]
 pub enum EmbeddingOptions {
-    /// The table that comes with the program.
+    /// The table of word vectors in the program.
     BuiltIn,
-    /// Nothing: search by words alone.
+    /// No vectors: search by words alone.
     Off,
-    /// An endpoint of the OpenAI kind.
+    /// An OpenAI-compatible endpoint.
     Endpoint {
-        /// Its address, up to and with `/v1`.
+        /// The address, including `/v1`.
         base_url: Url,
-        /// The model.
         model: String,
-        /// Its key.
         key: Option<SecretString>,
     },
 }
 
-/// What puts the best passages in their final order.
+/// The reranker of the best passages.
 #[derive(Debug, Clone)]
 pub enum RerankOptions {
-    /// Nothing.
     Off,
-    /// The model that thinks for the call, if one can be asked.
+    /// The model of the call, if one is available.
     Model,
-    /// An endpoint of Cohere's kind.
+    /// A Cohere-compatible endpoint.
     Endpoint {
-        /// Its address.
         base_url: Url,
-        /// The model.
         model: String,
-        /// Its key.
         key: Option<SecretString>,
     },
 }
 
-/// How answers are made.
+/// The options of answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnswerOptions {
     /// The share of claims that must be supported for an answer to be given, 0 to 1.
     pub min_support: f64,
-    /// The most model calls of one question.
+    /// The most model calls per question.
     pub max_model_calls: u32,
-    /// The most tokens of one question, those asked with and those answered.
+    /// The most tokens per question, input and output together.
     pub max_tokens: u64,
     /// The longest a question may take.
     pub timeout: Duration,

@@ -1,16 +1,16 @@
-//! Articles by their addresses: `knowledge://articles` is the list, `knowledge://{id}` an article
-//! with its outline, `knowledge://{id}/page/{n}` a page, `knowledge://{id}/section/{name}` a section.
-//! An id is the article's own or its citation key. Everything is read through the tools, so that
-//! limits, scopes and records hold for it.
+//! Articles as resources: `knowledge://articles` is the list, `knowledge://{id}` an article with
+//! its outline, `knowledge://{id}/page/{n}` a page, `knowledge://{id}/section/{name}` a section. An
+//! ID is the article's own or its citation key. Everything is read through the tools, so that
+//! limits, scopes and the invocation log apply.
 
 use std::sync::Arc;
 
 use deliberate_core::{Change, SessionId, truncate_chars};
 use deliberate_store::{DocumentFilter, KeyMatch, Pagination};
 use deliberate_toolkit::{
-    CallEvent, CallListener, CompletionRequest, CompletionValues, EntityKind, ResourceBody,
-    ResourceChange, ResourceContext, ResourceData, ResourceInfo, ResourcePage, ResourceProvider,
-    ToolError, UriTemplate,
+    CallEvent, CallListener, CompletionRequest, CompletionValues, EntityKind, ErrorCode,
+    ResourceBody, ResourceChange, ResourceContext, ResourceData, ResourceInfo, ResourcePage,
+    ResourceProvider, ToolError, UriTemplate,
 };
 use futures::future::BoxFuture;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -22,37 +22,36 @@ use super::{
 };
 use crate::ResearchServices;
 
-/// What every address begins with.
 const URI_PREFIX: &str = "knowledge://";
 
-/// The list.
+/// The URI of the list.
 const ARTICLES_URI: &str = "knowledge://articles";
 
-/// The tool everything is read with.
+/// The tool that reads the resources.
 const READ_TOOL: &str = "read_article";
 
-/// No id or name in an address is longer.
+/// The longest ID or name in a URI.
 const MAX_SEGMENT_CHARS: usize = 512;
 
-/// How many articles the list shows.
+/// The most articles on the list.
 const MAX_LISTED: u32 = 100;
 
-/// How many an argument may be completed to.
+/// The most completions of an argument.
 const MAX_COMPLETIONS: usize = 50;
 
 const MARKDOWN: &str = "text/markdown";
 
-/// All but what RFC 3986 calls unreserved.
+/// All characters except the unreserved ones of RFC 3986.
 const URI_ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// Articles by their addresses.
+/// The articles as resources.
 pub struct ArticleResources;
 
-/// Where an address leads.
+/// A parsed resource URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ArticleUri {
     All,
@@ -193,8 +192,8 @@ impl ResourceProvider for ArticleResources {
     }
 }
 
-/// The address that an article has by its citation key. Whatever touches its text writes the article
-/// too, and who deletes it writes it first.
+/// The URI of a changed article by its citation key. A change of the full text also writes the
+/// article, and a deletion writes it first.
 fn cite_key_uri(change: &Change) -> Option<String> {
     let Change::PutItem { item, .. } = change else {
         return None;
@@ -214,7 +213,7 @@ async fn read(
     };
     let output = match desk.call(tool, address.arguments()).await {
         Ok(output) => output,
-        Err(ToolError::Custom { code, .. }) if is_missing(&code) => {
+        Err(ToolError::Custom { code, .. }) if is_missing(code) => {
             return Err(not_found_error(uri));
         }
         Err(ToolError::Invalid(_)) => return Err(not_found_error(uri)),
@@ -228,13 +227,16 @@ async fn read(
     }])
 }
 
-fn is_missing(code: &str) -> bool {
-    matches!(code, "ArticleNotFound" | "SectionNotFound" | "NoText")
+fn is_missing(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::ArticleNotFound | ErrorCode::SectionNotFound | ErrorCode::NoText
+    )
 }
 
 fn not_found_error(uri: &str) -> ToolError {
     ToolError::NotFound {
-        what: EntityKind::Resource,
+        what: EntityKind::RESOURCE,
         id: truncate_chars(uri, 200),
     }
 }
@@ -256,7 +258,7 @@ async fn list(
     let arguments = json!({ "limit": limit, "offset": offset });
     let output = match desk.call("list_articles", arguments).await {
         Ok(output) => output,
-        // Who may read articles but not list them sees none, and everything else that there is.
+        // A principal that may read but not list articles sees none here, and all other resources.
         Err(ToolError::Forbidden { .. }) => return Ok(ResourcePage::default()),
         Err(error) => return Err(error),
     };
@@ -299,7 +301,7 @@ fn to_resource(article: &Value) -> Option<ResourceInfo> {
     })
 }
 
-/// Citation keys that hold what was typed, those that begin so first; ids that are typed out.
+/// Completes citation keys that contain the typed text, matching prefixes first, and full IDs.
 async fn complete_ids(
     text: &str,
     desk: ResourceContext<'_>,
@@ -327,7 +329,7 @@ async fn complete_ids(
     })
 }
 
-/// Pages or headings of the article that is named.
+/// Completes pages or headings of the named article.
 async fn complete_pages_or_sections(
     typed: CompletionRequest<'_>,
     desk: ResourceContext<'_>,
@@ -336,7 +338,7 @@ async fn complete_pages_or_sections(
     let Some(id) = typed.arguments.get("id") else {
         return Ok(CompletionValues::default());
     };
-    // Several of one title are none that is meant.
+    // An ambiguous title gives no completions.
     let Ok(Some(found)) = library.look_up(id).await else {
         return Ok(CompletionValues::default());
     };
@@ -357,7 +359,7 @@ async fn complete_pages_or_sections(
     })
 }
 
-/// Hears that articles changed, and has the index follow.
+/// Makes the index follow changes of articles.
 pub(crate) struct IndexChangeListener(pub(crate) Arc<ResearchServices>);
 
 impl CallListener for IndexChangeListener {

@@ -1,6 +1,6 @@
-//! What every tool of research works with: the settings, the way out to the net, the sources, the
-//! collection's index, and the readers of files. Opens and connects nothing by itself; what runs in
-//! the background begins with [`ResearchServices::start`].
+//! The shared services of all research tools: options, HTTP client, sources, index and extractors.
+//! Creating them opens and connects nothing; background work begins with
+//! [`ResearchServices::start`].
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -31,16 +31,16 @@ use crate::{
     sources::{self, PaperSource},
 };
 
-/// The most that answers of the net take on the disk.
+/// The most bytes of cached responses on disk.
 const HTTP_CACHE_BYTES: u64 = 256 * 1024 * 1024;
 
-/// How many files are read at once: each has a process of its own.
+/// The number of files extracted concurrently, each in its own process.
 const MAX_EXTRACTORS: usize = 2;
 
-/// The longest that reading one file takes.
+/// The timeout of extracting one file.
 const EXTRACTION_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// What every tool of research works with.
+/// The shared services of all research tools.
 pub struct ResearchServices {
     options: ResearchOptions,
     store: Arc<dyn Store>,
@@ -54,25 +54,23 @@ pub struct ResearchServices {
     extractor_pool: ExtractorPool,
 }
 
-/// Why there can be no research with these settings.
+/// The error for options that can't be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResearchSetupError {
-    /// The way out to the net can't be made so.
-    #[error("the settings for the net can't be used: {0}")]
+    /// The HTTP client can't be created.
+    #[error("the HTTP settings can't be used: {0}")]
     Http(#[from] HttpClientError),
-    /// The endpoint for vectors or for the final order can't be used so.
+    /// The embedding or reranking service can't be used.
     #[error("the settings for {what} can't be used: {error}")]
     Service {
-        /// Which.
         what: &'static str,
-        /// Why not.
         error: EmbedError,
     },
 }
 
 impl ResearchServices {
-    /// A lab with these settings. Opens and connects nothing.
+    /// Creates the services. Opens and connects nothing.
     pub fn new(
         options: ResearchOptions,
         store: Arc<dyn Store>,
@@ -114,52 +112,49 @@ impl ResearchServices {
         }))
     }
 
-    /// What the settings say.
     pub fn options(&self) -> &ResearchOptions {
         &self.options
     }
 
-    /// The way out to the net.
     pub fn http_client(&self) -> &HttpClient {
         &self.http_client
     }
 
-    /// The places papers are found at, as far as the settings let them be asked.
+    /// The enabled sources.
     pub fn sources(&self) -> &[Arc<dyn PaperSource>] {
         &self.sources
     }
 
-    /// The same, whose answers are never those kept from before: for who asks what is new.
+    /// The enabled sources without the response cache, for searches for new papers.
     pub(crate) fn uncached_sources(&self) -> &[Arc<dyn PaperSource>] {
         &self.uncached_sources
     }
 
-    /// The source of that name.
+    /// The enabled source with this name.
     pub fn source(&self, name: &str) -> Option<&Arc<dyn PaperSource>> {
         self.sources.iter().find(|it| it.info().name == name)
     }
 
-    /// What finds PDFs that everyone may read.
+    /// The locator of open PDFs.
     pub fn locator(&self) -> &PdfLocator {
         &self.locator
     }
 
-    /// What is remembered, for work that is no call.
+    /// The store, for work outside of calls.
     pub fn store(&self) -> &dyn Store {
         self.store.as_ref()
     }
 
-    /// The time.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// What keeps the index in step with the store.
+    /// The synchronizer of the index.
     pub(crate) fn index_sync(&self) -> &Arc<IndexSynchronizer> {
         &self.index_sync
     }
 
-    /// Reads a file in a process of its own, which ends with whoever waits for it.
+    /// Extracts a file in a separate process, which ends when the future is dropped.
     pub(crate) async fn extract_document(
         &self,
         file: &VerifiedFile,
@@ -168,14 +163,13 @@ impl ResearchServices {
         read.map_err(|error| extraction_error(&error))
     }
 
-    /// The endpoint that puts passages in their final order, if the settings name one.
+    /// The reranking service, if the settings name one.
     pub(crate) fn reranker(&self) -> Option<&Arc<dyn Reranker>> {
         self.reranker.as_ref()
     }
 
-    /// Begins what runs in the background, until `stop`: the index follows the store, watched
-    /// folders are read, questions that are due are asked. What an earlier run left half done is
-    /// removed.
+    /// Starts the background work until `stop`: index sync, watched folders, due questions.
+    /// Incomplete files of an earlier run are removed.
     pub fn start(self: &Arc<Self>, registry: &Arc<Registry>, stop: CancellationToken) {
         remove_partial_files(
             self.options.papers_folder.clone(),
@@ -241,7 +235,7 @@ fn locator(
     options: &ResearchOptions,
 ) -> PdfLocator {
     let contact = options.contact.clone();
-    let arxiv = options.sources.get("arxiv");
+    let arxiv = options.sources.get(sources::arxiv::DEFINITION.name);
     let moved = arxiv.and_then(|it| it.base_url.as_ref()?.join("/pdf/").ok());
     PdfLocator {
         http_client: web.clone(),

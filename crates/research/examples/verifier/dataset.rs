@@ -1,11 +1,11 @@
-//! The passages as they are written down.
+//! Parser of the passage files.
 
 use deliberate_research::{
     answer::verifier::{Attribution, EvidencePassage},
     articles::TextSpan,
 };
 
-/// A passage and what is said of it.
+/// A passage with its claims.
 pub(crate) struct PassageRecord {
     pub(crate) id: String,
     pub(crate) text: String,
@@ -13,7 +13,7 @@ pub(crate) struct PassageRecord {
     attribution: Attribution,
 }
 
-/// A faithful claim, and the same with another name in it.
+/// A faithful claim, and the same claim with another name.
 pub(crate) struct WrittenClaim {
     pub(crate) text: String,
     pub(crate) other_names: Vec<String>,
@@ -24,7 +24,7 @@ impl PassageRecord {
         self.with_text(&self.text)
     }
 
-    /// The same with another text.
+    /// The passage with another text.
     pub(crate) fn with_text(&self, text: &str) -> EvidencePassage {
         let end = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
         EvidencePassage {
@@ -42,13 +42,13 @@ impl PassageRecord {
     }
 }
 
-/// All of them.
+/// Loads all passages.
 pub(crate) fn load_records() -> Vec<PassageRecord> {
     let all = parse_records(include_str!("passages.txt")).into_iter();
     all.map(|(record, _)| record).collect()
 }
 
-/// The passages of a text, each with its lines.
+/// Parses passages, each with its lines.
 pub(crate) fn parse_records(text: &str) -> Vec<(PassageRecord, Vec<&str>)> {
     let records = text.split("@ ").skip(1).enumerate();
     let with_lines = |(at, text)| Some((parse_record(at, text)?, text.lines().collect()));
@@ -77,7 +77,7 @@ fn parse_record(at: usize, written: &str) -> Option<PassageRecord> {
     })
 }
 
-/// `{Ghana>Senegal}` is one name that could be another.
+/// Parses a claim: `{Ghana>Senegal}` is a name with a replacement.
 fn parse_claim(line: &str) -> WrittenClaim {
     let mut pieces: Vec<(String, Option<String>)> = Vec::new();
     for (at, piece) in line.split(['{', '}']).enumerate() {

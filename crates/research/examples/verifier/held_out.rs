@@ -1,33 +1,33 @@
-//! Passages with claims and changed claims each written by hand: a set that is never looked into,
-//! so that nothing is made to fit it, and one of free paraphrases that the verifier was tuned on,
-//! of which what goes wrong can be shown.
+//! Sets of passages with handwritten claims and changed claims: a held-out set that is never
+//! inspected, so that nothing is fitted to it, and a set of free paraphrases that the verifier was
+//! tuned on, whose errors can be shown.
 
 use super::{FAITHFUL, FlagCount, dataset};
 use deliberate_research::answer::verifier::{Claim, ClaimVerdict, EvidencePassage, Verifier};
 use std::collections::BTreeMap;
 
-/// Fields and words that the lists of words were not made from.
+/// Topics and words that the lexicon was not made from.
 pub(crate) const HELD_OUT: &str = include_str!("held_out.txt");
 
-/// Free paraphrases, to learn from.
+/// Free paraphrases for tuning.
 pub(crate) const FREE_PARAPHRASES: &str = include_str!("free_paraphrases.txt");
 
-/// A passage, what it says, and what it does not.
+/// A passage with claims that it supports and claims that it does not.
 struct HeldOutRecord {
     source: EvidencePassage,
-    /// What was changed, or `faithful`, and the claim.
+    /// Kind of change, or `faithful`, with the claim.
     claims: Vec<(&'static str, String)>,
 }
 
-/// Kinds of change that are written down.
+/// Kinds of change in the files.
 const CHANGE_KINDS: &[&str] = &["number", "name", "negation", "direction", "unsaid"];
 
-/// What came of a set.
+/// Result of a set.
 #[derive(Default)]
 pub(crate) struct SetResult {
-    /// How many claims of each kind were flagged.
+    /// Flagged claims of each kind.
     pub(crate) counts: BTreeMap<&'static str, FlagCount>,
-    /// Why faithful ones were.
+    /// Reasons why faithful claims were flagged.
     pub(crate) reasons: BTreeMap<String, u32>,
 }
 

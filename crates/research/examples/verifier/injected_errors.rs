@@ -1,6 +1,6 @@
-//! One thing changed, so that the passage no longer says it.
+//! Injects one error into a claim, so that its passage no longer supports it.
 
-/// Words in letters that are numbers, and others.
+/// Number words with replacements.
 const NUMBER_WORDS: &[(&str, &str)] = &[
     ("Seventeen", "Nineteen"),
     ("Four ", "Six "),
@@ -15,7 +15,7 @@ const NUMBER_WORDS: &[(&str, &str)] = &[
     (" eight ", " eleven "),
 ];
 
-/// What denies, and what is left without it.
+/// Negated phrases with their positive forms.
 const NEGATIONS: &[(&str, &str)] = &[
     ("did not ", "did "),
     ("was not ", "was "),
@@ -29,7 +29,7 @@ const NEGATIONS: &[(&str, &str)] = &[
     ("failed to ", "managed to "),
 ];
 
-/// What can be denied.
+/// Verbs with their negated forms.
 const NEGATABLE_VERBS: &[(&str, &str)] = &[
     (" was ", " was not "),
     (" were ", " were not "),
@@ -67,7 +67,7 @@ const NEGATABLE_VERBS: &[(&str, &str)] = &[
     (" benefited ", " did not benefit "),
 ];
 
-/// One way and the other.
+/// Pairs of opposites.
 const ANTONYMS: &[(&str, &str)] = &[
     ("increased", "decreased"),
     ("raised", "lowered"),
@@ -96,7 +96,7 @@ const ANTONYMS: &[(&str, &str)] = &[
     ("declined", "grew"),
 ];
 
-/// Claims with another number.
+/// Claims with a changed number.
 pub(crate) fn change_numbers(claim: &str) -> Vec<String> {
     let mut all = Vec::new();
     let spans = number_spans(claim);
@@ -123,7 +123,7 @@ pub(crate) fn change_numbers(claim: &str) -> Vec<String> {
     all
 }
 
-/// Two numbers that change places must be of one kind, and not the ends of a range.
+/// Whether two numbers can be swapped: they are of the same kind and not the ends of a range.
 fn same_kind(claim: &str, one: usize, two: usize) -> bool {
     let percent = |at: usize| claim.get(at..).is_some_and(|it| it.starts_with('%'));
     let between = claim.get(one..two).unwrap_or_default();
@@ -135,7 +135,7 @@ fn same_kind(claim: &str, one: usize, two: usize) -> bool {
             || between.contains("from"))
 }
 
-/// Where numbers stand that are not part of a name.
+/// Spans of numbers that are not part of a name.
 pub(crate) fn number_spans(claim: &str) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     let letters: Vec<(usize, char)> = claim.char_indices().collect();
@@ -197,7 +197,7 @@ fn replace_span(claim: &str, start: usize, end: usize, other: &str) -> String {
     format!("{before}{other}{after}")
 }
 
-/// Claims that deny what is said, or say what is denied.
+/// Claims with a negation added or removed.
 pub(crate) fn change_negations(claim: &str) -> Vec<String> {
     let taken = swap_phrases(claim, NEGATIONS);
     if taken.is_empty() {
@@ -209,13 +209,13 @@ pub(crate) fn change_negations(claim: &str) -> Vec<String> {
     taken
 }
 
-/// Claims that go the other way.
+/// Claims with the opposite direction.
 pub(crate) fn change_directions(claim: &str) -> Vec<String> {
     let back: Vec<(&str, &str)> = ANTONYMS.iter().map(|(one, other)| (*other, *one)).collect();
     let mut all = swap_words(claim, ANTONYMS);
     all.extend(swap_words(claim, &back));
     all.dedup();
-    // What is denied and turned round may be true again.
+    // A claim that is both negated and reversed may be true again.
     all.retain(|_| !claim.contains(" not ") && !claim.contains(" no "));
     all.truncate(2);
     all
@@ -228,7 +228,7 @@ fn swap_phrases(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
         .collect()
 }
 
-/// The same for whole words.
+/// Replaces whole words.
 fn swap_words(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
     let mut all = Vec::new();
     for (word, other) in words {
@@ -240,7 +240,7 @@ fn swap_words(claim: &str, words: &[(&str, &str)]) -> Vec<String> {
     all
 }
 
-/// Quotes of a passage as they are, and with something changed.
+/// Quotes of a passage, unchanged and changed.
 pub(crate) fn change_quotes(text: &str) -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     for (at, sentence) in text.split(". ").enumerate() {
@@ -252,7 +252,7 @@ pub(crate) fn change_quotes(text: &str) -> Vec<(&'static str, String)> {
         let take = (6 + at % 4).min(words.len() - from);
         let quote: Vec<&str> = words.iter().skip(from).take(take).copied().collect();
         let said = |words: &[&str]| format!("The authors write that “{}”.", words.join(" "));
-        // A quote that is cut off from a bound or within a range is not faithful.
+        // A quote that is cut off from a bound or inside a range is not faithful.
         let before = from.checked_sub(1).and_then(|it| words.get(it));
         let before = before.map(|it| it.to_lowercase()).unwrap_or_default();
         let bounded = ["below", "above", "than", "over", "under", "least", "most"];

@@ -1,18 +1,18 @@
-//! How well the verifier tells what passages say from what they do not.
+//! Measures how well the verifier separates supported claims from unsupported ones.
 //!
-//! Forty short passages, written for this, each with sentences that put it faithfully in other
-//! words. From those come more rewordings, and claims with one thing changed: a number, a negation,
-//! a name, a quote, a direction. Others are claimed of passages that say less: a bound or a range
-//! in place of the number, the sentence as what others wrongly say, or as what might be. Passages of
-//! even number were looked at while the verifier was made; the figures are those of the odd ones, of
-//! which only the totals were. A second set, of other fields and with every claim written by hand
-//! (`unseen`), was put down before the last changes by who then wrote the lists of words: of it too
-//! only the totals were looked at, but it is not wholly fresh. A third (`free`) has hardly a word of
-//! its passages left, and sentences on the same matter that no passage says; the thresholds for words
-//! that are near in meaning were found on it, and `--show-free` shows what goes wrong. All are by one
-//! hand, so answers of real models may fare worse.
+//! The main set has forty short passages, written for this purpose, each with faithful paraphrases.
+//! From those the program makes further paraphrases, and claims with one error: a number, a
+//! negation, a name, a quote, or a direction. Other claims are checked against weakened passages: a
+//! bound or a range instead of the number, or the sentence as a wrong statement of others or as a
+//! possibility. Even-numbered passages were inspected during development; the figures are for the
+//! odd-numbered ones, of which only the totals were inspected. A second set (`unseen`) has other
+//! topics and only handwritten claims. It was written before the last changes by the author of the
+//! lexicon, and only its totals were inspected, but it is not entirely fresh. A third set (`free`)
+//! shares hardly a word with its passages and has sentences on the same topic that no passage says;
+//! the similarity thresholds were tuned on it, and `--show-free` prints its errors. All sets have
+//! one author, so answers of real models may score worse.
 
-#![allow(clippy::print_stdout, reason = "it is a program that prints")]
+#![allow(clippy::print_stdout, reason = "this program prints its results")]
 
 mod dataset;
 mod held_out;
@@ -25,9 +25,9 @@ use std::collections::BTreeMap;
 use dataset::PassageRecord;
 use deliberate_research::answer::verifier::{Claim, ClaimVerdict, EvidencePassage, Verifier};
 
-/// A claim, and what was done to it; nothing if it is faithful.
+/// A claim and the change that was made to it.
 struct VerifierCase {
-    /// What the passage says, if it is not what is written down.
+    /// Text of the passage, if it differs from the file.
     passage: Option<String>,
     change: &'static str,
     claim: Claim,
@@ -35,10 +35,10 @@ struct VerifierCase {
 
 const FAITHFUL: &str = "faithful";
 
-/// A bound, a judgement or a condition that the claim keeps.
+/// A bound, a rejection, or a condition that the claim keeps.
 const PRESERVED: &str = "kept";
 
-/// What is counted of one kind of change.
+/// Counts for one kind of change.
 #[derive(Default, Clone, Copy)]
 struct FlagCount {
     total: u32,
@@ -69,7 +69,7 @@ fn main() {
             let count: &mut FlagCount = counts.entry(case.change).or_default();
             count.total += 1;
             count.flagged += u32::from(flagged);
-            // Only what may be learned from is shown.
+            // Only claims that may be used for tuning are printed.
             let fine = matches!(case.change, FAITHFUL | PRESERVED);
             if show && at % 2 == 0 && flagged == fine {
                 println!("          {}", case.passage.as_deref().unwrap_or_default());
@@ -82,12 +82,12 @@ fn main() {
         }
     }
     let [seen, held_out] = halves;
-    println!("Half that the verifier was made with:");
+    println!("Development half:");
     print_table(&seen);
     println!("\nHeld-out half:");
     print_table(&held_out);
     let second = held_out::check_set(held_out::HELD_OUT, false);
-    println!("\nSecond held-out set, each claim by hand:");
+    println!("\nSecond held-out set, with handwritten claims:");
     print_table(&second.counts);
     print_reasons(&second.reasons);
     let free = held_out::check_set(
@@ -99,14 +99,13 @@ fn main() {
     print_reasons(&free.reasons);
 }
 
-/// Prints why faithful claims were flagged.
 fn print_reasons(all: &BTreeMap<String, u32>) {
     for (reason, count) in all {
         println!("  {reason:40} {count}");
     }
 }
 
-/// The passage and nine of its half beside it, as a search would bring them.
+/// The passage and nine others of its half, as a search would return them.
 fn nearby_passages(records: &[PassageRecord], at: usize) -> Vec<EvidencePassage> {
     let half = records
         .iter()
@@ -160,7 +159,7 @@ fn build_cases(record: &PassageRecord) -> Vec<VerifierCase> {
     all
 }
 
-/// Prints a table, with what is aimed at.
+/// Prints a table with the targets.
 fn print_table(counts: &BTreeMap<&str, FlagCount>) {
     let of = |name: &str| counts.get(name).copied().unwrap_or_default();
     let rate = |count: FlagCount| f64::from(count.flagged) / f64::from(count.total.max(1));

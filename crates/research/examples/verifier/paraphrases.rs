@@ -1,6 +1,6 @@
-//! Other words for the same.
+//! Paraphrases of claims.
 
-/// Words that can stand for one another in these passages.
+/// Words that can replace each other in these passages.
 const SYNONYMS: &[(&str, &str)] = &[
     (" increased ", " rose "),
     (" reduced ", " cut "),
@@ -21,7 +21,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     (" linked to ", " associated with "),
 ];
 
-/// Ways of saying who says it.
+/// Phrases of attribution.
 const ATTRIBUTIONS: &[&str] = &[
     "According to the authors, ",
     "The study found that ",
@@ -30,7 +30,7 @@ const ATTRIBUTIONS: &[&str] = &[
     "The results indicate that ",
 ];
 
-/// The claim itself and other ways to put it.
+/// The claim and its paraphrases.
 pub(crate) fn paraphrases(claim: &str) -> Vec<String> {
     let mut all = vec![claim.to_owned()];
     let opening = ATTRIBUTIONS.get(claim.len() % ATTRIBUTIONS.len()).copied();
@@ -51,7 +51,7 @@ pub(crate) fn paraphrases(claim: &str) -> Vec<String> {
     all
 }
 
-/// A word that is written small somewhere loses its capital; a name keeps it.
+/// Lowers the first letter, unless the word is a name that is never written in lower case.
 pub(crate) fn lower_first(claim: &str) -> String {
     let first = claim.split(' ').next().unwrap_or_default();
     let written = include_str!("passages.txt");
@@ -64,7 +64,7 @@ pub(crate) fn lower_first(claim: &str) -> String {
     claim.to_owned()
 }
 
-/// `At age 5, it was so.` as `It was so at age 5.`
+/// Turns `At age 5, it was so.` into `It was so at age 5.`
 fn move_leading_phrase(claim: &str) -> Option<String> {
     let (head, rest) = claim.split_once(", ")?;
     let fits = [

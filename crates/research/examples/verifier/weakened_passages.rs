@@ -1,16 +1,16 @@
-//! Passages that say less than a claim: a bound or a range in place of its number, its sentence as
-//! what others wrongly say, or as what only might be.
+//! Passages that say less than a claim: a bound or a range instead of its number, or its sentence
+//! as a wrong statement of others or as a possibility.
 
 use super::{injected_errors::number_spans, paraphrases::lower_first};
 
-/// A passage, what it does not say, and what it says.
+/// A passage, a claim that it does not support, and one that it does.
 pub(crate) struct WeakenedPassage {
     pub(crate) change: &'static str,
     pub(crate) passage: String,
     pub(crate) preserved_claim: String,
 }
 
-/// Ways of bounding a number, and others that say the same.
+/// Bounds of a number, with equivalent forms.
 const BOUNDS: &[(&str, &str)] = &[
     ("less than", "below"),
     ("at least", "a minimum of"),
@@ -19,7 +19,7 @@ const BOUNDS: &[(&str, &str)] = &[
     ("no more than", "at most"),
 ];
 
-/// Ways of saying that others are wrong.
+/// Phrases that call a statement wrong.
 const REFUTATIONS: &[(&str, &str)] = &[
     ("It was wrongly claimed that", "It was falsely claimed that"),
     ("The idea that", "It is a refuted idea that"),
@@ -30,7 +30,7 @@ const REFUTATIONS: &[(&str, &str)] = &[
     ("It is a myth that", "It is false that"),
 ];
 
-/// Ways of leaving it open.
+/// Phrases that make a statement hypothetical.
 const HYPOTHETICALS: &[(&str, &str)] = &[
     (
         "If the effect were real, it would mean that",
@@ -41,7 +41,7 @@ const HYPOTHETICALS: &[(&str, &str)] = &[
     ("It remains to be seen whether", "It is possible that"),
 ];
 
-/// Everything that can be made of a claim.
+/// All weakened passages for a claim.
 pub(crate) fn weaken_passages(claim: &str) -> Vec<WeakenedPassage> {
     let mut all = Vec::new();
     let seed = claim.len();
@@ -101,7 +101,7 @@ pub(crate) fn weaken_passages(claim: &str) -> Vec<WeakenedPassage> {
     all
 }
 
-/// Whether a number can be bounded: it is no year, and nothing bounds it or joins it to another.
+/// Whether a number can be bounded: it is not a year, has no bound, and is not joined to another.
 fn is_value(before: &str, number: &str, after: &str) -> bool {
     let word = |it: Option<&str>| it.unwrap_or_default().to_lowercase();
     let last = word(before.split_whitespace().next_back());

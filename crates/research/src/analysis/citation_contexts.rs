@@ -1,4 +1,5 @@
-//! Where one paper cites another: the sentences, with those around them and their places.
+//! Citation contexts: the sentences in which one paper cites another, with their surroundings and
+//! positions.
 
 use deliberate_citations::{is_same_work, read_reference};
 use deliberate_core::{Article, ArxivId, Doi, truncate_chars};
@@ -14,35 +15,34 @@ use crate::articles::{
     FullText, TextSpan, author_key, references_section::bibliographies, title_key,
 };
 
-/// A place where one paper cites another.
+/// A sentence in which one paper cites another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CitationContext {
-    /// The sentence that points at it.
+    /// Sentence with the citation
     pub sentence: String,
-    /// The sentences around it, it among them.
+    /// With the surrounding sentences
     pub around: String,
-    /// Where the sentence stands; absent if a source told it.
+    /// Position; absent if a source reported the sentence
     pub place: Option<TextSpan>,
-    /// Who told it: `text`, or a source's name.
+    /// `text`, or the name of a source
     pub from: String,
 }
 
-/// Places beyond this are not told.
+/// Further contexts are omitted.
 const MAX_CONTEXTS: usize = 50;
 
-/// Characters of a sentence, and of all around it; a text without full stops is one sentence.
+/// Characters of a sentence and of its surroundings; a text without periods is one sentence.
 const MAX_SENTENCE_CHARS: usize = 1_500;
 const MAX_CONTEXT_CHARS: usize = 6_000;
 
-/// A work that is looked for in bibliographies. Most entries are told from it without being taken
-/// apart.
+/// Finds a work in bibliographies. Most entries are ruled out without parsing them.
 pub(crate) struct CitedWorkMatcher<'a> {
     article: &'a Article,
     title: String,
     family: String,
 }
 
-/// A title shorter than this, in letters, may stand within another.
+/// A shorter title, in letters, may be part of another one.
 const MIN_TITLE_LETTERS: usize = 16;
 
 impl<'a> CitedWorkMatcher<'a> {
@@ -55,8 +55,8 @@ impl<'a> CitedWorkMatcher<'a> {
         }
     }
 
-    /// Whether an entry is this work: by its id, by its title within the entry, or by what the entry
-    /// is made of, which is not always read rightly.
+    /// Whether an entry is this work: by its id, by its title within the entry, or by its parsed
+    /// fields, which are not always correct.
     pub(crate) fn matches(&self, entry: &DocumentReference) -> bool {
         let lower = entry.text.to_lowercase();
         let ids = [
@@ -80,13 +80,13 @@ impl<'a> CitedWorkMatcher<'a> {
     }
 }
 
-/// Whether an id stands in a text as a whole: `10.1/ab` is not in `10.1/abc`.
+/// Whether a text contains an id as a whole: `10.1/ab` is not in `10.1/abc`.
 fn contains_id(text: &str, id: &str) -> bool {
     let goes_on = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     text.match_indices(id).any(|(at, found)| {
         let before = text.get(..at).and_then(|it| it.chars().next_back());
         let after = text.get(at + found.len()..).unwrap_or("");
-        // `10.1/ab.c` goes on, the dot that ends a sentence does not.
+        // In `10.1/ab.c` the id continues; a period at the end of a sentence does not continue it.
         let mut after = after.chars();
         let next = after.next();
         let over = next.is_some_and(|it| matches!(it, '.' | '-' | '/' | '_'));
@@ -96,7 +96,7 @@ fn contains_id(text: &str, id: &str) -> bool {
     })
 }
 
-/// The entry of a bibliography that is this work.
+/// Finds the entry of a bibliography that is this work.
 pub(crate) fn find_reference<'a>(
     references: &'a [DocumentReference],
     cited: &Article,
@@ -105,18 +105,17 @@ pub(crate) fn find_reference<'a>(
     references.iter().find(|it| wanted.matches(it))
 }
 
-/// Where one text cites a work.
+/// The contexts in which a text cites a work.
 #[derive(Debug, Clone, Default)]
 pub struct CitationContexts {
-    /// The entry it does so by.
+    /// The bibliography entry of the work.
     pub entry: Option<DocumentReference>,
-    /// The places.
     pub contexts: Vec<CitationContext>,
-    /// What was looked for to find them, for people.
+    /// Citation forms that were searched for, as readable text.
     pub marker_forms: String,
 }
 
-/// The places where this text cites that work.
+/// Finds the sentences of a text that cite a work.
 pub fn find_citation_contexts(text: &FullText, cited: &Article, window: usize) -> CitationContexts {
     let references = &text.outline.references;
     let Some(entry) = find_reference(references, cited) else {

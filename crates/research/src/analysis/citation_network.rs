@@ -1,5 +1,5 @@
-//! Who cites whom: what sources know of a work's citations, as one graph. What the collection's own
-//! bibliographies say is not in it.
+//! Citation network of a work, from what sources know about its citations. The bibliographies in
+//! the collection are not part of it.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,15 +21,14 @@ use crate::{
 /// A graph of citations.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CitationNetwork {
-    /// Works; the first is the one in the middle.
+    /// Works; the first is the center
     pub nodes: Vec<NetworkNode>,
-    /// Who cites whom.
     pub edges: Vec<NetworkEdge>,
-    /// What could not be asked, each with why.
+    /// Failed requests, with reasons
     pub problems: Vec<String>,
-    /// Who was asked and answered.
+    /// Sources that answered
     pub answered: Vec<String>,
-    /// Whether somebody could not be asked; who does not know the work could.
+    /// Whether a request failed. A source that does not know the work has not failed.
     #[serde(skip)]
     pub failed: bool,
 }
@@ -37,46 +36,41 @@ pub struct CitationNetwork {
 /// A work.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkNode {
-    /// Its number, from 0.
+    /// From 0
     pub number: usize,
-    /// How many citations it is away from the one in the middle.
+    /// Citations between it and the center
     pub distance: u32,
-    /// The work.
     pub article: Article,
 }
 
-/// One cites the other.
+/// A citation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkEdge {
-    /// The one that cites, by its number.
+    /// Number of the citing work
     pub citing: usize,
-    /// The one that is cited.
+    /// Number of the cited work
     pub cited: usize,
 }
 
-/// Sources that know citations.
-const CITATION_SOURCES: &[&str] = &["semantic_scholar", "openalex", "europe_pmc", "crossref"];
-
-/// How many works are told each way, and from how many of them it goes on.
+/// Works that are added in each direction, and works from which the network is expanded.
 const MAX_PER_DIRECTION: usize = 10;
 const MAX_EXPANDED_NODES: usize = 2;
 
-/// The graph around a work, so many citations deep.
+/// Builds the network around a work, `depth` citations deep.
 pub async fn build_citation_network(
     lab: &ResearchServices,
     article: &Article,
     depth: u32,
 ) -> CitationNetwork {
-    let sources: Vec<Arc<dyn PaperSource>> = CITATION_SOURCES
-        .iter()
-        .filter_map(|name| lab.source(name).cloned())
-        .collect();
+    let sources = lab.sources().iter().filter(|it| it.has_citation_links());
+    let sources: Vec<Arc<dyn PaperSource>> = sources.cloned().collect();
     let mut drawing = NetworkBuilder::default();
     drawing.add_node(article.clone(), 0);
     let mut from = vec![0];
     for distance in 1..=depth.clamp(1, 3) {
         let mut next = Vec::new();
-        // Both ways on: what is cited is cited more than what cites, and would crowd it out.
+        // Each direction is expanded separately: cited works have more citations than citing ones
+        // and would crowd them out.
         for direction in [CitationDirection::Citing, CitationDirection::Cited] {
             let mut reached = Vec::new();
             for number in &from {
@@ -101,19 +95,19 @@ struct NetworkBuilder {
     answered_sources: BTreeSet<String>,
 }
 
-/// What sources said of a work's citations.
+/// Answers of the sources about the citations of a work.
 #[derive(Default)]
 struct CitationLinks {
-    /// Nothing if none of them knows.
+    /// `None` if no source knows.
     links: Option<Vec<CitationLink>>,
-    /// Whether one could not answer.
+    /// Whether a source failed.
     failed: bool,
 }
 
 impl NetworkBuilder {
-    /// The number of a work, which is a node from now on.
+    /// Adds a work unless it is already a node, and returns its number.
     fn add_node(&mut self, article: Article, distance: u32) -> usize {
-        // Sources name works by different ids; one that two of them share is enough.
+        // Sources use different ids for a work; one shared id is enough.
         let keys = dedup_keys(&article);
         let known = keys
             .iter()
@@ -123,7 +117,7 @@ impl NetworkBuilder {
         for key in keys {
             self.node_by_key.entry(key).or_insert(number);
         }
-        // A graph says who cites whom; what the works say would only make it large.
+        // The network only shows citations; abstracts would make it large.
         let article = Article {
             summary: None,
             ..article
@@ -139,7 +133,7 @@ impl NetworkBuilder {
         number
     }
 
-    /// The works at the other ends of a work's citations.
+    /// Adds the works that a work cites or that cite it, and returns their numbers.
     async fn follow(
         &mut self,
         sources: &[Arc<dyn PaperSource>],
@@ -149,8 +143,7 @@ impl NetworkBuilder {
     ) -> Vec<usize> {
         let node = self.network.nodes.get(number);
         let Some(id) = node.and_then(|it| lookup_id(&it.article)) else {
-            let problem =
-                "a work has no identifier that sources know, so its citations can't be asked for";
+            let problem = "a work has no identifier that the sources know, so its citations cannot be looked up";
             self.network.problems.push(problem.to_owned());
             return Vec::new();
         };
@@ -164,7 +157,7 @@ impl NetworkBuilder {
         self.connect(number, links, direction, distance)
     }
 
-    /// What each source says of a work's citations.
+    /// Asks each source for the citations of a work.
     async fn query_sources(
         &mut self,
         sources: &[Arc<dyn PaperSource>],
@@ -208,7 +201,7 @@ impl NetworkBuilder {
         self.network.problems.push(problem);
     }
 
-    /// Draws the first of these links, and says which works they reach.
+    /// Adds the first of these links as edges and returns the works that they reach.
     fn connect(
         &mut self,
         number: usize,
@@ -235,7 +228,8 @@ impl NetworkBuilder {
         reached
     }
 
-    /// Of these the most cited that were not met nearer to the middle, from which the graph goes on.
+    /// The most cited of these works that are not closer to the center; the network expands from
+    /// them.
     fn most_cited(&self, mut numbers: Vec<usize>, distance: u32) -> Vec<usize> {
         numbers.sort_unstable();
         numbers.dedup();
@@ -253,7 +247,7 @@ impl NetworkBuilder {
     }
 }
 
-/// What sources know a work by, the best first.
+/// The best id of a work for requests to sources.
 pub(crate) fn lookup_id(article: &Article) -> Option<PaperId> {
     let doi = article.doi.clone().map(PaperId::Doi);
     let arxiv = article.arxiv_id.clone().map(PaperId::Arxiv);
@@ -265,7 +259,7 @@ pub(crate) fn lookup_id(article: &Article) -> Option<PaperId> {
 }
 
 impl CitationNetwork {
-    /// Works that cite the one in the middle, or that it cites, the most cited first.
+    /// Works that cite the center or that it cites, most cited first.
     pub fn neighbors(&self, direction: CitationDirection) -> Vec<&NetworkNode> {
         let ends = self.edges.iter().filter_map(|edge| match direction {
             CitationDirection::Citing => (edge.cited == 0).then_some(edge.citing),
@@ -276,8 +270,8 @@ impl CitationNetwork {
         nodes
     }
 
-    /// Works that are cited by the same works as the one in the middle, with how many of them;
-    /// known only where the graph is two deep.
+    /// Works that are cited together with the center, with the number of works that cite both;
+    /// needs a network two citations deep.
     pub fn co_cited(&self) -> Vec<(&NetworkNode, usize)> {
         let citing: BTreeSet<usize> = self
             .edges

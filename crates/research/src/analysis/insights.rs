@@ -1,6 +1,6 @@
-//! What a paper says of itself: what it contributes, how it was done, what it is not good for, what
-//! comes next. Found by the headings it has and the words people say such things with; each
-//! sentence with its place, so that it can be looked up.
+//! Insights from a paper: its contributions, methods, findings, limitations, and future work. They
+//! are found by headings and by typical phrases; each sentence has its position, so that it can be
+//! looked up.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,42 +13,34 @@ use crate::articles::{
     title_key,
 };
 
-/// What is looked for.
+/// Kind of insight.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum InsightKind {
-    /// What is new.
     Contributions,
-    /// How it was done.
     Methodology,
-    /// What came out.
     Findings,
-    /// What it is not good for.
     Limitations,
-    /// What comes next.
     FutureWork,
-    /// What it builds on.
+    /// Work that the paper builds on.
     Connections,
-    /// Figures that were measured.
+    /// Measured values.
     Metrics,
 }
 
-/// A sentence about it.
+/// A sentence with an insight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArticleInsight {
-    /// The sentence.
     pub text: String,
-    /// The section it stands in.
     pub section: Option<String>,
-    /// Where.
     pub place: Option<TextSpan>,
 }
 
 impl InsightKind {
-    /// As it is written.
+    /// Readable name.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Contributions => "Contributions",
@@ -61,7 +53,7 @@ impl InsightKind {
         }
     }
 
-    /// Words of headings under which it is said.
+    /// Words of headings under which such insights are found.
     const fn headings(self) -> &'static [&'static str] {
         match self {
             Self::Contributions => &["contribution", "introduction", "abstract", "summary"],
@@ -93,8 +85,8 @@ impl InsightKind {
         }
     }
 
-    /// Whether it is said here and there under headings of much else: there a sentence without a cue
-    /// says nothing of it, as long as others have one.
+    /// Whether the headings also cover much else: then a sentence without a cue counts only if no
+    /// sentence has one.
     const fn needs_cue(self) -> bool {
         matches!(
             self,
@@ -102,7 +94,7 @@ impl InsightKind {
         )
     }
 
-    /// Words it is said with.
+    /// Phrases that indicate such an insight.
     const fn cues(self) -> &'static [&'static str] {
         match self {
             Self::Contributions => &[
@@ -214,11 +206,11 @@ impl InsightKind {
     }
 }
 
-/// Sentences shorter than this say nothing by themselves.
+/// Shorter sentences say nothing on their own; longer ones are usually not sentences.
 const MIN_SENTENCE_CHARS: usize = 30;
 const MAX_SENTENCE_CHARS: usize = 800;
 
-/// What a text says about it, best first, at most so many.
+/// Extracts the best `most` insights of a kind, in the order of the text.
 pub fn extract_insights(text: &FullText, facet: InsightKind, most: usize) -> Vec<ArticleInsight> {
     let whole = text.join_pages();
     let sections = section_starts(text);
@@ -246,9 +238,9 @@ pub fn extract_insights(text: &FullText, facet: InsightKind, most: usize) -> Vec
     }
     found.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.start.cmp(&other.1.start)));
     found.truncate(most);
-    // The best are told in the order in which the paper says them.
+    // Return the best ones in the order of the paper.
     found.sort_by_key(|it| it.1.start);
-    // Where each stands is worked out last: it takes a walk through the text.
+    // Positions are computed last, because that scans the text.
     let told = found.into_iter().filter_map(|(_, span, section)| {
         let sentence = whole.get(span.start..span.end)?;
         Some(ArticleInsight {
@@ -260,7 +252,7 @@ pub fn extract_insights(text: &FullText, facet: InsightKind, most: usize) -> Vec
     told.collect()
 }
 
-/// Sentences of an abstract stand on no page, and the title is none of them.
+/// Removes positions, because an abstract has no pages, and sentences that repeat the title.
 pub(crate) fn clear_locations(found: &mut Vec<ArticleInsight>, title: &str) {
     found.retain(|it| title_key(&it.text) != title_key(title));
     for it in found {
@@ -268,11 +260,11 @@ pub(crate) fn clear_locations(found: &mut Vec<ArticleInsight>, title: &str) {
     }
 }
 
-/// What a sentence counts that has no cue and stands where such things are said.
+/// Score of a sentence without a cue under a matching heading.
 const HEADING_SCORE: usize = 1;
 
-/// A sentence counts by its cues, and by standing where such things are said; both together count
-/// most. Without a number nothing is measured.
+/// Scores a sentence by its cues and its heading; both together count most. A metric needs a
+/// number.
 fn score_sentence(facet: InsightKind, sentence: &str, section: &str) -> usize {
     if facet == InsightKind::Metrics && !has_number(sentence) {
         return 0;
@@ -291,7 +283,7 @@ fn score_sentence(facet: InsightKind, sentence: &str, section: &str) -> usize {
     }
 }
 
-/// Whether there is a number in it that is no citation: `[12]` measures nothing.
+/// Whether the sentence has a number that is not a citation such as `[12]`.
 fn has_number(sentence: &str) -> bool {
     let mut depth = 0_usize;
     sentence.chars().any(|it| {
@@ -304,8 +296,9 @@ fn has_number(sentence: &str) -> bool {
     })
 }
 
-/// Whether the words stand in it as words: `ms` is not in `systems`. A longer word may go on
-/// (`improve` in `improves`), a short one not; what begins with no letter may stand anywhere.
+/// Whether the text contains the words as words: `ms` is not in `systems`. A longer word may
+/// continue (`improve` in `improves`), a short one may not; a phrase that does not begin with a
+/// letter matches anywhere.
 fn contains_words(text: &str, words: &str) -> bool {
     let letter = |it: Option<char>| it.is_some_and(char::is_alphanumeric);
     let short = words.len() <= 6 && words.chars().all(char::is_alphanumeric);
@@ -319,7 +312,7 @@ fn contains_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Where each section begins in bytes of the whole, its title, and the form that is compared.
+/// Byte offset, title, and normalized title of each section.
 fn section_starts(text: &FullText) -> Vec<(usize, String, String)> {
     let keyed = |it: SectionSpan| {
         let key = title_key(&it.title);

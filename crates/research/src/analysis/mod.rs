@@ -1,5 +1,5 @@
-//! Looking at papers side by side: what they share, who cites whom and where, what they say about
-//! the same thing. All of it is found in texts and sources; nothing is made up by a model.
+//! Analysis across papers: citations and their contexts, insights, and topics. Everything comes
+//! from texts and sources; no model is involved.
 
 mod citation_contexts;
 mod citation_markers;
@@ -18,7 +18,7 @@ pub use topic_articles::{TopicArticle, find_topic_articles};
 
 use deliberate_toolkit::ToolError;
 
-/// Looks at texts away from the threads that answer calls: they may be long.
+/// Runs an analysis on the blocking thread pool, because texts may be long.
 pub(crate) async fn analyze_blocking<T: Send + 'static>(
     looking: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ToolError> {

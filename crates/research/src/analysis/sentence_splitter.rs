@@ -1,23 +1,23 @@
-//! Sentences of a text, with where each stands.
+//! Splits a text into sentences with their positions.
 
-/// A stretch of a text, in bytes.
+/// A span of a text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ByteSpan {
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
 
-/// Words that end with a dot without ending a sentence.
+/// Words whose period does not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "al", "fig", "figs", "eq", "eqs", "ref", "refs", "sec", "no", "vol", "p", "pp", "vs", "cf",
     "e.g", "i.e", "dr", "mr", "mrs", "ms", "prof", "st", "approx", "resp", "etc", "tab", "ca",
     "ch", "chap",
 ];
 
-/// What may stand between the mark that ends a sentence and the space behind it.
+/// Characters that may follow the final mark of a sentence.
 const CLOSING_PUNCTUATION: [char; 6] = ['"', '\'', ')', ']', '”', '’'];
 
-/// The sentences of a text, in order. Blank lines and form feeds part them, too.
+/// The sentences of a text, in order. Blank lines and form feeds also separate them.
 pub(crate) fn split_sentences(text: &str) -> Vec<ByteSpan> {
     let mut spans = Vec::new();
     let mut start = 0;
@@ -36,7 +36,7 @@ pub(crate) fn split_sentences(text: &str) -> Vec<ByteSpan> {
         };
         if ends {
             let mut end = at + it.len_utf8();
-            // What closes belongs to what it closes.
+            // Closing marks belong to the sentence that they close.
             while let Some((at, closing)) =
                 chars.next_if(|(_, it)| CLOSING_PUNCTUATION.contains(it))
             {
@@ -55,7 +55,7 @@ pub(crate) fn split_sentences(text: &str) -> Vec<ByteSpan> {
     spans
 }
 
-/// Without the space around it; nothing but space is no sentence.
+/// Adds a span without surrounding whitespace, unless it is empty.
 fn push_trimmed(spans: &mut Vec<ByteSpan>, text: &str, start: usize, end: usize) {
     let Some(stretch) = text.get(start..end) else {
         return;
@@ -68,8 +68,8 @@ fn push_trimmed(spans: &mut Vec<ByteSpan>, text: &str, start: usize, end: usize)
     }
 }
 
-/// How long the mark of a note is that stands behind the end of a sentence: `fact.¹`, and `fact.1`,
-/// where it is no longer raised.
+/// Length of a footnote mark after the end of a sentence: `fact.¹`, or `fact.1` where the
+/// superscript was lost.
 fn footnote_mark_len(before: &str, after: &str) -> usize {
     let joins = |it: char| matches!(it, ',' | '–' | '—' | '-' | '⁻' | '˒');
     let raised = |it: char| matches!(it, '⁰' | '¹' | '²' | '³' | '⁴'..='⁹');
@@ -86,7 +86,7 @@ fn footnote_mark_len(before: &str, after: &str) -> usize {
     }
 }
 
-/// A sentence begins after a space, with a capital, a digit, a bracket or a quote.
+/// Whether a sentence begins here: after a space, with a capital, a digit, a bracket, or a quote.
 fn starts_sentence(before: &str, after: &str) -> bool {
     let after = after.trim_start_matches(CLOSING_PUNCTUATION);
     let after = after.get(footnote_mark_len(before, after)..).unwrap_or("");

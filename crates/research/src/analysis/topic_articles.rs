@@ -1,4 +1,4 @@
-//! Articles about a topic, each with the passages that say so.
+//! Articles about a topic, each with its matching passages.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,19 @@ use crate::{
     articles::ArticleRecord, retrieval::sorting::OrderBy,
 };
 
-/// An article and its passages, best first.
+/// An article with its passages about a topic, best first.
 #[derive(Debug, Clone)]
 pub struct TopicArticle {
-    /// The article.
     pub record: ArticleRecord,
-    /// What it says about the topic.
     pub passages: Vec<RetrievedPassage>,
-    /// How well its best passage fits, as a share of the best of all.
+    /// Score of its best passage, as a share of the best score overall.
     pub relative_score: f32,
 }
 
-/// The most that is looked at.
+/// Passages that are retrieved at most.
 const MAX_TOPIC_PASSAGES: usize = 400;
 
-/// Articles about a topic in some order, so many of them, and what whoever asked should know.
+/// Finds the best `most` articles about a topic in the given order, with notes for the caller.
 pub async fn find_topic_articles(
     lab: &ResearchServices,
     call: &ToolContext,

@@ -1,4 +1,4 @@
-//! A draft once it is checked: which sentences stand, and how much of it does.
+//! A draft after the check, with the verdict on each sentence.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +9,26 @@ use super::{
     verifier::{Claim, ClaimCheck, ClaimProblemKind, ClaimVerdict, Verifier},
 };
 
-/// A draft once it is checked.
+/// Sentences of a draft with their verdicts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CheckedAnswer {
     pub(super) sentences: Vec<(Claim, ClaimCheck)>,
-    /// Those that a model alone vouched for.
+    /// Indexes of the sentences that only a model supports.
     pub(super) by_model: BTreeSet<usize>,
 }
 
-/// Does a check beside the runtime: many passages are some work.
+/// Runs a check on the blocking thread pool, because many passages take time to compare.
 pub(super) async fn check_blocking<T: Send + 'static>(
     check: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(check).await.map_err(|error| {
-        tracing::error!(%error, "the check of an answer failed");
+        tracing::error!(%error, "checking an answer failed");
         ToolError::Internal
     })
 }
 
 impl CheckedAnswer {
-    /// Checks claims against all passages.
+    /// Checks claims against all passages of the pool.
     pub(super) async fn check(claims: Vec<Claim>, pool: &PassagePool) -> Result<Self, ToolError> {
         let sources = pool.evidence_passages();
         check_blocking(move || {
@@ -50,23 +50,22 @@ impl CheckedAnswer {
         all.filter(|(_, it)| it.verdict == verdict).count()
     }
 
-    /// How many sentences claim something.
+    /// Number of sentences that claim something.
     pub(super) fn claim_count(&self) -> usize {
         self.sentences.len() - self.count(ClaimVerdict::NoClaim)
     }
 
-    /// The share of claims that are supported; none if nothing is claimed.
+    /// Share of claims that are supported; `None` if nothing is claimed.
     pub(super) fn support(&self) -> Option<f64> {
         let claims = self.claim_count();
         (claims > 0).then(|| self.count(ClaimVerdict::Supported) as f64 / claims as f64)
     }
 
-    /// Whether enough of it is supported.
     pub(super) fn is_supported(&self, least: f64) -> bool {
         self.support().is_some_and(|it| it >= least)
     }
 
-    /// What is wrong with it, a line for each sentence that does not stand.
+    /// One line for each sentence that is contradicted, disputed, or not found.
     pub(super) fn problems(&self) -> Vec<String> {
         let wrong = self.sentences.iter().filter(|(_, checked)| {
             matches!(
@@ -87,8 +86,8 @@ impl CheckedAnswer {
         wrong.map(line).take(12).collect()
     }
 
-    /// Claims of which code can't tell: no number, name or quote of theirs is missing, they are
-    /// only put in other words than the passages.
+    /// Claims that code cannot decide: no number, name or quote is missing, only the wording
+    /// differs from the passages.
     pub(super) fn undecided_claims(&self) -> Vec<usize> {
         let all = self.sentences.iter().enumerate();
         let open = all.filter(|(_, (claim, checked))| {

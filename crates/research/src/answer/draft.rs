@@ -1,5 +1,5 @@
-//! What a model is asked to answer with, and how it is read: sentence by sentence, each with what
-//! it cites.
+//! The draft of an answer: the request to the model, and its reply, sentence by sentence with
+//! citations.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -11,7 +11,7 @@ use super::{
 };
 use deliberate_llm::ModelRequest;
 
-/// An answer that nobody has checked.
+/// An answer before the check.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct AnswerDraft {
     #[schemars(length(max = 24))]
@@ -33,16 +33,16 @@ pub(super) struct DraftSentence {
     pub(super) quote: Option<String>,
 }
 
-/// The most sentences that are checked; more are left out, which is told.
+/// Sentences that are checked. Further ones are omitted, and a note says so.
 const MAX_SENTENCES: usize = 40;
 
-/// Characters of a sentence: what is longer was cut before it came here.
+/// Characters of a sentence; a longer one has been truncated before it gets here.
 const MAX_SENTENCE_CHARS: usize = 700;
 
-/// The most passages of one sentence.
+/// Passages that one sentence may cite.
 const MAX_CITED_PASSAGES: usize = 8;
 
-/// Ids as models write them: `p3`, `[p3]`, `3`, `p3 and p4`.
+/// Parses passage ids as models write them: `p3`, `[p3]`, `3`, `p3 and p4`.
 fn parse_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let items = match Value::deserialize(deserializer)? {
         Value::Array(items) => items,
@@ -59,13 +59,13 @@ fn parse_ids<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, 
     Ok(all)
 }
 
-/// The numbers of an id: those behind a `p` if there are any, else all.
+/// The numbers in an id: those after a `p` if there are any, otherwise all.
 fn id_numbers(id: &Value) -> Vec<u64> {
     let text = match id {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_u64() {
             Some(number) => return vec![number],
-            // `3.0` is the third, and no second id.
+            // `3.0` is one id, not `3` and `0`.
             None => number
                 .to_string()
                 .split('.')
@@ -95,7 +95,7 @@ fn id_numbers(id: &Value) -> Vec<u64> {
 }
 
 impl AnswerDraft {
-    /// The claims it makes: a sentence that is several is several.
+    /// The claims of the draft. A sentence may contain several.
     pub(super) fn claims(&self) -> Vec<Claim> {
         let mut all = Vec::new();
         for sentence in &self.sentences {
@@ -122,14 +122,14 @@ impl AnswerDraft {
         all
     }
 
-    /// What whoever reads the answer should know of how it was read.
+    /// A note if the draft is too long to be checked completely.
     pub(super) fn note(&self) -> Option<String> {
         let sentences = self.sentences.iter().take(MAX_SENTENCES + 1);
         let count: usize = sentences
             .map(|it| verifier::split_claims(&it.text).len())
             .sum();
         (count > MAX_SENTENCES).then(|| {
-            format!("The answer is longer than {MAX_SENTENCES} sentences; the rest is left out.")
+            format!("The answer is longer than {MAX_SENTENCES} sentences; the rest is omitted.")
         })
     }
 }
@@ -141,20 +141,20 @@ const ANSWER_PROMPT: PromptTemplate = PromptTemplate {
     temperature: 0.2,
 };
 
-/// What an ask for an answer says beside its passages, about, in tokens.
+/// Approximate tokens of an answer request without its passages.
 const INSTRUCTION_TOKENS: u64 = 1_500;
 
-/// How much text of passages an ask for an answer may show if so many tokens are left.
+/// Bytes of passages that an answer request may contain when `tokens` are left.
 pub(super) fn passage_bytes_for(tokens: u64) -> usize {
     let left = tokens.saturating_sub(u64::from(ANSWER_PROMPT.max_tokens) + INSTRUCTION_TOKENS);
-    // Three bytes a token is less than English has, and more than some scripts.
+    // English has more than three bytes per token, some scripts have fewer.
     usize::try_from(left.saturating_mul(3)).unwrap_or(usize::MAX)
 }
 
-/// Sentences of an answer.
+/// Sentences that the model is asked to write at most.
 const TARGET_SENTENCES: usize = 12;
 
-/// The ask for an answer from these passages; what was wrong with an earlier one is told.
+/// Builds the request for an answer from these passages, with the problems of an earlier one.
 pub(super) fn answer_request(
     key: String,
     question: &str,

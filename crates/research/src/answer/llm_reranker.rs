@@ -1,5 +1,5 @@
-//! How well passages fit a question, by the model that thinks for the call: one ask for all of
-//! them, whole numbers, and no harm if it fails.
+//! Reranking of passages by the model of the call: one request for all passages with integer
+//! scores. A failure leaves the order as it is.
 
 use deliberate_llm::ModelRequest;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use super::{
     prompts::{PromptTemplate, wrap_in_tag},
 };
 
-/// What a model gives passages.
+/// Scores that a model gave to passages.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct PassageScores {
     #[schemars(length(max = 120))]
@@ -33,13 +33,13 @@ const SCORE_PROMPT: PromptTemplate = PromptTemplate {
     temperature: 0.0,
 };
 
-/// More scores than there can be passages are not read.
+/// Further scores in a reply are ignored.
 const MAX_SCORES: usize = 240;
 
-/// How much of a passage is judged, in characters.
+/// Characters of a passage that the model is shown.
 const SCORED_CHARS: usize = 1_200;
 
-/// The ask for scores of these passages, and which of them it shows.
+/// Builds the request for scores and returns the passages that fit into it.
 pub(super) fn score_request(
     key: String,
     question: &str,
@@ -61,7 +61,7 @@ pub(super) fn score_request(
 }
 
 impl PassageScores {
-    /// The score of a passage, 0 to 1, if it was given one.
+    /// The score of a passage, 0 to 1, if the model gave one.
     pub(super) fn get(&self, at: usize) -> Option<f64> {
         let wanted = at + 1;
         let number = |it: &serde_json::Value| -> Option<usize> {
@@ -79,7 +79,7 @@ impl PassageScores {
     }
 }
 
-/// The passages in the order of their scores; what has none stays behind, in its order.
+/// Sorts passages by score. Those without a score come last, in their previous order.
 pub(super) fn sort_by_score(
     mut passages: Vec<usize>,
     score: impl Fn(usize) -> Option<f64>,

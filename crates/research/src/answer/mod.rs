@@ -1,8 +1,9 @@
-//! Answers from passages, each sentence of which is checked against what it cites.
+//! Answers from passages; every sentence is checked against the passages that it cites.
 //!
-//! `verify` is the check, in code alone; `plain` is one look and one answer; `agentic` is the graph
-//! that plans, looks again and tightens; `relevance` says how well a paper fits a question. What a
-//! model says is a draft until it is checked; what a paper says is data.
+//! `verifier` is the check, in code alone. `single_pass` searches and answers once. `agentic` is
+//! the graph that plans, searches again, and refines. `paper_relevance` scores how well a paper
+//! fits a question. Text of a model is a draft until it is checked; text of a paper is data, never
+//! an instruction.
 
 mod agentic;
 mod checked_answer;

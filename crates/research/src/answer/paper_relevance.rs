@@ -1,5 +1,5 @@
-//! How well papers fit a research question: by a model where one can be asked, else by words. A
-//! model that fails never makes a paper irrelevant.
+//! Relevance of papers to a research question: scored by a model if one is available, otherwise by
+//! words. A failing model never makes a paper irrelevant.
 
 use std::collections::HashSet;
 
@@ -17,45 +17,39 @@ use super::{
 };
 use crate::prompt_fence::fence_passage;
 
-/// What papers are judged by.
+/// The question that papers are scored against.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RelevanceQuery {
-    /// What is asked, or what the question is called.
+    /// The question itself, or the name of a saved question.
     pub name: String,
-    /// More about it.
     #[serde(default)]
     pub description: Option<String>,
-    /// Words that matter.
     #[serde(default)]
     pub keywords: Vec<String>,
-    /// Fields it is in.
     #[serde(default)]
     pub topics: Vec<String>,
-    /// People whose papers are wanted.
+    /// Authors whose papers are preferred.
     #[serde(default)]
     pub authors: Vec<String>,
 }
 
-/// How well a paper fits.
+/// Relevance of a paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Relevance {
     /// 0 to 1.
     pub score: f64,
-    /// Keywords of the question that it deals with.
+    /// Keywords of the question that the paper covers.
     pub matched_keywords: Vec<String>,
-    /// Why.
     pub reasoning: String,
-    /// Who says so.
     pub by: ScoredBy,
 }
 
-/// Who judged a paper.
+/// How a paper was scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScoredBy {
-    /// A model.
     Model,
-    /// The words it shares with the question.
+    /// By the words that it shares with the question.
     Words,
 }
 
@@ -86,11 +80,11 @@ const RELEVANCE_PROMPT: PromptTemplate = PromptTemplate {
     temperature: 0.1,
 };
 
-/// Papers of one ask, and how much of each is shown.
+/// Papers of one request, and characters of each abstract in it.
 const BATCH_SIZE: usize = 12;
 const ABSTRACT_CHARS: usize = 2_000;
 
-/// How well papers fit a question, in their order.
+/// Scores papers against a question, in their order.
 pub async fn score_relevance(
     call: &ToolContext,
     question: &RelevanceQuery,
@@ -117,7 +111,7 @@ pub async fn score_relevance(
                 Ok(judged) => from_model(judged, at, question)
                     .unwrap_or_else(|| fallback_relevance(question, article, "gave it no score")),
                 Err(why) => {
-                    fallback_relevance(question, article, &format!("could not be asked ({why})"))
+                    fallback_relevance(question, article, &format!("request failed ({why})"))
                 }
             });
         }
@@ -199,9 +193,9 @@ fn fallback_relevance(question: &RelevanceQuery, article: &Article, why: &str) -
     found
 }
 
-/// How well a paper fits by its words: each keyword and topic that its title or abstract has, those
-/// of the title counting more. What the question is called counts only where it has neither: a name
-/// may be any label, and must keep no paper out.
+/// Scores a paper by its words: each keyword and topic in its title or abstract counts, those in
+/// the title more. The name of the question counts only if it has neither keywords nor topics: a
+/// name may be any label and must not exclude a paper.
 fn word_relevance(question: &RelevanceQuery, article: &Article) -> Relevance {
     let paper = ArticleWords::new(article);
     let keywords = paper.mean_coverage(&question.keywords);
@@ -233,7 +227,7 @@ fn word_relevance(question: &RelevanceQuery, article: &Article) -> Relevance {
     }
 }
 
-/// The words of a paper, as they are matched.
+/// Stemmed words of a paper.
 struct ArticleWords {
     title: HashSet<String>,
     text: HashSet<String>,
@@ -251,7 +245,7 @@ impl ArticleWords {
         }
     }
 
-    /// How much of a phrase it has, 0 to 1.
+    /// Share of the words of a phrase that the paper contains, 0 to 1.
     fn coverage(&self, phrase: &str) -> f64 {
         let wanted = verifier::content_words(phrase);
         if wanted.is_empty() {
@@ -271,7 +265,7 @@ impl ArticleWords {
         }
     }
 
-    /// How much of several it has; nothing if there are none.
+    /// Coverage of several phrases; `None` if there are none.
     fn mean_coverage(&self, phrases: &[String]) -> Option<f64> {
         let all: Vec<f64> = phrases
             .iter()
@@ -279,19 +273,19 @@ impl ArticleWords {
             .map(|it| self.coverage(it))
             .collect();
         (!all.is_empty()).then(|| {
-            // A paper need not have every keyword: the best ones count most.
+            // A paper need not contain every keyword, so the best one counts most.
             let best = all.iter().copied().fold(0.0, f64::max);
             let sum: f64 = all.iter().sum();
             0.5 * best + 0.5 * sum / all.len() as f64
         })
     }
 
-    /// Those that it has most of.
+    /// Phrases that the paper covers for the most part.
     fn covered_phrases<'a>(&self, phrases: &'a [String]) -> impl Iterator<Item = &'a String> {
         phrases.iter().filter(move |it| self.coverage(it) >= 0.6)
     }
 
-    /// Why it has that score, by what it was judged by.
+    /// Explains the score.
     fn reason(&self, question: &RelevanceQuery, keywords: usize, score: f64) -> String {
         let (has, of, what) = match (&question.keywords, &question.topics) {
             (all, _) if !all.is_empty() => (keywords, all.len(), "keywords"),
@@ -304,13 +298,13 @@ impl ArticleWords {
         };
         let band = score_label(score);
         if of == 0 {
-            return format!("By words: the question has none to go by; {band}.");
+            return format!("By words: the question has no words to compare; {band}.");
         }
         format!("By words: {has} of {of} {what} are in its title or abstract; {band}.")
     }
 }
 
-/// Whether a paper is by someone.
+/// Whether the paper has this author.
 fn has_author(article: &Article, author: &str) -> bool {
     let authors = article.authors.iter().take(1_000);
     authors
@@ -318,13 +312,13 @@ fn has_author(article: &Article, author: &str) -> bool {
         .any(|it| contains_phrase(author, &it.family))
 }
 
-/// What a score means.
+/// Describes a score in words.
 pub(crate) fn score_label(score: f64) -> &'static str {
     match score {
         it if it < 0.3 => "not relevant",
         it if it < 0.5 => "weak",
         it if it < 0.7 => "useful",
         it if it <= 0.9 => "strong",
-        _ => "exactly what is looked for",
+        _ => "an exact match",
     }
 }

@@ -1,5 +1,5 @@
-//! The passages of one question: each once, numbered as they came, so that earlier evidence stays
-//! and ids stay what they are.
+//! The passages of one question, each once. They are numbered in the order they arrive, so that
+//! ids stay valid and earlier evidence is kept.
 
 use deliberate_core::truncate_chars;
 
@@ -9,18 +9,18 @@ use super::{
 };
 use crate::{RetrievedPassage, articles::TextSpan};
 
-/// The passages of one question.
+/// Numbered, deduplicated passages of one question.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PassagePool(Vec<RetrievedPassage>);
 
-/// No question has more.
+/// Passages of one question at the most.
 const MAX_PASSAGES: usize = 120;
 
-/// The most of one passage that claims are checked against, in characters.
+/// Characters of a passage that claims are checked against.
 const MAX_PASSAGE_CHARS: usize = 12_000;
 
 impl PassagePool {
-    /// Adds what is not there yet. Where each of all that were given is now.
+    /// Adds new passages and returns the index of each given passage, old or new.
     pub(super) fn add(&mut self, found: Vec<RetrievedPassage>) -> Vec<usize> {
         let mut places = Vec::new();
         for passage in found {
@@ -48,30 +48,30 @@ impl PassagePool {
         self.0.len()
     }
 
-    /// What a passage is cited by.
+    /// The id by which a passage is cited: `p1` for index 0.
     pub(super) fn id(at: usize) -> String {
         format!("p{}", at + 1)
     }
 
-    /// The passage of an id.
     pub(super) fn by_id(&self, id: &str) -> Option<&RetrievedPassage> {
         let number: usize = id.strip_prefix('p')?.parse().ok()?;
         self.0.get(number.checked_sub(1)?)
     }
 
-    /// The passages as claims are checked against them.
+    /// Converts the passages into the verifier's form.
     pub(super) fn evidence_passages(&self) -> Vec<EvidencePassage> {
         let all = self.0.iter().enumerate();
         all.map(|(at, it)| evidence_passage(&Self::id(at), it))
             .collect()
     }
 
-    /// These passages as a model is shown them, as far as there is room; which of them are.
+    /// Renders passages for a prompt up to the size limit and returns the indexes of those
+    /// included.
     pub(super) fn render(&self, wanted: &[usize]) -> (String, Vec<usize>) {
         self.render_with(wanted, |_, it| it.passage.text.clone())
     }
 
-    /// The same, each with the text that `text` gives it.
+    /// Like `render`, with the text that `text` returns for each passage.
     pub(super) fn render_with(
         &self,
         wanted: &[usize],
@@ -80,7 +80,7 @@ impl PassagePool {
         self.render_with_limit(wanted, prompts::MAX_TOTAL_CHARS, text)
     }
 
-    /// The same in less room; the first is shown all the same.
+    /// Like `render_with`, with a smaller size limit. The first passage is always included.
     pub(super) fn render_with_limit(
         &self,
         wanted: &[usize],
@@ -123,7 +123,7 @@ fn evidence_passage(id: &str, found: &RetrievedPassage) -> EvidencePassage {
     }
 }
 
-/// The beginning of a long passage, and where that stands.
+/// Returns the beginning of a long passage and its position.
 fn truncate_passage(text: &str, place: TextSpan) -> (String, TextSpan) {
     if text.chars().nth(MAX_PASSAGE_CHARS).is_none() {
         return (text.to_owned(), place);

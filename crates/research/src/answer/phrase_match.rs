@@ -1,6 +1,6 @@
-//! Whether a phrase stands in a text as whole words: `Li` is not in `Oliver`.
+//! Phrase search for whole words: `Li` does not match `Oliver`.
 
-/// Whether `phrase` has words, and they stand in `text` in a row, in whatever case.
+/// Whether the words of `phrase`, at least one, occur in `text` in a row, ignoring case.
 pub(super) fn contains_phrase(text: &str, phrase: &str) -> bool {
     let wanted = split_words(phrase);
     !wanted.is_empty()

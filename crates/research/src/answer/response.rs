@@ -1,4 +1,4 @@
-//! What a client is given of an answer, as data.
+//! Structured data of an answer, as clients receive it.
 
 use deliberate_core::truncate_chars;
 use schemars::JsonSchema;
@@ -12,21 +12,21 @@ use super::{
 };
 use crate::RetrievedPassage;
 
-/// What came of a question.
+/// Outcome of a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerStatus {
-    /// An answer of which enough is supported.
+    /// Enough of the answer is supported.
     Answered,
-    /// The best there was when a budget was spent or nobody could be asked.
+    /// The best result when a budget was exhausted or no model was available.
     Partial,
-    /// Too little of the answer is supported for it to be given.
+    /// Too little of the answer is supported, so it is not returned.
     Withheld,
-    /// The collection says nothing about it.
+    /// The collection does not answer the question.
     NothingFound,
 }
 
-/// A sentence of an answer, and what it rests on.
+/// A sentence of an answer, with its evidence.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AnswerSentence {
     text: String,
@@ -34,118 +34,100 @@ pub struct AnswerSentence {
     judged_by: CheckedBy,
     citations: Vec<AnswerCitation>,
     problems: Vec<SentenceProblem>,
-    /// Whether the check found the place: those that the sentence cites do not say so, or it cites
-    /// none
+    /// Whether the check supplied the place: no cited passage supports the sentence
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     citation_supplied: bool,
-    /// Passages that say otherwise
+    /// Passages that disagree
     #[serde(skip_serializing_if = "Vec::is_empty")]
     disputed: Vec<AnswerCitation>,
 }
 
-/// Who came to a verdict.
+/// How a verdict was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum CheckedBy {
-    /// The verifier, which asks nobody
+    /// By the verifier, without a model
     Code,
-    /// A model, of what the verifier could not tell
+    /// By a model, where the verifier could not decide
     Model,
 }
 
-/// What is wrong with a sentence.
+/// A problem of a sentence.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SentenceProblem {
     #[serde(flatten)]
     problem: ClaimProblem,
-    /// In a sentence
+    /// As a sentence
     said: String,
 }
 
 /// A place in a paper.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct AnswerCitation {
-    /// Which of `sources` it is in
+    /// Number in `sources`
     pub source: usize,
-    /// The article.
     pub article_id: String,
-    /// What it is cited by.
     pub cite_key: String,
-    /// Its title.
     pub title: String,
     /// From 1; 0 for the abstract of a paper without text
     pub page: u32,
-    /// Characters of the page
+    /// Character offset on the page
     pub start: u32,
-    /// The page it ends on.
     pub end_page: u32,
     /// After the last character
     pub end: u32,
-    /// What stands there
     pub quote: String,
 }
 
-/// A paper that passages are from.
+/// A paper with its passages.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct AnswerSource {
-    /// What it is cited by in the answer.
+    /// Citation number in the answer
     pub number: usize,
-    /// The article.
     pub article_id: String,
-    /// What it is cited by in bibliographies.
+    /// Key in bibliographies
     pub cite_key: String,
-    /// Its title.
     pub title: String,
-    /// `Smith & Jones`.
+    /// `Smith & Jones`
     pub authors: String,
-    /// When it appeared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub year: Option<u16>,
-    /// Whether it is known to be retracted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub retracted: bool,
-    /// Its best passage's relevance, 0 to 1
+    /// Relevance of its best passage, 0 to 1
     pub relevance: f64,
-    /// Passages that were found in it.
     pub passages: Vec<SourcePassage>,
 }
 
 /// A passage that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SourcePassage {
-    /// The page it begins on.
     pub page: u32,
-    /// Characters of the page.
+    /// Character offset on the page
     pub start: u32,
-    /// The page it ends on.
     pub end_page: u32,
-    /// After the last character.
+    /// After the last character
     pub end: u32,
-    /// How well it fits the question, 0 to 1
+    /// Relevance to the question, 0 to 1
     pub relevance: f64,
-    /// Its beginning
     pub excerpt: String,
 }
 
-/// What a step of the graph came to.
+/// Result of a graph node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NodeTrace {
-    /// Which.
     pub node: &'static str,
-    /// What came of it.
     pub outcome: String,
-    /// How long it took.
     pub ms: u64,
-    /// Models asked.
     pub model_calls: u32,
 }
 
-/// How much of a quote is shown, and of a passage.
+/// Characters of a quote, and of a passage's excerpt.
 const QUOTE_CHARS: usize = 600;
 const EXCERPT_CHARS: usize = 500;
 
-/// Papers of these passages, numbered as they first come.
+/// Groups passages by paper. Papers are numbered in the order of their first passage.
 pub(super) fn build_sources(
     question: &str,
     pool: &PassagePool,
@@ -186,8 +168,8 @@ pub(super) fn build_sources(
     all
 }
 
-/// How well a passage fits a question, 0 to 1: what a second look gave it, or else the better of
-/// its likeness in meaning and the share of the question's words that are in it.
+/// Relevance of a passage to a question, 0 to 1: the reranker's score if there is one, otherwise
+/// the higher of its vector similarity and the share of the question's words in it.
 pub(super) fn passage_relevance(question: &str, found: &RetrievedPassage) -> f64 {
     if let Some(score) = found.rerank_score {
         return f64::from(score).clamp(0.0, 1.0);
@@ -209,7 +191,6 @@ pub(super) fn passage_relevance(question: &str, found: &RetrievedPassage) -> f64
     (best * 1_000.0).round() / 1_000.0
 }
 
-/// The sentences of a checked draft.
 pub(super) fn build_sentences(
     judged: &CheckedAnswer,
     pool: &PassagePool,
@@ -278,12 +259,12 @@ impl AnswerSentence {
         &self.text
     }
 
-    /// Whether the place it rests on is one that the check found.
+    /// Whether the check found the evidence in a passage that the sentence does not cite.
     pub(super) const fn has_supplied_mark(&self) -> bool {
         self.citation_supplied
     }
 
-    /// Whether a model alone says so.
+    /// Whether only a model supports the sentence.
     pub(super) const fn is_by_model(&self) -> bool {
         matches!(self.judged_by, CheckedBy::Model)
     }
@@ -300,7 +281,7 @@ impl AnswerSentence {
         &self.disputed
     }
 
-    /// What is wrong with it, in sentences.
+    /// Descriptions of the problems.
     pub(super) fn problems(&self) -> impl Iterator<Item = &str> {
         self.problems.iter().map(|it| it.said.as_str())
     }

@@ -1,4 +1,4 @@
-//! Where passages come from, as answers see it.
+//! The interface through which answers retrieve passages.
 
 use std::sync::Mutex;
 
@@ -11,22 +11,20 @@ use crate::{
     articles::collections::{self, CustomIndex, KnowledgeCollection},
 };
 
-/// Something that passages are found in.
+/// Finds passages for a question.
 pub trait Retriever: Send + Sync + 'static {
-    /// How answers are to be made.
     fn answer_options(&self) -> &AnswerOptions;
 
-    /// Whether a model puts passages in their final order.
+    /// Whether a model reranks the passages.
     fn uses_llm_reranker(&self) -> bool;
 
-    /// Finds passages.
     fn retrieve<'a>(
         &'a self,
         call: &'a ToolContext,
         wanted: &'a RetrievalQuery,
     ) -> BoxFuture<'a, Result<RetrievalResult, ToolError>>;
 
-    /// Refuses a scope that is not there, before anyone is asked to think.
+    /// Rejects a scope that does not exist, before a model is asked.
     fn check_scope<'a>(
         &'a self,
         _call: &'a ToolContext,
@@ -73,8 +71,8 @@ impl Retriever for ResearchServices {
     }
 }
 
-/// What is found, once in a call however often that is run: a model that replies between two runs
-/// has seen what the first one found.
+/// Retrieves once per call, however often the call is replayed: a model that replies between two
+/// runs has seen the passages of the first run.
 pub(crate) async fn retrieve_memoized<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
@@ -99,7 +97,7 @@ pub(crate) async fn retrieve_memoized<R: Retriever>(
     found.ok_or_else(|| failed.unwrap_or(ToolError::Internal))
 }
 
-/// A text that passages are looked for with: it must have a word.
+/// Checks a search text: it must contain a word.
 pub(crate) fn check_query<'a>(
     call: &ToolContext,
     field: &str,
@@ -107,14 +105,14 @@ pub(crate) fn check_query<'a>(
 ) -> Result<&'a str, ToolError> {
     let text = call.check_content(field, text)?;
     if !text.chars().any(char::is_alphanumeric) {
-        let rule = "needs at least one word to look for";
+        let rule = "must contain at least one word";
         let issue = ArgumentIssue::new(field, rule).with_value(&text.into());
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(text)
 }
 
-/// A scope as it is written.
+/// Parses a `scope` argument.
 pub(super) fn parse_scope(text: &str) -> Result<RetrievalScope, ToolError> {
     RetrievalScope::parse(text).ok_or_else(|| {
         let rule = "must be all, papers_only, external, collection:<name> or index:<name>";

@@ -1,5 +1,5 @@
-//! One look and one answer: passages are found, a model answers from them, the answer is checked,
-//! and if too little of it holds it is asked for once more, or withheld.
+//! Single-pass answers: retrieve passages, ask a model for an answer, check it, and if too little
+//! of it is supported, ask once more or withhold it.
 
 use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
@@ -14,17 +14,17 @@ use super::{
 };
 use crate::{RetrievalQuery, RetrievalResult, RetrievedPassage, retrieval::query::mode_name};
 
-/// What is asked.
+/// Arguments of a single-pass question.
 pub(crate) struct AnswerRequest {
     pub(crate) question: String,
     pub(crate) max_sources: usize,
     pub(crate) min_relevance: f64,
-    /// Whether what is said names the places; the data does in any case.
+    /// Whether the text contains citations; the data always does.
     pub(crate) include_citations: bool,
     pub(crate) scope: String,
 }
 
-/// What came of it.
+/// Response to a single-pass question.
 pub(crate) struct AnswerResponse {
     pub(crate) text: String,
     pub(crate) status: AnswerStatus,
@@ -35,13 +35,13 @@ pub(crate) struct AnswerResponse {
     pub(crate) notes: Vec<String>,
 }
 
-/// Passages of one paper.
+/// Passages from one paper.
 const MAX_PER_ARTICLE: usize = 4;
 
-/// Passages of one answer.
+/// Passages for one answer.
 const MAX_PASSAGES: usize = 40;
 
-/// Answers a question from the collection.
+/// Answers a question from the collection with one retrieval round.
 pub(crate) async fn answer<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
@@ -83,9 +83,9 @@ pub(crate) async fn answer<R: Retriever>(
             let again = CheckedAnswer::check(again.claims(), &work.pool).await?;
             let note = if again.support() >= judged.support() {
                 judged = again;
-                "The first answer did not hold; this is the second."
+                "The first answer was not supported well enough; this is the second."
             } else {
-                "A second answer held no better; this is the first."
+                "A second answer was not supported better; this is the first."
             };
             work.notes.push(note.to_owned());
         }
@@ -94,12 +94,12 @@ pub(crate) async fn answer<R: Retriever>(
     Ok(work.into_response(&judged, least))
 }
 
-/// A question at work.
+/// Builds the response to one question.
 struct AnswerBuilder<'a> {
     question: &'a str,
     request: &'a AnswerRequest,
     pool: PassagePool,
-    /// Passages that are relevant enough, of no more papers than were asked for.
+    /// Passages that are relevant enough, from at most as many papers as the caller asked for.
     selected: Vec<usize>,
     retrieved_count: usize,
     best_score: f64,
@@ -144,7 +144,7 @@ impl<'a> AnswerBuilder<'a> {
         kept
     }
 
-    /// What a model answers; nothing if none could be asked.
+    /// Asks a model for a draft. If none is available, a note says so and the result is `None`.
     async fn request_draft(
         &mut self,
         call: &ToolContext,
@@ -161,7 +161,7 @@ impl<'a> AnswerBuilder<'a> {
             Err(ToolError::Model(error)) if error != ModelError::Pending => {
                 self.notes.push(match &error {
                     ModelError::InvalidResponse { .. } => format!("There is no answer: {error}."),
-                    _ => format!("No model could be asked: {error}."),
+                    _ => format!("The model request failed: {error}."),
                 });
                 Ok(None)
             }
@@ -184,7 +184,7 @@ impl<'a> AnswerBuilder<'a> {
         };
         let said = format!(
             "Nothing in the collection answers this.\n\n{looked} (question: “{}”, scope: {}, mode: \
-             {}). Add papers with search_papers and process_pdf, put it in other words, or lower \
+             {}). Add papers with search_papers and process_pdf, rephrase the question, or lower \
              `min_relevance`.{}",
             markdown::sanitize_inline(self.question),
             markdown::sanitize_inline(&self.request.scope),
@@ -238,7 +238,7 @@ impl<'a> AnswerBuilder<'a> {
         let said = withheld_text(judged, least, &sources, &self.notes);
         AnswerResponse {
             text: said,
-            // Where nobody answered there is nothing to distrust.
+            // Without an answer there is nothing to withhold.
             status: match judged.support() {
                 Some(_) => AnswerStatus::Withheld,
                 None => AnswerStatus::Partial,
@@ -252,7 +252,7 @@ impl<'a> AnswerBuilder<'a> {
     }
 }
 
-/// Why an answer is not given, and what there is instead.
+/// Explains why an answer is withheld and shows the passages instead.
 pub(super) fn withheld_text(
     judged: &CheckedAnswer,
     least: f64,
@@ -262,11 +262,11 @@ pub(super) fn withheld_text(
     let why = match judged.support() {
         Some(support) => format!(
             "The answer is withheld: {:.0} % of its claims are supported by the passages, and \
-             {:.0} % is the least.",
+             at least {:.0} % must be.",
             support * 100.0,
             least * 100.0
         ),
-        None => "There is no answer; what was found is below.".to_owned(),
+        None => "There is no answer. The passages found are below.".to_owned(),
     };
     let reasons: Vec<String> = judged
         .problems()

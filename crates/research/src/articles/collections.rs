@@ -1,64 +1,56 @@
-//! What articles are put together by: knowledge collections, which hold articles, and custom
-//! indexes, which are a topic and a filter that are looked up anew with each search.
+//! Groups of articles: knowledge collections, which hold articles, and custom indexes, which are a
+//! topic and a filter that are evaluated at each search.
 
 use deliberate_core::{Change, StoredDocument, Timestamp, did_you_mean};
 use deliberate_store::{DocumentFilter, Pagination, Store};
-use deliberate_toolkit::{ArgumentIssue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The kind of item a knowledge collection is; its id is its name in lower case.
+/// The document kind of a knowledge collection; the ID is its name in lower case.
 pub const COLLECTION: &str = "collection";
 
-/// The kind of item a custom index is; its id is its name in lower case.
+/// The document kind of a custom index; the ID is its name in lower case.
 pub const CUSTOM_INDEX: &str = "custom_index";
 
-/// The longest name.
 const MAX_NAME_CHARS: usize = 100;
 
 /// A named set of articles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnowledgeCollection {
-    /// Its name.
     pub name: String,
-    /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When it was made.
     pub created_at: Timestamp,
 }
 
-/// A topic and a filter.
+/// A named topic and filter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CustomIndex {
-    /// Its name.
     pub name: String,
-    /// What articles in it are about.
+    /// The subject of its articles.
     pub topic: String,
-    /// Of which kinds they are; of any if there are none.
+    /// The kinds of work it holds; empty means any.
     #[serde(default)]
     pub kinds: Vec<String>,
-    /// How many it holds at the most.
+    /// The most articles it holds.
     pub max_documents: usize,
-    /// When it was made.
     pub created_at: Timestamp,
 }
 
-/// Something of a name.
+/// A document that is found by its name.
 pub trait NamedDocument: Serialize + DeserializeOwned {
-    /// The kind of item it is.
+    /// The document kind.
     const KIND: &'static str;
-    /// What it is called in a sentence.
+    /// The noun for messages.
     const LABEL: &'static str;
-    /// The tool that shows what there is.
+    /// The tool that lists these documents.
     const LIST_TOOL: &'static str;
 
-    /// Its name.
     fn name(&self) -> &str;
 
-    /// When it was made.
     fn created_at(&self) -> Timestamp;
 
-    /// The change that keeps it; `version` is the one it was read with, 0 for a new one.
+    /// The change that stores the document; `version` is the one that was read, 0 for a new one.
     fn put_change(&self, version: i64, now: Timestamp) -> Change {
         Change::PutItem {
             item: StoredDocument {
@@ -75,7 +67,7 @@ pub trait NamedDocument: Serialize + DeserializeOwned {
         }
     }
 
-    /// The change that deletes it.
+    /// The change that deletes the document.
     fn delete_change(&self, now: Timestamp) -> Change {
         Change::DropItem {
             kind: Self::KIND.to_owned(),
@@ -113,7 +105,7 @@ impl NamedDocument for CustomIndex {
     }
 }
 
-/// The one of that name, upper or lower case, if there is one.
+/// Finds the document with this name in any case, if there is one.
 pub async fn look_up<T: NamedDocument>(
     store: &dyn Store,
     name: &str,
@@ -122,7 +114,7 @@ pub async fn look_up<T: NamedDocument>(
     Ok(item.and_then(read))
 }
 
-/// The one of that name.
+/// Finds the document with this name; an error if there is none.
 pub async fn find<T: NamedDocument>(store: &dyn Store, name: &str) -> Result<T, ToolError> {
     if let Some(found) = look_up(store, name).await? {
         return Ok(found);
@@ -130,11 +122,11 @@ pub async fn find<T: NamedDocument>(store: &dyn Store, name: &str) -> Result<T, 
     let all = all::<T>(store).await?;
     let meant = did_you_mean(name, all.iter().map(NamedDocument::name));
     let hint = match meant {
-        Some(meant) => format!("Did you mean {meant:?}? {} shows all.", T::LIST_TOOL),
-        None => format!("{} shows what there is.", T::LIST_TOOL),
+        Some(meant) => format!("Did you mean {meant:?}? {} lists all.", T::LIST_TOOL),
+        None => format!("{} lists all.", T::LIST_TOOL),
     };
     Err(ToolError::Custom {
-        code: "NotFound".to_owned(),
+        code: ErrorCode::NotFound,
         message: format!(
             "there is no {} called {:?}",
             T::LABEL,
@@ -144,7 +136,7 @@ pub async fn find<T: NamedDocument>(store: &dyn Store, name: &str) -> Result<T, 
     })
 }
 
-/// All of them, the newest first.
+/// All documents of this kind, the newest first.
 pub async fn all<T: NamedDocument>(store: &dyn Store) -> Result<Vec<T>, ToolError> {
     let items = store
         .documents(
@@ -155,7 +147,7 @@ pub async fn all<T: NamedDocument>(store: &dyn Store) -> Result<Vec<T>, ToolErro
     Ok(items.into_iter().filter_map(read).collect())
 }
 
-/// A name that can be one: one line, not too long, not empty.
+/// Checks that a name is one line, not empty and not too long.
 pub fn validate_name(field: &str, name: &str) -> Result<String, ToolError> {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
     let long = name.chars().count() > MAX_NAME_CHARS;
@@ -176,7 +168,7 @@ fn read<T: NamedDocument>(item: StoredDocument) -> Option<T> {
     match serde_json::from_value(item.body) {
         Ok(it) => Some(it),
         Err(error) => {
-            tracing::error!(id = item.id, %error, "a {} can't be read", T::LABEL);
+            tracing::error!(id = item.id, %error, "a stored {} can't be read", T::LABEL);
             None
         }
     }

@@ -1,4 +1,4 @@
-//! The text of an article: its pages, and what stands where in them.
+//! The full text of an article: its pages and outline.
 
 use deliberate_core::{Change, StoredDocument, Timestamp};
 use deliberate_extract::{Caption, DocumentReference, ExtractedDocument, Heading};
@@ -7,37 +7,35 @@ use serde::{Deserialize, Serialize};
 
 use super::ArticleRecord;
 
-/// The kind of item a text is; its id is its article's.
+/// The document kind of a full text; its ID is that of the article.
 pub const FULL_TEXT: &str = "text";
 
-/// The whole text of an article.
+/// The full text of an article.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FullText {
-    /// Page by page; the first is page 1.
+    /// The pages; the first is page 1.
     pub pages: Vec<String>,
-    /// What stands where.
     pub outline: Outline,
-    /// Which version it is; 0 for a new one.
+    /// The stored version; 0 for a new text.
     pub version: i64,
 }
 
-/// What stands where in a text.
+/// The positions of headings, captions and references in a text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outline {
-    /// Headings, in order.
     #[serde(default)]
     pub headings: Vec<Heading>,
     /// Captions of figures and tables, in order.
     #[serde(default)]
     pub captions: Vec<Caption>,
-    /// Its bibliography.
+    /// The entries of the bibliography.
     #[serde(default)]
     pub references: Vec<DocumentReference>,
 }
 
 #[cfg(test)]
 impl FullText {
-    /// A text of one page with a heading where a line begins with `#`, as deep as it has of them.
+    /// A text of one page whose headings are the lines that begin with `#`, one `#` per level.
     pub(crate) fn from_lines(page: &str) -> Self {
         let mut headings = Vec::new();
         let mut offset = 0;
@@ -67,30 +65,30 @@ impl FullText {
 }
 
 impl Outline {
-    /// How many headings, captions and references there are.
+    /// The numbers of headings, captions and references.
     pub(crate) fn counts(&self) -> (usize, usize, usize) {
         let (headings, captions) = (self.headings.len(), self.captions.len());
         (headings, captions, self.references.len())
     }
 }
 
-/// A stretch of a text: `end` is after its last character. Characters, not bytes, counted from the
-/// beginning of its page.
+/// A range of a text. Positions count characters, not bytes, from the start of the page; `end` is
+/// exclusive.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct TextSpan {
-    /// The page it begins on, from 1.
+    /// The first page, from 1.
     pub page: u32,
-    /// The character it begins at, from 0.
+    /// The first character, from 0.
     pub start: u32,
-    /// The page it ends on.
+    /// The last page.
     pub end_page: u32,
-    /// The character after its last, on that page.
+    /// The end on that page, exclusive.
     pub end: u32,
 }
 
-/// Title and abstract of an article as a text of one page, for one that was not read yet.
+/// The title and abstract as a text of one page, for an article without a full text.
 pub fn abstract_text(kept: &ArticleRecord) -> FullText {
     let summary = kept.article.summary.as_deref().unwrap_or("");
     FullText {
@@ -100,8 +98,8 @@ pub fn abstract_text(kept: &ArticleRecord) -> FullText {
 }
 
 impl FullText {
-    /// A document that was read. Characters that would set pages apart, or end a text early, become
-    /// spaces: places count characters, so none may go.
+    /// Converts an extracted document. Form feeds and NUL characters become spaces rather than
+    /// being removed, because positions count characters.
     pub fn from_document(document: ExtractedDocument) -> Self {
         let plain = |text: String| text.replace(['\u{c}', '\0'], " ");
         Self {
@@ -119,12 +117,12 @@ impl FullText {
         }
     }
 
-    /// The pages as one text. They are set apart by a form feed, which no page holds.
+    /// The pages as one text, separated by form feeds, which no page contains.
     pub fn join_pages(&self) -> String {
         self.pages.join("\u{c}")
     }
 
-    /// Where each page begins in [`FullText::join_pages`], in bytes.
+    /// The byte offsets of the pages in [`FullText::join_pages`].
     pub fn page_starts(&self) -> Vec<usize> {
         let mut at = 0;
         let starts = self.pages.iter().map(|page| {
@@ -135,8 +133,8 @@ impl FullText {
         starts.collect()
     }
 
-    /// Where each heading begins in [`FullText::join_pages`], in bytes; nothing for one whose page is not
-    /// there. One pass over the text, however many headings it has.
+    /// The byte offsets of the headings in [`FullText::join_pages`]; `None` for a heading on a
+    /// missing page. It takes one pass over the text, however many headings there are.
     pub(crate) fn heading_starts(&self) -> Vec<Option<usize>> {
         let starts = self.page_starts();
         let headings = &self.outline.headings;
@@ -167,7 +165,7 @@ impl FullText {
         found
     }
 
-    /// How many characters it has.
+    /// The number of characters.
     pub fn char_count(&self) -> u64 {
         self.pages
             .iter()
@@ -175,7 +173,7 @@ impl FullText {
             .sum()
     }
 
-    /// The place of a stretch of [`FullText::join_pages`], given in bytes.
+    /// Converts a byte range of [`FullText::join_pages`] to a span.
     pub fn span(&self, start: usize, end: usize) -> Option<TextSpan> {
         let (page, first) = self.page_position(start)?;
         let (end_page, after) = self.page_position(end)?;
@@ -187,7 +185,7 @@ impl FullText {
         })
     }
 
-    /// The page of a byte of the whole, and its character there.
+    /// Converts a byte offset in the joined text to a page and a character.
     fn page_position(&self, byte: usize) -> Option<(u32, u32)> {
         let starts = self.page_starts();
         let at = starts
@@ -198,7 +196,7 @@ impl FullText {
         Some((u32::try_from(at).ok()? + 1, character))
     }
 
-    /// What stands at a place, if there is such a place.
+    /// The text of a span, if it exists.
     pub fn excerpt(&self, place: &TextSpan) -> Option<String> {
         let page = |number: u32| {
             self.pages
@@ -224,7 +222,7 @@ impl FullText {
         (place.page < place.end_page).then(|| all.join("\u{c}"))
     }
 
-    /// The change that keeps it as the text of the article of that id.
+    /// The change that stores the text for the article with this ID.
     pub fn put_change(self, id: &str, now: Timestamp) -> Change {
         Change::PutItem {
             item: StoredDocument {

@@ -1,25 +1,23 @@
-//! Search inside one text: where words stand, with what stands around them. One pass over each page,
-//! whatever is looked for.
+//! Searches for words inside one text and shows them in context. It takes one pass over each page,
+//! whatever the query.
 
 use std::str::Chars;
 
 use super::{FullText, TextSpan};
 
-/// How much is shown around a find, in characters each side.
+/// The characters of context on each side of a hit.
 const CONTEXT_CHARS: usize = 160;
 
-/// A find.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InDocumentHit {
-    /// Where the words stand.
+    /// The position of the words.
     pub(crate) span: TextSpan,
-    /// They, and what stands around them, on one line.
+    /// The words with their context, on one line.
     pub(crate) context: String,
 }
 
-/// Where the words stand, in order, up to `most` places, and how many there are in all. The words
-/// as they are written one after the other, or, if they never are, sentences that hold all of them.
-/// Case does not count, nor how words are set apart.
+/// Finds the words as a phrase or, if the phrase never occurs, sentences that contain all of them.
+/// Returns up to `most` hits in order and the number of all hits. Case and white space are ignored.
 pub(crate) fn search_in_document(
     text: &FullText,
     words: &str,
@@ -37,8 +35,8 @@ pub(crate) fn search_in_document(
     search_pages(text, most, |page| find_sentences(page, &wanted))
 }
 
-/// What is found on the pages, and how many times. `look` finds stretches of a page in the form it
-/// is searched in, in order.
+/// Applies `look`, which finds byte ranges in the normalized form of a page, to all pages; returns
+/// the hits in order and their number.
 fn search_pages(
     text: &FullText,
     most: usize,
@@ -70,13 +68,12 @@ fn build_hit(page: &str, number: u32, start: usize, end: usize) -> Option<InDocu
     })
 }
 
-/// Where a phrase stands.
 fn find_phrase(page: &str, phrase: &str) -> Vec<(usize, usize)> {
     let at = memchr::memmem::find_iter(page.as_bytes(), phrase.as_bytes());
     at.map(|at| (at, at + phrase.len())).collect()
 }
 
-/// Sentences in which all words stand.
+/// The sentences that contain all words.
 fn find_sentences(page: &str, words: &[&str]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -98,7 +95,7 @@ fn find_sentences(page: &str, words: &[&str]) -> Vec<(usize, usize)> {
     found
 }
 
-/// What stands there and around it, on one line, with the ends marked where it goes on.
+/// The hit with its context on one line; an ellipsis marks where the text continues.
 fn context_snippet(page: &str, start: usize, end: usize) -> String {
     let from = start.saturating_sub(CONTEXT_CHARS);
     let mut letters = page.chars().skip(from);
@@ -109,8 +106,7 @@ fn context_snippet(page: &str, start: usize, end: usize) -> String {
     format!("{before}{line}{after}")
 }
 
-/// A text in the form it is searched in: in one case, letter for letter, words set apart by one
-/// space.
+/// Normalizes text for the search: one case, character by character, words separated by one space.
 fn normalize_for_search(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut in_space = false;
@@ -120,7 +116,7 @@ fn normalize_for_search(text: &str) -> String {
     out
 }
 
-/// What a letter is in that form; nothing for a space behind a space.
+/// Normalizes one character; `None` for a space after a space.
 fn normalize_char(letter: char, in_space: &mut bool) -> Option<char> {
     let after_space = std::mem::replace(in_space, letter.is_whitespace());
     if letter.is_whitespace() {
@@ -130,15 +126,15 @@ fn normalize_char(letter: char, in_space: &mut bool) -> Option<char> {
     Some(match (lower.next(), lower.next()) {
         (Some('ς'), None) => 'σ',
         (Some(one), None) => one,
-        // What becomes several letters stays as it is: places count characters.
+        // A character that would become several stays as it is, because positions count characters.
         _ => letter,
     })
 }
 
-/// Walks along a page and knows which byte of its searched form it is at.
+/// Maps byte offsets of the normalized form of a page to characters of the page.
 struct OffsetMapper<'p> {
     letters: Chars<'p>,
-    /// The character it is before.
+    /// The index of the next character.
     char_index: usize,
     byte: usize,
     in_space: bool,
@@ -154,7 +150,7 @@ impl<'p> OffsetMapper<'p> {
         }
     }
 
-    /// The character whose searched form begins at a byte.
+    /// The character whose normalized form begins at a byte offset.
     fn char_start(&mut self, byte: usize) -> usize {
         self.char_end(byte);
         let spaces = self
@@ -168,7 +164,7 @@ impl<'p> OffsetMapper<'p> {
         self.char_index
     }
 
-    /// The character after the one whose searched form ends at a byte.
+    /// The character after the one whose normalized form ends at a byte offset.
     fn char_end(&mut self, byte: usize) -> usize {
         while self.byte < byte && self.advance().is_some() {}
         self.char_index
@@ -227,7 +223,7 @@ mod tests {
         assert_eq!(search_in_document(&text, "İSTANBUL", 5).1, 1);
     }
 
-    /// It would take minutes if each place were looked at for all of the words.
+    /// The search would take minutes if all words were compared at each position.
     #[test]
     fn what_repeats_itself_is_one_pass() {
         let text = text(&["a ".repeat(2_000_000).as_str()]);

@@ -1,9 +1,8 @@
-//! The collection: what is kept of each article, how it is found by exactly what it is called, its
-//! text, and the index over all texts.
+//! The collection: the records of articles, their full texts, and lookup by exact identifiers.
 //!
-//! An article is an item of kind `article`; its text, if there is one, is an item of kind `text`
-//! with the same id, whose parts are the pages. Whoever wants either goes through [`ArticleRepository`]. The
-//! index is derived from them and is kept in step by `keeper`; whoever searches goes through
+//! An article is a document of kind `article`; its full text is a document of kind `text` with the
+//! same ID, whose parts are the pages. Both are read through [`ArticleRepository`]. The index is
+//! derived from them and kept current by `index_sync`; searches go through
 //! [`super::ResearchServices::retrieve`].
 
 pub mod collections;

@@ -1,4 +1,4 @@
-//! What is kept of an article, and what it is found by.
+//! The stored record of an article and its index keys.
 
 use deliberate_core::{Article, ArxivId, Change, Doi, IndexKey, StoredDocument, Timestamp};
 use schemars::JsonSchema;
@@ -6,102 +6,95 @@ use serde::{Deserialize, Serialize};
 
 use crate::sources::api::text_folding::fold_text;
 
-/// The kind of item an article is.
+/// The document kind of an article.
 pub const ARTICLE: &str = "article";
 
 /// An article of the collection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ArticleRecord {
-    /// Its id here.
+    /// The article's ID in the collection.
     pub id: String,
-    /// What it is cited by in bibliographies: `vaswani2017attention`. No other article has it.
+    /// The citation key in bibliographies, unique in the collection: `vaswani2017attention`.
     pub cite_key: String,
-    /// The work.
+    /// The bibliographic data.
     pub article: Article,
-    /// Research, or something brought in from elsewhere.
     #[serde(default)]
     pub category: ArticleCategory,
-    /// How it came here.
     #[serde(default)]
     pub provenance: Provenance,
-    /// Collections it is in, by their names.
+    /// The names of the collections that hold the article.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub collections: Vec<String>,
-    /// Tags, lower case.
+    /// Tags in lower case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The file it was read from.
+    /// The file that the full text was read from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<ArticleFile>,
-    /// Files of it that were read before, and gave way to that one.
+    /// Files of the article that were read before and replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_files: Vec<ArticleFile>,
-    /// Pages of its text; 0 if it has none.
+    /// The pages of the full text; 0 if there is none.
     #[serde(default)]
     pub pages: u32,
-    /// Characters of its text.
+    /// The characters of the full text.
     #[serde(default)]
     pub chars: u64,
-    /// When it came here.
     pub added_at: Timestamp,
 }
 
-/// How many files of one article are remembered beside the one its text is of.
+/// The most replaced files that are remembered per article.
 const MAX_OTHER_FILES: usize = 8;
 
-/// The file an article was read from.
+/// A file that an article was read from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArticleFile {
-    /// Where it was.
     pub path: String,
-    /// The SHA-256 of its bytes, in hex.
+    /// The SHA-256 of the content, in hex.
     pub sha256: String,
-    /// How many bytes.
     pub bytes: u64,
-    /// What read it.
+    /// The extractor that read the file.
     pub extractor: String,
-    /// What was not as it should be.
+    /// The problems that the extractor reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// What an article is here for.
+/// The purpose of an article in the collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArticleCategory {
-    /// A paper.
     #[default]
     ResearchPaper,
-    /// A textbook, lecture notes, a file of one's own.
+    /// A textbook, lecture notes, or a file of the user's own.
     External,
 }
 
-/// How an article came here.
+/// How an article came into the collection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Provenance {
-    /// It was found by a search and kept.
+    /// Found by a search.
     #[default]
     Discovered,
-    /// Its file was read.
+    /// Read from a file.
     Processed,
-    /// Another article cites it.
+    /// Cited by another article.
     Cited,
-    /// A client gave it.
+    /// Added by a client.
     Given,
 }
 
-/// An article as it was read, to be written again only if nobody else did meanwhile.
+/// An article with its stored version, so that a concurrent change is detected when it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionedArticle {
-    /// The article.
     pub record: ArticleRecord,
-    /// Which version it was; 0 for a new one.
+    /// The version that was read; 0 for a new article.
     pub version: i64,
 }
 
 impl ArticleCategory {
-    /// As it is written.
+    /// The serialized name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ResearchPaper => "research_paper",
@@ -111,12 +104,12 @@ impl ArticleCategory {
 }
 
 impl VersionedArticle {
-    /// An article that is not yet kept.
+    /// A new article that is not stored yet.
     pub const fn new(record: ArticleRecord) -> Self {
         Self { record, version: 0 }
     }
 
-    /// The change that keeps it.
+    /// The change that stores the article.
     pub fn put_change(&self, now: Timestamp) -> Change {
         let kept = &self.record;
         Change::PutItem {
@@ -142,7 +135,7 @@ impl VersionedArticle {
                 version,
             }),
             Err(error) => {
-                tracing::error!(id = item.id, %error, "an article can't be read");
+                tracing::error!(id = item.id, %error, "a stored article can't be read");
                 None
             }
         }
@@ -150,7 +143,7 @@ impl VersionedArticle {
 }
 
 impl ArticleRecord {
-    /// An article of which nothing is known yet.
+    /// A record without data.
     pub fn empty(now: Timestamp) -> Self {
         Self {
             id: String::new(),
@@ -168,19 +161,19 @@ impl ArticleRecord {
         }
     }
 
-    /// The file its text is of, and those that gave way to it.
+    /// The file of the current full text, then the replaced ones.
     pub fn files(&self) -> impl Iterator<Item = &ArticleFile> {
         self.file.iter().chain(&self.other_files)
     }
 
-    /// The file with this hash, to be changed.
+    /// The file with this hash, for changes.
     pub(crate) fn file_by_hash(&mut self, sha256: &str) -> Option<&mut ArticleFile> {
         let mut files = self.file.iter_mut().chain(&mut self.other_files);
         files.find(|it| it.sha256 == sha256)
     }
 
-    /// Has its text be that of a file. The file it was of until now, if it is another, is remembered:
-    /// whoever brings a whole folder would have the two take turns.
+    /// Sets the file of the full text. A different previous file is remembered as replaced;
+    /// otherwise reading a folder that holds both would make them replace each other each time.
     pub(crate) fn set_file(&mut self, file: ArticleFile) {
         let is_that = |it: &ArticleFile| it.path == file.path || it.sha256 == file.sha256;
         let gone = self.file.take().filter(|_| self.pages > 0);
@@ -191,7 +184,7 @@ impl ArticleRecord {
         self.file = Some(file);
     }
 
-    /// What it is found by and put in order by.
+    /// The keys by which the article is found and sorted.
     fn index_keys(&self) -> Vec<IndexKey> {
         let article = &self.article;
         let mut keys = vec![
@@ -244,13 +237,13 @@ impl ArticleRecord {
     }
 }
 
-/// A title in the one form it is compared in: lower case, letters and digits only, no accents, single
+/// The form in which titles are compared: lower case, letters and digits only, no accents, single
 /// spaces.
 pub fn title_key(title: &str) -> String {
     fold_text(title)
 }
 
-/// A name in the one form it is compared in.
+/// The form in which names are compared.
 pub fn author_key(name: &str) -> String {
     title_key(name)
 }

@@ -1,5 +1,5 @@
-//! Where a paper's bibliographies are: what stands in them is neither said by the paper nor cites
-//! anything.
+//! Finds the bibliographies of a paper. Their text is neither a statement of the paper nor does it
+//! cite anything.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::{
     title_key,
 };
 
-/// Whether a heading, in the form that is compared, may open a bibliography.
+/// Whether a normalized heading may open a bibliography.
 pub(crate) fn is_bibliography(key: &str) -> bool {
     const LAST: &[&str] = &["references", "bibliography"];
     const NAMES: &[&str] = &[
@@ -32,7 +32,7 @@ pub(crate) fn is_bibliography(key: &str) -> bool {
     LAST.contains(&last) || NAMES.contains(&words)
 }
 
-/// The stretches that list works, each with its heading, in bytes of the whole and in order.
+/// The byte ranges of the bibliographies with their headings, in order.
 pub(crate) fn bibliographies(text: &FullText) -> Vec<Range<usize>> {
     let whole = text.join_pages();
     let sections = sections(text);
@@ -51,8 +51,8 @@ pub(crate) fn bibliographies(text: &FullText) -> Vec<Range<usize>> {
     found
 }
 
-/// Where the bibliography ends whose heading is that one, if works are listed there. Headings below
-/// it may part it; but how deep one is may be a guess, and what is under it an appendix.
+/// The end of the bibliography under a heading, if it lists works. Lower headings may divide it;
+/// but heading levels may be guessed, and the text under a lower heading may be an appendix.
 fn bibliography_end(whole: &str, sections: &[SectionSpan], at: usize) -> Option<usize> {
     let first = sections.get(at)?;
     let mut end = None;
@@ -77,22 +77,22 @@ fn bibliography_end(whole: &str, sections: &[SectionSpan], at: usize) -> Option<
     end
 }
 
-/// Whether at least half of the entries of a text are such.
+/// Whether at least half of the entries of a text satisfy the predicate.
 fn is_reference_list(text: &str, is_such: impl Fn(&DocumentReference) -> bool) -> bool {
     let entries = split_references(&text.replace('\u{c}', "\n"), 0);
     let such = entries.iter().filter(|it| is_such(it)).count();
     !entries.is_empty() && such * 2 >= entries.len()
 }
 
-/// Whether an entry looks like one under a heading that says so: a manual may have a chapter about
-/// references, and its paragraphs have none of this.
+/// Whether an entry under a bibliography heading looks like a reference. A manual may have a
+/// chapter about references, whose paragraphs do not.
 fn is_plausible_entry(entry: &DocumentReference) -> bool {
     entry.label.is_some()
         || has_date_or_id(entry)
         || (!entry.authors.is_empty() && entry.title.is_some())
 }
 
-/// Whether an entry looks like one wherever it stands.
+/// Whether an entry looks like a reference even without a bibliography heading.
 fn is_complete_entry(entry: &DocumentReference) -> bool {
     has_date_or_id(entry) && !entry.authors.is_empty()
 }
@@ -101,7 +101,7 @@ fn has_date_or_id(entry: &DocumentReference) -> bool {
     entry.year.is_some() || entry.doi.is_some() || entry.arxiv_id.is_some()
 }
 
-/// The one that was read where no heading names it: from its first entry to the next heading.
+/// Finds a bibliography without a heading: from its first entry to the next heading.
 fn find_unheaded(text: &FullText, whole: &str, sections: &[SectionSpan]) -> Option<Range<usize>> {
     let entry = text.outline.references.first()?;
     let page = usize::try_from(entry.page).ok()?.checked_sub(1)?;

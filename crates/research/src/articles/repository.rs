@@ -1,11 +1,11 @@
-//! The collection as it is read. Articles are found by exactly what they are called; what is only
-//! similar is a hint in the error, never an answer.
+//! Reads articles from the store. Articles are found by exact identifiers; similar ones are only
+//! suggested in the error, never returned.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use deliberate_core::{Article, ArxivId, Change, Doi, Timestamp, did_you_mean};
 use deliberate_store::{DocumentFilter, KeyMatch, Pagination, Store};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use super::{ARTICLE, FULL_TEXT, FullText, Outline, VersionedArticle, record::title_key};
 use crate::{
@@ -13,28 +13,28 @@ use crate::{
     sources::PaperId,
 };
 
-/// The collection, for reading.
+/// Reads the articles of the collection.
 #[derive(Clone, Copy)]
 pub struct ArticleRepository<'a>(pub &'a dyn Store);
 
-/// Several of one title are all named, up to so many.
+/// The most articles listed when a title is ambiguous.
 const MAX_AMBIGUOUS_SHOWN: u32 = 10;
 
-/// How often a text is read until nobody wrote it meanwhile.
+/// The most attempts to read a text that is being rewritten concurrently.
 const MAX_READ_ATTEMPTS: usize = 5;
 
-/// So many of one title are looked at to find the same work.
+/// The most articles of one title that are compared to find the same work.
 const MAX_SAME_TITLE: u32 = 200;
 
 impl ArticleRepository<'_> {
-    /// The article of that id.
+    /// The article with this ID.
     pub async fn get(self, id: &str) -> Result<Option<VersionedArticle>, ToolError> {
         let item = self.0.document(ARTICLE, id).await?;
         Ok(item.and_then(VersionedArticle::read))
     }
 
-    /// The article that is called so: by its id, DOI, arXiv, PubMed or other id, citation key, or
-    /// its whole title.
+    /// Finds an article by its ID, DOI, arXiv, PubMed or other identifier, citation key, or full
+    /// title; an error if there is none.
     pub async fn find(self, identifier: &str) -> Result<VersionedArticle, ToolError> {
         match self.look_up(identifier).await? {
             Some(found) => Ok(found),
@@ -42,7 +42,7 @@ impl ArticleRepository<'_> {
         }
     }
 
-    /// The same; none is no error. More than one of a title is.
+    /// Finds an article like [`find`](Self::find); none is no error, an ambiguous title is.
     pub async fn look_up(self, identifier: &str) -> Result<Option<VersionedArticle>, ToolError> {
         let identifier = identifier.trim();
         if let Some(found) = self.get(identifier).await? {
@@ -73,8 +73,8 @@ impl ArticleRepository<'_> {
         }
     }
 
-    /// The same work, if it is kept: of the same DOI, arXiv id or other id, or of the same title and
-    /// first author. A title alone, or a short one, has to say more.
+    /// Finds the article of the same work: by a common identifier, or by title and first author. A
+    /// title alone, or a short one, needs more evidence.
     pub async fn find_same_work(
         self,
         article: &Article,
@@ -87,7 +87,7 @@ impl ArticleRepository<'_> {
         Ok(found.into_iter().find(same))
     }
 
-    /// The article that has one of the ids of a work.
+    /// Finds the article with one of the identifiers of a work.
     pub(crate) async fn find_by_ids(
         self,
         article: &Article,
@@ -100,7 +100,7 @@ impl ArticleRepository<'_> {
         Ok(None)
     }
 
-    /// The articles of a title.
+    /// The articles with a title.
     pub(crate) async fn find_by_title(
         self,
         title: &str,
@@ -113,7 +113,7 @@ impl ArticleRepository<'_> {
         self.list(&filter, Pagination::limit(MAX_SAME_TITLE)).await
     }
 
-    /// Articles of which this is true.
+    /// The articles that match a filter.
     pub async fn list(
         self,
         filter: &DocumentFilter,
@@ -126,7 +126,7 @@ impl ArticleRepository<'_> {
             .collect())
     }
 
-    /// The article with that value under that name, which only one may have.
+    /// Finds the article with this value of a unique index key.
     pub async fn find_by_key(
         self,
         name: &str,
@@ -136,14 +136,14 @@ impl ArticleRepository<'_> {
         Ok(self.list(&filter, Pagination::limit(1)).await?.pop())
     }
 
-    /// The whole text of an article.
+    /// Loads the full text of an article.
     pub async fn text(self, id: &str) -> Result<Option<FullText>, ToolError> {
         for _ in 0..MAX_READ_ATTEMPTS {
             let Some(item) = self.0.document(FULL_TEXT, id).await? else {
                 return Ok(None);
             };
             let pages = self.pages(id, 1, u32::MAX).await?;
-            // Its pages are read one after the other; somebody may have written others meanwhile.
+            // The pages are read one by one, and another call may have replaced them meanwhile.
             if self.text_version(id).await? == item.version {
                 return Ok(Some(FullText {
                     pages,
@@ -153,19 +153,19 @@ impl ArticleRepository<'_> {
             }
         }
         Err(ToolError::Custom {
-            code: "Conflict".to_owned(),
-            message: "the text is being written again and again".to_owned(),
-            hint: Some("Call again in a moment.".to_owned()),
+            code: ErrorCode::Conflict,
+            message: "the full text keeps changing while it is read".to_owned(),
+            hint: Some("Retry in a moment.".to_owned()),
         })
     }
 
-    /// Which version the text of an article is; 0 if there is none.
+    /// The version of an article's full text; 0 if there is none.
     pub(crate) async fn text_version(self, id: &str) -> Result<i64, ToolError> {
         let item = self.0.document(FULL_TEXT, id).await?;
         Ok(item.map_or(0, |it| it.version))
     }
 
-    /// Pages of the text of an article, from one to another, as far as there are any.
+    /// Loads a range of pages as far as they exist.
     pub(crate) async fn pages(
         self,
         id: &str,
@@ -190,19 +190,19 @@ impl ArticleRepository<'_> {
         Ok(pages)
     }
 
-    /// What stands where in the text of an article, without the text.
+    /// Loads the outline of an article's full text without the text.
     pub async fn outline(self, id: &str) -> Result<Option<Outline>, ToolError> {
         let item = self.0.document(FULL_TEXT, id).await?;
         Ok(item.map(|it| serde_json::from_value(it.body).unwrap_or_default()))
     }
 
-    /// A citation key that no article has: the wanted one, or it with a letter behind.
+    /// A citation key that no article has: the wanted one, or the wanted one with a suffix.
     pub async fn unused_cite_key(self, wanted: &str) -> Result<String, ToolError> {
         self.unused_cite_key_excluding(wanted, &BTreeSet::new())
             .await
     }
 
-    /// The same, and none of those that are about to be given out, in lower case.
+    /// An unused citation key that is also not in `taken`, a set of keys in lower case.
     pub async fn unused_cite_key_excluding(
         self,
         wanted: &str,
@@ -215,7 +215,7 @@ impl ArticleRepository<'_> {
                 return Ok(key);
             }
         }
-        // There are many: a free number is found in steps that double, then between the last two.
+        // Many keys are taken: double the number until one is free, then bisect.
         let (mut used, mut free) = (1_u64, 2_u64);
         while !self
             .is_cite_key_unused(&format!("{wanted}{free}"), taken)
@@ -246,8 +246,8 @@ impl ArticleRepository<'_> {
         Ok(!taken.contains(&key) && self.find_by_key("cite_key", &key).await?.is_none())
     }
 
-    /// What deletes an article, its text and that questions found it, unless somebody wrote it since
-    /// it was read: a text that came meanwhile would stay behind.
+    /// The changes that delete an article, its full text and its matches. They fail if the article
+    /// was changed since it was read; otherwise a full text added meanwhile would remain.
     pub async fn delete_changes(
         self,
         version: &VersionedArticle,
@@ -259,7 +259,7 @@ impl ArticleRepository<'_> {
             id: id.to_owned(),
             at: now,
         };
-        // Only a write is refused if it comes too late.
+        // Only a write detects a concurrent change, so the article is written before it is deleted.
         let mut changes = vec![version.put_change(now), drop(ARTICLE, own)];
         if self.text_version(own).await? > 0 {
             changes.push(drop(FULL_TEXT, own));
@@ -273,30 +273,30 @@ impl ArticleRepository<'_> {
         Ok(changes)
     }
 
-    /// There is none, and which one may have been meant.
+    /// The error for an unknown article, with the most similar one.
     async fn not_found_error(self, identifier: &str) -> ToolError {
         let similar = self.find_similar(identifier).await.unwrap_or_default();
         let hint = match similar {
             Some(title) => format!(
-                "Did you mean {:?}? search_articles finds articles by what they are about, \
-                 list_articles shows what there is.",
+                "Did you mean {:?}? search_articles finds articles by subject, list_articles \
+               lists all.",
                 escape_passage_tags(&title)
             ),
-            None => "search_articles finds articles by what they are about, list_articles shows \
-                     what there is; add_article or process_pdf adds one."
+            None => "search_articles finds articles by subject, list_articles lists all; \
+                   add_article or process_pdf adds one."
                 .to_owned(),
         };
         ToolError::Custom {
-            code: "ArticleNotFound".to_owned(),
+            code: ErrorCode::ArticleNotFound,
             message: format!(
-                "there is no article called {:?} in the collection",
+                "there is no article {:?} in the collection",
                 deliberate_core::truncate_chars(identifier, 200)
             ),
             hint: Some(hint),
         }
     }
 
-    /// The key or the title that is most like what was given.
+    /// The citation key or title that is most similar to the given text.
     async fn find_similar(self, identifier: &str) -> Result<Option<String>, ToolError> {
         if let Some(key) = self.find_similar_cite_key(identifier).await? {
             return Ok(Some(key));
@@ -305,7 +305,7 @@ impl ArticleRepository<'_> {
         let mut words: Vec<&str> = title.split(' ').filter(|it| it.len() > 3).collect();
         words.sort_by_key(|it| Reverse(it.len()));
         let mut first = None;
-        // One of its words may be the one with the slip.
+        // One of the words may be misspelled.
         for word in words.into_iter().take(3) {
             let holds = KeyMatch::Contains {
                 name: "title".to_owned(),
@@ -321,7 +321,7 @@ impl ArticleRepository<'_> {
         Ok(first)
     }
 
-    /// The citation key most like it, of those that begin alike.
+    /// The most similar citation key among those with the same beginning.
     async fn find_similar_cite_key(self, identifier: &str) -> Result<Option<String>, ToolError> {
         let wanted = identifier.trim().to_lowercase();
         let start: String = wanted.chars().take(2).collect();
@@ -348,13 +348,13 @@ impl ArticleRepository<'_> {
 fn ambiguous_error(identifier: &str, found: &[VersionedArticle]) -> ToolError {
     let keys: Vec<&str> = found.iter().map(|it| it.record.cite_key.as_str()).collect();
     ToolError::Custom {
-        code: "Ambiguous".to_owned(),
-        message: format!("{} articles are called {identifier:?}", found.len()),
+        code: ErrorCode::Ambiguous,
+        message: format!("{} articles have the title {identifier:?}", found.len()),
         hint: Some(format!("Name one of them: {}.", keys.join(", "))),
     }
 }
 
-/// The key an id is kept under.
+/// The index key of an identifier.
 fn paper_id_key(id: &PaperId) -> (&'static str, String) {
     match id {
         PaperId::Doi(doi) => ("doi", doi.to_string()),
@@ -366,7 +366,7 @@ fn paper_id_key(id: &PaperId) -> (&'static str, String) {
     }
 }
 
-/// All ids of a work, under the keys they are kept under.
+/// The index keys of all identifiers of a work.
 pub(crate) fn article_id_keys(article: &Article) -> impl Iterator<Item = (&'static str, String)> {
     let id = |name, value: Option<&str>| value.map(|it| (name, it.to_lowercase()));
     [

@@ -1,30 +1,29 @@
-//! The sections of a text, as its headings divide it.
+//! Divides a text into sections by its headings.
 
 use super::{FullText, Outline, title_key};
 
-/// A section: from its heading to the next one that is no deeper, so that what is below belongs
-/// to it.
+/// A section, from its heading to the next one of the same or a higher level, so it includes its
+/// subsections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SectionSpan {
-    /// Its number: the one that is printed, or, in a text that prints none, its place in the
-    /// outline. Empty for the rest, because the two would be taken for each other.
+    /// The printed number or, in a text without printed numbers, the position in the outline. Empty
+    /// for unnumbered headings of a numbered text, because the two could be confused.
     pub(crate) number: String,
-    /// Its heading without a printed number.
+    /// The heading without a printed number.
     pub(crate) title: String,
-    /// How deep it is, 1 the outermost.
+    /// The level, 1 is the highest.
     pub(crate) level: u8,
-    /// The page it begins on.
+    /// The first page.
     pub(crate) page: u32,
-    /// Where it begins in [`FullText::join_pages`], in bytes.
+    /// The start in [`FullText::join_pages`], in bytes.
     pub(crate) start: usize,
-    /// Where it ends there.
+    /// The end in [`FullText::join_pages`], in bytes.
     pub(crate) end: usize,
-    /// Whether its number is printed.
     has_printed_number: bool,
 }
 
 impl SectionSpan {
-    /// Its number, if it has one, and its heading.
+    /// The number, if there is one, and the heading.
     pub(crate) fn label(&self) -> String {
         format!("{} {}", self.number, self.title)
             .trim_start()
@@ -71,7 +70,7 @@ pub(crate) fn sections(text: &FullText) -> Vec<SectionSpan> {
     found
 }
 
-/// Ends each section where the next one begins that is no deeper.
+/// Ends each section at the next one of the same or a higher level.
 fn close(all: &mut [SectionSpan]) {
     let mut open: Vec<(usize, u8)> = Vec::new();
     for at in 0..all.len() {
@@ -87,7 +86,7 @@ fn close(all: &mut [SectionSpan]) {
     }
 }
 
-/// The section of that number or heading: exactly so, or the only one whose heading holds it.
+/// Finds a section by its number or heading, or by a part of the heading if it is unambiguous.
 pub(crate) fn find_section<'a>(all: &'a [SectionSpan], name: &str) -> Option<&'a SectionSpan> {
     let name = name.trim().trim_start_matches('§').trim();
     let number = name.trim_end_matches('.');
@@ -108,7 +107,7 @@ pub(crate) fn find_section<'a>(all: &'a [SectionSpan], name: &str) -> Option<&'a
     holding.all(deeper).then_some(first)
 }
 
-/// Sections that papers call in several ways.
+/// Finds the sections of a role that papers name in several ways.
 pub(crate) fn find_sections_by_role<'a>(
     all: &'a [SectionSpan],
     wanted: &str,
@@ -133,7 +132,7 @@ pub(crate) fn find_sections_by_role<'a>(
     };
     let mut found: Vec<&SectionSpan> = Vec::new();
     for section in all.iter().filter(fits) {
-        // What is below one that was taken is in it.
+        // Subsections are part of a section that was already taken.
         if found.last().is_none_or(|last| section.start >= last.end) {
             found.push(section);
         }
@@ -141,7 +140,7 @@ pub(crate) fn find_sections_by_role<'a>(
     found
 }
 
-/// The number of the next heading of a level, by counting.
+/// Counts the number of the next heading of a level.
 fn next_number(counts: &mut Vec<u32>, level: u8) -> String {
     let level = usize::from(level);
     counts.truncate(level);
@@ -155,7 +154,7 @@ fn next_number(counts: &mut Vec<u32>, level: u8) -> String {
     shown.join(".")
 }
 
-/// A heading's printed number, if it has one, and the rest.
+/// Splits a heading into its printed number, if there is one, and the rest.
 fn split_heading_number(heading: &str) -> (Option<String>, String) {
     let heading = heading.trim().trim_start_matches('#').trim();
     let Some((first, rest)) = heading.split_once(char::is_whitespace) else {
@@ -202,7 +201,7 @@ mod tests {
         }
     }
 
-    /// It would take minutes if each heading were looked for from the beginning.
+    /// It would take minutes if each heading were searched from the beginning.
     #[test]
     fn a_heading_on_every_line_is_one_pass() {
         let mut page = String::new();

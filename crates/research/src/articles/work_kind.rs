@@ -1,9 +1,8 @@
-//! The kinds of work by the names people give them.
+//! Parses the kinds of work by their usual names.
 
 use deliberate_core::{WorkKind, did_you_mean};
 use deliberate_toolkit::{ArgumentIssue, ToolError};
 
-/// Every kind.
 pub(crate) const ALL_WORK_KINDS: [WorkKind; 12] = [
     WorkKind::JournalArticle,
     WorkKind::ConferencePaper,
@@ -19,7 +18,7 @@ pub(crate) const ALL_WORK_KINDS: [WorkKind; 12] = [
     WorkKind::Unknown,
 ];
 
-/// The kind of that name; `field` is where it was given.
+/// Parses a kind of work; `field` names the argument in the error.
 pub(crate) fn parse_work_kind(field: &str, name: &str) -> Result<WorkKind, ToolError> {
     let key = name.trim().to_lowercase().replace([' ', '-'], "_");
     let key = match key.as_str() {

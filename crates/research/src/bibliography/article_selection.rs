@@ -1,4 +1,4 @@
-//! Which articles of the collection are to be cited: those that are named, or those a search finds.
+//! Selects the articles to cite: those that the caller names, or those that a search finds.
 
 use deliberate_core::truncate_chars;
 use deliberate_index::SearchMode;
@@ -14,20 +14,20 @@ use crate::{
     },
 };
 
-/// What was chosen.
+/// The selected articles.
 #[derive(Default)]
 pub(crate) struct SelectedArticles {
     pub(crate) articles: Vec<ArticleRecord>,
-    /// What was named and is not there, each with why.
+    /// Names that were not found, with reasons.
     pub(crate) not_found: Vec<String>,
-    /// How many of all come behind those.
+    /// Number of articles after the selected ones.
     pub(crate) remaining: usize,
-    /// What whoever asked should know of the search.
+    /// Notes about the search for the caller.
     pub(crate) notes: Vec<String>,
 }
 
-/// Those that are named; or those that a search finds, the best first, at most so many; without
-/// either all, by their titles, at most so many.
+/// Selects the named articles; or those that a search finds, best first, at most `most`; or,
+/// without either, all by title, at most `most`.
 pub(crate) async fn select_articles(
     lab: &ResearchServices,
     call: &ToolContext,
@@ -39,7 +39,7 @@ pub(crate) async fn select_articles(
     let search = search.filter(|it| !it.trim().is_empty());
     match search {
         Some(_) if !named.is_empty() => {
-            let rule = "stands in place of articles: give one of the two";
+            let rule = "cannot be combined with articles; give only one of them";
             let issue = ArgumentIssue::new("search_query", rule);
             Err(ToolError::Invalid(vec![issue]))
         }
@@ -64,8 +64,8 @@ async fn select_by_name(
     Ok(chosen)
 }
 
-/// Those that speak of it. What only means something like it, without any of the words, is for
-/// somebody to look at, not to be cited.
+/// Selects articles that contain words of the query. An article that is only similar in meaning is
+/// worth reading, but must not be cited automatically.
 async fn select_by_search(
     lab: &ResearchServices,
     call: &ToolContext,
@@ -74,7 +74,7 @@ async fn select_by_search(
 ) -> Result<SelectedArticles, ToolError> {
     let wanted = RetrievalQuery {
         question: question.to_owned(),
-        // All that is looked at, to tell how many are left out.
+        // Retrieve as many as possible, so that the number of omitted ones is known.
         k: MAX_PASSAGES,
         mode: SearchMode::Hybrid,
         per_article: Some(1),
@@ -90,14 +90,15 @@ async fn select_by_search(
     if !passages.iter().any(by_words) {
         chosen.notes.retain(|it| it != VECTOR_ONLY_NOTE);
         chosen.not_found.push(format!(
-            "no word of {:?} is in the collection",
+            "the collection contains no word of {:?}",
             truncate_chars(question.trim(), 200)
         ));
         return Ok(chosen);
     }
     drop_low_scores(&mut passages, |it| it.score);
     if passages.len() >= MAX_PASSAGES {
-        let note = format!("No more than {MAX_PASSAGES} are looked at: more may fit.");
+        let note =
+            format!("Only the first {MAX_PASSAGES} passages are considered; more may match.");
         chosen.notes.push(note);
     }
     chosen.remaining = passages.len().saturating_sub(most);
@@ -107,7 +108,7 @@ async fn select_by_search(
     Ok(chosen)
 }
 
-/// All that there are but the first so many, by their titles, at most so many.
+/// Selects at most `most` articles by title, after the first `skipped`.
 pub(crate) async fn select_all(
     library: ArticleRepository<'_>,
     skipped: usize,
@@ -149,7 +150,7 @@ pub(crate) async fn select_all(
 }
 
 impl SelectedArticles {
-    /// Each once, however often it is named.
+    /// Adds an article unless it is already selected.
     fn add(&mut self, kept: ArticleRecord) {
         if !self.articles.iter().any(|it| it.id == kept.id) {
             self.articles.push(kept);

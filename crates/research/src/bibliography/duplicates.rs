@@ -1,10 +1,10 @@
-//! Entries of a bibliography that are one work.
+//! Duplicate entries of a bibliography.
 
 use std::collections::{BTreeMap, HashMap};
 
 use deliberate_citations::{BibRecord, merge_keys};
 
-/// Keys that more than one entry has. BibTeX takes no second one, however its letters are written.
+/// Keys that several entries share. BibTeX ignores case and rejects a repeated key.
 pub(crate) fn duplicate_keys(records: &[BibRecord]) -> Vec<String> {
     let mut entries = BTreeMap::<String, Vec<&str>>::new();
     for record in records {
@@ -17,8 +17,8 @@ pub(crate) fn duplicate_keys(records: &[BibRecord]) -> Vec<String> {
         .collect()
 }
 
-/// Entries that are one work: that have a DOI, an arXiv id, or title and author in common, be it
-/// by way of a third.
+/// Groups of entries that are the same work: they share a DOI, an arXiv id, or title and author,
+/// directly or through a third entry.
 pub(crate) fn find_duplicates(records: &[BibRecord]) -> Vec<Vec<String>> {
     let mut groups: Vec<Vec<usize>> = (0..records.len()).map(|at| vec![at]).collect();
     let mut group_of: Vec<usize> = (0..records.len()).collect();
@@ -30,7 +30,7 @@ pub(crate) fn find_duplicates(records: &[BibRecord]) -> Vec<Vec<String>> {
             let Some((one, two)) = one.zip(two).filter(|(one, two)| one != two) else {
                 continue;
             };
-            // The smaller one joins, so that many entries of one work cost little.
+            // The smaller group is merged into the larger one, so that many duplicates stay cheap.
             let size = |it: usize| groups.get(it).map_or(0, Vec::len);
             let (from, to) = if size(one) <= size(two) {
                 (one, two)

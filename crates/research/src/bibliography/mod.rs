@@ -1,5 +1,4 @@
-//! Bibliographies: which works are meant, whether they exist and are what is said of them, and what
-//! became of them since.
+//! Bibliographies: selection of articles, verification of citations, duplicates, and retractions.
 
 mod article_selection;
 mod duplicates;

@@ -1,9 +1,9 @@
-//! Works that a citation may mean, though too little of what it says is so.
+//! Works that a citation may mean although too few of its details match.
 
 use deliberate_citations::same_work::Difference;
 use deliberate_core::Article;
 
-/// That there is a work of the title, by whom and of which year.
+/// Describes a work with the cited title: its authors and year.
 pub(super) fn near_match_reason(work: &Article, differs: &[Difference]) -> String {
     let nearly = if differs.iter().any(|it| it.field == "title") {
         "nearly "
@@ -19,7 +19,7 @@ pub(super) fn near_match_reason(work: &Article, differs: &[Difference]) -> Strin
     };
     let year = work.year().map(|it| format!(", {it}")).unwrap_or_default();
     format!(
-        "a work of {nearly}that title, {:?}, is by {who}{year}: the citation may mean that one",
+        "a work with {nearly}this title, {:?}, is by {who}{year}; the citation may mean that one",
         work.title
     )
 }

@@ -1,8 +1,8 @@
-//! Works that say in their titles that they were taken back.
+//! Retractions that are marked in the title of a work.
 
 use deliberate_core::Article;
 
-/// What publishers write before the title of a work that was taken back.
+/// Prefixes that publishers add to the title of a retracted work.
 const RETRACTION_PREFIXES: &[&str] = &[
     "retracted article:",
     "article retracted:",
@@ -12,7 +12,7 @@ const RETRACTION_PREFIXES: &[&str] = &[
     "withdrawn:",
 ];
 
-/// The work without such words, which are remembered as what they mean.
+/// Removes such a prefix from the title and marks the work as retracted.
 pub(super) fn strip_retraction_prefix(mut work: Article) -> Article {
     let title = work.title.trim();
     let mark = RETRACTION_PREFIXES.iter().find_map(|mark| {

@@ -1,5 +1,5 @@
-//! Whether a citation is what it says: the work exists, is called so, is by them, of that year, and
-//! still stands. Sources that could not be asked make it unknown, never wrong.
+//! Verification of a citation: the work exists, its title, authors, and year are right, and it is
+//! not retracted. A source that could not be asked makes the result unknown, never wrong.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -18,79 +18,69 @@ use crate::{
     discovery::search::{PaperSearchOptions, SourceReport, search},
     http::HttpClientError,
     ingest::metadata_lookup::look_up,
-    sources::{PaperId, PaperNotice, PaperNoticeKind, PaperOrder, PaperQuery, PaperSource},
+    sources::{
+        PaperId, PaperNotice, PaperNoticeKind, PaperOrder, PaperQuery, PaperSource, rank_sources,
+    },
 };
 
-/// What a check came to.
+/// Result of checking a citation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CitationCheck {
-    /// In one word.
     pub status: CitationStatus,
-    /// As it was given.
+    /// The citation as given
     pub given: Article,
-    /// The work that was found, as sources describe it.
+    /// The work, as sources describe it
     pub found: Option<Article>,
-    /// Where none was found: a work of that title, which may be meant.
+    /// If not found: a work with that title, which may be meant
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near: Option<Article>,
-    /// How like the two are, 0 to 1.
+    /// Similarity, 0 to 1
     pub likeness: f32,
-    /// In what they differ.
     pub differences: Vec<Difference>,
-    /// Corrections, retractions.
+    /// Corrections and retractions
     pub notices: Vec<PaperNotice>,
-    /// Whether it was retracted or withdrawn; absent unless all who could know it were asked.
+    /// Retracted or withdrawn; absent unless every source that could know was asked
     pub retracted: Option<bool>,
-    /// What a whole citation of it would need.
+    /// Fields that a complete citation needs
     pub missing: Vec<MissingField>,
-    /// Why it is not verified, and what could not be asked.
+    /// Why it is not verified, and failed requests
     pub reasons: Vec<String>,
 }
 
-/// A check in one word.
+/// Status of a checked citation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CitationStatus {
-    /// It exists and is what is said of it.
+    /// The work exists and the citation is right.
     Verified,
-    /// It exists, and some of what is said of it is wrong.
+    /// The work exists, but details of the citation are wrong.
     Differs,
-    /// Its DOI or other id is another work's.
+    /// The DOI or other id belongs to another work.
     WrongIdentifier,
-    /// No source that answered knows it.
+    /// No source that answered knows the work.
     NotFound,
-    /// Not enough sources could be asked, or there is nothing to ask for.
+    /// Not enough sources answered, or the citation has nothing to search for.
     Unknown,
 }
 
 impl CitationStatus {
-    /// In words.
+    /// Readable name.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Verified => "verified",
             Self::Differs => "exists, but differs",
-            Self::WrongIdentifier => "its identifier is another work's",
+            Self::WrongIdentifier => "its identifier belongs to another work",
             Self::NotFound => "not found",
             Self::Unknown => "unknown: it could not be checked",
         }
     }
 }
 
-/// Sources that know works by what they are called, best first.
-const LOOKUP_SOURCES: &[&str] = &[
-    "crossref",
-    "openalex",
-    "semantic_scholar",
-    "arxiv",
-    "pubmed",
-    "europe_pmc",
-];
-
-/// How many works of a title are compared, and how much of it is asked for.
+/// Works with the title that are compared, and characters of the title in the query.
 const MAX_CANDIDATES: usize = 10;
 const MAX_TITLE_CHARS: usize = 400;
 
-/// Checks a citation.
+/// Checks a citation against the sources.
 pub async fn check_citation(lab: &ResearchServices, given: &Article) -> CitationCheck {
     let mut checked = CitationCheck {
         status: CitationStatus::Unknown,
@@ -113,27 +103,31 @@ pub async fn check_citation(lab: &ResearchServices, given: &Article) -> Citation
         CitationStatus::WrongIdentifier => find_intended_work(lab, given, &mut checked).await,
         _ => true,
     };
-    // What became of another work says nothing of this one.
+    // Retractions of a different work say nothing about this one.
     if let Some(found) = checked.found.clone().filter(|_| is_meant) {
         check_retractions(lab, &found, &mut checked).await;
     }
     if given.retracted == Some(true) {
         checked.retracted = given.retracted;
     }
-    dedup_reasons(&mut checked.reasons);
+    dedup_reasons(lab, &mut checked.reasons);
     checked
 }
 
-/// A source that is asked for several things and can't answer is told of once.
-fn dedup_reasons(reasons: &mut Vec<String>) {
+/// Keeps only one reason per source that failed several requests.
+fn dedup_reasons(lab: &ResearchServices, reasons: &mut Vec<String>) {
+    let names: Vec<String> = lookup_sources(lab)
+        .iter()
+        .map(|it| it.info().name)
+        .collect();
     let mut told = BTreeSet::new();
     reasons.retain(|reason| {
         let first = reason.split([' ', ':']).next().unwrap_or("");
-        !LOOKUP_SOURCES.contains(&first) || told.insert(first.to_owned())
+        !names.iter().any(|it| it == first) || told.insert(first.to_owned())
     });
 }
 
-/// Without its abstract, which says nothing of whether it is cited rightly.
+/// Removes the abstract, which is irrelevant to the check.
 fn without_abstract(article: Article) -> Article {
     Article {
         summary: None,
@@ -154,24 +148,22 @@ fn paper_ids(article: &Article) -> Vec<PaperId> {
 }
 
 fn lookup_sources(lab: &ResearchServices) -> Vec<Arc<dyn PaperSource>> {
-    LOOKUP_SOURCES
-        .iter()
-        .filter_map(|name| lab.source(name).cloned())
-        .collect()
+    let ranked = rank_sources(lab.sources(), |it| it.citation_check_rank());
+    ranked.into_iter().cloned().collect()
 }
 
-/// What the ids of a citation lead to.
+/// Result of looking up the ids of a citation.
 #[derive(Default)]
 struct IdLookup {
     /// The work, and the id that led to it.
     matched: Option<(PaperId, Article)>,
-    /// Ids that were tried before, and that nobody who answered knows.
+    /// Ids that were tried before and that no answering source knows.
     unconfirmed: Vec<PaperId>,
-    /// Whether somebody could not be asked for those.
+    /// Whether a source failed to look up one of those.
     is_incomplete: bool,
 }
 
-/// The work of one of its ids, as those say who know such ids.
+/// Looks up the ids in turn until one leads to a work.
 async fn look_up_ids(
     lab: &ResearchServices,
     given: &Article,
@@ -193,8 +185,8 @@ async fn look_up_ids(
 }
 
 impl IdLookup {
-    /// What to make of a work that is found: what is said of it must be so, and its ids must be its
-    /// own.
+    /// Decides the status for a work that was found: its details must match, and the ids must be
+    /// its own.
     fn decide_status(
         &self,
         work: &Article,
@@ -215,7 +207,6 @@ impl IdLookup {
     }
 }
 
-/// Whether an id is one of the work's.
 fn has_id(work: &Article, id: &PaperId) -> bool {
     let arxivs = match id {
         PaperId::Doi(doi) => doi.arxiv_id(),
@@ -224,7 +215,7 @@ fn has_id(work: &Article, id: &PaperId) -> bool {
     paper_ids(work).contains(id) || arxivs.is_some() && arxivs == work.arxiv_id
 }
 
-/// The found work of the given id against what is said of it.
+/// Compares the citation with the work that its id leads to.
 fn compare_found(
     checked: &mut CitationCheck,
     given: &Article,
@@ -247,7 +238,7 @@ fn compare_found(
         named.decide_status(&found, &like.differs, checked)
     };
     if nameless {
-        // Nobody said more than what it is called, so nothing that was said is missing.
+        // The citation gave only an id, so its own fields cannot be called missing.
         checked.missing = missing_fields(&found);
     }
     let alone = nameless && checked.status == CitationStatus::Verified;
@@ -256,8 +247,8 @@ fn compare_found(
     checked.found = Some(without_abstract(found));
 }
 
-/// Whether it is an id that led to the work though the work's record prefers another: a preprint's
-/// or an earlier one.
+/// Whether the difference is only an alternative id: the given one led to the work, although its
+/// record prefers another, such as that of the preprint or of an earlier version.
 fn is_alternate_id(given: &Article, found: &Article, by: &PaperId, it: &Difference) -> bool {
     match it.field.as_str() {
         "doi" => given
@@ -270,10 +261,10 @@ fn is_alternate_id(given: &Article, found: &Article, by: &PaperId, it: &Differen
     }
 }
 
-/// Titles less alike than this are those of two works.
+/// Less similar titles belong to different works.
 const SAME_TITLE: f32 = 0.8;
 
-/// Works of that title, and which of them it is.
+/// Searches for works with the title and decides which of them is meant.
 async fn search_by_title(
     lab: &ResearchServices,
     given: &Article,
@@ -310,7 +301,7 @@ fn is_same_work(decision: &SameWorkDecision) -> bool {
     )
 }
 
-/// Finds the work that is meant by a citation whose identifier is another's; whether it did.
+/// Searches for the intended work of a citation with a wrong identifier; whether it was found.
 async fn find_intended_work(
     lab: &ResearchServices,
     given: &Article,
@@ -326,7 +317,7 @@ async fn find_intended_work(
     true
 }
 
-/// The work of that title, where no id led to one.
+/// Checks a citation by its title, because no id led to a work.
 async fn check_by_title(
     lab: &ResearchServices,
     given: &Article,
@@ -335,7 +326,7 @@ async fn check_by_title(
 ) {
     if given.title.trim().is_empty() {
         if paper_ids(given).is_empty() {
-            let why = "nothing to look for: it has neither an identifier nor a title";
+            let why = "nothing to search for: the citation has neither an identifier nor a title";
             checked.reasons.push(why.to_owned());
         } else if !named.is_incomplete {
             checked.status = CitationStatus::NotFound;
@@ -363,7 +354,7 @@ async fn check_by_title(
     checked.differences = decision.likeness.differs;
 }
 
-/// Nobody can say that a work does not exist who was not let ask.
+/// The status if nothing was found: unknown if a source failed, because it may know the work.
 fn not_found_status(checked: &CitationCheck) -> CitationStatus {
     if checked.reasons.is_empty() {
         CitationStatus::NotFound
@@ -383,7 +374,7 @@ fn describe_id(id: &PaperId) -> String {
     }
 }
 
-/// What became of the work. Sources know different retractions, so all are asked.
+/// Looks up retractions and corrections. Sources know different ones, so all are asked.
 async fn check_retractions(lab: &ResearchServices, found: &Article, checked: &mut CitationCheck) {
     let mut retracted = found.retracted;
     let mut all_asked = true;
@@ -416,6 +407,6 @@ async fn check_retractions(lab: &ResearchServices, found: &Article, checked: &mu
     if checked.notices.iter().any(taken_back) {
         retracted = Some(true);
     }
-    // Who could not be asked may know of one.
+    // A source that failed may know of a retraction.
     checked.retracted = retracted.filter(|it| *it || all_asked);
 }

@@ -1,4 +1,4 @@
-//! What is kept of a run of a question: papers, each once, and that they fit. Asks no source.
+//! Records the result of a question run: each paper once, and its match. It must not query sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,21 @@ use crate::{
     ingest::remove_conflicting_ids,
 };
 
-/// What is being kept of a run.
+/// The changes of one run that are still to be committed.
 pub(super) struct MatchRecorder<'a> {
     call: &'a ToolContext,
     question: &'a ResearchQuestion,
     scoring_criteria: String,
     now: Timestamp,
-    /// Citation keys that this run gives out.
+    /// The citation keys assigned by this run.
     cite_keys: BTreeSet<String>,
-    /// What the papers of this run are known by, and which article each is.
+    /// The article IDs of this run's papers by deduplication key.
     article_ids_by_key: BTreeMap<String, String>,
-    /// Articles that were dealt with.
+    /// The IDs of the articles already handled.
     processed: BTreeSet<String>,
     pub(super) changes: Vec<Change>,
     pub(super) matches: Vec<QuestionMatch>,
-    /// Articles whose PDFs are wanted, with how relevant they are.
+    /// The IDs of articles whose PDFs are wanted, with their relevance.
     pdf_candidates: Vec<(String, f64)>,
     pub(super) new_count: u32,
 }
@@ -48,8 +48,8 @@ impl<'a> MatchRecorder<'a> {
         }
     }
 
-    /// Which papers have to be scored, by their places: those that fitted before, judged by the
-    /// same, fit now.
+    /// The positions of the papers that must be scored. Earlier matches that were scored by the
+    /// same criteria keep their score.
     pub(super) async fn find_unscored(
         &self,
         articles: &[Article],
@@ -63,7 +63,7 @@ impl<'a> MatchRecorder<'a> {
         Ok(open)
     }
 
-    /// Notes a paper that fitted before.
+    /// Records a paper that matched in an earlier run.
     pub(super) async fn record_earlier_match(
         &mut self,
         article: &Article,
@@ -91,7 +91,7 @@ impl<'a> MatchRecorder<'a> {
         Ok(kept.filter(fits).map(|kept| (known, kept)))
     }
 
-    /// Keeps a paper and its match, if it is relevant enough.
+    /// Records a paper and its match if it is relevant enough.
     pub(super) async fn record_match(
         &mut self,
         article: &Article,
@@ -139,7 +139,7 @@ impl<'a> MatchRecorder<'a> {
         }
     }
 
-    /// The paper as an article of the collection; none if this run dealt with it by another record.
+    /// Adds or updates the article of a paper; `None` if this run handled it under another record.
     async fn upsert_article(
         &mut self,
         article: &Article,
@@ -160,7 +160,7 @@ impl<'a> MatchRecorder<'a> {
         Ok(Some(version))
     }
 
-    /// An article that is there, with what this record knows beyond it.
+    /// Adds what this record knows to an existing article.
     async fn merge_article(
         &mut self,
         before: VersionedArticle,
@@ -171,7 +171,7 @@ impl<'a> MatchRecorder<'a> {
         }
         let mut version = before.clone();
         deliberate_citations::merge(&mut version.record.article, article);
-        // An id belongs to one article, whether it was there before or came a moment ago.
+        // An identifier belongs to one article, whether that is stored or was added by this run.
         let library = ArticleRepository(self.call.store());
         remove_conflicting_ids(library, &mut version.record, &mut Vec::new()).await?;
         let own = &version.record.id;
@@ -189,7 +189,7 @@ impl<'a> MatchRecorder<'a> {
         Ok(Some(version))
     }
 
-    /// An article that was not here.
+    /// Adds a new article.
     async fn add_article(
         &mut self,
         article: &Article,
@@ -219,7 +219,7 @@ impl<'a> MatchRecorder<'a> {
         Ok(Some(version))
     }
 
-    /// Articles whose PDFs are fetched, the most relevant first, at most so many.
+    /// The IDs of at most `most` articles whose PDFs are wanted, the most relevant first.
     pub(super) fn take_pdf_candidates(&mut self, most: usize) -> Vec<String> {
         self.pdf_candidates
             .sort_by(|one, other| other.1.total_cmp(&one.1));

@@ -1,8 +1,9 @@
-//! Discovery: sources asked together, questions that are kept and asked again, and what they found.
+//! Discovery: searching several sources together, and research questions that are stored and run
+//! again.
 //!
-//! `search` asks sources; `question` is what is kept of a question, `schedule` when it is due,
-//! `run` one run of it, `keeping` what is kept of that, `scheduler` runs those that are due while
-//! the server is up.
+//! `search` queries the sources, `question` stores a question, `schedule` computes when it is due,
+//! `question_run` performs one run, `match_recorder` records its result, and `scheduler` runs the
+//! questions that are due while the server is up.
 
 mod match_recorder;
 mod question;

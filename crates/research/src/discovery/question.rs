@@ -1,82 +1,78 @@
-//! What is kept of a question, and how questions are found.
+//! Research questions and how they are stored and found.
 
 use std::{cmp::Ordering, time::Duration};
 
 use deliberate_core::{Change, IndexKey, PartialDate, StoredDocument, Timestamp};
 use deliberate_store::{DocumentFilter, DocumentOrder, KeyMatch, Pagination, Store};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Schedule;
 
-/// The kind of item a question is.
+/// The document kind of a question.
 pub const QUESTION: &str = "question";
 
-/// A question that is kept and asked again. A saved source is one, too: of a single source, and
-/// everything it finds fits.
+/// A research question that is stored and run again. A saved source is one, too: it has a single
+/// source, and all of its results match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResearchQuestion {
-    /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The owner of the question.
     pub user: String,
-    /// Its name; no other of the user has it.
+    /// The name, unique among the user's questions.
     pub name: String,
-    /// What it is about.
+    /// The subject of the question.
     #[serde(default)]
     pub description: String,
-    /// Any of which a paper should have.
+    /// Keywords, any of which a paper should have.
     #[serde(default)]
     pub keywords: Vec<String>,
-    /// What papers should be about.
+    /// The topics of the wanted papers.
     #[serde(default)]
     pub topics: Vec<String>,
-    /// Whose papers are liked best.
+    /// The preferred authors.
     #[serde(default)]
     pub authors: Vec<String>,
     /// Subject classes, for sources that have them.
     #[serde(default)]
     pub categories: Vec<String>,
-    /// The sources that are asked; `*` is all.
+    /// The sources to search; `*` means all.
     pub sources: Vec<String>,
-    /// When it is asked.
     pub schedule: Schedule,
-    /// How relevant a paper must be.
+    /// The lowest relevance of a match.
     pub min_relevance: f64,
-    /// How many papers are looked at in one run.
+    /// The most papers examined in one run.
     pub max_articles: u32,
-    /// From which relevance on open PDFs are fetched and read; `None` fetches none.
+    /// The relevance from which open PDFs are fetched and read; `None` fetches none.
     pub download_from: Option<f64>,
-    /// Not older.
+    /// The earliest date of publication.
     #[serde(default)]
     pub from: Option<PartialDate>,
-    /// Not younger.
+    /// The latest date of publication.
     #[serde(default)]
     pub to: Option<PartialDate>,
-    /// Whether it is asked when it is due.
+    /// Whether the question runs when it is due.
     pub active: bool,
-    /// Whether it is a saved source.
+    /// Whether the question is a saved source.
     #[serde(default)]
     pub is_source: bool,
-    /// Sources that have answered it as it now is; these are asked again for what is new.
+    /// Sources that answered the question in its current form; they are asked only for new papers.
     #[serde(default)]
     pub answered_by: Vec<String>,
-    /// When it was made.
     pub created_at: Timestamp,
-    /// The last run.
     #[serde(default)]
     pub last_run: Option<QuestionRunRecord>,
-    /// When it is due.
+    /// The time when the question is due.
     #[serde(default)]
     pub next_run: Option<Timestamp>,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionRunRecord {
-    /// When, as ISO 8601.
+    /// The time of the run, as ISO 8601.
     pub at: String,
     /// Papers found.
     pub found: u32,
@@ -86,27 +82,26 @@ pub struct QuestionRunRecord {
     pub matched: u32,
     /// Of those, not known before.
     pub new: u32,
-    /// How long it took.
+    /// The duration of the run.
     pub seconds: f64,
-    /// Only papers since then were asked for, because older ones were looked at before.
+    /// The start of the searched period, if older papers were examined before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Sources that failed, each with why.
+    /// Sources that failed, each with the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
 
-/// A question as it was read, to be written again only if nobody else did meanwhile.
+/// A question with its stored version, so that a concurrent change is detected when it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VersionedQuestion {
-    /// The question.
     pub question: ResearchQuestion,
-    /// Which version it was; 0 for a new one.
+    /// The version that was read; 0 for a new question.
     pub version: i64,
 }
 
 impl VersionedQuestion {
-    /// The change that keeps it.
+    /// The change that stores the question.
     pub fn put_change(&self, now: Timestamp) -> Change {
         let question = &self.question;
         Change::PutItem {
@@ -128,7 +123,9 @@ impl VersionedQuestion {
         let version = item.version;
         let question = serde_json::from_value(item.body);
         question
-            .inspect_err(|error| tracing::error!(id = item.id, %error, "a question can't be read"))
+            .inspect_err(
+                |error| tracing::error!(id = item.id, %error, "a stored question can't be read"),
+            )
             .ok()
             .map(|question| Self { question, version })
     }
@@ -148,32 +145,31 @@ impl ResearchQuestion {
         keys
     }
 
-    /// What a paper is judged by, in one text: a score holds as long as this stays the same.
+    /// The criteria a paper is scored by, as text: a score is valid as long as this stays the same.
     pub(super) fn scoring_criteria(&self) -> String {
         let parts = (&self.name, &self.description);
         let lists = (&self.keywords, &self.topics, &self.authors);
         serde_json::to_string(&(parts, lists)).unwrap_or_default()
     }
 
-    /// When it is due after `now`.
+    /// Sets the next run after `now`.
     pub fn schedule_next(&mut self, now: Timestamp) {
         self.next_run = self.schedule.next_run(now, &TimeZone::system());
     }
 
-    /// Leaves it alone for a while, if no run plans it anew.
+    /// Postpones the next run, unless a run schedules it anew.
     pub(super) fn postpone(&mut self, now: Timestamp, by: Duration) {
         let by = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         self.next_run = Some(Timestamp::from_micros(now.as_micros().saturating_add(by)));
     }
 }
 
-/// How two dates lie to each other, as far as both are known: 2024 is neither before nor after May
-/// 2024.
+/// Compares two partial dates as far as both are known: 2024 is neither before nor after May 2024.
 pub(crate) fn compare_dates(one: PartialDate, other: PartialDate) -> Ordering {
     let both =
         |one: Option<u8>, other: Option<u8>| one.zip(other).map(|(one, other)| one.cmp(&other));
     let month = both(one.month, other.month);
-    // Days of two months are not compared.
+    // Days are compared only within the same month.
     let day = month.and_then(|_| both(one.day, other.day));
     one.year
         .cmp(&other.year)
@@ -181,61 +177,61 @@ pub(crate) fn compare_dates(one: PartialDate, other: PartialDate) -> Ordering {
         .then(day.unwrap_or(Ordering::Equal))
 }
 
-/// Names are compared without case; a source's are apart from those of questions.
+/// The key of a name. Names ignore case, and those of saved sources are separate from questions.
 fn name_key(user: &str, name: &str, is_source: bool) -> String {
     let kind = if is_source { "source" } else { "question" };
-    // Quoted, so that no user's name runs into a question's.
+    // The user is quoted, so that it can't run into the name of the question.
     format!("{kind} {user:?} {}", name.trim().to_lowercase())
 }
 
-/// A time as a text that sorts.
+/// A time as text that sorts.
 fn due_key(at: Timestamp) -> String {
     format!("{:020}", at.as_micros().max(0))
 }
 
-/// The questions, for reading.
+/// Reads stored questions.
 #[derive(Clone, Copy)]
 pub struct QuestionRepository<'a>(pub &'a dyn Store);
 
 impl QuestionRepository<'_> {
-    /// The question of that id, if it is this user's.
+    /// The question with this ID if it belongs to the user.
     pub async fn get(self, id: &str, user: &str) -> Result<VersionedQuestion, ToolError> {
         let item = self.0.document(QUESTION, id).await?;
         let found = item.and_then(VersionedQuestion::read);
         let own = found.filter(|it| it.question.user == user && !it.question.is_source);
         own.ok_or_else(|| ToolError::Custom {
-            code: "QuestionNotFound".to_owned(),
+            code: ErrorCode::QuestionNotFound,
             message: format!(
-                "there is no research question with id {:?}",
+                "there is no research question with ID {:?}",
                 deliberate_core::truncate_chars(id, 80)
             ),
-            hint: Some("list_research_questions shows those there are.".to_owned()),
+            hint: Some("Call list_research_questions to see all.".to_owned()),
         })
     }
 
-    /// The saved source of that name.
+    /// The saved source with this name.
     pub async fn find_source(self, name: &str) -> Result<VersionedQuestion, ToolError> {
         let key = name_key(SOURCE_USER, name, true);
         let filter = DocumentFilter::with_key(QUESTION, "name", &key);
         let found = self.list(&filter, Pagination::limit(1)).await?.pop();
         found.ok_or_else(|| ToolError::Custom {
-            code: "SourceNotFound".to_owned(),
+            code: ErrorCode::SourceNotFound,
             message: format!(
                 "there is no saved source named {:?}",
                 deliberate_core::truncate_chars(name, 80)
             ),
-            hint: Some("list_discovery_sources shows those there are.".to_owned()),
+            hint: Some("Call list_discovery_sources to see all.".to_owned()),
         })
     }
 
-    /// Whether the user has one of that name.
+    /// Whether the user has a question or saved source with this name.
     pub async fn exists(self, user: &str, name: &str, is_source: bool) -> Result<bool, ToolError> {
         let key = name_key(user, name, is_source);
         let filter = DocumentFilter::with_key(QUESTION, "name", &key);
         Ok(self.0.count_documents(&filter).await? > 0)
     }
 
-    /// The user's questions, or the saved sources, the last made first.
+    /// The user's questions or saved sources, the newest first.
     pub async fn list_for_user(
         self,
         user: &str,
@@ -256,7 +252,7 @@ impl QuestionRepository<'_> {
         self.list(&filter, Pagination::limit(Pagination::MAX)).await
     }
 
-    /// Those that are due, the longest first.
+    /// The questions that are due, the longest overdue first.
     pub async fn list_due(
         self,
         now: Timestamp,
@@ -290,5 +286,5 @@ impl QuestionRepository<'_> {
     }
 }
 
-/// Whose saved sources are: they are the server's.
+/// The owner of saved sources: they belong to the server.
 pub(crate) const SOURCE_USER: &str = "*";

@@ -1,4 +1,4 @@
-//! A paper that a question found.
+//! The papers that match a research question.
 
 use deliberate_core::{Change, IndexKey, StoredDocument, Timestamp};
 use deliberate_store::{DocumentFilter, DocumentOrder, KeyMatch, Pagination, Store};
@@ -8,44 +8,39 @@ use serde::{Deserialize, Serialize};
 
 use super::ResearchQuestion;
 
-/// The kind of item a match is.
+/// The document kind of a match.
 pub const MATCH: &str = "match";
 
-/// A paper that a question found. Found again, it is the same match with a new score.
+/// A paper that matches a question. When it is found again, the match gets a new score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionMatch {
-    /// The question.
     pub question_id: String,
     /// The article of the collection.
     pub article_id: String,
-    /// Its title.
     pub title: String,
-    /// How relevant it is, 0 to 1.
+    /// The relevance, 0 to 1.
     pub score: f64,
-    /// Keywords it has.
     pub matched_keywords: Vec<String>,
-    /// Why.
+    /// The reason for the score.
     pub reasoning: String,
-    /// Who says so: `model` or `words`.
+    /// Scored by: `model` or `words`.
     pub scored_by: String,
-    /// Which sources had it.
+    /// The sources that found it.
     pub sources: Vec<String>,
-    /// When it was first found, as ISO 8601.
+    /// The time it was first found, as ISO 8601.
     pub first_found: String,
 }
 
-/// A match as it was read.
+/// A match with its stored version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredMatch {
-    /// The match.
     pub question_match: QuestionMatch,
-    /// Which version it was.
     pub version: i64,
-    /// What the question said when it was scored.
+    /// The scoring criteria of the question at the time of scoring.
     pub scoring_criteria: String,
 }
 
-/// Where a match keeps what it was judged by: nobody is shown it.
+/// The field that holds the scoring criteria; it is never shown.
 const SCORING_CRITERIA: &str = "judged_by";
 
 impl StoredMatch {
@@ -58,26 +53,25 @@ impl StoredMatch {
         })
     }
 
-    /// Whether it fits a question that judges so and wants at least that relevance.
+    /// Whether the match is valid for these criteria and relevant enough.
     pub(super) fn is_current(&self, judged_by: &str, min_relevance: f64) -> bool {
         self.scoring_criteria == judged_by && self.question_match.score >= min_relevance
     }
 }
 
-/// What a question has found, as far as it holds for the question as it is now.
+/// The matches of a question that are valid for its current form.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MatchSummary {
-    /// Some of them: the most relevant first, those of a saved source the last found first.
+    /// Some matches: the most relevant first, for a saved source the latest first.
     pub matches: Vec<QuestionMatch>,
-    /// How many there are in all.
+    /// The number of valid matches.
     pub total: u64,
-    /// How many more were found: judged by the question as it was before, or not relevant enough
-    /// for it now.
+    /// The number of other matches: scored by earlier criteria or not relevant enough any more.
     pub outdated: u64,
 }
 
 impl QuestionMatch {
-    /// Its id.
+    /// The document ID.
     pub fn id(&self) -> String {
         Self::match_id(&self.question_id, &self.article_id)
     }
@@ -86,7 +80,7 @@ impl QuestionMatch {
         format!("{question}/{article}")
     }
 
-    /// The match that is kept.
+    /// Loads the stored match of a question and an article.
     pub async fn load(
         store: &dyn Store,
         question: &str,
@@ -98,7 +92,7 @@ impl QuestionMatch {
         Ok(item.and_then(StoredMatch::read))
     }
 
-    /// The ids of some of a question's matches, readable or not.
+    /// The IDs of some matches of a question, readable or not.
     pub async fn ids(
         store: &dyn Store,
         question: &str,
@@ -109,7 +103,7 @@ impl QuestionMatch {
         Ok(items.into_iter().map(|it| it.id).collect())
     }
 
-    /// What of a question's matches holds, and at most so many of them.
+    /// Counts the matches of a question and loads at most `most` of the valid ones.
     pub async fn load_summary(
         store: &dyn Store,
         question: &ResearchQuestion,
@@ -139,14 +133,14 @@ impl QuestionMatch {
         Ok(standing)
     }
 
-    /// How many a question has.
+    /// Counts the matches of a question.
     pub async fn count(store: &dyn Store, question: &str) -> Result<u64, ToolError> {
         Ok(store
             .count_documents(&DocumentFilter::with_key(MATCH, "question", question))
             .await?)
     }
 
-    /// The change that keeps it, with what it was judged by.
+    /// The change that stores the match with its scoring criteria.
     pub fn put_change(&self, version: i64, judged_by: &str, now: Timestamp) -> Change {
         let mut body = serde_json::to_value(self).unwrap_or_default();
         if let Some(fields) = body.as_object_mut() {
@@ -172,15 +166,15 @@ impl QuestionMatch {
     }
 }
 
-/// The key that matches are put in order by.
+/// The index key by which matches are sorted.
 const SCORE: &str = "score";
 
-/// A score as a text that sorts.
+/// A score as text that sorts.
 fn score_key(score: f64) -> String {
     format!("{:.6}", score.clamp(0.0, 1.0))
 }
 
-/// A question's matches that are relevant enough, in the order in which they are shown.
+/// The filter for matches that are relevant enough, in display order.
 fn relevant_filter(question: &ResearchQuestion) -> DocumentFilter {
     let mut filter = DocumentFilter::with_key(MATCH, "question", &question.id);
     filter.keys.push(KeyMatch::Between {
@@ -188,7 +182,7 @@ fn relevant_filter(question: &ResearchQuestion) -> DocumentFilter {
         from: Some(score_key(question.min_relevance)),
         to: None,
     });
-    // All that a saved source finds is as relevant.
+    // All results of a saved source have the same relevance.
     if !question.is_source {
         filter.order = DocumentOrder::Key {
             name: SCORE.to_owned(),

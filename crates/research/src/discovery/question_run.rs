@@ -1,9 +1,10 @@
-//! One run of a question: sources are asked, what they found is scored, what fits is kept.
+//! One run of a research question: searches the sources, scores the papers, and records the
+//! matches.
 
 use std::{cmp::Ordering, sync::Arc, time::Instant};
 
 use deliberate_core::{Article, Change, PartialDate, Timestamp};
-use deliberate_toolkit::{ToolContext, ToolError};
+use deliberate_toolkit::{ErrorCode, ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,38 +19,37 @@ use crate::{
     sources::{PaperOrder, PaperQuery, PaperSource},
 };
 
-/// What is wanted of a run, beside what the question says.
+/// The options of one run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct QuestionRunOptions {
-    /// How many papers are looked at.
+    /// The most papers to examine, in place of the question's own limit.
     pub max_articles: Option<u32>,
-    /// Old ones, too, although they were looked at before.
+    /// Whether papers that were examined before are included.
     pub include_old: bool,
 }
 
-/// The most PDFs that are fetched after one run; what is left is fetched after the next.
+/// The most PDFs fetched after one run; the rest is fetched after the next.
 const MAX_PDFS_PER_RUN: usize = 25;
 
-/// Papers come to sources long after they appeared; what is asked again goes back so far behind the
+/// Sources index papers long after publication, so an incremental run goes back this far before the
 /// last run.
 const LATE_INDEXING_DAYS: i64 = 120;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct QuestionRunResult {
-    /// What is to be kept: papers, matches, the question's record.
+    /// The changes to commit: papers, matches, and the run record of the question.
     pub changes: Vec<Change>,
-    /// The record.
     pub record: QuestionRunRecord,
-    /// Papers that fit, the most relevant first.
+    /// The matching papers, the most relevant first.
     pub matches: Vec<QuestionMatch>,
-    /// How each source answered.
+    /// The report of each source.
     pub reports: Vec<SourceReport>,
-    /// Articles whose PDFs are to be fetched, by their ids.
+    /// The IDs of the articles whose PDFs are to be fetched.
     pub to_fetch: Vec<String>,
 }
 
-/// What the sources had, as it is kept while somebody thinks about it.
+/// The papers of the sources, stored while a model scores them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct FetchedPapers {
     articles: Vec<Article>,
@@ -65,7 +65,7 @@ pub async fn run_question(
 ) -> Result<QuestionRunResult, ToolError> {
     let begun = Instant::now();
     let question = &version.question;
-    // What is new is not among the answers kept from before.
+    // Cached responses do not contain new papers.
     let sources = select_sources(lab.uncached_sources(), &question.sources)?;
     let most = wish
         .max_articles
@@ -128,11 +128,11 @@ pub async fn run_question(
     })
 }
 
-/// From when on papers are asked for of sources that answered the question before: those that fit
-/// best would be the same for ever. All of them, if its own window ends before that.
+/// The start date for sources that already answered the question: without it the best matches would
+/// be the same each time. `None` if the question's own date range ends earlier.
 fn incremental_start(question: &ResearchQuestion, now: Timestamp) -> Option<PartialDate> {
     let last = question.last_run.as_ref()?;
-    // A run in the time to come was by a clock that was wrong.
+    // A run in the future was recorded by a wrong clock.
     let at = Timestamp::parse(&last.at)?.as_micros().min(now.as_micros());
     let from = Timestamp::from_micros(at.saturating_sub(LATE_INDEXING_DAYS * 86_400_000_000));
     let from = PartialDate::parse(&from.to_string())?;
@@ -149,7 +149,7 @@ fn saturating_u32(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }
 
-/// Those of these names among the sources, however they are written; `*` is all.
+/// The sources with these names in any spelling; `*` means all.
 pub(crate) fn select_sources(
     sources: &[Arc<dyn PaperSource>],
     names: &[String],
@@ -174,33 +174,33 @@ pub(crate) fn select_sources(
 fn unknown_source_error(sources: &[Arc<dyn PaperSource>], name: &str) -> ToolError {
     let names: Vec<String> = sources.iter().map(|it| it.info().name).collect();
     ToolError::Custom {
-        code: "SourceNotFound".to_owned(),
+        code: ErrorCode::SourceNotFound,
         message: format!(
             "there is no source named {:?}",
             deliberate_core::truncate_chars(name, 80)
         ),
         hint: Some(format!(
-            "There are {}; `*` is all of them.",
+            "The sources are {}; `*` means all of them.",
             names.join(", ")
         )),
     }
 }
 
-/// Nothing was found because nobody could be asked: that is no empty answer.
+/// The error if every source failed, which differs from an empty result.
 pub(crate) fn all_failed_error(reports: &[SourceReport]) -> ToolError {
     let problems: Vec<String> = reports.iter().filter_map(SourceReport::problem).collect();
     let wait = reports.iter().filter_map(SourceReport::wait_seconds).min();
     ToolError::Custom {
-        code: "SourcesFailed".to_owned(),
-        message: format!("no source could be asked: {}", problems.join("; ")),
+        code: ErrorCode::SourcesFailed,
+        message: format!("all sources failed: {}", problems.join("; ")),
         hint: Some(match wait {
-            Some(wait) => format!("Ask again in {wait} s."),
-            None => "Check the connection to the net, or name other sources.".to_owned(),
+            Some(wait) => format!("Retry in {wait} s."),
+            None => "Check the internet connection or name other sources.".to_owned(),
         }),
     }
 }
 
-/// What each source is asked: one that did not answer before has more to tell.
+/// The query for each source. A source that has not answered before gets the full date range.
 fn source_queries(
     sources: &[Arc<dyn PaperSource>],
     question: &ResearchQuestion,
@@ -240,8 +240,8 @@ fn source_queries(
     sources.iter().map(of).collect()
 }
 
-/// The end of the time that the newest are looked for in, where nobody says: issues are dated
-/// ahead, and records with a year far off would be the newest for ever.
+/// The default end of the date range when the newest papers are wanted: issues are dated ahead, and
+/// records with a wrong year far ahead would always be the newest.
 pub(crate) fn default_end_date(order: PaperOrder, now: Timestamp) -> Option<PartialDate> {
     let today = PartialDate::parse(&now.to_string())?;
     let next_year = PartialDate::new(i32::from(today.year) + 1, None, None);
@@ -258,7 +258,7 @@ async fn fetch_papers(asked: &[(Arc<dyn PaperSource>, PaperQuery)], most: u32) -
     }
 }
 
-/// How relevant each is. All that a saved source finds is what was asked for.
+/// Scores the papers. All results of a saved source are relevant.
 async fn score_articles(
     call: &ToolContext,
     question: &ResearchQuestion,
@@ -280,7 +280,7 @@ async fn score_articles(
     score_relevance(call, &like, articles).await
 }
 
-/// What a saved source finds needs no judge.
+/// The relevance of a saved source's results, which are not scored.
 fn saved_source_relevance(question: &ResearchQuestion) -> Relevance {
     Relevance {
         score: 1.0,

@@ -1,42 +1,40 @@
-//! When a question is asked again.
+//! Computes when a question runs again.
 
 use deliberate_core::Timestamp;
 use jiff::{ToSpan as _, Zoned, civil::Time, tz::TimeZone};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How often.
+/// The frequency of a schedule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(inline)]
 pub enum ScheduleFrequency {
-    /// Every day.
     #[default]
     Daily,
     /// On certain days of the week.
     Weekly,
     /// On the first of every month.
     Monthly,
-    /// Only when somebody asks.
+    /// Only on request.
     OnDemand,
-    /// Every so many hours.
+    /// Every given number of hours.
     #[schemars(skip)]
     Hourly(u32),
 }
 
-/// When.
+/// A schedule of runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// How often.
     pub frequency: ScheduleFrequency,
-    /// At which time of day, `03:00`.
+    /// The time of day, `03:00`.
     pub time: String,
-    /// On which days, 1 is Monday; of weekly ones. None is Monday.
+    /// The days of a weekly schedule, 1 is Monday. An empty list means Monday.
     pub days_of_week: Vec<u8>,
 }
 
 impl Schedule {
-    /// The time of day, if it is one.
+    /// Parses a time of day.
     pub fn parse_time_of_day(text: &str) -> Option<Time> {
         let (hour, minute) = text.trim().split_once(':')?;
         let part = |text: &str| match text.len() {
@@ -46,8 +44,8 @@ impl Schedule {
         Time::new(part(hour)?, part(minute)?, 0, 0).ok()
     }
 
-    /// The first time after `now`, as the clock on the wall of this machine has it. `None` if it is
-    /// never.
+    /// The first run after `now` in the local time of this machine; `None` for a schedule on
+    /// demand.
     pub fn next_run(&self, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let moment = jiff::Timestamp::from_microsecond(now.as_micros()).ok()?;
         if let ScheduleFrequency::Hourly(hours) = self.frequency {
@@ -56,7 +54,7 @@ impl Schedule {
         }
         let now = moment.to_zoned(zone.clone());
         let time = Self::parse_time_of_day(&self.time)?;
-        // Some day within the next two months is one: months have at most 31 days.
+        // A month has at most 31 days, so a run is due within the next two months.
         let days = (0..=62_i64).filter_map(|ahead| now.date().checked_add(ahead.days()).ok());
         let candidates = days
             .filter(|date| self.matches_day(date.weekday().to_monday_one_offset(), date.day()))
@@ -78,7 +76,7 @@ impl Schedule {
         }
     }
 
-    /// In words.
+    /// Describes the schedule in words.
     pub fn describe(&self) -> String {
         let time = &self.time;
         match self.frequency {
@@ -173,16 +171,16 @@ mod tests {
 
     #[test]
     fn an_hour_that_is_not_there_or_there_twice_is_one_time() {
-        // Summer begins at 2:30 on 29 March and ends at 4:00 on 25 October, so that 3:00 is not
-        // there on the one day and there twice on the other.
+        // Daylight saving time begins at 2:30 on 29 March and ends at 4:00 on 25 October, so 3:00
+        // is missing on the first day and occurs twice on the second.
         let zone = TimeZone::posix("XXX-2YYY,M3.5.0/2:30,M10.5.0/4").unwrap();
         let daily = |now| next_run_text(ScheduleFrequency::Daily, &[], now, &zone);
         for (now, at) in [
             ("2026-03-28T00:00:00Z", "2026-03-28T01:00:00"),
-            // What would have been 3:00 is 4:00.
+            // 3:00 is skipped, and the run is at 4:00.
             ("2026-03-28T02:00:00Z", "2026-03-29T01:00:00"),
             ("2026-03-29T01:00:00Z", "2026-03-30T00:00:00"),
-            // The first of two.
+            // The first of the two occurrences.
             ("2026-10-24T12:00:00Z", "2026-10-25T00:00:00"),
             ("2026-10-25T00:00:00Z", "2026-10-26T01:00:00"),
         ] {

@@ -1,25 +1,25 @@
-//! Runs questions when they are due, while the server is up, through the gate as any caller does.
+//! Runs questions when they are due, through the dispatcher like every other caller.
 
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::Clock;
 use deliberate_store::{Store, StoreError};
-use deliberate_toolkit::{CallOutcome, CallerContext, Registry};
+use deliberate_toolkit::{CallOutcome, CallerContext, ErrorCode, Registry};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::{QuestionRepository, ResearchQuestion, VersionedQuestion};
 
-/// How many questions are run at one look.
+/// The most questions run per poll.
 const MAX_DUE_PER_POLL: u32 = 20;
 
-/// The code of a question that was not run because it just ran.
-pub(crate) const NOT_RUN: &str = "NotRun";
+/// The error code for a question that was not run because another run just finished.
+pub(crate) const NOT_RUN: ErrorCode = ErrorCode::NotRun;
 
-/// How long one is left alone that did not run to its end.
+/// The delay before a question whose run did not finish is due again.
 const RETRY_DELAY: Duration = Duration::from_hours(1);
 
-/// Looks every so often what is due, until it is stopped.
+/// Polls for due questions until it is stopped.
 pub(crate) async fn run_scheduler(
     registry: Arc<Registry>,
     clock: Arc<dyn Clock>,
@@ -36,7 +36,7 @@ pub(crate) async fn run_scheduler(
             .list_due(clock.now(), MAX_DUE_PER_POLL)
             .await;
         let due = due.unwrap_or_else(|error| {
-            tracing::warn!(%error, "it can't be looked which questions are due");
+            tracing::warn!(%error, "the due questions can't be read");
             Vec::new()
         });
         for version in due {
@@ -50,9 +50,9 @@ pub(crate) async fn run_scheduler(
     }
 }
 
-/// Takes a question to run it: it is put off, and a run that comes to its end plans it anew. Of
-/// several processes on one store one succeeds. One that fails, or whose process ends, is due again
-/// after a while, and keeps no other from its turn.
+/// Claims a question by postponing it; a run that finishes schedules it anew. If several processes
+/// share a store, one of them succeeds. If the run fails or its process ends, the question is due
+/// again after [`RETRY_DELAY`] and delays no other question.
 async fn claim(store: &dyn Store, clock: &dyn Clock, version: &VersionedQuestion) -> bool {
     let now = clock.now();
     let mut taken = version.clone();
@@ -61,7 +61,7 @@ async fn claim(store: &dyn Store, clock: &dyn Clock, version: &VersionedQuestion
         Ok(()) => true,
         Err(StoreError::Conflict { .. }) => false,
         Err(error) => {
-            tracing::warn!(%error, "a question that is due can't be taken");
+            tracing::warn!(%error, "a due question can't be claimed");
             false
         }
     }
@@ -85,13 +85,16 @@ async fn run_due_question(
     tracing::info!(question = question.id, "a question is due");
     match registry.call(tool, arguments, caller).await {
         Ok(CallOutcome::Done(_)) => {}
-        // Somebody ran it a moment ago.
-        Err(error) if error.code() == NOT_RUN => {}
+        // Another caller ran it a moment ago.
+        Err(error) if error.code() == NOT_RUN.as_str() => {}
         Ok(CallOutcome::NeedsReply(_)) => {
-            tracing::warn!(question = question.id, "nobody is there to score papers");
+            tracing::warn!(
+                question = question.id,
+                "scoring needs the client's model, which a scheduled run can't use"
+            );
         }
         Err(error) => {
-            tracing::warn!(question = question.id, %error, "a question that is due failed");
+            tracing::warn!(question = question.id, %error, "a due question failed");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The way out itself: what callers hold.
+//! The HTTP client that the rest of the crate uses.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -15,16 +15,16 @@ use super::{
     ssrf_guard::SsrfGuard,
 };
 
-/// The way out to the net. Clones share everything.
+/// The HTTP client for all outbound requests. Clones share their state.
 ///
-/// Proxies named by the environment are not used: behind one, nothing here could tell where a name
-/// leads. The server needs its own way to the net.
+/// Proxy settings of the environment are ignored: a proxy resolves host names itself, so the SSRF
+/// guard could not check the addresses. The server needs direct internet access.
 #[derive(Clone)]
 pub struct HttpClient {
     inner: Arc<HttpClientInner>,
 }
 
-/// What it is made of.
+/// The state that clones of the client share.
 pub(super) struct HttpClientInner {
     pub(super) guard: SsrfGuard,
     pub(super) clients: ReqwestClients,
@@ -41,12 +41,12 @@ impl std::fmt::Debug for HttpClient {
 }
 
 impl HttpClient {
-    /// A way out. Nothing is read or asked yet.
+    /// Creates a client. It reads and connects to nothing yet.
     pub fn new(options: HttpClientOptions) -> Result<Self, HttpClientError> {
         Self::with_clock_and_resolver(options, Arc::new(SystemClock), Arc::new(SystemHostResolver))
     }
 
-    /// The same, by another clock and with other names.
+    /// Creates a client with another clock and resolver.
     pub fn with_clock_and_resolver(
         options: HttpClientOptions,
         clock: Arc<dyn Clock>,
@@ -72,8 +72,8 @@ impl HttpClient {
         })
     }
 
-    /// Asks, or gives the answer kept from before. Those who ask the same at the same time share
-    /// one answer.
+    /// Sends a request or returns the cached response. Concurrent identical requests share one
+    /// response.
     pub async fn get(&self, request: FetchRequest) -> Result<FetchResponse, HttpClientError> {
         self.inner.guard.check(&request.url)?;
         let key = cache_key(&request);
@@ -83,27 +83,25 @@ impl HttpClient {
         self.inner.single_flight.join(flight, begin).await
     }
 
-    /// Whether an address may be asked at all, as far as it says so itself: what its name leads to
-    /// is seen only when it is asked.
+    /// Whether the SSRF guard permits a URL as written. The addresses of its host name are checked
+    /// only when the client connects.
     pub fn permits(&self, url: &Url) -> bool {
         self.inner.guard.check(url).is_ok()
     }
 
-    /// How long those who are asked at this pace are still left alone, because one of them said
-    /// "slower"; zero if they are not.
+    /// The rest of the cooldown of a rate limit after a throttled request; zero if there is none.
     pub async fn cooldown(&self, pace: &str) -> Duration {
         self.inner.rate_limiter.cooldown(pace).await
     }
 
-    /// Forgets the answer that is kept, if there is one: for callers who found that it can't be
-    /// read.
+    /// Removes a response from the cache, for callers that found it unreadable.
     pub async fn forget_response(&self, request: &FetchRequest) {
         self.inner.cache.remove(&cache_key(request)).await;
     }
 
-    /// Fetches a file. It is there whole or not at all; what stood there before is replaced.
+    /// Downloads a file atomically and replaces an existing one.
     ///
-    /// `progress` is told how many bytes there are and, if it is known, of how many.
+    /// `progress` receives the number of bytes so far and, if it is known, the total.
     pub async fn download(
         &self,
         request: DownloadRequest,
@@ -149,7 +147,7 @@ impl HttpClientInner {
     }
 }
 
-/// What makes two questions the same: everything but the keys.
+/// The cache key: everything that distinguishes requests except the secrets.
 fn cache_key(request: &FetchRequest) -> String {
     let method: &[u8] = if request.body.is_some() {
         b"POST"
@@ -166,8 +164,8 @@ fn cache_key(request: &FetchRequest) -> String {
     ])
 }
 
-/// Who may share an answer that is under way: those with the same keys and the same bounds. Stays
-/// in memory.
+/// The key under which concurrent requests share a response: the cache key, the secrets and the
+/// limits. It stays in memory.
 fn single_flight_key(key: &str, request: &FetchRequest) -> String {
     let bounds = format!(
         "{} {:?} {:?}",
@@ -181,7 +179,7 @@ fn single_flight_key(key: &str, request: &FetchRequest) -> String {
     digest(&parts)
 }
 
-/// A page of a hotel's network in place of the answer, or one that broke off, is not for later.
+/// Whether a response may be cached: not a captive portal's page, and not a truncated response.
 fn is_cacheable(reply: &FetchResponse, request: &FetchRequest) -> bool {
     let wants = |kind: &str| request.accept.contains(kind);
     let is_stray_page = reply.is_html() && !wants("html") && !wants("*/*");
@@ -192,10 +190,10 @@ fn is_cacheable(reply: &FetchResponse, request: &FetchRequest) -> bool {
     reply.status == 200 && !is_stray_page && !is_broken() && !echoes_secret(reply, request)
 }
 
-/// Shorter keys are in every text.
+/// Secrets shorter than this are not searched for, because any text may contain them.
 const MIN_SECRET_LEN: usize = 6;
 
-/// Whether an answer repeats a key: then it is not kept.
+/// Whether a response repeats a secret and so must not be cached.
 fn echoes_secret(reply: &FetchResponse, request: &FetchRequest) -> bool {
     let mut secrets = request.secret_headers.iter().chain(&request.secret_query);
     secrets.any(|(_, secret)| {

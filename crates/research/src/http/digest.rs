@@ -1,10 +1,10 @@
-//! Bytes as text.
+//! SHA-256 digests and hexadecimal text.
 
 use std::fmt::Write as _;
 
 use sha2::{Digest as _, Sha256};
 
-/// Two hex digits a byte.
+/// Writes two hex digits per byte.
 pub(super) fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string can't fail.
@@ -13,7 +13,8 @@ pub(super) fn to_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The SHA-256 of parts, each with its length in front so that no two lists of parts are alike.
+/// The SHA-256 of several parts. Each part is preceded by its length, so different lists of parts
+/// have different digests.
 pub(super) fn digest(parts: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     for part in parts {

@@ -1,5 +1,5 @@
-//! Fetching a file: piece by piece into a file beside the one it becomes, judged by its content.
-//! Given up or broken off, it leaves nothing behind.
+//! Downloads a file in chunks into a temporary file next to the target and checks its content. A
+//! failed or cancelled download leaves nothing behind.
 
 use std::{io, path::Path, time::Duration};
 
@@ -20,51 +20,47 @@ use super::{
     retry::FetchAttemptError,
 };
 
-/// A file to be fetched.
+/// A file to download.
 #[derive(Debug, Clone)]
 pub struct DownloadRequest {
-    /// Where it is.
     pub url: Url,
-    /// The largest file that is taken.
+    /// The largest accepted file.
     pub max_bytes: u64,
-    /// The longest it may take, waiting for its turn not counted.
+    /// The longest the download may take, without the wait for the rate limit.
     pub timeout: Duration,
-    /// What it must be.
     pub expected: ExpectedContent,
-    /// How fast.
     pub rate_limit: SourceRateLimit,
 }
 
-/// What a file must be.
+/// The content that a downloaded file must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedContent {
-    /// A PDF, by its content.
+    /// A PDF, judged by its content.
     Pdf,
-    /// Anything.
     Any,
 }
 
-/// A file that was fetched.
+/// A downloaded file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DownloadResult {
-    /// How large it is.
+    /// The size of the file.
     pub bytes: u64,
-    /// Its SHA-256, in hex.
+    /// The SHA-256 in hex.
     pub sha256: String,
-    /// What it was said to be, lower case, without parameters; empty if nobody said.
+    /// The declared content type in lower case without parameters; empty if there was none.
     pub content_type: String,
-    /// The address it came from in the end.
+    /// The URL after redirects.
     pub url: Url,
 }
 
-/// How the name of a file begins that is being fetched; letters at random follow.
+/// The prefix of the names of temporary files; random letters follow.
 pub(crate) const PARTIAL_PREFIX: &str = ".part-";
 
-/// A PDF says that it is one within so many bytes.
+/// The PDF signature is within the first bytes of a file.
 const HEAD_BYTES: usize = 1024;
 
 impl DownloadRequest {
-    /// A PDF of 100 MiB at the most, within five minutes.
+    /// A download of a PDF of at most 100 MiB within five minutes.
     pub fn pdf(url: Url, rate_limit: SourceRateLimit) -> Self {
         Self {
             url,
@@ -75,20 +71,20 @@ impl DownloadRequest {
         }
     }
 
-    /// Takes no larger file.
+    /// Sets the largest accepted file.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Waits no longer for it.
+    /// Sets the timeout.
     pub fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time;
         self
     }
 }
 
-/// Fetches it once.
+/// Downloads a file in a single attempt.
 pub(super) async fn download(
     parts: &HttpClientInner,
     request: &DownloadRequest,
@@ -125,7 +121,7 @@ pub(super) async fn download(
     })
 }
 
-/// A file that is being filled. Removed when dropped, unless it was ended.
+/// A temporary file that receives a download. It is removed when dropped before `finish`.
 struct PartialDownload<'a> {
     request: &'a DownloadRequest,
     url: &'a Url,
@@ -134,7 +130,7 @@ struct PartialDownload<'a> {
     path: TempPath,
     hash: Sha256,
     bytes: u64,
-    /// The beginning, until it was judged.
+    /// The first bytes, until their content is checked.
     head: Option<Vec<u8>>,
 }
 
@@ -195,7 +191,7 @@ impl<'a> PartialDownload<'a> {
         self.check_content()
     }
 
-    /// Judges the beginning, once.
+    /// Checks the first bytes once.
     fn check_content(&mut self) -> Result<(), FetchAttemptError> {
         let Some(head) = self.head.take() else {
             return Ok(());
@@ -205,13 +201,13 @@ impl<'a> PartialDownload<'a> {
             return Ok(());
         }
         let reason = if is_page || self.content_type == "text/html" {
-            "a web page, not a PDF".to_owned()
+            "it is a web page, not a PDF".to_owned()
         } else if head.is_empty() {
-            "nothing, not a PDF".to_owned()
+            "it is empty, not a PDF".to_owned()
         } else if self.content_type.is_empty() || self.content_type == "application/pdf" {
-            "not a PDF by its content".to_owned()
+            "its content is not a PDF".to_owned()
         } else {
-            format!("not a PDF but {}", self.content_type)
+            format!("it is not a PDF but {}", self.content_type)
         };
         Err(FetchAttemptError::Final(HttpClientError::Unreadable {
             host: host_label(self.url),
@@ -219,7 +215,7 @@ impl<'a> PartialDownload<'a> {
         }))
     }
 
-    /// Makes it the file it is to be.
+    /// Moves the temporary file to its target.
     async fn finish(mut self, to: &Path) -> Result<(u64, String), FetchAttemptError> {
         self.file.flush().await.map_err(|it| local_error(&it))?;
         self.file.sync_all().await.map_err(|it| local_error(&it))?;
@@ -229,7 +225,7 @@ impl<'a> PartialDownload<'a> {
     }
 }
 
-/// Runs what may wait for the disk where that harms nobody.
+/// Runs disk work on a thread that may block.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, FetchAttemptError> {

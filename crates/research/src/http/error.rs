@@ -1,95 +1,65 @@
-//! Why the net gave no answer.
+//! The errors of the HTTP client.
 
 use std::time::Duration;
 
-/// Why there is no answer. Holds no keys and no content.
+/// A failed request. It holds no secrets and no content of responses except short messages.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpClientError {
-    /// Asked too often: by the answer, or by the pace we keep.
-    #[error("{host} is asked too often; ask again in {} s", .wait.as_secs().max(1))]
+    /// The server reported a rate limit, or our own rate limiter has no free slot in time.
+    #[error("the rate limit of {host} is reached; retry in {} s", .wait.as_secs().max(1))]
     RateLimited {
-        /// Who.
         host: String,
-        /// When to ask again.
+        /// The time until the next request may be sent.
         wait: Duration,
     },
-    /// The address may not be asked.
-    #[error("{url} may not be asked: {reason}")]
+    /// The URL is blocked.
+    #[error("{url} is blocked: {reason}")]
     Forbidden {
-        /// The address, without what follows the path.
+        /// The URL up to its path.
         url: String,
-        /// Why.
         reason: String,
     },
-    /// There is nothing there.
-    #[error("there is nothing at {url}")]
+    /// The URL does not exist.
+    #[error("{url} does not exist")]
     NotFound {
-        /// The address, without what follows the path.
+        /// The URL up to its path.
         url: String,
     },
-    /// The key is wrong, or one is needed.
-    #[error("{host} wants another key, or one at all (status {status})")]
-    KeyRequired {
-        /// Who.
-        host: String,
-        /// The status.
-        status: u16,
-    },
-    /// It answered that it can't.
+    /// The API key is missing or wrong.
+    #[error("{host} rejected the API key or needs one (status {status})")]
+    KeyRequired { host: String, status: u16 },
+    /// The server answered with another error status.
     #[error("{host} answered with status {status}{}", .message.as_ref().map(|it| format!(": {it}")).unwrap_or_default())]
     Status {
-        /// Who.
         host: String,
-        /// The status.
         status: u16,
-        /// What it said, shortened, if it is plain text.
+        /// The server's message, shortened, if it is plain text.
         message: Option<String>,
     },
-    /// It could not be reached.
+    /// The connection failed.
     #[error("{host} can't be reached: {reason}")]
-    Unreachable {
-        /// Who.
-        host: String,
-        /// Why.
-        reason: String,
-    },
-    /// It took too long.
+    Unreachable { host: String, reason: String },
+    /// The request took too long.
     #[error("{host} did not answer within {} s", .timeout.as_secs())]
-    Timeout {
-        /// Who.
-        host: String,
-        /// How long we waited.
-        timeout: Duration,
-    },
-    /// It is larger than is taken.
-    #[error("the answer of {host} is larger than {max_bytes} bytes, the most that is taken")]
-    TooLarge {
-        /// Who.
-        host: String,
-        /// The most.
-        max_bytes: u64,
-    },
-    /// It is no answer that is understood: HTML in place of JSON, XML that breaks off.
-    #[error("the answer of {host} can't be read: {reason}")]
-    Unreadable {
-        /// Who.
-        host: String,
-        /// Why.
-        reason: String,
-    },
-    /// Something on this machine is in the way.
+    Timeout { host: String, timeout: Duration },
+    /// The response is larger than the limit.
+    #[error("the response of {host} is larger than the limit of {max_bytes} bytes")]
+    TooLarge { host: String, max_bytes: u64 },
+    /// The response has the wrong form: HTML instead of JSON, or incomplete XML.
+    #[error("the response of {host} can't be read: {reason}")]
+    Unreadable { host: String, reason: String },
+    /// A failure on this machine, such as a full disk.
     #[error("{what} failed: {reason}")]
     Local {
-        /// What was tried.
+        /// The operation that failed.
         what: &'static str,
-        /// Why not.
         reason: String,
     },
 }
 
 impl HttpClientError {
-    /// How long to wait before asking again can help, if that is known.
+    /// The time after which a retry can help, if it is known.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { wait, .. } => Some(*wait),
@@ -97,7 +67,7 @@ impl HttpClientError {
         }
     }
 
-    /// The stable code.
+    /// The stable error code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::RateLimited { .. } => "rate_limited",

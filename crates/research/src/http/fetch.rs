@@ -1,4 +1,4 @@
-//! One question and its answer, read whole and no further than it may be large.
+//! Sends one request and reads the whole response up to its size limit.
 
 use bytes::{Bytes, BytesMut};
 use reqwest::Response;
@@ -26,7 +26,7 @@ impl FetchRequest {
     }
 }
 
-/// Asks once.
+/// Sends a request in a single attempt.
 pub(super) async fn fetch(
     parts: &HttpClientInner,
     request: &FetchRequest,
@@ -60,7 +60,7 @@ pub(super) async fn fetch(
     })
 }
 
-/// The error of an answer that is larger than is taken.
+/// The error for a response over the size limit.
 pub(super) fn too_large_error(url: &Url, most: u64) -> FetchAttemptError {
     FetchAttemptError::Final(HttpClientError::TooLarge {
         host: host_label(url),
@@ -73,7 +73,7 @@ async fn read_body(
     url: &Url,
     most: u64,
 ) -> Result<Bytes, FetchAttemptError> {
-    // What it says of its size is believed only if it says too much.
+    // The declared size can only reject a response early; the limit is enforced while reading.
     if response.content_length().is_some_and(|it| it > most) {
         return Err(too_large_error(url, most));
     }
@@ -87,7 +87,7 @@ async fn read_body(
     Ok(body.freeze())
 }
 
-/// The next piece of an answer.
+/// Reads the next chunk of a response.
 pub(super) async fn next_chunk(
     response: &mut Response,
     url: &Url,
@@ -97,7 +97,7 @@ pub(super) async fn next_chunk(
         FetchAttemptError::Retryable(HttpClientError::Unreachable { host, reason }) => {
             FetchAttemptError::Retryable(HttpClientError::Unreachable {
                 host,
-                reason: format!("its answer broke off: {reason}"),
+                reason: format!("the response was cut off: {reason}"),
             })
         }
         other => other,

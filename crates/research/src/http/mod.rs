@@ -1,9 +1,9 @@
-//! The one way out to the net. Every address is checked before anything is sent to it, redirects
-//! and what names resolve to included; every answer is bounded in size and time; each source is
-//! asked no faster than its terms allow, by all processes on this machine together; answers are
-//! kept on the disk for a while.
+//! The HTTP stack for all outbound requests. Every URL is checked before it is requested, including
+//! redirects and resolved addresses (SSRF guard). Every response is limited in size and time, each
+//! source has a rate limit that all processes on this machine share, and responses are cached on
+//! disk.
 //!
-//! Knows nothing of papers.
+//! It must not know anything about papers.
 
 mod cache;
 mod client;
@@ -30,16 +30,16 @@ pub use request::{FetchRequest, FetchResponse, SourceRateLimit};
 pub(crate) use response_status::strip_markup_chars;
 pub use ssrf_guard::{HostResolver, SystemHostResolver, blocked_reason};
 
-/// How the net is used.
+/// The options of the HTTP client.
 #[derive(Debug, Clone)]
 pub struct HttpClientOptions {
-    /// Who we say we are: program, version and, if the user gave one, an address to write to.
+    /// The `User-Agent` header: program, version and, if the user set one, a contact address.
     pub user_agent: String,
-    /// Where answers and the pace of sources are kept; `None` keeps them in memory.
+    /// The folder of cached responses and rate limit states; `None` keeps both in memory.
     pub folder: Option<PathBuf>,
-    /// The most that is kept on the disk, in bytes.
+    /// The most bytes the cache takes on disk.
     pub cache_bytes: u64,
-    /// Origins (`http://127.0.0.1:8080`) that may be asked although they are on this machine or in
-    /// a private net: those that the settings name.
+    /// Origins (`http://127.0.0.1:8080`) that may be requested although they are on this machine or
+    /// in a private network: those named by the settings.
     pub trusted_origins: Vec<String>,
 }

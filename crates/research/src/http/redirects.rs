@@ -1,5 +1,5 @@
-//! Sends a request and follows where it is redirected to, each step checked anew. Keys go to the
-//! origin they are meant for and nowhere else.
+//! Sends a request and follows redirects, checking each step. Secrets are sent only to the origin
+//! they are meant for.
 
 use std::error::Error as _;
 
@@ -15,10 +15,9 @@ use super::{
     ssrf_guard::{BlockedAddress, SsrfGuard, UrlSource, origin},
 };
 
-/// How often an answer may send us elsewhere.
 const MAX_REDIRECTS: usize = 5;
 
-/// What is sent.
+/// A request to send.
 pub(super) struct OutboundRequest<'a> {
     pub(super) url: &'a Url,
     pub(super) body: Option<&'a serde_json::Value>,
@@ -32,7 +31,7 @@ impl OutboundRequest<'_> {
         !self.secret_headers.is_empty() || !self.secret_query.is_empty()
     }
 
-    /// The address without parameters that hold keys. Others keep the way they are written.
+    /// The URL without the parameters that hold secrets. The others keep their encoding.
     pub(super) fn strip_secrets(&self, mut url: Url) -> Url {
         url.set_fragment(None);
         let secret = |name: &str| self.secret_query.iter().any(|(it, _)| *it == name);
@@ -52,7 +51,7 @@ impl OutboundRequest<'_> {
     }
 }
 
-/// Sends it, and follows. Gives the answer and the address it is from, without keys.
+/// Sends the request and follows redirects; returns the response and its URL without secrets.
 pub(super) async fn send_with_redirects(
     guard: &SsrfGuard,
     clients: &ReqwestClients,
@@ -69,10 +68,10 @@ pub(super) async fn send_with_redirects(
             .check_for(&url, asked_by)
             .map_err(FetchAttemptError::Final)?;
         if at_home && outgoing.has_secrets() && url.scheme() != "https" && !trusted {
-            let reason = "a key is sent over https only";
+            let reason = "an API key is sent over https only";
             return Err(FetchAttemptError::Final(forbidden_error(&url, reason)));
         }
-        // Once out on the net, no redirect leads back in.
+        // A redirect from a public host must never lead to a trusted private origin.
         if !trusted {
             asked_by = UrlSource::Remote;
         }
@@ -91,14 +90,14 @@ pub(super) async fn send_with_redirects(
             return Ok((response, url));
         };
         let next = url.join(&to).map_err(|_| {
-            FetchAttemptError::Final(unreadable_error(&url, "it redirects to no address"))
+            FetchAttemptError::Final(unreadable_error(&url, "it redirects to an invalid URL"))
         })?;
         let next = outgoing.strip_secrets(next);
         if outgoing.has_secrets() && is_downgrade(&url, &next) {
-            let reason = "a request with a key is redirected from https to http";
+            let reason = "a request with an API key is redirected from https to http";
             return Err(FetchAttemptError::Final(forbidden_error(&next, reason)));
         }
-        // What POST asked is asked again with GET, except where the status says otherwise.
+        // A redirected POST becomes a GET, except for these statuses.
         if !matches!(status, 307 | 308) {
             body = None;
         }
@@ -137,27 +136,28 @@ fn build_request(
     for (name, value) in secrets {
         let mut value = header::HeaderValue::from_str(value.expose_secret()).map_err(|_| {
             HttpClientError::Local {
-                what: "sending the key",
-                reason: "it can't be sent in a header; check that it was copied right".to_owned(),
+                what: "sending the API key",
+                reason: "it can't be sent in a header; check that it was copied correctly"
+                    .to_owned(),
             }
         })?;
         value.set_sensitive(true);
         builder = builder.header(*name, value);
     }
     builder.build().map_err(|error| HttpClientError::Local {
-        what: "making the request",
+        what: "building the request",
         reason: root_cause(&error),
     })
 }
 
-/// Where an answer sends us, if it does.
+/// The target of a redirect response.
 fn redirect_target(response: &Response) -> Option<String> {
     matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308).then_some(())?;
     let to = response.headers().get(header::LOCATION)?;
     Some(String::from_utf8_lossy(to.as_bytes()).into_owned())
 }
 
-/// From a wire that nobody can read to one that everyone can.
+/// Whether a redirect leads from an encrypted connection to an unencrypted one.
 fn is_downgrade(from: &Url, to: &Url) -> bool {
     from.scheme() == "https" && to.scheme() != "https"
 }
@@ -176,7 +176,7 @@ fn unreadable_error(url: &Url, reason: &str) -> HttpClientError {
     }
 }
 
-/// What became of a request that has no answer.
+/// The error for a request without a response.
 pub(super) fn request_error(url: &Url, error: &reqwest::Error) -> FetchAttemptError {
     let mut cause = error.source();
     while let Some(inner) = cause {
@@ -191,7 +191,7 @@ pub(super) fn request_error(url: &Url, error: &reqwest::Error) -> FetchAttemptEr
     })
 }
 
-/// The cause at the bottom: those above it repeat the address with its keys.
+/// The innermost cause: the outer ones repeat the URL with its secrets.
 fn root_cause(error: &reqwest::Error) -> String {
     let Some(mut cause) = error.source() else {
         return "the request could not be sent".to_owned();

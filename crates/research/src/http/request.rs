@@ -1,4 +1,4 @@
-//! What is asked of the net, and what it answers.
+//! Requests to the HTTP client and its responses.
 
 use std::time::Duration;
 
@@ -9,61 +9,57 @@ use url::Url;
 
 use super::HttpClientError;
 
-/// How fast a source may be asked, by its published terms.
+/// The rate limit of a source by its published terms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SourceRateLimit {
-    /// Whose pace it is: requests with the same name share it.
+    /// The name of the rate limit; requests with the same name share it.
     pub name: String,
-    /// At least this long between the beginnings of two requests.
+    /// The shortest time between the starts of two requests.
     pub interval: Duration,
-    /// So many requests at a time.
+    /// The most concurrent requests.
     pub max_concurrent: usize,
-    /// The longest a request waits for its turn; beyond that it is refused with the wait.
+    /// The longest wait for a permit. A request that would wait longer is rejected with the wait.
     pub max_wait: Duration,
 }
 
-/// A question to the net.
+/// A request whose response is read into memory.
 #[derive(Debug, Clone)]
 pub struct FetchRequest {
-    /// Where.
     pub url: Url,
-    /// What is sent, as JSON; `None` asks with GET.
+    /// The JSON body, sent with POST; `None` sends a GET.
     pub body: Option<serde_json::Value>,
-    /// What kinds of answer are understood.
+    /// The `Accept` header.
     pub accept: &'static str,
-    /// Headers that hold keys; never written anywhere.
+    /// Headers that hold secrets; they are never logged or stored.
     pub secret_headers: Vec<(&'static str, SecretString)>,
-    /// Query parameters that hold keys; never written anywhere, no part of the cache's key.
+    /// Query parameters that hold secrets; they are never logged or stored and are not part of the
+    /// cache key.
     pub secret_query: Vec<(&'static str, SecretString)>,
-    /// How fast.
     pub rate_limit: SourceRateLimit,
-    /// How long an answer to the same question may be used again. Zero: not at all.
+    /// How long a cached response may be used. Zero disables the cache.
     pub cache_ttl: Duration,
-    /// The largest answer.
+    /// The largest accepted response.
     pub max_bytes: u64,
-    /// The longest it may take, waiting for its turn not counted.
+    /// The longest the request may take, without the wait for the rate limit.
     pub timeout: Duration,
-    /// Answers that mean "slower" beside 429 and 503: arXiv says it with 406.
+    /// Statuses that mean throttling in addition to 429 and 503: arXiv sends 406.
     pub throttle_statuses: &'static [u16],
 }
 
-/// What the net answered: 2xx only, everything else is a [`HttpClientError`].
+/// A successful response (2xx). Every other status is an [`HttpClientError`].
 #[derive(Debug, Clone)]
 pub struct FetchResponse {
-    /// The status.
     pub status: u16,
-    /// What kind of answer it is, lower case, without parameters; empty if nobody said.
+    /// The content type in lower case without parameters; empty if there was none.
     pub content_type: String,
-    /// The answer.
     pub body: Bytes,
-    /// The address it came from in the end.
+    /// The URL after redirects.
     pub url: Url,
-    /// Whether it was kept from before.
     pub from_cache: bool,
 }
 
 impl SourceRateLimit {
-    /// One request at a time, waiting twenty seconds for its turn at the most.
+    /// One request at a time, with a wait of at most twenty seconds.
     pub fn new(name: impl Into<String>, interval: Duration) -> Self {
         Self {
             name: name.into(),
@@ -73,13 +69,13 @@ impl SourceRateLimit {
         }
     }
 
-    /// So many requests at a time.
+    /// Sets the most concurrent requests.
     pub fn max_concurrent(mut self, requests: usize) -> Self {
         self.max_concurrent = requests;
         self
     }
 
-    /// Waits so long for its turn.
+    /// Sets the longest wait for a permit.
     pub fn max_wait(mut self, patience: Duration) -> Self {
         self.max_wait = patience;
         self
@@ -87,7 +83,7 @@ impl SourceRateLimit {
 }
 
 impl FetchRequest {
-    /// Asks for JSON with GET: 16 MiB and half a minute at the most, nothing kept.
+    /// A GET request for JSON: at most 16 MiB in 30 seconds, not cached.
     pub fn new(url: Url, rate_limit: SourceRateLimit) -> Self {
         Self {
             url,
@@ -103,49 +99,49 @@ impl FetchRequest {
         }
     }
 
-    /// Sends JSON, with POST.
+    /// Sends JSON with POST.
     pub fn json_body(mut self, body: serde_json::Value) -> Self {
         self.body = Some(body);
         self
     }
 
-    /// Understands other kinds of answer.
+    /// Sets the `Accept` header.
     pub fn accept(mut self, accept: &'static str) -> Self {
         self.accept = accept;
         self
     }
 
-    /// Sends a key in a header.
+    /// Adds a header with a secret.
     pub fn secret_header(mut self, name: &'static str, value: SecretString) -> Self {
         self.secret_headers.push((name, value));
         self
     }
 
-    /// Sends a key, or an address to write to, as a query parameter.
+    /// Adds a query parameter with an API key or a contact address.
     pub fn secret_parameter(mut self, name: &'static str, value: SecretString) -> Self {
         self.secret_query.push((name, value));
         self
     }
 
-    /// An answer may be used again for so long.
+    /// Sets how long a cached response may be used.
     pub fn cache_for(mut self, keep: Duration) -> Self {
         self.cache_ttl = keep;
         self
     }
 
-    /// Takes no larger answer.
+    /// Sets the largest accepted response.
     pub fn max_bytes(mut self, bytes: u64) -> Self {
         self.max_bytes = bytes;
         self
     }
 
-    /// Waits no longer for it.
+    /// Sets the timeout.
     pub fn timeout(mut self, time: Duration) -> Self {
         self.timeout = time;
         self
     }
 
-    /// Statuses that mean "slower" beside 429 and 503.
+    /// Sets the statuses that mean throttling in addition to 429 and 503.
     pub fn throttle_on(mut self, statuses: &'static [u16]) -> Self {
         self.throttle_statuses = statuses;
         self
@@ -153,39 +149,39 @@ impl FetchRequest {
 }
 
 impl FetchResponse {
-    /// Who answered.
+    /// The host that answered.
     pub fn host(&self) -> String {
         host_label(&self.url)
     }
 
-    /// The answer as JSON of that shape.
+    /// Parses the body as JSON.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpClientError> {
         serde_json::from_slice(&self.body).map_err(|error| {
             let reason = if self.is_html() {
-                "a web page, not JSON".to_owned()
+                "it is a web page, not JSON".to_owned()
             } else if self.body.is_empty() {
                 "it is empty".to_owned()
             } else {
-                format!("no JSON of the expected shape: {error}")
+                format!("it is not JSON of the expected form: {error}")
             };
             self.unreadable_error(reason)
         })
     }
 
-    /// The answer as text, with a mark in place of what is none.
+    /// The body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// Whether it is a web page: by its beginning, whatever it says it is; by what it says only if
-    /// it begins as one could.
+    /// Whether the response is a web page. Its first bytes decide; the content type counts only if
+    /// the first bytes may be those of a web page.
     pub fn is_html(&self) -> bool {
         let start = self.body.trim_ascii_start();
         let could_be = start.starts_with(b"<") && !start.starts_with(b"<?xml");
         looks_like_html(&self.body) || (self.content_type == "text/html" && could_be)
     }
 
-    /// The error of an answer that can't be read.
+    /// The error for an unreadable response.
     pub fn unreadable_error(&self, reason: impl Into<String>) -> HttpClientError {
         HttpClientError::Unreadable {
             host: self.host(),
@@ -194,7 +190,7 @@ impl FetchResponse {
     }
 }
 
-/// Whether bytes begin as a web page does.
+/// Whether the first bytes are those of a web page.
 pub(super) fn looks_like_html(bytes: &[u8]) -> bool {
     let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let start = start.trim_ascii_start();
@@ -206,15 +202,15 @@ pub(super) fn looks_like_html(bytes: &[u8]) -> bool {
     begins(b"<!doctype html") || begins(b"<html")
 }
 
-/// Who is asked, for messages.
+/// The host of a URL, for messages.
 pub(super) fn host_label(url: &Url) -> String {
     url.host_str().unwrap_or("nobody").to_owned()
 }
 
-/// The longest address in a message.
+/// The longest URL in a message.
 const MAX_URL_CHARS: usize = 200;
 
-/// An address for messages: keys are in what follows the path, or in front of the host.
+/// A URL for messages, without the parts that may hold secrets: user info, query and fragment.
 pub(super) fn redacted_url(url: &Url) -> String {
     let port = url.port().map(|it| format!(":{it}")).unwrap_or_default();
     let whole = format!(

@@ -1,9 +1,9 @@
-//! The clients that speak HTTP: one for the net, one for the origins that the settings trust. The
-//! second takes any address a name has, so it must be given nothing else to ask.
+//! The two `reqwest` clients: one for the internet, one for the origins that the settings trust.
+//! The second connects to any address, so it must be used for trusted origins only.
 //!
-//! Proxies that the environment names are not used: behind one, the proxy would look up the names
-//! and connect, and no check here could see where to. Answers are taken as they are sent, never
-//! unpacked: a few bytes could become gigabytes.
+//! Proxy settings of the environment are ignored: a proxy would resolve host names and connect
+//! itself, where no check here could see the address. Responses are never decompressed, because a
+//! few bytes could expand to gigabytes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,8 @@ use super::{
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const IDLE_CONNECTIONS: usize = 4;
 
-/// Both clients, built with the first request: reading the machine's certificates takes a while.
+/// Both clients. They are built at the first request, because loading the system's certificates
+/// takes a while.
 pub(super) struct ReqwestClients {
     user_agent: header::HeaderValue,
     resolver: Arc<dyn HostResolver>,
@@ -29,8 +30,8 @@ pub(super) struct ReqwestClients {
 impl ReqwestClients {
     pub(super) fn new(agent: &str, names: Arc<dyn HostResolver>) -> Result<Self, HttpClientError> {
         let agent = header::HeaderValue::from_str(agent).map_err(|_| HttpClientError::Local {
-            what: "reading the name we go by",
-            reason: "it can't be sent in a header; use plain letters".to_owned(),
+            what: "setting the User-Agent",
+            reason: "it can't be sent in a header; use ASCII letters".to_owned(),
         })?;
         Ok(Self {
             user_agent: agent,
@@ -74,7 +75,7 @@ impl ReqwestClients {
                 .build()
         };
         let failed = |reason: String| HttpClientError::Local {
-            what: "making an HTTP client",
+            what: "creating an HTTP client",
             reason,
         };
         tokio::task::spawn_blocking(building)

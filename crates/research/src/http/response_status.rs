@@ -1,4 +1,4 @@
-//! What an answer means before it is read: here it is, slower, not here, not you, broken.
+//! Classifies responses by their status: success, throttled, not found, unauthorized, failed.
 
 use std::time::Duration;
 
@@ -16,25 +16,25 @@ use super::{
     retry::FetchAttemptError,
 };
 
-/// How much of a refusal is read.
+/// The most bytes of an error response that are read.
 const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
-/// How long it is read.
+/// The longest an error response is read.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
-/// How much of it is handed on.
+/// The longest error message that is passed on.
 const MAX_ERROR_MESSAGE_CHARS: usize = 200;
 
-/// How an answer is judged.
+/// The rules by which a response is classified.
 pub(super) struct ResponseClassifier<'a> {
     pub(super) now: Timestamp,
     pub(super) throttle_statuses: &'a [u16],
-    /// Keys, to be struck from what the answer says.
+    /// Secrets that are removed from the server's message.
     pub(super) secrets: Vec<&'a SecretString>,
-    /// Whether a refusal can be about a key: not where none would be taken.
+    /// Whether a rejection can be about an API key, which is not so where none would be sent.
     pub(super) may_need_key: bool,
 }
 
 impl ResponseClassifier<'_> {
-    /// The answer, if it is a good one that can be read.
+    /// Returns the response if it is successful and not compressed.
     pub(super) async fn classify(
         &self,
         response: Response,
@@ -79,11 +79,11 @@ impl ResponseClassifier<'_> {
         }
     }
 
-    /// A refusal in the source's own words, if they are plain text or the usual JSON.
+    /// Reads the server's error message if it is plain text or JSON of a common form.
     async fn read_error_message(&self, mut response: Response) -> Option<String> {
         let kind = response_content_type(&response);
         let mut bytes = Vec::new();
-        // Words that come too slowly are not worth the time of the request.
+        // A slow error message must not use up the time of the request.
         let end = Instant::now() + ERROR_BODY_TIMEOUT;
         while bytes.len() < MAX_ERROR_BODY_BYTES
             && let Ok(Ok(Some(piece))) = timeout_at(end, response.chunk()).await
@@ -110,7 +110,7 @@ impl ResponseClassifier<'_> {
     }
 }
 
-/// Refuses what is packed: it was asked for as it is, and unpacking has no bound.
+/// Rejects a compressed response: it was requested uncompressed, and decompression has no bound.
 fn reject_compressed(response: Response, url: &Url) -> Result<Response, FetchAttemptError> {
     let packed = response
         .headers()
@@ -120,13 +120,13 @@ fn reject_compressed(response: Response, url: &Url) -> Result<Response, FetchAtt
     if packed {
         return Err(FetchAttemptError::Final(HttpClientError::Unreadable {
             host: host_label(url),
-            reason: "it is compressed although it was asked for as it is".to_owned(),
+            reason: "it is compressed although it was requested uncompressed".to_owned(),
         }));
     }
     Ok(response)
 }
 
-/// The words of an error: `{"message": …}`, `{"error": …}`, `{"error": {"message": …}}`,
+/// Finds the error message: `{"message": …}`, `{"error": …}`, `{"error": {"message": …}}`,
 /// `{"message": [{"message": …}]}`.
 fn find_error_message(value: &Value) -> Option<String> {
     let inner = |it: &Value| it.get("message")?.as_str().map(str::to_owned);
@@ -141,12 +141,12 @@ fn find_error_message(value: &Value) -> Option<String> {
         .find_map(words)
 }
 
-/// Words of others in a message of ours: they can't be taken for marks around a text.
+/// Removes characters from foreign text that could be taken for the marks of a prompt fence.
 pub(crate) fn strip_markup_chars(text: &str) -> String {
     text.replace('<', "‹").replace('`', "'")
 }
 
-/// What kind of answer it says it is: lower case, without parameters.
+/// The declared content type in lower case without parameters.
 pub(super) fn response_content_type(response: &Response) -> String {
     let kind = response.headers().get(header::CONTENT_TYPE);
     let kind = kind.and_then(|it| it.to_str().ok()).unwrap_or_default();

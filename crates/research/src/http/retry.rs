@@ -1,5 +1,5 @@
-//! Trying again where that can help: after a fault that may pass, and after "slower" if the wait is
-//! short. All within the time and the patience of the request.
+//! The retry loop: retries transient failures, and throttled requests if the wait is short, within
+//! the timeout and the longest wait of the request.
 
 use std::time::Duration;
 
@@ -12,28 +12,26 @@ use super::{
     request::SourceRateLimit,
 };
 
-/// Why an attempt failed, and what is to be done about it.
+/// A failed attempt, classified by how to proceed.
 #[derive(Debug)]
 pub(super) enum FetchAttemptError {
-    /// Nothing.
+    /// A retry is useless.
     Final(HttpClientError),
-    /// It may pass.
+    /// The failure may be transient.
     Retryable(HttpClientError),
-    /// Asked too often.
+    /// The server throttled the request.
     Throttled {
-        /// Who says so.
         host: String,
-        /// The wait it asks for, if it says.
+        /// The wait that the server requests, if it does.
         wait: Option<Duration>,
     },
 }
 
-/// How often one request is sent.
 const MAX_ATTEMPTS: u32 = 3;
-/// The pause after the first failure; it grows threefold.
+/// The pause after the first failure; it triples each time.
 const INITIAL_BACKOFF: Duration = Duration::from_millis(300);
 
-/// A request as far as trying is concerned.
+/// The context of the retries of one request.
 pub(super) struct FetchRetry<'a> {
     pub(super) rate_limiter: &'a SourceRateLimiter,
     pub(super) rate_limit: &'a SourceRateLimit,
@@ -42,7 +40,7 @@ pub(super) struct FetchRetry<'a> {
 }
 
 impl FetchRetry<'_> {
-    /// Tries until it succeeds, trying again is of no use, or the time is over.
+    /// Retries until an attempt succeeds, a retry is useless, or the time is up.
     pub(super) async fn run<'f, T>(
         &self,
         attempt: impl Fn() -> BoxFuture<'f, Result<T, FetchAttemptError>> + Send + Sync,
@@ -84,7 +82,7 @@ impl FetchRetry<'_> {
             tracing::debug!(
                 host = self.host,
                 code = error.code(),
-                "trying again after {pause:?}"
+                "retrying after {pause:?}"
             );
             sleep(pause).await;
             left = left.saturating_sub(pause);

@@ -1,4 +1,4 @@
-//! One question asked by many at once is asked once.
+//! Combines concurrent identical requests into one.
 
 use std::{
     collections::HashMap,
@@ -14,14 +14,14 @@ use super::{FetchResponse, HttpClientError};
 
 type ResponseFuture = BoxFuture<'static, Result<FetchResponse, HttpClientError>>;
 
-/// Questions that are being asked. Held weakly: one that nobody waits for any more ends.
+/// The requests in flight, referenced weakly: a request that nobody awaits is cancelled.
 #[derive(Default)]
 pub(super) struct SingleFlight {
     by_key: Mutex<HashMap<String, WeakShared<ResponseFuture>>>,
 }
 
 impl SingleFlight {
-    /// Joins those who ask the same, or is the first.
+    /// Joins an identical request in flight or starts a new one.
     pub(super) async fn join(
         &self,
         key: String,
@@ -36,7 +36,7 @@ impl SingleFlight {
         begin: impl FnOnce() -> ResponseFuture,
     ) -> Shared<ResponseFuture> {
         let mut by_key = self.by_key.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that are over are let go, so what is held is what is under way.
+        // Finished requests are removed, so the map holds only those in flight.
         by_key.retain(|_, it| it.upgrade().is_some_and(|it| it.peek().is_none()));
         if let Some(flight) = by_key.get(&key).and_then(WeakShared::upgrade) {
             return flight;

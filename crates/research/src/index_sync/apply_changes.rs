@@ -1,4 +1,4 @@
-//! Puts what changed into the index, batch by batch.
+//! Applies changed articles to the index in batches.
 
 use std::sync::atomic::Ordering;
 
@@ -10,7 +10,7 @@ use super::{IndexSyncError, IndexSyncProgress, IndexSynchronizer, document, lag}
 use crate::articles::{ARTICLE, ArticleRepository};
 
 impl IndexSynchronizer {
-    /// Puts in all that changed, batch by batch.
+    /// Applies all outstanding changes, batch by batch.
     pub(super) async fn sync(&self) -> Result<(), IndexSyncError> {
         let index = self.index().await?;
         let whole = self.prepare_sync(&index).await?;
@@ -33,7 +33,7 @@ impl IndexSynchronizer {
         synced
     }
 
-    /// Whether everything is read, from the first write on.
+    /// Returns whether everything must be read again from the first write.
     async fn prepare_sync(&self, index: &Index) -> Result<bool, IndexSyncError> {
         if self.rebuild.load(Ordering::Acquire) {
             index.clear().await?;
@@ -64,13 +64,13 @@ impl IndexSynchronizer {
         }
     }
 
-    /// Puts articles in as they are now, one after the other: a text may be long.
+    /// Indexes articles in their current form, one at a time because a text may be long.
     async fn apply_batch(&self, index: &Index, ids: Vec<String>) -> Result<(), IndexSyncError> {
         for id in ids {
             match self.load_document(&id).await? {
                 Some(document) => match index.put(vec![document]).await {
                     Err(IndexError::Invalid { reason }) => {
-                        tracing::warn!(id, reason, "an article can't be put into the index");
+                        tracing::warn!(id, reason, "an article can't be indexed");
                         index.remove(&[id]).await?;
                     }
                     put => put?,

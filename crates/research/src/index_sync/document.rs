@@ -1,4 +1,4 @@
-//! An article as the index takes it: its passages, and what it can be filtered by.
+//! Converts an article to an index document: its passages and filter terms.
 
 use std::collections::BTreeMap;
 
@@ -12,13 +12,13 @@ use crate::articles::{
     ArticleRecord, FullText, author_key, references_section::bibliographies, title_key,
 };
 
-/// The most authors an article is found by: more are a crowd, and each takes room.
+/// The most authors an article is indexed by, because each takes space in the index.
 const MAX_AUTHORS: usize = 3_000;
 
-/// No word an article is filtered by is longer.
+/// The longest filter term.
 const MAX_TERM_CHARS: usize = 250;
 
-/// The article with its text, or with its title and abstract if there is none.
+/// Builds the document of an article from its full text, or from its title and abstract.
 pub(crate) fn build_document(
     kept: &ArticleRecord,
     text: Option<&FullText>,
@@ -40,7 +40,8 @@ pub(crate) fn build_document(
     }
 }
 
-/// What the paper says, in passages. Titles of what it cites are said by others, and are left out.
+/// Splits the paper's own text into passages. Bibliographies are omitted, because the titles in
+/// them are other works'.
 fn chunk_full_text(text: &FullText, options: ChunkOptions) -> Vec<Passage> {
     let whole = text.join_pages();
     let starts = text.page_starts();
@@ -53,7 +54,7 @@ fn chunk_full_text(text: &FullText, options: ChunkOptions) -> Vec<Passage> {
         })
     });
     let cited = bibliographies(text);
-    // One without a heading begins a passage, too.
+    // The text after a bibliography without a heading starts a new passage, too.
     let begins = cited.iter().map(|it| SectionHeading {
         level: u8::MAX,
         title: String::new(),
@@ -71,7 +72,7 @@ fn chunk_full_text(text: &FullText, options: ChunkOptions) -> Vec<Passage> {
     passages
 }
 
-/// Title and abstract as a passage of page 0.
+/// The title and abstract as a passage on page 0.
 fn abstract_passage(kept: &ArticleRecord) -> Passage {
     let article = &kept.article;
     let parts = [Some(article.title.as_str()), article.summary.as_deref()];
@@ -126,8 +127,8 @@ fn build_facets(kept: &ArticleRecord) -> Facets {
     }
 }
 
-/// All that someone is found by: the whole name, the family name, the family name with an initial;
-/// the latter two also without what stands before the family name proper, as `van der`.
+/// The forms by which an author is found: the full name, the family name, and the family name with
+/// an initial; the last two also without particles such as `van der`.
 fn author_name_keys(author: &Author) -> Vec<String> {
     let family = author_key(&author.family);
     let mut names = vec![author_key(&author.full_name()), family.clone()];
@@ -145,14 +146,14 @@ fn author_name_keys(author: &Author) -> Vec<String> {
     names
 }
 
-/// `vaswani a`.
+/// The family name and first initial: `vaswani a`.
 pub(crate) fn brief_name(author: &Author) -> Option<String> {
     let given = author.given.as_deref()?;
     let initial = author_key(given).chars().find(|it| it.is_alphabetic())?;
     Some(format!("{} {initial}", author_key(&author.family)))
 }
 
-/// Whether only initials of the given names are known.
+/// Whether the given names are known by their initials only.
 pub(crate) fn has_initials_only(author: &Author) -> bool {
     let given = author.given.as_deref().unwrap_or_default();
     let words = given.split(|it: char| !it.is_alphanumeric());

@@ -1,5 +1,5 @@
-//! What the store has that the index has not seen. Every write has a number; the index remembers the
-//! last it has seen.
+//! Finds the writes of the store that the index has not seen. Every write has a sequence number,
+//! and the index remembers the last one it has seen.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,26 @@ use deliberate_toolkit::ToolError;
 
 use crate::articles::{ARTICLE, FULL_TEXT};
 
-/// How an index stands to the store.
+/// The state of an index relative to the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IndexSyncStatus {
-    /// It has seen every write.
+    /// The index has seen every write.
     InSync,
-    /// There are writes that it has not seen.
+    /// There are writes that the index has not seen.
     Behind,
-    /// It has seen a write that the store does not know: the store is another one, or an older copy
-    /// was put in its place. What the index holds is of no use.
+    /// The index has seen a write that the store does not know: it belongs to another store, or an
+    /// older copy of the store was restored. The content of the index is useless.
     Ahead,
 }
 
-/// How an index that has seen the writes up to `mark` stands to the store.
+/// The state of an index that has seen the writes up to `mark`.
 pub(crate) async fn sync_status(
     store: &dyn Store,
     mark: i64,
 ) -> Result<IndexSyncStatus, ToolError> {
     let mut seen = mark == 0;
     for kind in [ARTICLE, FULL_TEXT] {
-        // What was written last is there for ever, if only as a mark that it is gone.
+        // The last write always remains in the store, if only as the mark of a deletion.
         let last_seen = mark.saturating_sub(1);
         for change in store.changed_documents(kind, last_seen, 2).await? {
             if change.seq > mark {
@@ -43,8 +43,8 @@ pub(crate) async fn sync_status(
     })
 }
 
-/// The articles that changed next, and the number of the last of those changes; nothing if there
-/// are none.
+/// The articles that changed next and the number of the last of those changes; `None` if there are
+/// no changes.
 pub(crate) async fn next_changes(
     store: &dyn Store,
     mark: i64,
@@ -54,7 +54,7 @@ pub(crate) async fn next_changes(
     let mut until = i64::MAX;
     for kind in [ARTICLE, FULL_TEXT] {
         let changed = store.changed_documents(kind, mark, batch).await?;
-        // Behind the last of a full list there may be more that came before the other's.
+        // If a list is full, there may be more of its kind before the last change of the other.
         if let Some(last) = changed.last().filter(|_| changed.len() >= batch as usize) {
             until = until.min(last.seq);
         }

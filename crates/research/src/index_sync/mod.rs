@@ -1,9 +1,9 @@
-//! Keeps the index in step with the store. The store is the truth: every write has a number, the
-//! index remembers the last it has seen, and what came after is read and put in.
+//! Index sync: keeps the index current with the store. The store is the truth: every write has a
+//! sequence number, the index remembers the last one it has seen, and later writes are applied.
 //!
-//! Opens the index with the first need. Work runs in tasks of its own, so whoever asks waits as
-//! long as they like and no longer. Several processes may share the files: one writes at a time,
-//! the others look again later. Knows nothing of tools.
+//! The index is opened when it is first needed. The work runs in its own tasks, so callers wait
+//! only as long as they choose. Several processes may share the files: one writes at a time, and
+//! the others check again later. It must not know anything about tools.
 
 mod apply_changes;
 pub(crate) mod document;
@@ -29,47 +29,46 @@ use apply_changes::index_mark;
 use lag::IndexSyncStatus;
 use stale_indexes::remove_stale_indexes;
 
-/// How many changes are read and put in between two commits, unless someone says otherwise.
+/// The number of changes applied between two commits by default.
 const DEFAULT_BATCH_SIZE: u32 = 64;
 
-/// How often it is looked whether another process has changed something.
+/// The interval of checks for changes by other processes.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How soon it is tried again while another process writes.
+/// The delay before a retry while another process writes.
 const BUSY_RETRY_DELAY: Duration = Duration::from_millis(200);
 
-/// The index and what keeps it in step.
+/// The index and its synchronization with the store.
 pub(crate) struct IndexSynchronizer {
     store: Arc<dyn Store>,
     options: IndexOptions,
     chunk_options: ChunkOptions,
-    /// The longest a search waits for the index to be in step.
+    /// The longest a search waits for the index to be current.
     sync_timeout: Duration,
     index: RwLock<Option<Index>>,
-    /// Held by whoever brings it in step.
+    /// Held by the task that synchronizes the index.
     sync_lock: Arc<AsyncMutex<()>>,
     progress: Mutex<IndexSyncProgress>,
     change_notify: Notify,
-    /// Whether everything is to be read again.
+    /// Whether everything must be read again.
     rebuild: AtomicBool,
     batch_size: AtomicU32,
     stale_removed: AtomicBool,
 }
 
-/// How far the work on the index has come.
+/// The progress of the synchronization.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct IndexSyncProgress {
-    /// Whether it is being worked on.
     pub(crate) running: bool,
-    /// Articles put in since the work began.
+    /// The articles indexed since the work began.
     pub(crate) done: u64,
-    /// Articles there were to put in then, if everything is read again.
+    /// The articles to index at that time, if everything is read again.
     pub(crate) total: u64,
-    /// Why it came no further.
+    /// The reason why the work stopped.
     pub(crate) problem: Option<String>,
 }
 
-/// Why the index is not in step.
+/// The error if the index can't be synchronized.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum IndexSyncError {
     #[error(transparent)]
@@ -79,7 +78,8 @@ pub(crate) enum IndexSyncError {
 }
 
 impl IndexSynchronizer {
-    /// Opens nothing yet. The files of texts that are cut in another way are another index's.
+    /// Creates the synchronizer without opening anything. The chunk options are part of the
+    /// folder's name, so an index with other passages is a different one.
     pub(crate) fn new(
         store: Arc<dyn Store>,
         options: IndexOptions,
@@ -110,7 +110,7 @@ impl IndexSynchronizer {
         }
     }
 
-    /// The index, opened if it is not yet. One that can't be read is made again.
+    /// The index, opened on first use. An unreadable index is rebuilt.
     pub(crate) async fn index(&self) -> Result<Index, IndexError> {
         if let Some(index) = self.index.read().await.as_ref() {
             return Ok(index.clone());
@@ -121,7 +121,7 @@ impl IndexSynchronizer {
         }
         let opened = match self.open().await {
             Err(IndexError::Corrupt { reason }) => {
-                tracing::warn!(reason, "the search index can't be used; it is made again");
+                tracing::warn!(reason, "the search index is unusable and will be rebuilt");
                 self.wipe().await?;
                 self.open().await
             }
@@ -142,9 +142,9 @@ impl IndexSynchronizer {
         tokio::task::spawn_blocking(move || Index::wipe(&folder)).await?
     }
 
-    /// Gives up an index that turned out damaged; the next who needs it makes another.
+    /// Discards a damaged index; the next access creates a new one.
     pub(crate) async fn discard_index(&self, reason: &str) {
-        tracing::warn!(reason, "the search index can't be used; it is made again");
+        tracing::warn!(reason, "the search index is unusable and will be rebuilt");
         let mut slot = self.index.write().await;
         *slot = None;
         if let Err(error) = self.wipe().await {
@@ -153,30 +153,29 @@ impl IndexSynchronizer {
         self.change_notify.notify_one();
     }
 
-    /// Something was written: the index is to follow.
+    /// Tells the background task that the store has changed.
     pub(crate) fn notify_change(&self) {
         self.change_notify.notify_one();
     }
 
-    /// How many articles are put in between two commits from now on.
+    /// Sets the number of articles applied between two commits.
     pub(crate) fn set_batch_size(&self, articles: u32) {
         self.batch_size
             .store(articles.clamp(1, 1_000), Ordering::Relaxed);
     }
 
-    /// Brings the index in step if that is quick. What fails is told by whoever asks it next.
+    /// Synchronizes the index if that is quick. A failure is reported by the next search.
     pub(crate) async fn sync_within_timeout(self: &Arc<Self>) {
         if let Err(error) = self.catch_up(self.sync_timeout).await {
-            tracing::debug!(%error, "the search index is not in step");
+            tracing::debug!(%error, "the search index is not current");
         }
     }
 
-    /// The longest a search waits for the index to be in step.
+    /// The longest a search waits for the index to be current.
     pub(crate) fn sync_timeout(&self) -> Duration {
         self.sync_timeout
     }
 
-    /// How far the work has come.
     pub(crate) fn progress(&self) -> IndexSyncProgress {
         self.lock_progress().clone()
     }
@@ -185,8 +184,8 @@ impl IndexSynchronizer {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the index in step, waiting so long at the most. What is not done by then is done
-    /// nevertheless. Whether it is in step now. One that is damaged or gone is made again.
+    /// Synchronizes the index and waits at most `wait`; the work continues after that. Returns
+    /// whether the index is current. A damaged or missing index is rebuilt.
     pub(crate) async fn catch_up(
         self: &Arc<Self>,
         patience: Duration,
@@ -195,7 +194,7 @@ impl IndexSynchronizer {
             let mut given_up = false;
             loop {
                 match self.catch_up_once().await {
-                    // The other one may be doing the same; then there is nothing left to do.
+                    // The other process may be doing the same work; then nothing is left to do.
                     Err(IndexSyncError::Index(IndexError::Busy)) => {
                         tokio::time::sleep(BUSY_RETRY_DELAY).await;
                     }
@@ -234,31 +233,31 @@ impl IndexSynchronizer {
         let mark = index_mark(&self.index().await?)?;
         let step = lag::sync_status(self.store.as_ref(), mark).await?;
         if step == IndexSyncStatus::Ahead {
-            tracing::warn!("the search index is of another database; it is made again");
+            tracing::warn!("the search index belongs to another database and will be rebuilt");
             self.rebuild.store(true, Ordering::Release);
         }
         Ok(step != IndexSyncStatus::InSync)
     }
 
-    /// Has everything read again, from the first write on. Returns at once.
+    /// Starts reading everything again from the first write; returns at once.
     pub(crate) fn rebuild(self: &Arc<Self>) {
         self.rebuild.store(true, Ordering::Release);
         let keeper = self.clone();
         tokio::spawn(async move {
             if let Err(error) = keeper.catch_up(Duration::MAX).await {
-                tracing::warn!(%error, "the search index could not be made again");
+                tracing::warn!(%error, "the search index could not be rebuilt");
             }
             keeper.embed_missing(&CancellationToken::new()).await;
         });
     }
 
-    /// What the index holds.
+    /// The statistics of the index.
     pub(crate) async fn stats(&self) -> Result<Stats, IndexError> {
         let index = self.index().await?;
         Ok(tokio::task::spawn_blocking(move || index.stats()).await?)
     }
 
-    /// Whether an index was made here before, with these settings or others.
+    /// Whether an index exists here, with these settings or others.
     fn index_exists(&self) -> bool {
         let beside = self.options.folder.as_ref().and_then(|it| it.parent());
         let files = beside.and_then(|it| std::fs::read_dir(it).ok());
@@ -266,9 +265,9 @@ impl IndexSynchronizer {
         files.is_some_and(|all| all.flatten().any(|it| index(it.file_name())))
     }
 
-    /// Follows the store until it is told to stop.
+    /// Follows the store until it is stopped.
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
-        // Where nothing was ever indexed, nothing is opened before somebody uses it.
+        // If nothing was ever indexed, the index is not opened before its first use.
         if !self.index_exists() {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -282,7 +281,7 @@ impl IndexSynchronizer {
             };
             let in_step = caught_up.is_ok();
             if let Err(error) = caught_up {
-                tracing::warn!(%error, "the search index is not in step");
+                tracing::warn!(%error, "the search index is not current");
             }
             if self.embed_missing(&stop).await && in_step {
                 self.remove_stale_once().await;
@@ -295,7 +294,7 @@ impl IndexSynchronizer {
         }
     }
 
-    /// Makes vectors that are missing, as long as that goes on. Whether none is missing now.
+    /// Computes missing vectors as long as that succeeds; returns whether none is missing.
     async fn embed_missing(&self, stop: &CancellationToken) -> bool {
         let Ok(index) = self.index().await else {
             return false;
@@ -306,7 +305,7 @@ impl IndexSynchronizer {
                 Ok(worked) => return worked.remaining == 0,
                 Err(IndexError::Busy) => return false,
                 Err(error) => {
-                    tracing::warn!(%error, "vectors can't be made");
+                    tracing::warn!(%error, "vectors can't be computed");
                     return false;
                 }
             }
@@ -314,7 +313,7 @@ impl IndexSynchronizer {
         false
     }
 
-    /// Removes the indexes of other settings, once: this one is whole, and they are behind for ever.
+    /// Removes indexes with other settings once: this one is complete, and they are never updated.
     async fn remove_stale_once(&self) {
         let folder = self.options.folder.clone();
         let Some(own) = folder.filter(|_| !self.stale_removed.swap(true, Ordering::AcqRel)) else {
@@ -322,13 +321,13 @@ impl IndexSynchronizer {
         };
         let removed = tokio::task::spawn_blocking(move || remove_stale_indexes(&own)).await;
         if let Ok(Err(error)) = removed {
-            tracing::debug!(%error, "an index of other settings can't be removed");
+            tracing::debug!(%error, "an index with other settings can't be removed");
         }
     }
 }
 
 impl IndexSyncProgress {
-    /// How far, in percent, if that can be said.
+    /// The progress in percent, if it is known.
     pub(crate) fn percent(&self) -> Option<u64> {
         (self.total > 0).then(|| (self.done * 100 / self.total).min(99))
     }

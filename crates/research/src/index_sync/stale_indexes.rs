@@ -1,13 +1,13 @@
-//! Indexes of other settings, which nobody follows any longer.
+//! Removes indexes with other settings, which are no longer updated.
 
 use std::path::Path;
 
 use deliberate_index::{Index, IndexError};
 
-/// So many names are looked at to find indexes of other settings.
+/// The most folder entries that are scanned.
 const MAX_SCANNED_ENTRIES: usize = 1_000;
 
-/// Removes the indexes that stand beside this one, unless another process writes them.
+/// Removes the indexes next to this one, unless another process writes to them.
 pub(crate) fn remove_stale_indexes(own: &Path) -> Result<(), IndexError> {
     let Some(beside) = own.parent() else {
         return Ok(());
@@ -20,7 +20,7 @@ pub(crate) fn remove_stale_indexes(own: &Path) -> Result<(), IndexError> {
             continue;
         }
         match Index::wipe(&entry.path()) {
-            // Whatever else is in there is not ours, and keeps the folder.
+            // Fails if the folder holds other files, which must stay.
             Ok(()) => drop(std::fs::remove_dir(entry.path())),
             Err(IndexError::Busy) => {}
             Err(error) => return Err(error),
@@ -29,7 +29,7 @@ pub(crate) fn remove_stale_indexes(own: &Path) -> Result<(), IndexError> {
     Ok(())
 }
 
-/// Whether a folder of that name is an index: `index-1-250-50`.
+/// Whether a folder's name is that of an index: `index-1-250-50`.
 fn is_index_folder(name: &str) -> bool {
     let numbers = name.strip_prefix("index-").map(|it| it.split('-'));
     let is_number = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Work on a list, one thing at a time, each kept before the next begins. The list and what came of
-//! it so far go from one leg of the call to the next, so all of it has bounds.
+//! Processes a list of items one at a time, committing each before the next begins. The list and
+//! the results so far are passed from step to step of the call, so everything is bounded.
 
 use deliberate_core::{Change, truncate_chars};
 use deliberate_toolkit::{STEP_STATE, ToolContext, ToolError};
@@ -9,41 +9,37 @@ use serde_json::Value;
 
 use crate::articles::ArticleRecord;
 
-/// No note is longer.
 const MAX_NOTE_CHARS: usize = 600;
 
-/// The most notes on one thing.
+/// The most notes on one item.
 const MAX_NOTES: usize = 10;
 
-/// No title is told at greater length.
 const MAX_TITLE_CHARS: usize = 300;
 
-/// The outcome of one that was done before.
+/// The outcome of an item that was processed before.
 pub(crate) const UNCHANGED: &str = "unchanged";
 
-/// Work on a list.
+/// A list of items to process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BatchJob {
-    /// What is still to be done, the next one first.
+    /// The items still to be processed, the next one first.
     pub(crate) todo: Vec<String>,
-    /// What came of the others.
     pub(crate) done: Vec<BatchItemResult>,
-    /// How many more there are that were left for another call.
+    /// The number of further items that are left to another call.
     #[serde(default)]
     pub(crate) left: usize,
-    /// Some of those: for each that fails or was done before, one of them is done in its place, so
-    /// that no call comes to nothing, however often it is made.
+    /// Some of those further items. One of them replaces each item that fails or was processed
+    /// before, so that every call makes progress, however often it is repeated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) spare: Vec<String>,
-    /// What is to be said of the list as a whole.
+    /// Notes on the list as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
 }
 
-/// What came of one.
+/// The result of one item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct BatchItemResult {
-    /// Which
     pub(crate) name: String,
     /// added, joined, unchanged, known or failed
     pub(crate) outcome: String,
@@ -56,7 +52,7 @@ pub(crate) struct BatchItemResult {
 }
 
 impl BatchJob {
-    /// Work on a list of which nothing is done yet.
+    /// A job whose items are all unprocessed.
     pub(crate) const fn new(todo: Vec<String>) -> Self {
         Self {
             todo,
@@ -67,8 +63,8 @@ impl BatchJob {
         }
     }
 
-    /// Notes what came of the one that is called so; what it changes. One that failed is reported
-    /// and the rest go on, unless nothing can be kept or nobody waits any longer.
+    /// Records the result of an item and returns its changes. A failed item is recorded and the job
+    /// continues, unless the store failed or the call was cancelled.
     pub(crate) fn record_result(
         &mut self,
         name: String,
@@ -98,8 +94,8 @@ impl BatchJob {
         }
     }
 
-    /// The arguments of the next leg, unless it is at its end: those of the call, and how far it has
-    /// come.
+    /// The arguments of the next step: those of the call and the state of the job. `None` at the
+    /// end.
     pub(crate) fn next_arguments(&self, mut arguments: Value) -> Option<Value> {
         if self.todo.is_empty() {
             return None;
@@ -109,12 +105,12 @@ impl BatchJob {
         Some(arguments)
     }
 
-    /// How many there are in all.
+    /// The number of items in this call.
     pub(crate) fn total(&self) -> usize {
         self.todo.len() + self.done.len()
     }
 
-    /// Takes the next one off the list, with its share of the work.
+    /// Removes the next item and computes its share of the progress.
     pub(crate) fn take_next(&mut self) -> Option<(String, ProgressShare)> {
         if self.todo.is_empty() {
             return None;
@@ -123,14 +119,14 @@ impl BatchJob {
         Some((self.todo.remove(0), share))
     }
 
-    /// How many ended so.
+    /// The number of items with this outcome.
     pub(crate) fn count_outcome(&self, outcome: &str) -> usize {
         self.done.iter().filter(|it| it.outcome == outcome).count()
     }
 }
 
 impl BatchItemResult {
-    /// One that came to an article.
+    /// The result of an item that became an article.
     pub(crate) fn from_record(
         name: &str,
         outcome: &str,
@@ -149,7 +145,7 @@ impl BatchItemResult {
         }
     }
 
-    /// One that failed.
+    /// The result of an item that failed.
     pub(crate) fn from_error(name: String, error: &ToolError) -> Self {
         let hint = error.hint().map(|it| format!(" {it}"));
         let note = format!("{error}.{}", hint.unwrap_or_default());
@@ -163,19 +159,19 @@ impl BatchItemResult {
     }
 }
 
-/// The share that one thing has in the work of a call: whoever works on it tells how far it has
-/// come by this alone, so that all that is told of a call is on one scale.
+/// The share of one item in the progress of a call. The code that processes the item reports
+/// progress through it, so that all progress of a call is on one scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ProgressShare {
     from: f64,
     to: f64,
     total: usize,
-    /// Which of them it is, from 1.
+    /// The position of the item, from 1.
     position: usize,
 }
 
 impl ProgressShare {
-    /// All of the work.
+    /// The whole progress of a call.
     pub(crate) const FULL: Self = Self {
         from: 0.0,
         to: 1.0,
@@ -192,7 +188,7 @@ impl ProgressShare {
         }
     }
 
-    /// A part of it, from one fraction of it to another.
+    /// A part of the share, between two fractions.
     pub(crate) fn subrange(self, from: f64, to: f64) -> Self {
         let at = |part: f64| self.from + (self.to - self.from) * part.clamp(0.0, 1.0);
         Self {
@@ -202,7 +198,7 @@ impl ProgressShare {
         }
     }
 
-    /// Tells the client how much of it is done, as a fraction.
+    /// Reports the completed fraction of the share to the client.
     pub(crate) fn report(self, call: &ToolContext, done: f64, message: &str) {
         let done = self.subrange(done, 1.0).from;
         let total = Some(self.total as f64);

@@ -1,5 +1,5 @@
-//! Whether two records of one title are of one work. Taking two works for one loses a text; taking
-//! one for two costs a line in a list. So whatever is in doubt is two.
+//! Decides whether two records describe the same work. Merging two works loses a text, while
+//! keeping a duplicate only adds a line to a list, so doubtful cases stay separate.
 
 use deliberate_core::{Article, Author};
 use deliberate_store::{DocumentFilter, Pagination};
@@ -10,19 +10,19 @@ use crate::articles::{
     VersionedArticle, author_key, title_key,
 };
 
-/// A title of so many words names a work together with its first author.
+/// A title of this many words identifies a work together with its first author.
 const MIN_TITLE_WORDS_WITH_AUTHOR: usize = 4;
 
-/// A title of so many words names a work by itself.
+/// A title of this many words identifies a work by itself.
 const MIN_TITLE_WORDS_ALONE: usize = 8;
 
-/// Where the author of a file is looked for: this far from its beginning.
+/// The author of a file is searched for in this many characters at its beginning.
 const AUTHOR_SEARCH_CHARS: usize = 3_000;
 
-/// So many articles of one path are looked at.
+/// The most articles of one path that are compared.
 const MAX_ARTICLES_PER_PATH: u32 = 20;
 
-/// Whether two works of the same title are one.
+/// Whether two records with the same title describe the same work.
 pub(crate) fn is_same_work(one: &Article, other: &Article) -> bool {
     let words = title_key(&one.title).split(' ').count();
     match (first_author_key(one), first_author_key(other)) {
@@ -36,7 +36,7 @@ pub(crate) fn is_same_work(one: &Article, other: &Article) -> bool {
     }
 }
 
-/// Whether two works are two for sure: they have ids of one kind that differ.
+/// Whether two records have different identifiers of the same kind, so are certainly two works.
 pub(crate) fn have_conflicting_ids(one: &Article, other: &Article) -> bool {
     fn differ<T: PartialEq>(one: Option<&T>, other: Option<&T>) -> bool {
         one.zip(other).is_some_and(|(one, other)| one != other)
@@ -45,14 +45,14 @@ pub(crate) fn have_conflicting_ids(one: &Article, other: &Article) -> bool {
         || differ(one.arxiv_id.as_ref(), other.arxiv_id.as_ref())
 }
 
-/// Whether two works are two, as far as ids and titles tell.
+/// Whether two records are different works by their identifiers and titles.
 pub(crate) fn are_different_works(one: &Article, other: &Article) -> bool {
     have_conflicting_ids(one, other) || title_key(&one.title) != title_key(&other.title)
 }
 
-/// The article that a file is of, if it is kept: the one with its ids, or of its title and the same
-/// path, or of its title and with an author that the file names, or the one whose text was this file
-/// before it was written anew. What is brought in from elsewhere is only ever the same as itself.
+/// Finds the article that a file belongs to: the one with its identifiers, or with its title and
+/// path, or with its title and an author that the file names, or the one whose text was read from
+/// this file before the file was rewritten. External documents match only themselves.
 pub(crate) async fn find_article_for_file(
     library: ArticleRepository<'_>,
     article: &Article,
@@ -89,9 +89,9 @@ pub(crate) async fn find_article_for_file(
     }
 }
 
-/// The article whose text was that of the file at this path, which has another title by now. An id
-/// or an author of another says that another work was put there; and what has a second file is not
-/// gone.
+/// Finds the article that was read from the file at this path before its title changed. A different
+/// identifier or author means that another work replaced the file; and an article with a second
+/// file still exists.
 async fn find_rewritten_file(
     library: ArticleRepository<'_>,
     article: &Article,
@@ -117,7 +117,7 @@ async fn find_rewritten_file(
     Ok(None)
 }
 
-/// Whether nothing but the titles says that two are two.
+/// Whether only the titles distinguish two records.
 fn may_be_same_work(one: &Article, other: &Article) -> bool {
     let authors = first_author_key(one).zip(first_author_key(other));
     one.doi == other.doi
@@ -134,7 +134,7 @@ async fn has_another_file(kept: &ArticleRecord, path: &str) -> bool {
     false
 }
 
-/// Whether an article is called what its text says. A title that somebody gave it stays.
+/// Whether an article's title comes from its text. A title set by a user is kept.
 async fn is_title_from_text(
     library: ArticleRepository<'_>,
     kept: &ArticleRecord,
@@ -144,8 +144,8 @@ async fn is_title_from_text(
     Ok(pages.iter().any(|it| title_key(it).contains(&title)))
 }
 
-/// Whether a file of the title of a record, of which nothing else says who wrote it, names the
-/// record's first author at its beginning.
+/// Whether a file with the title of a record, but without known authors, names the record's first
+/// author at its beginning.
 fn names_first_author(record: &Article, article: &Article, text: &FullText) -> bool {
     if title_key(&record.title).split(' ').count() < MIN_TITLE_WORDS_WITH_AUTHOR {
         return false;
@@ -158,7 +158,7 @@ fn names_first_author(record: &Article, article: &Article, text: &FullText) -> b
     author_key(&beginning).split(' ').any(|it| it == family)
 }
 
-/// The last word of the first author's family name: some write the particles and some do not.
+/// The last word of the first author's family name, because sources differ in name particles.
 fn first_author_key(article: &Article) -> Option<String> {
     let family = |it: &Author| {
         let key = author_key(&it.family);

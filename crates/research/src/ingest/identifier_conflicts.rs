@@ -1,4 +1,4 @@
-//! Ids that an article may not have because another has them: no two may have the same.
+//! Resolves identifier conflicts: no two articles may have the same identifier.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use crate::articles::{
     ArticleRecord, ArticleRepository, VersionedArticle, repository::article_id_keys,
 };
 
-/// The article, or, if it is not kept yet and somebody has its ids by now, the one that has them
-/// with what is known of it: fetching a file takes its time.
+/// Returns the article. If it is new and another article has its identifiers by now, it is merged
+/// into that one; downloading a file takes long enough for this to happen.
 pub(crate) async fn merge_with_existing(
     library: ArticleRepository<'_>,
     of: VersionedArticle,
@@ -25,7 +25,7 @@ pub(crate) async fn merge_with_existing(
     Ok(there)
 }
 
-/// Leaves out ids that another article has: no two may have the same.
+/// Removes identifiers that another article has.
 pub(crate) async fn remove_conflicting_ids(
     library: ArticleRepository<'_>,
     kept: &mut ArticleRecord,
@@ -34,7 +34,7 @@ pub(crate) async fn remove_conflicting_ids(
     remove_conflicting_ids_except(library, kept, &BTreeSet::new(), notes).await
 }
 
-/// The same; ids that are its own stay.
+/// Removes identifiers that another article has, except those in `own`.
 pub(crate) async fn remove_conflicting_ids_except(
     library: ArticleRepository<'_>,
     kept: &mut ArticleRecord,
@@ -57,7 +57,7 @@ pub(crate) async fn remove_conflicting_ids_except(
             _ => article.openalex_id = None,
         }
         notes.push(format!(
-            "The {name} id {value} was left out: the article {} has it.",
+            "The {name} ID {value} was dropped because the article {} has it.",
             other.record.cite_key
         ));
     }

@@ -1,5 +1,5 @@
-//! What a document says of itself, as the record of a work. A document may say anything: what can't
-//! be so is left out, and all has bounds.
+//! Builds the record of a work from a document's own metadata. The document is untrusted:
+//! implausible values are dropped and all values are bounded.
 
 use std::collections::BTreeSet;
 
@@ -20,14 +20,14 @@ const ABSTRACT_CHARS: usize = 5_000;
 const MAX_AUTHORS: usize = 100;
 const NAME_CHARS: usize = 100;
 
-/// A document's own title is looked for this far from its beginning, in characters.
+/// A document's own title is searched for in this many characters at its beginning.
 const TITLE_SEARCH_CHARS: usize = 20_000;
 
-/// The share of a title's words that must stand in the beginning of a document for the record of
-/// that title to be its own.
+/// The share of a title's words that must occur at the beginning of a document for a record with
+/// that title to be the document's own.
 const MIN_TITLE_OVERLAP: f64 = 0.6;
 
-/// The record of a document that says this of itself; `name` is the file's, without its ending.
+/// Builds a record from a document's metadata; `name` is the file name without its extension.
 pub(crate) fn article_from_metadata(
     meta: &DocumentMetadata,
     name: &str,
@@ -54,7 +54,7 @@ pub(crate) fn article_from_metadata(
             ArticleCategory::ResearchPaper if arxiv_id.is_some() => WorkKind::Preprint,
             ArticleCategory::ResearchPaper => WorkKind::Unknown,
         },
-        // When a file was made says nothing about when the work appeared.
+        // The creation date of a file says nothing about the publication date of the work.
         date: meta.published.as_deref().and_then(PartialDate::parse),
         venue: optional_line(meta.venue.as_ref()),
         pdf_url: meta.pdf_url.clone().filter(|it| is_web_url(it)),
@@ -67,14 +67,15 @@ pub(crate) fn article_from_metadata(
     }
 }
 
-/// The abstract, if there is a section of that name.
+/// Extracts the abstract if there is a section with that name.
 pub(crate) fn extract_abstract(text: &FullText) -> Option<String> {
     let all = sections(text);
     let whole = text.join_pages();
     let section = find_sections_by_role(&all, "abstract").into_iter().next();
     let stretch = match section {
         Some(section) => {
-            // Papers have sections below their abstract only by mistake of whoever read them.
+            // An abstract has no subsections; if it seems to have any, the extractor misjudged the
+            // levels.
             let next = all.iter().find(|it| it.start > section.start);
             let end = next.map_or(section.end, |it| it.start);
             let text = whole.get(section.start..end)?;
@@ -86,7 +87,7 @@ pub(crate) fn extract_abstract(text: &FullText) -> Option<String> {
     (plain.chars().count() >= 80).then_some(plain)
 }
 
-/// What follows the word `Abstract` at the beginning of a line, up to the next blank line.
+/// The text after the word `Abstract` at the start of a line, up to the next blank line.
 fn abstract_after_heading(page: &str) -> Option<&str> {
     let starts = page.match_indices('\n').map(|(at, _)| at + 1);
     let rest = std::iter::once(0).chain(starts).find_map(|at| {
@@ -99,11 +100,11 @@ fn abstract_after_heading(page: &str) -> Option<&str> {
     rest.split("\n\n").next()
 }
 
-/// Whether a record is that of a document with this title: most of its own title's words stand in
-/// that, or at the beginning of the text. An id on the first page may be another paper's.
+/// Whether a record belongs to a document: most words of the record's title occur in the document's
+/// title or at the beginning of its text. An identifier on the first page may be another paper's.
 pub(crate) fn matches_document(record: &Article, title: &str, text: &FullText) -> bool {
     let whole = text.join_pages();
-    // Titles of works it cites are not its own.
+    // The bibliography is excluded, because it contains the titles of other works.
     let list = bibliographies(text).first().map(|it| it.start);
     let two = text.page_starts().get(2).copied();
     let end = [list, two].into_iter().flatten().min();
@@ -120,7 +121,7 @@ pub(crate) fn matches_document(record: &Article, title: &str, text: &FullText) -
     found as f64 >= words.len() as f64 * MIN_TITLE_OVERLAP
 }
 
-/// Those whose names stand in one text.
+/// Parses several names in one text.
 fn parse_authors(text: &str) -> Vec<Author> {
     authors_from_names(split_person_names(text, 3).iter())
 }
@@ -166,7 +167,7 @@ fn keywords(meta: &DocumentMetadata) -> Vec<String> {
         .collect()
 }
 
-/// Titles that programs write in place of one.
+/// Whether a title is more than a placeholder written by a program.
 fn is_meaningful_title(title: &str) -> bool {
     let key = title_key(title);
     let made = [
@@ -192,7 +193,7 @@ fn to_single_line(text: &str) -> String {
     truncate_chars(&line, TITLE_CHARS)
 }
 
-/// Marks that turn the direction of what follows: a name could look like another.
+/// Whether a character changes the text direction, which could disguise a name as another.
 const fn is_bidi_control(letter: char) -> bool {
     matches!(
         letter,

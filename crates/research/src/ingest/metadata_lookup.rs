@@ -1,5 +1,5 @@
-//! What the sources know of a paper that is named by an id: all that know such names are asked at
-//! once, and what they say is put together. Who could not answer is told, and is no reason to fail.
+//! Looks up a paper's metadata by its identifier: asks all sources for such identifiers
+//! concurrently and merges their records. A failed source is reported and does not fail the lookup.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,29 +9,27 @@ use futures::future::join_all;
 use crate::{
     ResearchServices,
     http::HttpClientError,
-    sources::{PaperId, PaperSource},
+    sources::{PaperId, PaperSource, rank_sources},
 };
 
-/// The longest a source is waited for.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// What the sources know.
+/// The merged answer of the sources.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct MetadataLookup {
-    /// The paper, if any of them knows it.
     pub(crate) article: Option<Article>,
-    /// Who could not answer, and why.
+    /// The sources that failed, with the reasons.
     pub(crate) notes: Vec<String>,
-    /// Whether anyone answered at all.
+    /// Whether any source answered.
     pub(crate) answered: bool,
 }
 
-/// Asks for the paper of that id.
+/// Looks up the paper with this identifier.
 pub(crate) async fn look_up(lab: &ResearchServices, id: &PaperId) -> MetadataLookup {
     let sources = sources_for_id(lab, id);
     if sources.is_empty() {
         return MetadataLookup {
-            notes: vec!["No source that knows such ids may be asked.".to_owned()],
+            notes: vec!["No enabled source knows such IDs.".to_owned()],
             ..MetadataLookup::default()
         };
     }
@@ -47,7 +45,7 @@ pub(crate) async fn look_up(lab: &ResearchServices, id: &PaperId) -> MetadataLoo
             Ok(Ok(None) | Err(HttpClientError::NotFound { .. })) => all.answered = true,
             Ok(Err(error)) => all.notes.push(format!("{name}: {error}.")),
             Err(_) => all.notes.push(format!(
-                "{name}: no answer within {} s.",
+                "{name}: no response within {} s.",
                 LOOKUP_TIMEOUT.as_secs()
             )),
         }
@@ -65,31 +63,12 @@ impl MetadataLookup {
     }
 }
 
-/// Those who know such names, the most trusted first.
+/// The sources for such identifiers, the most trusted first.
 fn sources_for_id<'a>(lab: &'a ResearchServices, id: &PaperId) -> Vec<&'a Arc<dyn PaperSource>> {
-    let names: &[&str] = match id {
-        PaperId::Doi(doi) if is_rxiv(doi.as_str()) => &[
-            "biorxiv",
-            "medrxiv",
-            "crossref",
-            "openalex",
-            "semantic_scholar",
-        ],
-        PaperId::Doi(_) => &["crossref", "openalex", "semantic_scholar"],
-        PaperId::Arxiv(_) => &["arxiv", "semantic_scholar", "openalex"],
-        PaperId::Pubmed(_) => &["pubmed", "europe_pmc"],
-        PaperId::Pmc(_) => &["europe_pmc", "pubmed"],
-        PaperId::SemanticScholar(_) => &["semantic_scholar"],
-        PaperId::OpenAlex(_) => &["openalex"],
-    };
-    names.iter().filter_map(|name| lab.source(name)).collect()
+    rank_sources(lab.sources(), |it| it.metadata_rank(id))
 }
 
-fn is_rxiv(doi: &str) -> bool {
-    doi.starts_with("10.1101/") || doi.starts_with("10.64898/")
-}
-
-/// The best id of a work, to look it up by.
+/// The identifier that is best for looking up a work.
 pub(crate) fn best_id(article: &Article) -> Option<PaperId> {
     let doi = article.doi.clone().map(PaperId::Doi);
     let arxiv = article.arxiv_id.clone().map(PaperId::Arxiv);

@@ -1,5 +1,5 @@
-//! A file becomes an article with a text: read, recognised, joined with what is known of the same
-//! work, and handed back as changes. Writes nothing itself.
+//! Turns a file into an article with a full text: extracts it, identifies the work, merges it with
+//! an existing article, and returns the changes. It must not write anything itself.
 
 pub(crate) mod batch_job;
 pub(crate) mod deduplication;
@@ -14,7 +14,7 @@ pub(crate) mod unchanged_file;
 
 use deliberate_core::{Article, Change, truncate_chars};
 use deliberate_extract::{DocumentMetadata, ExtractError, ExtractedDocument};
-use deliberate_toolkit::{ToolContext, ToolError};
+use deliberate_toolkit::{ErrorCode, ToolContext, ToolError};
 
 use super::{
     articles::{
@@ -33,46 +33,42 @@ use path_policy::{VerifiedFile, file_sha256};
 
 pub(crate) use identifier_conflicts::remove_conflicting_ids;
 
-/// A file to be taken in.
+/// A file to ingest.
 pub(crate) struct IngestRequest {
-    /// The file.
     pub(crate) file: VerifiedFile,
-    /// Whether a file that was read before is left as it is.
+    /// Whether a file that was read before is skipped.
     pub(crate) skip_existing: bool,
-    /// What it is for.
     pub(crate) category: ArticleCategory,
-    /// A collection it is put into.
+    /// The collection that the article is added to.
     pub(crate) collection: Option<String>,
-    /// What it is called, if whoever brings it says so.
+    /// The title, if the caller gave one.
     pub(crate) title: Option<String>,
-    /// The article it is the file of, if that is known.
+    /// The article that the file belongs to, if it is known.
     pub(crate) article: Option<VersionedArticle>,
-    /// What taking it in is of the work of the call.
+    /// The share of this file in the progress of the call.
     pub(crate) share: ProgressShare,
 }
 
-/// What came of it.
+/// The result of ingesting a file.
 pub(crate) struct IngestResult {
-    /// The article.
     pub(crate) record: ArticleRecord,
-    /// What became of the file.
     pub(crate) outcome: IngestOutcome,
-    /// What is to be kept.
+    /// The changes to commit.
     pub(crate) changes: Vec<Change>,
-    /// What whoever brought it should know.
+    /// Notes for the caller.
     pub(crate) notes: Vec<String>,
-    /// How many headings, captions and references were found.
+    /// The numbers of headings, captions and references.
     pub(crate) outline: (usize, usize, usize),
 }
 
-/// What became of a file.
+/// The outcome for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IngestOutcome {
-    /// It is a new article.
+    /// It became a new article.
     Added,
-    /// It belongs to an article that was there.
+    /// It was added to an existing article.
     Merged,
-    /// It was read before, and has not changed since.
+    /// It was read before and has not changed since.
     Unchanged,
 }
 
@@ -87,7 +83,7 @@ impl IngestOutcome {
 }
 
 impl IngestRequest {
-    /// A paper's file, as it is usually brought.
+    /// The usual request for the file of a paper.
     pub(crate) const fn for_paper(file: VerifiedFile, skip_existing: bool) -> Self {
         Self {
             file,
@@ -100,7 +96,7 @@ impl IngestRequest {
         }
     }
 
-    /// Takes it in.
+    /// Ingests the file.
     pub(crate) async fn run(
         self,
         lab: &ResearchServices,
@@ -116,7 +112,7 @@ impl IngestRequest {
         let mut notes: Vec<String> = Vec::new();
         let file = self.article_file(&document, sha256.clone());
         let (meta, text, summary) = run_blocking(|| split_document(document)).await?;
-        self.share.report(call, 0.6, "finding out what it is");
+        self.share.report(call, 0.6, "identifying the work");
         let of_text = (&text, summary);
         let article = self.identify(lab, &meta, of_text, &mut notes).await;
         let before = library.find_by_key("sha256", &sha256).await?;
@@ -139,7 +135,7 @@ impl IngestRequest {
             .await
     }
 
-    /// The article this file was read for already, if that is good enough.
+    /// The article that this file was already read for, if it need not be read again.
     async fn find_ingested(
         &self,
         library: ArticleRepository<'_>,
@@ -180,7 +176,7 @@ impl IngestRequest {
         }
     }
 
-    /// The record of the work: what the document says, and what sources know of it.
+    /// Builds the record of the work from the document and from the sources.
     async fn identify(
         &self,
         lab: &ResearchServices,
@@ -195,7 +191,7 @@ impl IngestRequest {
         }
         article.summary = summary;
         if self.category == ArticleCategory::External {
-            // A textbook's first page may name any paper.
+            // The first page of a textbook may name any paper.
             article.doi = None;
             article.arxiv_id = None;
             return article;
@@ -204,7 +200,7 @@ impl IngestRequest {
             let of = self.article.as_ref().map(|it| &it.record.article);
             of.and_then(best_id).as_ref() == Some(it)
         };
-        // Of an article that is its own the sources were asked before.
+        // The sources were already asked about an article that the caller named.
         let Some(id) = best_id(&article).filter(|it| !is_asked(it)) else {
             return article;
         };
@@ -218,7 +214,7 @@ impl IngestRequest {
             }
             Some(found) => {
                 notes.push(format!(
-                    "The id on its first page is that of {:?}, another work; it was left out.",
+                    "The ID on the first page belongs to another work, {:?}, and was dropped.",
                     escape_passage_tags(&truncate_chars(&found.title, 200))
                 ));
                 article.doi = None;
@@ -245,15 +241,15 @@ impl IngestRequest {
         let mut notes = notes;
         let mut version = match known {
             Some(mut known) => {
-                // What a new one is called by is its own. If somebody gets that until it is kept,
-                // the call is run again.
+                // The identifiers of a new article are its own. If another article gets them before
+                // the commit, the commit fails and the call is run again.
                 let is_new = known.version == 0;
                 let own = article_id_keys(&known.record.article)
                     .filter(|_| is_new)
                     .collect();
                 let title = known.record.article.title.clone();
                 deliberate_citations::merge(&mut known.record.article, &article);
-                // With a subtitle it is still its own; another is not what it was called.
+                // The title may lack a subtitle, but a different title is not that of the article.
                 if !is_new && !title_key(&known.record.article.title).contains(&title_key(&title)) {
                     known.record.article.title = title;
                 }
@@ -261,7 +257,8 @@ impl IngestRequest {
                 notes.extend(replaced_file_note(&known.record, &file));
                 known
             }
-            // Nobody has its ids. If somebody gets them until it is kept, the call is run again.
+            // No article has its identifiers. If one gets them before the commit, the call is run
+            // again.
             None => new_article(call, article, self.category, Provenance::Processed).await?,
         };
         text.version = library.text_version(&version.record.id).await?;
@@ -287,12 +284,12 @@ impl IngestRequest {
     }
 }
 
-/// Whether an article has a text, and the file with this hash was read for it.
+/// Whether an article has a full text and the file with this hash was read for it.
 fn has_file_text(version: &VersionedArticle, sha256: &str) -> bool {
     version.record.pages > 0 && version.record.files().any(|it| it.sha256 == sha256)
 }
 
-/// The article that a file was read for before, with what is known of the one it is brought for now.
+/// Merges the article that a file is ingested for into the one that it was read for before.
 fn merge_by_file(
     mut before: VersionedArticle,
     of: &VersionedArticle,
@@ -302,19 +299,22 @@ fn merge_by_file(
     }
     if have_conflicting_ids(&before.record.article, &of.record.article) {
         return Err(ToolError::Custom {
-            code: "AnothersFile".to_owned(),
-            message: format!("the file is that of {}", before.record.cite_key),
-            hint: Some("Fetch its own with download_pdf and another filename.".to_owned()),
+            code: ErrorCode::AnothersFile,
+            message: format!("the file belongs to {}", before.record.cite_key),
+            hint: Some(
+                "Download the article's own file with download_pdf under another filename."
+                    .to_owned(),
+            ),
         });
     }
-    // A record that is not kept yet would be lost otherwise.
+    // Otherwise a record that is not stored yet would be lost.
     if of.version == 0 {
         deliberate_citations::merge(&mut before.record.article, &of.record.article);
     }
     Ok(before)
 }
 
-/// What a document says of itself, its text and its abstract.
+/// Splits a document into metadata, full text and abstract.
 fn split_document(mut document: ExtractedDocument) -> (DocumentMetadata, FullText, Option<String>) {
     let meta = std::mem::take(&mut document.meta);
     let text = FullText::from_document(document);
@@ -322,19 +322,14 @@ fn split_document(mut document: ExtractedDocument) -> (DocumentMetadata, FullTex
     (meta, text, summary)
 }
 
-/// What to say if the text of another file goes.
+/// The note that the text of another file was replaced.
 fn replaced_file_note(kept: &ArticleRecord, file: &ArticleFile) -> Option<String> {
     let before = kept.file.as_ref().filter(|_| kept.pages > 0)?;
     let another = before.path != file.path && before.sha256 != file.sha256;
-    another.then(|| {
-        format!(
-            "Its text was that of {}; the text of this file took its place.",
-            before.path
-        )
-    })
+    another.then(|| format!("The text of this file replaced that of {}.", before.path))
 }
 
-/// An article that was not here before, with an id and a citation key of its own.
+/// Creates a new article with an ID and a citation key.
 pub(crate) async fn new_article(
     call: &ToolContext,
     article: Article,
@@ -361,20 +356,20 @@ pub(crate) async fn new_article(
     }))
 }
 
-/// Why a file gave no text, as a client reads it.
+/// Converts an extraction error to a tool error.
 pub(crate) fn extraction_error(error: &ExtractError) -> ToolError {
     let code = match error {
-        ExtractError::NotThere => "FileNotFound",
-        ExtractError::TooLarge { .. } => "TooLarge",
-        ExtractError::UnknownFormat => "UnknownFormat",
-        ExtractError::Encrypted => "Encrypted",
-        ExtractError::Broken { .. } => "BrokenFile",
-        ExtractError::NoText { .. } => "NoText",
-        ExtractError::TookTooLong { .. } | ExtractError::TooMuchMemory => "TooCostly",
-        ExtractError::Io { .. } => "FileFailed",
+        ExtractError::NotThere => ErrorCode::FileNotFound,
+        ExtractError::TooLarge { .. } => ErrorCode::TooLarge,
+        ExtractError::UnknownFormat => ErrorCode::UnknownFormat,
+        ExtractError::Encrypted => ErrorCode::Encrypted,
+        ExtractError::Broken { .. } => ErrorCode::BrokenFile,
+        ExtractError::NoText { .. } => ErrorCode::NoText,
+        ExtractError::TookTooLong { .. } | ExtractError::TooMuchMemory => ErrorCode::TooCostly,
+        ExtractError::Io { .. } => ErrorCode::FileFailed,
     };
     ToolError::Custom {
-        code: code.to_owned(),
+        code,
         message: error.to_string(),
         hint: Some(error.hint().to_owned()),
     }

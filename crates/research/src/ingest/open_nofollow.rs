@@ -1,17 +1,17 @@
-//! Files opened without following links: what was judged by its path is what is read, even if
-//! somebody puts a link in its place meanwhile.
+//! Opens files without following links, so that the file that is read is the one whose path was
+//! checked, even if a link is put in its place meanwhile.
 
 use std::{fs::File, io, path::Path};
 
-/// Opens what is at `below` within `root`, or `root` itself if `below` is empty. No part of `below`
-/// may be a link; nothing is waited for.
+/// Opens `below` within `root`, or `root` itself if `below` is empty. No part of `below` may be a
+/// link, and opening never blocks.
 #[cfg(unix)]
 pub(crate) fn open_nofollow(root: &Path, below: &Path) -> io::Result<File> {
     use std::path::Component;
 
     use rustix::fs::{CWD, Mode, OFlags, openat};
 
-    // A folder may let itself be passed through and not be listed.
+    // A folder may be traversable without being listable.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const PASS: OFlags = OFlags::PATH;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -32,7 +32,7 @@ pub(crate) fn open_nofollow(root: &Path, below: &Path) -> io::Result<File> {
     Ok(openat(&at, name, last, Mode::empty())?.into())
 }
 
-/// Opens what is at `below` within `root`.
+/// Opens `below` within `root`.
 #[cfg(not(unix))]
 pub(crate) fn open_nofollow(root: &Path, below: &Path) -> io::Result<File> {
     if below.as_os_str().is_empty() {
@@ -68,7 +68,7 @@ mod tests {
         symlink(folder.path().join("outside"), root.join("linked")).unwrap();
         assert!(open("linked/paper.md").is_err());
         assert!(open("../outside/paper.md").is_err());
-        // Swapped after it was judged.
+        // The folder is replaced by a link after the check.
         fs::remove_dir_all(root.join("a/b")).unwrap();
         symlink(folder.path().join("outside"), root.join("a/b")).unwrap();
         assert!(open("a/b/paper.md").is_err());

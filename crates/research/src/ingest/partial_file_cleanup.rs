@@ -1,5 +1,5 @@
-//! Removes what a program that was ended in the middle of its work left behind: files half fetched
-//! or half written. What may still be in use, by this program or another, is left alone.
+//! Removes partly downloaded or partly written files of a process that was killed. Files that may
+//! still be in use, by this process or another, are kept.
 
 use std::{
     fs,
@@ -9,28 +9,28 @@ use std::{
 
 use crate::http::PARTIAL_PREFIX;
 
-/// Nothing is fetched or written for so long without a byte being added.
+/// Every download and write in progress adds bytes within this time.
 const ABANDONED_AFTER: Duration = Duration::from_hours(6);
 
-/// How deep folders are looked into.
+/// The greatest depth of folders that are scanned.
 const MAX_DEPTH: usize = 4;
 
-/// The most files that are looked at.
+/// The most files that are scanned.
 const MAX_ENTRIES: usize = 20_000;
 
-/// What the files are called that become others when they are whole.
+/// The prefix of files that are renamed when they are complete.
 const TEMP_PREFIX: &str = ".tmp";
 
-/// How many letters follow at random.
+/// The number of random letters after the prefix.
 const RANDOM_SUFFIX_LEN: usize = 6;
 
-/// Sweeps the folder of papers, and that of what is derived.
+/// Cleans the folder of papers and that of derived data in the background.
 pub(crate) fn remove_partial_files(papers: PathBuf, derived: Option<PathBuf>) {
     tokio::task::spawn_blocking(move || {
         let mut removed = remove_partial_files_below(papers, PARTIAL_PREFIX);
         removed += derived.map_or(0, |it| remove_partial_files_below(it, TEMP_PREFIX));
         if removed > 0 {
-            tracing::info!(removed, "files that were left half done have been removed");
+            tracing::info!(removed, "incomplete files of an earlier run were removed");
         }
     });
 }

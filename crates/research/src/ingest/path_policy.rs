@@ -1,5 +1,5 @@
-//! Which files may be read, and which folder may be written to. A path is hostile: it is followed
-//! to where it really leads before it is judged, and what was judged is opened once.
+//! Decides which files may be read and which folders may be written to. A path is untrusted: its
+//! links are resolved before it is checked, and the checked file is opened once.
 
 use std::{
     fmt::Write as _,
@@ -11,7 +11,7 @@ use std::{
 
 use deliberate_core::truncate_chars;
 use deliberate_extract::DocumentFile;
-use deliberate_toolkit::{ArgumentIssue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolError};
 use sha2::{Digest as _, Sha256};
 
 use super::open_nofollow::open_nofollow;
@@ -20,21 +20,19 @@ use crate::{
     watch_folder::directory_walk::{DirectoryListing, walk_directory},
 };
 
-/// The longest path.
 const MAX_PATH_BYTES: usize = 4_096;
 
-/// A file that may be read, open since that was found out: nobody can put another in its place.
+/// A readable file, open since it was checked, so that no other file can take its place.
 #[derive(Debug, Clone)]
 pub(crate) struct VerifiedFile {
-    /// Where it really is.
+    /// The path with all links resolved.
     pub(crate) path: PathBuf,
-    /// How large it is.
     pub(crate) bytes: u64,
     file: Arc<File>,
 }
 
 impl VerifiedFile {
-    /// The file at a path below the folder of papers that this program chose itself.
+    /// Opens a path below the folder of papers that this program chose itself.
     pub(crate) async fn open_paper(path: PathBuf) -> Result<Self, ToolError> {
         run_blocking(move || {
             let (folder, name) = (path.parent(), path.file_name());
@@ -52,11 +50,11 @@ impl VerifiedFile {
             let what = if about.is_dir() {
                 "a folder"
             } else {
-                "no plain file"
+                "not a regular file"
             };
-            let hint = "Name a file; batch_process_pdfs takes a folder.";
+            let hint = "Name a file, or use batch_process_pdfs for a folder.";
             let message = format!("{} is {what}", display_path(&path));
-            return Err(file_error("NotAFile", message, hint));
+            return Err(file_error(ErrorCode::NotAFile, message, hint));
         }
         Ok(Self {
             bytes: about.len(),
@@ -65,7 +63,7 @@ impl VerifiedFile {
         })
     }
 
-    /// The file as the reader takes it, from its start.
+    /// The file for the extractor, from its start.
     pub(crate) fn open(&self) -> Result<DocumentFile, ToolError> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let file = self.file.try_clone();
@@ -73,7 +71,7 @@ impl VerifiedFile {
         DocumentFile::new(file, &name).map_err(|error| super::extraction_error(&error))
     }
 
-    /// Its first bytes, so many at the most.
+    /// Reads at most this many bytes from the start.
     pub(crate) async fn read_head(&self, most: u64) -> Result<Vec<u8>, ToolError> {
         let it = self.clone();
         run_blocking(move || {
@@ -94,8 +92,7 @@ impl VerifiedFile {
     }
 }
 
-/// The file of that path, if it may be read. A path that does not begin at the root begins in the
-/// folder of papers.
+/// Opens the file at a path if it may be read. Relative paths start in the folder of papers.
 pub(crate) async fn open_readable_file(
     options: &ResearchOptions,
     field: &'static str,
@@ -111,19 +108,19 @@ pub(crate) async fn open_readable_file(
         let file = VerifiedFile::from_open_file(real.path(), file)?;
         if file.bytes > most {
             return Err(ToolError::Custom {
-                code: "TooLarge".to_owned(),
+                code: ErrorCode::TooLarge,
                 message: format!(
-                    "{} has {} bytes; {most} are the most that is read",
+                    "{} has {} bytes; the limit is {most}",
                     display_path(&file.path),
                     file.bytes
                 ),
-                hint: Some("Raise the limit in the settings, or split the file.".to_owned()),
+                hint: Some("Raise the limit in the settings or split the file.".to_owned()),
             });
         }
         if file.bytes == 0 {
             let hint = "Copy or download it again, then add it.";
             return Err(file_error(
-                "EmptyFile",
+                ErrorCode::EmptyFile,
                 "the file is empty".to_owned(),
                 hint,
             ));
@@ -133,7 +130,7 @@ pub(crate) async fn open_readable_file(
     .await
 }
 
-/// The folder of that path, if its files may be read.
+/// Resolves the path of a folder if its files may be read.
 pub(crate) async fn resolve_readable_folder(
     options: &ResearchOptions,
     field: &'static str,
@@ -146,14 +143,14 @@ pub(crate) async fn resolve_readable_folder(
         if path.is_dir() {
             return Ok(path);
         }
-        let hint = "Name a folder; process_pdf takes one file.";
-        let message = format!("{} is no folder", display_path(&path));
-        Err(file_error("NotAFolder", message, hint))
+        let hint = "Name a folder, or use process_pdf for one file.";
+        let message = format!("{} is not a folder", display_path(&path));
+        Err(file_error(ErrorCode::NotAFolder, message, hint))
     })
     .await
 }
 
-/// The folder of that path below the folder of papers, made if it is not there yet.
+/// Resolves a folder below the folder of papers and creates it if it is missing.
 pub(crate) async fn create_papers_subfolder(
     options: &ResearchOptions,
     given: Option<&str>,
@@ -182,7 +179,8 @@ pub(crate) async fn create_papers_subfolder(
         let real_root = root
             .canonicalize()
             .map_err(|error| io_error(&root, &error))?;
-        // Step by step: a link on the way could lead elsewhere, and folders would be made there.
+        // One level at a time: a link on the way could lead elsewhere, and folders would be created
+        // there.
         let mut at = real_root.clone();
         for part in below
             .components()
@@ -202,7 +200,7 @@ pub(crate) async fn create_papers_subfolder(
     .await
 }
 
-/// What is below a folder: so many of its files at the most.
+/// Lists at most `most` files below a folder.
 pub(crate) async fn list_files(
     folder: PathBuf,
     most: usize,
@@ -229,20 +227,20 @@ pub(crate) async fn file_sha256(file: &VerifiedFile) -> Result<String, ToolError
     let file = file.clone();
     run_blocking(move || {
         let mut hash = Sha256::new();
-        // It may grow while it is read.
+        // The file may grow while it is read.
         file.copy_to(file.bytes, &mut hash)?;
         Ok(to_hex(&hash.finalize()))
     })
     .await
 }
 
-/// Folders that files may be read from.
+/// The folders that files may be read from.
 struct AllowedFolders {
     papers: PathBuf,
     roots: Vec<PathBuf>,
 }
 
-/// Where a path really leads: a folder that may be read from, and the way from there.
+/// A resolved path: a readable folder and the path below it.
 struct ResolvedPath {
     root: PathBuf,
     relative: PathBuf,
@@ -273,16 +271,16 @@ impl AllowedFolders {
         }
     }
 
-    /// Where a path really leads, if that is within one of the folders and not hidden.
+    /// Resolves a path if it is within one of the folders and not hidden.
     fn resolve(&self, given: &Path) -> Result<ResolvedPath, ToolError> {
         let path = self.papers.join(given);
         let Ok(real) = path.canonicalize() else {
-            // Who asks for what is elsewhere does not learn whether it is there.
+            // For a path outside the folders the error must not reveal whether it exists.
             let within = self.roots.iter().any(|root| path.starts_with(root));
             let climbs = path.components().any(|it| it == Component::ParentDir);
             if within && !climbs {
                 return Err(ToolError::Custom {
-                    code: "FileNotFound".to_owned(),
+                    code: ErrorCode::FileNotFound,
                     message: format!("there is no file {}", display_path(&path)),
                     hint: Some(self.allowed_folders_hint()),
                 });
@@ -309,7 +307,7 @@ impl AllowedFolders {
 
     fn not_allowed_error(&self, given: &Path) -> ToolError {
         ToolError::Custom {
-            code: "PathNotAllowed".to_owned(),
+            code: ErrorCode::PathNotAllowed,
             message: format!("{} may not be read", display_path(given)),
             hint: Some(self.allowed_folders_hint()),
         }
@@ -318,7 +316,7 @@ impl AllowedFolders {
     fn allowed_folders_hint(&self) -> String {
         let names: Vec<String> = self.roots.iter().map(|it| display_path(it)).collect();
         format!(
-            "Files are read from {}, hidden ones not; the settings can name other folders.",
+            "Files are read from {}, except hidden ones; the settings can name other folders.",
             names.join(", ")
         )
     }
@@ -331,7 +329,7 @@ fn parse_path(field: &'static str, given: &str) -> Result<PathBuf, ToolError> {
         let rule = format!("must be a path of 1 to {MAX_PATH_BYTES} bytes");
         return Err(ToolError::Invalid(vec![ArgumentIssue::new(field, rule)]));
     }
-    // Clients do not go through a shell.
+    // Clients do not use a shell, so `~` is expanded here.
     let home = plain
         .strip_prefix("~/")
         .and_then(|below| Some(std::env::home_dir()?.join(below)));
@@ -340,18 +338,18 @@ fn parse_path(field: &'static str, given: &str) -> Result<PathBuf, ToolError> {
 
 fn not_in_papers_error(root: &Path) -> ToolError {
     ToolError::Custom {
-        code: "PathNotAllowed".to_owned(),
-        message: "papers are kept below one folder alone".to_owned(),
+        code: ErrorCode::PathNotAllowed,
+        message: "papers are stored below one folder only".to_owned(),
         hint: Some(format!(
-            "Name a folder within {}, without dots in front of its names, or none.",
+            "Name a folder within {} without leading dots, or none.",
             display_path(root)
         )),
     }
 }
 
-fn file_error(code: &str, message: String, hint: &str) -> ToolError {
+fn file_error(code: ErrorCode, message: String, hint: &str) -> ToolError {
     ToolError::Custom {
-        code: code.to_owned(),
+        code,
         message,
         hint: Some(hint.to_owned()),
     }
@@ -359,9 +357,9 @@ fn file_error(code: &str, message: String, hint: &str) -> ToolError {
 
 fn io_error(path: &Path, error: &std::io::Error) -> ToolError {
     ToolError::Custom {
-        code: "FileFailed".to_owned(),
+        code: ErrorCode::FileFailed,
         message: format!("{} can't be used: {error}", display_path(path)),
-        hint: Some("Check its permissions and try again.".to_owned()),
+        hint: Some("Check its permissions and retry.".to_owned()),
     }
 }
 
@@ -369,7 +367,7 @@ fn display_path(path: &Path) -> String {
     truncate_chars(&path.to_string_lossy(), 300)
 }
 
-/// Runs what may wait for the disk where that harms nobody.
+/// Runs disk work on a thread that may block.
 async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {

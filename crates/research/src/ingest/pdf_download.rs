@@ -1,5 +1,5 @@
-//! A paper's PDF brought into the folder of papers. It is there whole or not at all, and what was
-//! there before stays unless it is said otherwise.
+//! Downloads a paper's PDF into the folder of papers. The file appears atomically, and an existing
+//! file is kept unless the caller says otherwise.
 
 use std::{
     fmt::Write as _,
@@ -8,7 +8,7 @@ use std::{
 };
 
 use deliberate_core::Article;
-use deliberate_toolkit::{ToolContext, ToolError};
+use deliberate_toolkit::{ErrorCode, ToolContext, ToolError};
 use url::Url;
 
 use super::{
@@ -25,44 +25,42 @@ use crate::{
     sources::PdfLocation,
 };
 
-/// How large a PDF is thought to be if nobody says it, to tell how far fetching it has come.
+/// The assumed size of a PDF of unknown size, for progress reports.
 const TYPICAL_PDF_BYTES: f64 = 5_000_000.0;
 
-/// A file that is here now.
+/// A PDF in the folder of papers.
 #[derive(Debug, Clone)]
 pub(crate) struct LocalPdf {
-    /// Where.
     pub(crate) path: PathBuf,
-    /// Its SHA-256, in hex.
+    /// The SHA-256 in hex.
     pub(crate) sha256: String,
-    /// How large it is.
     pub(crate) bytes: u64,
-    /// Where it came from; nothing if it was here before.
+    /// The location it was downloaded from; `None` if the file already existed.
     pub(crate) origin: Option<PdfLocation>,
-    /// Whether it is a PDF, by its content.
+    /// Whether its content is a PDF.
     pub(crate) is_pdf: bool,
-    /// What was tried in vain.
+    /// The locations that failed.
     pub(crate) notes: Vec<String>,
 }
 
-/// What is fetched: from one address, or from wherever a paper's PDF is open.
+/// What to download: one URL, or an open PDF of a paper.
 pub(crate) enum DownloadTarget<'a> {
     Url(Url),
     Paper(&'a Article),
 }
 
-/// How it is fetched.
+/// The settings of a download.
 pub(crate) struct PdfDownload<'a> {
     pub(crate) services: &'a ResearchServices,
     pub(crate) call: &'a ToolContext,
     pub(crate) overwrite: bool,
     pub(crate) timeout: Duration,
-    /// What fetching it is of the work of the call.
+    /// The share of the download in the progress of the call.
     pub(crate) share: ProgressShare,
 }
 
 impl PdfDownload<'_> {
-    /// Fetches it to that path, unless a file is there.
+    /// Downloads to a path, unless a file is already there.
     pub(crate) async fn fetch(
         &self,
         what: DownloadTarget<'_>,
@@ -127,8 +125,8 @@ impl PdfDownload<'_> {
     }
 }
 
-/// Where the file of a paper goes in the folder: under the paper's name, or, if the file of that name
-/// is known to be another work's, under that name with a mark. Names are short, and many begin alike.
+/// The path for a paper's file: named after the paper, with a suffix if a file of that name belongs
+/// to another work. Names are short, and many begin alike.
 pub(crate) async fn download_path(
     library: ArticleRepository<'_>,
     folder: &Path,
@@ -149,7 +147,7 @@ pub(crate) async fn download_path(
     Ok(folder.join(format!("{stem}-{mark}.pdf")))
 }
 
-/// One at a time from each host.
+/// One download at a time from each host.
 fn rate_limit_for(url: &Url) -> SourceRateLimit {
     let host = url.host_str().unwrap_or("nobody");
     SourceRateLimit::new(format!("file:{host}"), Duration::from_millis(500))
@@ -159,8 +157,11 @@ async fn existing_file(path: PathBuf) -> Result<LocalPdf, ToolError> {
     let about = tokio::fs::symlink_metadata(&path).await;
     if !about.is_ok_and(|it| it.is_file()) {
         return Err(ToolError::Custom {
-            code: "AlreadyThere".to_owned(),
-            message: format!("{} is there already, and is no plain file", path.display()),
+            code: ErrorCode::AlreadyThere,
+            message: format!(
+                "{} already exists and is not a regular file",
+                path.display()
+            ),
             hint: Some("Choose another filename.".to_owned()),
         });
     }
@@ -181,7 +182,7 @@ fn failure_note((place, error): &(PdfLocation, HttpClientError)) -> String {
     format!("{} ({}): {error}.", place.url, place.source)
 }
 
-/// No place had it: who was asked and what they said.
+/// The error if no location supplied the file, with the outcome of each lookup.
 fn not_located_error(
     article: &Article,
     located: &PdfLocations,
@@ -197,15 +198,18 @@ fn not_located_error(
             place.url
         );
     }
-    hint.push_str(" Put the file into the folder of papers and call process_pdf.");
+    hint.push_str(" Put the file into the papers folder and call process_pdf.");
     ToolError::Custom {
-        code: "NoOpenPdf".to_owned(),
-        message: format!("no open PDF of {} could be fetched", display_name(article)),
+        code: ErrorCode::NoOpenPdf,
+        message: format!(
+            "no open PDF of {} could be downloaded",
+            display_name(article)
+        ),
         hint: Some(hint.trim().to_owned()),
     }
 }
 
-/// What a paper is called: by its title, or by its id if that is all that is known of it.
+/// The title of a paper, or its identifier if nothing else is known.
 fn display_name(article: &Article) -> String {
     let ids = [
         article.doi.as_ref().map(ToString::to_string),
@@ -222,29 +226,28 @@ fn display_name(article: &Article) -> String {
     }
 }
 
-/// What the net failed with, as a client reads it.
+/// Converts an HTTP error to a tool error.
 pub(crate) fn fetch_error(error: &HttpClientError) -> ToolError {
     let hint = match error {
-        HttpClientError::RateLimited { .. } => "Wait, then call again.",
-        HttpClientError::Forbidden { .. } => "Only addresses of the public net are asked.",
+        HttpClientError::RateLimited { .. } => "Wait and retry.",
+        HttpClientError::Forbidden { .. } => "Only public internet addresses are allowed.",
         HttpClientError::Unreadable { .. } => {
-            "The address leads to something else; locate_pdf finds open PDFs by DOI or arXiv id."
+            "The URL leads to something else; locate_pdf finds open PDFs by DOI or arXiv ID."
         }
         HttpClientError::TooLarge { .. } => {
-            "Raise the limit in the settings, or fetch it yourself."
+            "Raise the limit in the settings or download it yourself."
         }
-        _ => "Check the address, or call again later.",
+        _ => "Check the URL or retry later.",
     };
     ToolError::Custom {
         code: match error {
-            HttpClientError::RateLimited { .. } => "RateLimited",
-            HttpClientError::Forbidden { .. } => "AddressNotAllowed",
-            HttpClientError::NotFound { .. } => "NotThere",
-            HttpClientError::TooLarge { .. } => "TooLarge",
-            HttpClientError::Unreadable { .. } => "NotAPdf",
-            _ => "DownloadFailed",
-        }
-        .to_owned(),
+            HttpClientError::RateLimited { .. } => ErrorCode::RateLimited,
+            HttpClientError::Forbidden { .. } => ErrorCode::AddressNotAllowed,
+            HttpClientError::NotFound { .. } => ErrorCode::NotThere,
+            HttpClientError::TooLarge { .. } => ErrorCode::TooLarge,
+            HttpClientError::Unreadable { .. } => ErrorCode::NotAPdf,
+            _ => ErrorCode::DownloadFailed,
+        },
         message: error.to_string(),
         hint: Some(hint.to_owned()),
     }

@@ -1,5 +1,5 @@
-//! A file that was read before and has not changed: nothing is read again, and what it is brought
-//! with is kept.
+//! Handles a file that was read before and has not changed: it is not read again, and only new
+//! information from the request is stored.
 
 use deliberate_toolkit::{ToolContext, ToolError};
 
@@ -9,7 +9,7 @@ use crate::articles::{
 };
 
 impl IngestRequest {
-    /// Leaves it as it is; all it may be given is a place it was moved to, and a collection.
+    /// Keeps the article; only a moved file's path and a collection are updated.
     pub(crate) async fn keep_unchanged(
         self,
         mut before: VersionedArticle,
@@ -21,16 +21,14 @@ impl IngestRequest {
         let another = before.record.file.as_ref().filter(|it| it.sha256 != sha256);
         let gave_way = another.map(|it| {
             format!(
-                "Its text is that of {}; with skip_existing false this file's takes its place.",
+                "The text is that of {}; skip_existing false replaces it with this file's.",
                 it.path
             )
         });
         let is = title_key(&before.record.article.title);
         let other = self.title.filter(|it| title_key(it) != is);
-        let note = other.map(|_| {
-            "It keeps the title it was read under; update_article_metadata gives it another."
-                .to_owned()
-        });
+        let note =
+            other.map(|_| "It keeps its title; update_article_metadata changes it.".to_owned());
         let collection = self
             .collection
             .filter(|it| !before.record.collections.contains(it));
@@ -56,29 +54,26 @@ impl IngestRequest {
         })
     }
 
-    /// Has an article know where a file of it is by now, if it is no longer where it was read; what to
-    /// say then.
+    /// Updates the path of a file that is no longer where it was read; returns a note if it did.
     async fn update_moved_path(&self, kept: &mut ArticleRecord, sha256: &str) -> Option<String> {
         let now = self.file.path.to_string_lossy();
         let file = kept.file_by_hash(sha256).filter(|it| it.path != now)?;
-        // What can't be asked for may be there.
+        // A file whose existence can't be checked may be there.
         if tokio::fs::try_exists(&file.path).await.unwrap_or(true) {
             return None;
         }
         let before = std::mem::replace(&mut file.path, now.into_owned());
-        Some(format!(
-            "Its file was {before}, and is known where it is now."
-        ))
+        Some(format!("Its file was {before}; the new path is stored."))
     }
 
-    /// What to say if a paper is brought as something from elsewhere, for which it is not taken.
+    /// The note if a paper is ingested as an external document, which does not change its category.
     fn category_note(&self, kept: &ArticleRecord) -> Option<String> {
         let name = self.collection.as_ref()?;
         let is_paper = kept.category == ArticleCategory::ResearchPaper;
         (is_paper && self.category == ArticleCategory::External).then(|| {
             format!(
-                "It was read as a paper before and stays one: search_external_knowledge finds it \
-                 with collection_name {name:?}, not without."
+                "It was read as a paper before and stays one, so search_external_knowledge finds it \
+               only with collection_name {name:?}."
             )
         })
     }

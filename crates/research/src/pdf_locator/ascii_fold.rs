@@ -1,6 +1,6 @@
-//! Letters with marks as letters without: enough for names of files.
+//! Folds letters with diacritics to ASCII, for file names.
 
-/// The plain letters of a character; empty if it has none.
+/// The ASCII letters of a character; empty if it has none.
 pub(super) fn fold_to_ascii(letter: char) -> &'static str {
     match letter {
         'à' | 'á' | 'â' | 'ã' | 'å' | 'ā' | 'ă' | 'ą' | 'ǎ' | 'ạ' | 'ả' | 'ấ' | 'ầ' | 'ậ' => {

@@ -1,16 +1,20 @@
-//! Places that follow from what is known of a paper: nobody need be asked.
+//! PDF locations that follow from a paper's metadata without any request.
 
 use deliberate_core::{Article, ArxivId};
 use percent_encoding::utf8_percent_encode;
 use url::Url;
 
-use super::{pdf_location, unpaywall::PATH_ENCODE_SET};
-use crate::sources::PdfLocation;
+use super::{lists_paywalled_pdfs, pdf_location, unpaywall::PATH_ENCODE_SET};
+use crate::sources::{
+    PdfLocation, arxiv,
+    biorxiv::{is_preprint_doi, is_server_name},
+    europe_pmc,
+};
 
-/// Who names an address that came with the paper, when it is not known which source did.
+/// The source of a URL in the paper's record if it is unknown which source supplied it.
 pub(super) const RECORD_SOURCE: &str = "record";
 
-/// arXiv's own file, if the paper is there.
+/// The PDF at arXiv, if the paper has an arXiv ID.
 pub(super) fn arxiv_pdf(article: &Article, base: Option<&Url>) -> Option<PdfLocation> {
     let id = arxiv_id(article)?;
     let url = match base {
@@ -19,7 +23,7 @@ pub(super) fn arxiv_pdf(article: &Article, base: Option<&Url>) -> Option<PdfLoca
     };
     Some(PdfLocation {
         version: Some("submitted".to_owned()),
-        ..pdf_location(url, "arxiv")
+        ..pdf_location(url, arxiv::DEFINITION.name)
     })
 }
 
@@ -34,7 +38,7 @@ fn arxiv_id(article: &Article) -> Option<ArxivId> {
     article.arxiv_id.clone().or_else(by_doi).or_else(by_url)
 }
 
-/// The pages that tell of a paper, for a person to look at: none of them is its PDF.
+/// The web pages about a paper, for a person; none of them is its PDF.
 pub(super) fn landing_pages(article: &Article) -> Vec<String> {
     let doi = article.doi.as_ref().map(|doi| {
         let path = utf8_percent_encode(doi.as_str(), PATH_ENCODE_SET);
@@ -48,7 +52,7 @@ pub(super) fn landing_pages(article: &Article) -> Vec<String> {
     [doi, arxiv, pubmed, own].into_iter().flatten().collect()
 }
 
-/// The addresses that came with the paper: those that are open, and those nobody says so of.
+/// The PDF URL in the paper's record, as an open location or one of unknown access.
 pub(super) fn record_urls(article: &Article) -> (Option<PdfLocation>, Option<PdfLocation>) {
     let named = article.pdf_url.clone().or_else(|| {
         let url = article.url.clone()?;
@@ -57,14 +61,14 @@ pub(super) fn record_urls(article: &Article) -> (Option<PdfLocation>, Option<Pdf
     let Some(url) = named else {
         return (None, None);
     };
-    // Crossref lists the publisher's file whether it is open or not.
+    // Such a source lists the publisher's file whether it is open or not.
     let from_publisher_alone =
-        !article.sources.is_empty() && article.sources.iter().all(|it| it == "crossref");
+        !article.sources.is_empty() && article.sources.iter().all(|it| lists_paywalled_pdfs(it));
     let open = match article.open_access {
         Some(open) => open,
         None => !from_publisher_alone,
     };
-    // Of several who know the paper nobody remembers who named the address.
+    // A merged record does not say which source supplied the URL.
     let source = match article.sources.as_slice() {
         [only] => only,
         _ => RECORD_SOURCE,
@@ -77,8 +81,7 @@ pub(super) fn record_urls(article: &Article) -> (Option<PdfLocation>, Option<Pdf
     }
 }
 
-/// The addresses that follow from the page or the names of a paper, where the host is one that
-/// lets everyone read.
+/// The PDF URLs that follow from the page or the identifiers of a paper at open-access hosts.
 pub(super) fn derive_urls(article: &Article) -> Vec<PdfLocation> {
     let page = article.url.as_deref().and_then(parse_web_url);
     let page = page.as_ref();
@@ -95,7 +98,7 @@ pub(super) fn derive_urls(article: &Article) -> Vec<PdfLocation> {
     places.extend(page.and_then(acl_pdf));
     if let Some(id) = article.pmcid.as_deref().filter(|it| is_pmc(it)) {
         let rendered = format!("https://europepmc.org/articles/{id}?pdf=render");
-        places.push(pdf_location(rendered, "europe_pmc"));
+        places.push(pdf_location(rendered, europe_pmc::DEFINITION.name));
         let own = format!("https://pmc.ncbi.nlm.nih.gov/articles/{id}/pdf/");
         places.push(pdf_location(own, "pubmed_central"));
     }
@@ -117,10 +120,10 @@ fn bare_host(url: &Url) -> &str {
     host.strip_prefix("www.").unwrap_or(host)
 }
 
-/// `…/content/10.1101/2020.01.01.123456v2.abstract` leads to `….full.pdf`.
+/// Turns `…/content/10.1101/2020.01.01.123456v2.abstract` into `….full.pdf`.
 fn rxiv_pdf_from_page(url: &Url) -> Option<PdfLocation> {
     let host = bare_host(url);
-    let server = host.strip_suffix(".org").filter(|it| is_rxiv(it))?;
+    let server = host.strip_suffix(".org").filter(|it| is_server_name(it))?;
     let path = url.path().trim_end_matches('/');
     path.starts_with("/content/").then_some(())?;
     let endings = [".full.pdf", ".full-text", ".full", ".abstract", ".pdf"];
@@ -132,26 +135,25 @@ fn rxiv_pdf_from_page(url: &Url) -> Option<PdfLocation> {
     Some(pdf_location(address, server))
 }
 
-/// The same from the DOI, if the paper is said to be there.
+/// Derives the URL from the DOI if the record names the server as a source or venue.
 fn rxiv_pdf_from_doi(article: &Article) -> Option<PdfLocation> {
     let names = article.sources.iter().chain(&article.venue);
-    let server = names.map(|it| it.to_lowercase()).find(|it| is_rxiv(it))?;
-    let doi = article.doi.as_ref()?.as_str();
+    let server = names
+        .map(|it| it.to_lowercase())
+        .find(|it| is_server_name(it))?;
+    let doi = article
+        .doi
+        .as_ref()
+        .filter(|it| is_preprint_doi(it))?
+        .as_str();
     let plain = |it: char| it.is_ascii_alphanumeric() || matches!(it, '.' | '/' | '-');
-    let ours = ["10.1101/", "10.64898/"]
-        .iter()
-        .any(|it| doi.starts_with(it));
-    (ours && doi.chars().all(plain) && !doi.contains("..")).then(|| {
+    (doi.chars().all(plain) && !doi.contains("..")).then(|| {
         let address = format!("https://www.{server}.org/content/{doi}.full.pdf");
         pdf_location(address, &server)
     })
 }
 
-fn is_rxiv(name: &str) -> bool {
-    matches!(name, "biorxiv" | "medrxiv")
-}
-
-/// `osf.io/preprints/psyarxiv/abcde` leads to `osf.io/abcde/download`.
+/// Turns `osf.io/preprints/psyarxiv/abcde` into `osf.io/abcde/download`.
 fn osf_pdf_from_page(url: &Url) -> Option<PdfLocation> {
     (bare_host(url) == "osf.io").then_some(())?;
     let mut parts = url.path_segments()?.filter(|it| !it.is_empty());
@@ -176,7 +178,7 @@ fn osf_pdf(id: &str) -> Option<PdfLocation> {
     fine.then(|| pdf_location(format!("https://osf.io/{id}/download"), "osf"))
 }
 
-/// `openreview.net/forum?id=x` leads to `openreview.net/pdf?id=x`.
+/// Turns `openreview.net/forum?id=x` into `openreview.net/pdf?id=x`.
 fn openreview_pdf(url: &Url) -> Option<PdfLocation> {
     (bare_host(url) == "openreview.net" && url.path() == "/forum").then_some(())?;
     let (_, id) = url.query_pairs().find(|(name, _)| name == "id")?;
@@ -185,7 +187,7 @@ fn openreview_pdf(url: &Url) -> Option<PdfLocation> {
     fine.then(|| pdf_location(format!("https://openreview.net/pdf?id={id}"), "openreview"))
 }
 
-/// `aclanthology.org/P19-1001/` leads to `aclanthology.org/P19-1001.pdf`.
+/// Turns `aclanthology.org/P19-1001/` into `aclanthology.org/P19-1001.pdf`.
 fn acl_pdf(url: &Url) -> Option<PdfLocation> {
     let id = url.path().trim_matches('/');
     let id = id.strip_suffix(".pdf").unwrap_or(id);

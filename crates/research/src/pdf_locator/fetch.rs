@@ -1,4 +1,4 @@
-//! Fetching the file: one place after another until one has it.
+//! Downloads a PDF: tries one location after another.
 
 use std::{
     path::Path,
@@ -11,28 +11,27 @@ use url::Url;
 use super::{PdfLocations, PdfLocator};
 use crate::{
     http::{DownloadRequest, DownloadResult, HttpClientError, SourceRateLimit},
-    sources::PdfLocation,
+    sources::{PdfLocation, arxiv},
 };
 
-/// How large a file may be and how long it may take.
+/// The limits of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PdfFetchLimits {
-    /// The largest file.
+    /// The largest accepted file.
     pub max_bytes: u64,
-    /// The longest one place may take.
+    /// The timeout of one location.
     pub timeout: Duration,
 }
 
-/// A file that was fetched, and how it was found.
+/// A downloaded PDF and how it was found.
 #[derive(Debug, Clone)]
 pub struct FetchedPdf {
-    /// The place that had it.
+    /// The location that supplied the file.
     pub location: PdfLocation,
-    /// The file.
     pub file: DownloadResult,
-    /// Everything that was found out on the way.
+    /// All known locations.
     pub locations: PdfLocations,
-    /// The places that were tried in vain.
+    /// The locations that failed before.
     pub failures: Vec<(PdfLocation, HttpClientError)>,
 }
 
@@ -45,11 +44,11 @@ impl Default for PdfFetchLimits {
     }
 }
 
-/// What is told while a file comes.
+/// The callback for the progress of a download.
 type DownloadProgress<'a> = &'a (dyn Fn(u64, Option<u64>) + Send + Sync);
 
 impl PdfLocator {
-    /// Tries the places in order, until one has it or they took twice the time of one.
+    /// Tries the locations in order until one succeeds or twice the timeout has passed.
     pub async fn fetch(
         &self,
         places: &[PdfLocation],
@@ -71,9 +70,9 @@ impl PdfLocator {
         Err(failed)
     }
 
-    /// Finds and fetches: first where it is known to be, and only if that fails by asking around.
-    /// What nobody says is open is tried last, unless it is said not to be: the publisher names it,
-    /// and gives it or does not.
+    /// Locates and downloads a PDF. Locations known from the metadata come first; the sources are
+    /// asked only if these fail. Locations of unknown access are tried last, unless the record says
+    /// that the paper is not open: the publisher's server decides whether to supply the file.
     pub async fn locate_and_fetch(
         &self,
         article: &Article,
@@ -123,7 +122,7 @@ impl PdfLocator {
     ) -> Result<DownloadResult, HttpClientError> {
         let url = Url::parse(place.url.trim()).map_err(|error| HttpClientError::Forbidden {
             url: deliberate_core::truncate_chars(&place.url, 200),
-            reason: format!("it is no address: {error}"),
+            reason: format!("it is not a valid URL: {error}"),
         })?;
         let request = DownloadRequest::pdf(url.clone(), rate_limit_for(&url))
             .max_bytes(limits.max_bytes)
@@ -132,14 +131,14 @@ impl PdfLocator {
     }
 }
 
-/// How long a file waits for its turn: batches queue up at one host.
+/// How long a download waits for its rate limit, because batches queue up at one host.
 const QUEUE_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// One file a second from each host; arXiv has terms of its own, which hold for its files too.
+/// One file per second from each host, except arXiv, whose terms cover its files, too.
 fn rate_limit_for(url: &Url) -> SourceRateLimit {
     let host = url.host_str().unwrap_or_default();
     let pace = if host == "arxiv.org" || host.ends_with(".arxiv.org") {
-        SourceRateLimit::new("arxiv", Duration::from_secs(3))
+        arxiv::rate_limit()
     } else {
         SourceRateLimit::new(format!("files of {host}"), Duration::from_secs(1)).max_concurrent(2)
     };

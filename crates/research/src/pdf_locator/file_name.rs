@@ -1,19 +1,19 @@
-//! Names of files: one for a paper, made from what is known of it, and whether one that someone
-//! gave may be used. Neither ever leads to another folder.
+//! File names for papers: generates one from the metadata, and checks one from a caller. Neither
+//! can lead to another folder.
 
 use deliberate_core::{Article, ArxivId, Doi};
 
 use super::ascii_fold::fold_to_ascii;
 
-/// The longest name, in characters.
+/// The longest name in characters.
 const MAX_NAME_CHARS: usize = 120;
 const MAX_TITLE_WORDS: usize = 8;
 const EXTENSION: &str = ".pdf";
 
-/// Names that stand for devices on Windows, whatever follows the dot.
+/// Device names on Windows, with any extension.
 const RESERVED_NAMES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"];
 
-/// `knuth-1984-literate-programming.pdf`: plain letters, digits and dashes.
+/// Generates `knuth-1984-literate-programming.pdf` from ASCII letters, digits and dashes.
 pub fn file_name_for(article: &Article) -> String {
     let author = article.authors.first().map(|it| slugify(&it.family));
     let year = article.year().map(|it| it.to_string());
@@ -24,7 +24,7 @@ pub fn file_name_for(article: &Article) -> String {
     parts.extend(author.filter(|it| !it.is_empty()));
     parts.extend(year);
     if title.is_empty() {
-        // A title without plain letters; a name the paper goes by elsewhere tells it from others.
+        // The title has no ASCII letters, so an identifier distinguishes the file from others.
         parts.push(fallback_id(article));
     } else {
         parts.push(title);
@@ -41,7 +41,7 @@ pub fn file_name_for(article: &Article) -> String {
     format!("{stem}{EXTENSION}")
 }
 
-/// The name that someone gave, if it is the name of a file on every system and of nothing else.
+/// Returns the given name if it is a plain file name on every system.
 pub fn safe_file_name(given: &str) -> Option<String> {
     let name = given.trim();
     let fine = !name.is_empty()
@@ -91,14 +91,14 @@ fn fallback_id(article: &Article) -> String {
         .unwrap_or_default()
 }
 
-/// Lower case, plain letters and digits, one dash for everything between.
+/// Reduces text to lower-case ASCII letters and digits, with one dash for everything between.
 fn slugify(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars().flat_map(char::to_lowercase) {
         if letter.is_ascii_alphanumeric() {
             out.push(letter);
         } else if matches!(letter, '\'' | '’' | '\u{0300}'..='\u{036f}') {
-            // Nothing: `o'neil` is one word, and so is a letter with its mark behind it.
+            // No dash: `o'neil` is one word, and so is a letter with a combining mark.
         } else if !fold_to_ascii(letter).is_empty() {
             out.push_str(fold_to_ascii(letter));
         } else if !out.ends_with('-') && !out.is_empty() {

@@ -1,9 +1,8 @@
-//! Where the PDF of a paper may be read by everyone, and fetching it. What is known without asking
-//! comes first, then those who keep lists of open copies are asked, all at once; who had nothing
-//! and who could not answer is told apart.
+//! Locates and downloads open-access PDFs. Locations known from the metadata come first; then the
+//! sources and Unpaywall are asked concurrently. Sources that found nothing and sources that failed
+//! are reported separately.
 //!
-//! Nothing here gets around a paywall: a link that nobody says is open is kept apart from those
-//! that are.
+//! It must not circumvent paywalls: locations that no source calls open are listed separately.
 
 mod ascii_fold;
 mod derived_urls;
@@ -25,79 +24,76 @@ use url::Url;
 
 pub use fetch::{FetchedPdf, PdfFetchLimits};
 pub use file_name::{file_name_for, safe_file_name};
-pub(crate) use source_lookup::{has_pdf_locations, normalize_source_name};
+pub(crate) use source_lookup::normalize_source_name;
 pub use unpaywall::UnpaywallSettings;
 
 use super::http::{HttpClient, HttpClientError};
-use crate::sources::{PaperSource, PdfLocation};
+use crate::sources::{PaperSource, PdfLocation, arxiv, find_definition};
 
-/// Finds and fetches PDFs.
+/// Locates and downloads PDFs.
 #[derive(Clone)]
 pub struct PdfLocator {
-    /// The way out.
     pub http_client: HttpClient,
-    /// Who is asked, in any order.
+    /// The sources to ask, in any order.
     pub sources: Vec<Arc<dyn PaperSource>>,
-    /// Whether and how Unpaywall is asked; it wants an address to write to.
+    /// The settings of Unpaywall, which needs a contact address; `None` skips it.
     pub unpaywall: Option<UnpaywallSettings>,
-    /// Where arXiv's PDFs are, in place of `https://arxiv.org/pdf/`.
+    /// The base address of arXiv's PDFs in place of `https://arxiv.org/pdf/`.
     pub arxiv_pdf_base: Option<Url>,
 }
 
-/// What was found, and who was asked.
+/// The locations of a PDF and the outcome of each lookup.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PdfLocations {
-    /// Where it may be read by everyone, best first.
+    /// Open-access locations, best first.
     pub places: Vec<PdfLocation>,
-    /// Where it is said to be, perhaps behind a paywall: nobody says that it is open.
+    /// Locations that may be behind a paywall.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub doubtful: Vec<PdfLocation>,
-    /// Who was asked, and what came of it.
+    /// The sources asked and their outcomes.
     pub asked: Vec<SourceLookup>,
 }
 
-/// Someone who was asked.
+/// A lookup at one source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceLookup {
-    /// Who.
     pub source: String,
-    /// What came of it.
     #[serde(flatten)]
     pub outcome: SourceLookupOutcome,
 }
 
-/// What came of asking.
+/// The outcome of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum SourceLookupOutcome {
-    /// So many places.
+    /// It has locations.
     Found {
         /// How many.
         places: usize,
     },
-    /// It knows of none.
+    /// It has none.
     Nothing,
-    /// It is asked too often.
+    /// It is rate limited.
     RateLimited {
-        /// Ask again in so many seconds.
+        /// Seconds to wait.
         wait_seconds: u64,
     },
-    /// It could not say.
+    /// It failed.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Places beyond these are not tried by anyone.
+/// The most locations that are kept.
 const MAX_LOCATIONS: usize = 16;
 
-/// Someone's answer.
+/// A running lookup: the source's name and its locations.
 pub(crate) type SourceLookupFuture<'a> =
     BoxFuture<'a, (String, Result<Vec<PdfLocation>, HttpClientError>)>;
 
 impl PdfLocator {
-    /// Asks nobody but arXiv, until it is told of others.
+    /// A locator without sources, which derives arXiv's locations only.
     pub fn new(http_client: HttpClient) -> Self {
         Self {
             http_client,
@@ -107,11 +103,20 @@ impl PdfLocator {
         }
     }
 
-    /// What is known without asking anyone.
+    /// The names of everything that is asked for PDFs, whether or not it is a source of papers.
+    pub(crate) fn source_names(&self) -> Vec<String> {
+        let mut names = vec![arxiv::DEFINITION.name.to_owned()];
+        names.extend(self.unpaywall.as_ref().map(|_| unpaywall::NAME.to_owned()));
+        let with_pdfs = self.sources.iter().filter(|it| it.pdf_rank().is_some());
+        names.extend(with_pdfs.map(|it| it.info().name));
+        names
+    }
+
+    /// The locations that are known without a request.
     pub fn locate_offline(&self, article: &Article) -> PdfLocations {
         let mut located = PdfLocations::default();
         if let Some(place) = derived_urls::arxiv_pdf(article, self.arxiv_pdf_base.as_ref()) {
-            located.add_lookup("arxiv", Ok(vec![place]), &self.http_client);
+            located.add_lookup(arxiv::DEFINITION.name, Ok(vec![place]), &self.http_client);
         }
         let (open, doubtful) = derived_urls::record_urls(article);
         located.places.extend(open);
@@ -127,7 +132,7 @@ impl PdfLocator {
         located
     }
 
-    /// Pages where a person may look for a paper of which nobody knows an open PDF, each once.
+    /// The web pages for a paper without a known open PDF, without duplicates.
     pub fn landing_pages(&self, article: &Article) -> Vec<String> {
         let mut pages = derived_urls::landing_pages(article);
         let mut seen = HashSet::new();
@@ -138,7 +143,7 @@ impl PdfLocator {
         pages
     }
 
-    /// Everywhere the PDF is said to be open. Those who keep lists are asked all at once.
+    /// All open locations of a PDF. The sources are asked concurrently.
     pub async fn locate(&self, article: &Article) -> PdfLocations {
         let mut located = self.locate_offline(article);
         let mut asking: Vec<SourceLookupFuture<'_>> = Vec::new();
@@ -157,8 +162,8 @@ impl PdfLocator {
 }
 
 impl PdfLocations {
-    /// Takes over what someone told. Addresses that lead into this machine or its net are left
-    /// out: whoever reads the answer may have means of their own to ask them.
+    /// Adds the result of a lookup. URLs of this machine or its network are omitted, because the
+    /// caller could request them itself.
     fn add_lookup(
         &mut self,
         source: &str,
@@ -169,8 +174,7 @@ impl PdfLocations {
             Ok(places) if places.is_empty() => SourceLookupOutcome::Nothing,
             Ok(places) if !places.iter().any(|it| is_permitted(web, it)) => {
                 SourceLookupOutcome::Failed {
-                    why: "it names only addresses that may not be asked; they are left out"
-                        .to_owned(),
+                    why: "it names only blocked URLs; they are omitted".to_owned(),
                 }
             }
             Ok(mut places) => {
@@ -196,8 +200,8 @@ impl PdfLocations {
         });
     }
 
-    /// Drops what is no address, and what is there twice; the first one counts, but what nobody is
-    /// known to have told is owed to the one who tells it, too.
+    /// Removes invalid URLs and duplicates. The first location of a URL is kept, except that a
+    /// source replaces [`derived_urls::RECORD_SOURCE`].
     fn deduplicate(&mut self) {
         let told = std::mem::take(&mut self.places);
         let mut seen: HashMap<String, usize> = HashMap::new();
@@ -221,19 +225,24 @@ impl PdfLocations {
     }
 }
 
-/// Crossref lists the publisher's file whether it is open or not; a licence for everyone says that
-/// it is.
+/// Whether a location is open. Some sources list the publisher's PDF even behind a paywall; there
+/// only a Creative Commons licence shows that it is open.
 fn is_open_access(place: &PdfLocation) -> bool {
     let licence = place.licence.as_deref().unwrap_or_default();
-    place.source != "crossref" || licence.contains("creativecommons.org")
+    !lists_paywalled_pdfs(&place.source) || licence.contains("creativecommons.org")
 }
 
-/// Whether a place is an address that the guard lets through.
+/// Whether a source lists the publisher's PDF even if it is behind a paywall.
+fn lists_paywalled_pdfs(source: &str) -> bool {
+    find_definition(source).is_some_and(|it| it.lists_paywalled_pdfs)
+}
+
+/// Whether a location is a URL that the SSRF guard permits.
 fn is_permitted(web: &HttpClient, place: &PdfLocation) -> bool {
     Url::parse(place.url.trim()).is_ok_and(|it| web.permits(&it))
 }
 
-/// The form in which two addresses of one file are the same.
+/// The normalized form of a URL, by which duplicates are found.
 fn url_key(url: &str) -> Option<String> {
     let url = Url::parse(url.trim()).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(())?;
@@ -251,7 +260,7 @@ fn url_key(url: &str) -> Option<String> {
     ))
 }
 
-/// A place, if the address is one.
+/// A location without version and licence.
 pub(crate) fn pdf_location(url: impl Into<String>, source: &str) -> PdfLocation {
     PdfLocation {
         url: url.into(),

@@ -1,4 +1,4 @@
-//! Unpaywall: which copies of a work, named by its DOI, may be read by everyone.
+//! Unpaywall: finds open-access copies of a work by its DOI.
 
 use std::time::Duration;
 
@@ -15,28 +15,28 @@ use crate::{
     sources::PdfLocation,
 };
 
-/// How Unpaywall is asked.
+/// The settings of Unpaywall.
 #[derive(Debug, Clone)]
 pub struct UnpaywallSettings {
-    /// Its address in place of `https://api.unpaywall.org/v2/`.
+    /// The address of the API in place of `https://api.unpaywall.org/v2/`.
     pub base_url: Option<Url>,
-    /// The address to write to that it wants from everyone.
+    /// The contact address that Unpaywall requires.
     pub email: String,
 }
 
-const NAME: &str = "unpaywall";
+pub(super) const NAME: &str = "unpaywall";
 const BASE_URL: &str = "https://api.unpaywall.org/v2";
-/// A copy may turn up any day, so what was said is not believed for long.
+/// A short time, because a copy may appear any day.
 const CACHE_TTL: Duration = Duration::from_hours(1);
-/// Its terms: 100,000 a day.
+/// Unpaywall's terms allow 100,000 requests a day.
 const REQUEST_INTERVAL: Duration = Duration::from_millis(900);
 const MAX_BYTES: u64 = 2 * 1024 * 1024;
-/// It gives short names: `cc-by`.
+/// Unpaywall gives short names such as `cc-by`.
 const MAX_LICENSE_CHARS: usize = 100;
 
 #[derive(Deserialize)]
 struct UnpaywallWork {
-    /// Always there: an answer without it is none.
+    /// Always present; a response without it is invalid.
     is_oa: bool,
     #[serde(default)]
     best_oa_location: Option<UnpaywallLocation>,
@@ -54,7 +54,7 @@ struct UnpaywallLocation {
     license: Option<String>,
 }
 
-/// Asks for one work.
+/// Looks up one work.
 pub(super) fn look_up<'a>(
     web: &'a HttpClient,
     settings: &'a UnpaywallSettings,
@@ -107,7 +107,7 @@ fn parse_location(copy: UnpaywallLocation) -> Option<PdfLocation> {
     })
 }
 
-/// What a DOI may hold and a path may not.
+/// The characters of a DOI that must be encoded in a path.
 pub(super) const PATH_ENCODE_SET: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -125,7 +125,7 @@ pub(super) const PATH_ENCODE_SET: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// The address of a work; `None` for a DOI that would climb out of its folder.
+/// The URL of a work; `None` for a DOI with path segments that would leave its folder.
 fn work_url(settings: &UnpaywallSettings, doi: &Doi) -> Option<Url> {
     if doi.as_str().split('/').any(|it| matches!(it, "." | "..")) {
         return None;

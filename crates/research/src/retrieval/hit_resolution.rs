@@ -1,5 +1,5 @@
-//! Articles that passages were found in, and where in their texts the passages stand now. Reads the
-//! pages that a passage is on, not the whole text: there may be many articles, and long ones.
+//! Resolves index hits to articles and to the current positions of their passages. It reads only
+//! the pages of a passage, because there may be many articles with long texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,30 +9,30 @@ use deliberate_toolkit::ToolError;
 use super::query::RetrievedPassage;
 use crate::articles::{ArticleRecord, ArticleRepository, FullText, TextSpan};
 
-/// A passage that is on more pages is looked for in the whole text.
+/// A passage on more pages is searched for in the whole text.
 const MAX_PASSAGE_PAGES: u32 = 50;
 
-/// How much is taken of what is found.
+/// The limits of a result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HitLimits {
-    /// How many passages.
+    /// The number of passages.
     pub(crate) k: usize,
-    /// The most of one article.
+    /// The most passages of one article.
     pub(crate) per_article: Option<usize>,
 }
 
-/// What was taken so far.
+/// The hits resolved so far.
 #[derive(Default)]
 pub(crate) struct ResolvedHits {
     /// The passages, best first.
     pub(crate) passages: Vec<RetrievedPassage>,
-    /// Whether some are no longer where they were.
+    /// Whether some hits are outdated: their passages changed or are gone.
     pub(crate) stale: bool,
     articles: BTreeMap<String, HitArticle>,
 }
 
 impl ResolvedHits {
-    /// Takes more, all of them behind those that were taken before.
+    /// Adds hits of a further round, all ranked after the earlier ones.
     pub(crate) async fn add_hits(
         &mut self,
         hits: PassageHits,
@@ -54,7 +54,7 @@ impl ResolvedHits {
             if source.is_exhausted(taking) {
                 continue;
             }
-            // Scores are by rank within one round, and what is in a later one ranks lower.
+            // Scores depend on the rank within a round, and hits of a later round rank lower.
             hit.score = hit.score.min(lowest);
             match source.resolve_passage(hit, library).await? {
                 Some(passage) => self.passages.push(passage),
@@ -64,7 +64,7 @@ impl ResolvedHits {
         Ok(())
     }
 
-    /// Articles of which no more is taken.
+    /// The articles that have reached the limit per article.
     pub(crate) fn exhausted_articles(&self, taking: HitLimits) -> BTreeSet<String> {
         let all = self
             .articles
@@ -74,15 +74,15 @@ impl ResolvedHits {
     }
 }
 
-/// An article that passages were found in.
+/// An article with hits.
 struct HitArticle {
     record: Option<ArticleRecord>,
-    /// How many passages of it were taken.
+    /// The number of passages taken from the article.
     passage_count: usize,
 }
 
 impl HitArticle {
-    /// The article of that id, as the store has it now.
+    /// Loads the current article with this ID.
     async fn read(id: &str, library: ArticleRepository<'_>) -> Result<Self, ToolError> {
         Ok(Self {
             record: library.get(id).await?.map(|it| it.record),
@@ -96,7 +96,7 @@ impl HitArticle {
             .is_some_and(|most| self.passage_count >= most)
     }
 
-    /// The passage with its place; `None` if it is no longer there.
+    /// Resolves a passage to its position; `None` if it is gone.
     async fn resolve_passage(
         &mut self,
         hit: PassageHit,
@@ -126,7 +126,7 @@ impl HitArticle {
     }
 }
 
-/// Where a passage stands in the text as it is now.
+/// The position of a passage in the current text.
 async fn locate_passage(
     id: &str,
     passage: &Passage,
@@ -142,12 +142,12 @@ async fn locate_passage(
             return Ok(Some(place));
         }
     }
-    // It stands there twice, or the text was written again since.
+    // The passage occurs more than once on these pages, or the text was replaced.
     let text = library.text(id).await?;
     Ok(text.and_then(|text| find_span(&text, passage)))
 }
 
-/// Where something stands on some pages, if it stands there once; the first has that number.
+/// The position of a passage on some pages if it occurs exactly once; `first` is the first page.
 fn unique_span(pages: Vec<String>, first: u32, passage: &str) -> Option<TextSpan> {
     let some = FullText {
         pages,
@@ -177,7 +177,7 @@ fn find_span(text: &FullText, passage: &Passage) -> Option<TextSpan> {
     text.span(start, start + passage.text.len())
 }
 
-/// The place of a passage that is a title and an abstract.
+/// The position of a passage made from title and abstract.
 fn abstract_span(passage: &Passage) -> TextSpan {
     TextSpan {
         page: 0,

@@ -1,5 +1,5 @@
-//! Scopes and filters as the index understands them. What can't be applied is refused, never
-//! passed over.
+//! Converts scopes and filters to index filters. A filter that can't be applied is rejected, never
+//! ignored.
 
 use std::collections::BTreeSet;
 
@@ -17,11 +17,11 @@ use crate::{
     index_sync::document::{brief_name, has_initials_only},
 };
 
-/// The most names of journals that one may stand for.
+/// The most journals that a partial name may match.
 const MAX_VENUES: usize = 500;
 
 impl ArticleFilter {
-    /// As the index understands it.
+    /// Converts to an index filter.
     pub(crate) async fn as_index_filter(
         &self,
         library: ArticleRepository<'_>,
@@ -67,23 +67,21 @@ impl ArticleFilter {
     }
 }
 
-/// A tag in the one form it is compared in.
+/// The form in which tags are compared.
 pub(crate) fn tag_key(tag: &str) -> String {
     let words: Vec<String> = tag.split_whitespace().map(str::to_lowercase).collect();
     words.join(" ")
 }
 
-/// What is of that category.
 pub(crate) fn category_filter(category: ArticleCategory) -> IndexFilter {
     term_filter("category", category.as_str())
 }
 
-/// What is in that collection.
 pub(crate) fn collection_filter(name: &str) -> IndexFilter {
     term_filter("collection", name)
 }
 
-/// One of these documents.
+/// The filter for these documents.
 pub(crate) fn id_filter(ids: BTreeSet<String>) -> IndexFilter {
     IndexFilter::Documents(ids)
 }
@@ -99,15 +97,15 @@ fn any_term_filter(name: &str, any_of: Vec<String>) -> IndexFilter {
     }
 }
 
-/// By someone of that name. Who is given with initials is anyone with them; who is given by a full
-/// name is also someone of whom only the initials are known.
+/// The filter for an author. A name with initials matches everyone with these initials; a full name
+/// also matches an author of whom only the initials are known.
 fn author_filter(name: &str) -> IndexFilter {
     let parsed = Author::parse(name);
     let Some(brief) = brief_name(&parsed) else {
         return term_filter("author", &author_key(name));
     };
     if has_initials_only(&parsed) {
-        // `O Briain` may be all family.
+        // `O Briain` may be a family name as a whole.
         return any_term_filter("author", vec![brief, author_key(name)]);
     }
     let full = vec![author_key(&parsed.full_name()), author_key(name)];
@@ -117,7 +115,7 @@ fn author_filter(name: &str) -> IndexFilter {
     ])
 }
 
-/// Within two dates, both included: a year is all of it.
+/// The filter for a range of dates, both inclusive; a year means all of it.
 fn date_range_filter(
     from: Option<PartialDate>,
     to: Option<PartialDate>,
@@ -137,7 +135,7 @@ fn date_range_filter(
     }))
 }
 
-/// The last number that a date, of which parts may not be known, can be.
+/// The highest number of a partial date.
 pub(crate) fn max_date_number(date: PartialDate) -> i64 {
     date.as_number()
         + match (date.month, date.day) {
@@ -147,7 +145,8 @@ pub(crate) fn max_date_number(date: PartialDate) -> i64 {
         }
 }
 
-/// In a journal of exactly that name, or, if there is none, of a name that holds it.
+/// The filter for a journal with exactly this name or, if there is none, with a name that contains
+/// it.
 async fn venue_filter(
     venue: &str,
     library: ArticleRepository<'_>,
@@ -163,14 +162,14 @@ async fn venue_filter(
     }
     let names = venues_containing(&key, library).await?;
     if names.len() > MAX_VENUES {
-        let rule = format!("fits more than {MAX_VENUES} journals; give more of its name");
+        let rule = format!("matches more than {MAX_VENUES} journals; give more of its name");
         let issue = ArgumentIssue::new("journal", rule).with_value(&venue.into());
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(any_term_filter("venue", names))
 }
 
-/// The names of all journals that hold this.
+/// The names of all journals that contain a text.
 async fn venues_containing(
     key: &str,
     library: ArticleRepository<'_>,
@@ -192,7 +191,7 @@ async fn venues_containing(
     }
 }
 
-/// A date of an argument.
+/// Parses a date argument.
 pub(crate) fn parse_date_argument(
     field: &str,
     text: Option<&str>,

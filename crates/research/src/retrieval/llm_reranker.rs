@@ -1,4 +1,4 @@
-//! The last order of passages, by the model that thinks for the call: one ask for all of them.
+//! Reranks passages with the model of the call, in one request for all of them.
 
 use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolContext, ToolError};
@@ -8,10 +8,10 @@ use serde_json::json;
 use super::query::RetrievedPassage;
 use crate::prompt_fence::fence_passage;
 
-/// How much of a passage is shown.
+/// The characters of a passage that the model sees.
 const PASSAGE_CHARS: usize = 900;
 
-/// How many are judged; what is behind them stays behind them.
+/// The most passages that are reranked; the others stay after them.
 const MAX_RERANKED: usize = 30;
 
 #[derive(Deserialize)]
@@ -25,8 +25,8 @@ struct RerankScore {
     score: f32,
 }
 
-/// The passages in the order a model gives them. Without a model that can be asked now, or if it
-/// gives nothing usable, they stay as they are, with a note.
+/// Sorts the passages by the model's scores. Without an available model or a usable reply they keep
+/// their order, and a note says so.
 pub(crate) async fn rerank_with_model(
     call: &ToolContext,
     question: &str,
@@ -37,7 +37,7 @@ pub(crate) async fn rerank_with_model(
         return Ok(passages);
     }
     if !call.has_model().await {
-        notes.push("No model could be asked for the final order.".to_owned());
+        notes.push("The passages were not reranked because no model is available.".to_owned());
         return Ok(passages);
     }
     let asked = call
@@ -48,7 +48,7 @@ pub(crate) async fn rerank_with_model(
         Err(error @ ToolError::Cancelled) => return Err(error),
         Err(error) => {
             notes.push(format!(
-                "The model could not give the final order: {error}."
+                "The passages were not reranked because the model failed: {error}."
             ));
             return Ok(passages);
         }
@@ -59,7 +59,7 @@ pub(crate) async fn rerank_with_model(
             passage.rerank_score = Some((judgement.score / 100.0).clamp(0.0, 1.0));
         }
     }
-    // Stable: what was not judged stays behind what was.
+    // The sort is stable: passages without a score stay after those with one.
     passages.sort_by(|a, b| {
         let score = |it: &RetrievedPassage| it.rerank_score.unwrap_or(-1.0);
         score(b).total_cmp(&score(a))

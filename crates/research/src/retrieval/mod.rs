@@ -1,4 +1,4 @@
-//! Search in the articles: queries, filters, ranking, and the passages that the hits stand for.
+//! Search in the articles: queries, filters, ranking, and the passages of the hits.
 
 pub(crate) mod hit_resolution;
 pub(crate) mod index_filter;

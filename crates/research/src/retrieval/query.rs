@@ -1,5 +1,5 @@
-//! What is looked for in the collection, and what was found. Plain values, so that a call can keep
-//! them while its client thinks.
+//! Queries to the collection and their results. They are plain values, so that a suspended call can
+//! store them.
 
 use deliberate_core::PartialDate;
 use deliberate_index::{Passage, SearchMode};
@@ -8,23 +8,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::articles::{ArticleRecord, TextSpan};
 
-/// What is looked for.
+/// A search in the collection.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RetrievalQuery {
-    /// The question or topic, as plain words.
+    /// The question or topic in plain words.
     pub question: String,
-    /// How many passages.
+    /// The number of passages.
     pub k: usize,
-    /// Where.
     #[serde(default)]
     pub scope: RetrievalScope,
-    /// Among which articles.
     #[serde(default)]
     pub filter: ArticleFilter,
-    /// By words, by meaning or by both.
+    /// Search by words, by meaning, or both.
     #[serde(default, with = "mode")]
     pub mode: SearchMode,
-    /// Whether the best are put in their final order by whatever the settings name for it.
+    /// Whether the best passages are reranked as the settings say.
     #[serde(default)]
     pub rerank: bool,
     /// The most passages of one article.
@@ -32,82 +30,81 @@ pub struct RetrievalQuery {
     pub per_article: Option<usize>,
 }
 
-/// Where in the collection is looked.
+/// The part of the collection that is searched.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetrievalScope {
-    /// Everywhere.
     #[default]
     All,
-    /// In papers.
     PapersOnly,
-    /// In what was brought in from elsewhere: textbooks, notes.
+    /// External documents: textbooks, notes.
     External,
-    /// In one knowledge collection, by its name.
+    /// A knowledge collection, by its name.
     Collection(String),
-    /// In one custom index, by its name.
+    /// A custom index, by its name.
     Index(String),
 }
 
-/// Which articles may be found; all that is given must be true.
+/// A filter for articles; all given conditions must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArticleFilter {
-    /// These, by their ids.
+    /// Only the articles with these IDs.
     pub ids: Option<Vec<String>>,
-    /// Not these, by their ids.
+    /// Not the articles with these IDs.
     pub not_ids: Vec<String>,
-    /// By someone of that name: a family name, or with given names or initials.
+    /// The name of an author: a family name, also with given names or initials.
     pub author: Option<String>,
-    /// Not older.
+    /// The earliest date of publication.
     pub date_from: Option<PartialDate>,
-    /// Not younger.
+    /// The latest date of publication.
     pub date_to: Option<PartialDate>,
-    /// Of this kind, as [`deliberate_core::WorkKind`] is written.
+    /// The kind of work, as [`deliberate_core::WorkKind`] is written.
     pub kind: Option<String>,
-    /// In a journal or at a conference of that name.
+    /// The journal or conference.
     pub venue: Option<String>,
-    /// With all of these tags.
+    /// Tags, all of which are required.
     pub tags: Vec<String>,
-    /// Cited at least so often; articles whose citations nobody counted are left out.
+    /// The lowest number of citations; articles without a known number are excluded.
     pub min_citations: Option<u64>,
-    /// With or without a text.
+    /// Whether the article has a full text.
     pub has_text: Option<bool>,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RetrievalResult {
     /// The passages, best first.
     pub passages: Vec<RetrievedPassage>,
-    /// By what they were found.
+    /// The search mode that found them.
     #[serde(with = "mode")]
     pub mode: SearchMode,
-    /// What whoever asked should know: that the index is still being made, that vectors are missing.
+    /// Notes for the caller: the index is still being built, or vectors are missing.
     pub notes: Vec<String>,
 }
 
-/// A passage that was found.
+/// A passage with its article and position.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetrievedPassage {
-    /// Its article.
+    /// The passage's article.
     pub kept: ArticleRecord,
-    /// The passage. An article without a text has one, of its title and abstract, on page 0.
+    /// The passage. An article without a full text has one, made from title and abstract, on page
+    /// 0.
     pub passage: Passage,
-    /// Where it stands, in characters of its page.
+    /// The position in characters of its page.
     pub place: TextSpan,
-    /// What it was put in order by; comparable within one answer alone.
+    /// The ranking score, comparable within one result only.
     pub score: f32,
-    /// Its score by words (BM25).
+    /// The BM25 score.
     pub text_score: Option<f32>,
-    /// Its likeness by meaning, the cosine of the vectors.
+    /// The cosine similarity of the vectors.
     pub similarity: Option<f32>,
-    /// What the second look gave it, 0 to 1.
+    /// The score of the reranker, 0 to 1.
     pub rerank_score: Option<f32>,
 }
 
 impl RetrievalScope {
-    /// `all`, `papers_only`, `external`, `collection:<name>` or `index:<name>`.
+    /// Parses `all`, `papers_only`, `external`, `collection:<name>` or `index:<name>`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let named = |prefix: &str| {
@@ -126,7 +123,7 @@ impl RetrievalScope {
 }
 
 impl ArticleFilter {
-    /// The article of that id alone.
+    /// A filter for one article.
     pub fn for_article(id: &str) -> Self {
         Self {
             ids: Some(vec![id.to_owned()]),
@@ -136,7 +133,7 @@ impl ArticleFilter {
 }
 
 impl RetrievedPassage {
-    /// `p. 3`, `pp. 3-4`, or that it is the abstract.
+    /// The pages as `p. 3` or `pp. 3-4`, or the note that it is the abstract.
     pub fn page_label(&self) -> String {
         match (self.place.page, self.place.end_page) {
             (0, _) => "abstract".to_owned(),
@@ -146,7 +143,7 @@ impl RetrievedPassage {
     }
 }
 
-/// How a way of searching is written.
+/// The serialized name of a search mode.
 pub(crate) fn mode_name(mode: SearchMode) -> &'static str {
     match mode {
         SearchMode::Hybrid => "hybrid",
@@ -155,12 +152,15 @@ pub(crate) fn mode_name(mode: SearchMode) -> &'static str {
     }
 }
 
-/// [`SearchMode`] as text.
+/// Serializes [`SearchMode`] as text.
 mod mode {
     use deliberate_index::SearchMode;
     use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "the signature that serde requires"
+    )]
     pub(crate) fn serialize<S: Serializer>(mode: &SearchMode, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(super::mode_name(*mode))
     }
@@ -170,7 +170,7 @@ mod mode {
         [SearchMode::Hybrid, SearchMode::Text, SearchMode::Vector]
             .into_iter()
             .find(|mode| super::mode_name(*mode) == text)
-            .ok_or_else(|| D::Error::custom("no way of searching"))
+            .ok_or_else(|| D::Error::custom("unknown search mode"))
     }
 }
 

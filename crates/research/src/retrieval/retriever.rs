@@ -1,5 +1,5 @@
-//! Search in the collection: brings the index in step if that is quick, asks it, and puts to each
-//! passage the article and the place it is from, as the store has them now.
+//! The retriever: synchronizes the index if that is quick, searches it, and resolves each hit to
+//! the current article and position.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -7,7 +7,7 @@ use deliberate_index::{
     Fusion, Index, IndexError, IndexFilter, PassageHit, PassageHits, Query, SearchMode,
 };
 use deliberate_store::DocumentFilter;
-use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolContext, ToolError};
 
 use super::{
     hit_resolution::{HitLimits, ResolvedHits},
@@ -28,28 +28,27 @@ use crate::{
 /// The most passages of one search.
 pub(crate) const MAX_PASSAGES: usize = 200;
 
-/// How long a search waits for the services that the settings name.
+/// The timeout of the embedding and reranking services.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(12);
 
-/// How many more are asked for where some will be left out again.
+/// How many times more passages are requested when some will be dropped.
 const OVERFETCH_FACTOR: usize = 4;
 
-/// How often is asked for one search at the most.
+/// The most index queries of one search.
 const MAX_ROUNDS: usize = 4;
 
-/// How like a topic an article must be, by meaning, to be in a custom index without any of its
-/// words.
+/// The lowest similarity at which an article without a word of the topic belongs to a custom index.
 const MIN_TOPIC_SIMILARITY: f32 = 0.45;
 
-/// What is said if no word of the question is anywhere.
-pub(crate) const VECTOR_ONLY_NOTE: &str = "No word of the question is in what was searched: these \
-     passages were found by meaning alone, and may have nothing to do with it.";
+/// The note if no word of the question occurs.
+pub(crate) const VECTOR_ONLY_NOTE: &str = "No word of the question occurs in the searched texts: these \
+     passages were found by meaning alone and may be unrelated.";
 
-/// How many of an article's own passages speak for it when others like it are looked for.
+/// The number of an article's passages that are used to find related articles.
 const MAX_QUERY_PASSAGES: usize = 12;
 
 impl ResearchServices {
-    /// Searches the collection. Brings the index in step first if that is quick; if it is not, the
+    /// Searches the collection. The index is synchronized first if that is quick; otherwise the
     /// notes say so.
     pub async fn retrieve(
         &self,
@@ -99,7 +98,7 @@ impl ResearchServices {
         })
     }
 
-    /// Articles like one, the likest first, with how like they are.
+    /// Finds related articles with their similarity, the most similar first.
     pub async fn find_related(
         &self,
         call: &ToolContext,
@@ -139,7 +138,7 @@ impl ResearchServices {
         Ok((found, notes))
     }
 
-    /// Brings the index in step, if that is quick; what to say if it is not.
+    /// Synchronizes the index if that is quick; returns a note otherwise.
     async fn sync_index(&self) -> Vec<String> {
         let keeper = self.index_sync();
         let note = match keeper.catch_up(keeper.sync_timeout()).await {
@@ -148,17 +147,17 @@ impl ResearchServices {
                 let progress = keeper.progress();
                 let far = progress.percent().map(|it| format!(" ({it} %)"));
                 format!(
-                    "The index is still being made{}: what was added last may be missing. Search \
-                     again in a moment.",
+                    "The index is still being built{}, so recent additions may be missing. Search \
+                   again in a moment.",
                     far.unwrap_or_default()
                 )
             }
-            Err(error) => format!("The index is not in step with the collection: {error}."),
+            Err(error) => format!("The index is not current: {error}."),
         };
         vec![note]
     }
 
-    /// One question to the index; one that turns out damaged is made again and asked once more.
+    /// Queries the index; a damaged index is rebuilt and queried once more.
     pub(crate) async fn search_index(&self, query: &Query) -> Result<PassageHits, ToolError> {
         let keeper = self.index_sync();
         let index = keeper.index().await.map_err(index_error)?;
@@ -181,7 +180,7 @@ impl ResearchServices {
                 let mut hits = index.search(query).await.map_err(index_error)?;
                 if !whole {
                     hits.notes.push(
-                        "the index was damaged and is being made again: search again in a moment"
+                        "the index was damaged and is being rebuilt: search again in a moment"
                             .to_owned(),
                     );
                 }
@@ -191,12 +190,12 @@ impl ResearchServices {
         }
     }
 
-    /// How the two ways of searching are put together.
+    /// The weights of the two rankings.
     pub(crate) fn fusion(&self) -> Fusion {
         let retrieval = &self.options().retrieval;
         #[expect(
             clippy::cast_possible_truncation,
-            reason = "small numbers of the settings"
+            reason = "the settings hold small numbers"
         )]
         let small = |it: f64| it as f32;
         Fusion {
@@ -208,7 +207,7 @@ impl ResearchServices {
         }
     }
 
-    /// Scope and filter together; `None` if nothing can be found.
+    /// Combines scope and filter; `None` if nothing can match.
     async fn build_filter(
         &self,
         call: &ToolContext,
@@ -232,7 +231,7 @@ impl ResearchServices {
                 let ids = self.custom_index_members(&custom).await?;
                 if ids.is_empty() {
                     notes.push(format!(
-                        "No article of the collection is in the index {:?} now.",
+                        "No article of the collection currently matches the index {:?}.",
                         custom.name
                     ));
                     return Ok(None);
@@ -246,7 +245,7 @@ impl ResearchServices {
         }))
     }
 
-    /// The articles that are in a custom index now: those that speak of its topic, the best first.
+    /// The articles that currently belong to a custom index, the best match for its topic first.
     pub(crate) async fn custom_index_members(
         &self,
         custom: &CustomIndex,
@@ -283,8 +282,8 @@ impl ResearchServices {
         Ok(ids)
     }
 
-    /// What is found, with its articles and places, and by what. A long article may hold all of the
-    /// best passages: those that are behind it are asked for again without it.
+    /// Searches and resolves the hits. One long article may take all of the best hits; then the
+    /// search is repeated without it.
     async fn retrieve_passages(
         &self,
         mut query: Query,
@@ -320,13 +319,15 @@ impl ResearchServices {
             query.filter = IndexFilter::And(vec![wanted.clone(), others]);
         }
         if taken.stale {
-            notes.push("Some of what was found has changed since and was left out.".to_owned());
+            notes.push(
+                "Some passages changed since they were indexed and were left out.".to_owned(),
+            );
         }
         Ok((taken.passages, mode))
     }
 }
 
-/// What to say if no word of the question is anywhere.
+/// The note if no word of the question occurs.
 fn vector_only_note(wanted: SearchMode, hits: &PassageHits) -> Option<String> {
     let alone = !hits.hits.is_empty()
         && matches!(wanted, SearchMode::Hybrid)
@@ -334,7 +335,7 @@ fn vector_only_note(wanted: SearchMode, hits: &PassageHits) -> Option<String> {
     alone.then(|| VECTOR_ONLY_NOTE.to_owned())
 }
 
-/// The same question by words alone, which asks no service.
+/// Queries by words alone, without any service.
 async fn search_text_only(index: &Index, query: &Query) -> Result<PassageHits, ToolError> {
     let query = Query {
         mode: SearchMode::Text,
@@ -343,34 +344,31 @@ async fn search_text_only(index: &Index, query: &Query) -> Result<PassageHits, T
     };
     let mut hits = index.search(&query).await.map_err(index_error)?;
     hits.notes.push(format!(
-        "The services for vectors and order did not answer within {} s; found by words alone.",
+        "The embedding and reranking services did not answer within {} s; searched by words alone.",
         SEARCH_TIMEOUT.as_secs()
     ));
     Ok(hits)
 }
 
-/// What an article is about, in its own words.
 fn title_and_abstract(kept: &ArticleRecord) -> String {
     let summary = kept.article.summary.as_deref().unwrap_or_default();
     format!("{}\n\n{summary}", kept.article.title)
 }
 
-/// What the index failed with, as a client reads it.
+/// Converts an index error to a tool error.
 pub(crate) fn index_error(error: IndexError) -> ToolError {
     match error {
         IndexError::EmptyQuery => {
-            let issue = ArgumentIssue::new("query", "needs at least one word to look for");
+            let issue = ArgumentIssue::new("query", "needs at least one word to search for");
             ToolError::Invalid(vec![issue])
         }
         IndexError::Invalid { reason } => {
             ToolError::Invalid(vec![ArgumentIssue::new("query", reason)])
         }
         error => ToolError::Custom {
-            code: "IndexUnavailable".to_owned(),
+            code: ErrorCode::IndexUnavailable,
             message: error.to_string(),
-            hint: Some(
-                "Try again in a moment; reindex_collection makes the index again.".to_owned(),
-            ),
+            hint: Some("Retry in a moment; reindex_collection rebuilds the index.".to_owned()),
         },
     }
 }

@@ -1,5 +1,5 @@
-//! What was found in another order than how well it fits. More is looked at than is wanted, and what
-//! hardly fits is left out: the most cited work of a collection is seldom the one that is asked for.
+//! Sorts results by another order than relevance. More candidates are examined than wanted, and
+//! weak matches are dropped: the most cited work of a collection is seldom the one that is wanted.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -8,27 +8,27 @@ use deliberate_core::PartialDate;
 use super::retriever::MAX_PASSAGES;
 use crate::articles::ArticleRecord;
 
-/// What scores less than this share of the best hardly fits.
+/// A match is weak below this share of the best score.
 const MIN_SCORE_SHARE: f32 = 0.02;
 
-/// In which order what was found is given.
+/// The order of results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OrderBy {
-    /// The best first.
+    /// Best match first.
     #[default]
     Relevance,
-    /// The newest first.
+    /// Newest first.
     Date,
-    /// The most cited first.
+    /// Most cited first.
     Citations,
-    /// By their titles.
+    /// By title.
     Title,
-    /// What is good, new and cited, taken together.
+    /// By relevance, date and citations together.
     Overall,
 }
 
 impl OrderBy {
-    /// How many are looked at to find so many.
+    /// The number of candidates to examine for this many results.
     pub(crate) fn candidate_count(self, wanted: usize) -> usize {
         match self {
             Self::Relevance => wanted,
@@ -36,7 +36,7 @@ impl OrderBy {
         }
     }
 
-    /// So many of what was found, which comes with the best first. What nobody knows of comes last.
+    /// Sorts results that come best first and keeps `wanted` of them. Unknown values come last.
     pub(crate) fn apply<T>(
         self,
         mut found: Vec<T>,
@@ -48,7 +48,7 @@ impl OrderBy {
             drop_low_scores(&mut found, |it| about(it).1);
             if found.len() >= MAX_PASSAGES {
                 notes.push(format!(
-                    "The {} that fit best were put in order; more may fit.",
+                    "Only the {} best matches were sorted; there may be more.",
                     found.len()
                 ));
             }
@@ -72,13 +72,13 @@ impl OrderBy {
     }
 }
 
-/// Leaves out what hardly fits, by its score.
+/// Drops weak matches by their scores.
 pub(crate) fn drop_low_scores<T>(found: &mut Vec<T>, score: impl Fn(&T) -> f32) {
     let best = found.iter().map(&score).fold(0.0, f32::max);
     found.retain(|it| score(it) >= best * MIN_SCORE_SHARE);
 }
 
-/// The sum of its places by relevance, by date and by citations, for each by its id.
+/// The sums of the ranks by relevance, date and citations, by article ID.
 fn rank_sums<T>(found: &[T], kept: impl Fn(&T) -> &ArticleRecord) -> BTreeMap<String, usize> {
     let all: Vec<&ArticleRecord> = found.iter().map(kept).collect();
     let place = |(at, it): (usize, &&ArticleRecord)| {
@@ -139,6 +139,6 @@ mod tests {
             .collect();
         let mut notes = Vec::new();
         OrderBy::Date.apply(many, 3, |it| (&it.0, it.1), &mut notes);
-        assert!(notes[0].contains("more may fit"), "{notes:?}");
+        assert!(notes[0].contains("there may be more"), "{notes:?}");
     }
 }

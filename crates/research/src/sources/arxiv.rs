@@ -1,13 +1,13 @@
-//! arXiv: preprints of physics, mathematics, computer science and their neighbours. An Atom feed,
-//! one request in three seconds on one connection.
+//! arXiv: preprints in physics, mathematics, computer science and related fields. Its API returns
+//! Atom feeds and allows one request every three seconds on one connection.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, ArxivId, Doi, PartialDate, WorkKind};
 
 use super::{
-    PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
-    SourceSettings,
+    PaperId, PaperQuery, PaperSource, PdfLocation, SourceDefinition, SourceFuture, SourceInfo,
+    SourceResult, SourceSettings,
     api::{
         author_names,
         client::{ApiResponse, SourceApiClient, clamp_limit},
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
 
-/// More words than that are seldom all in one abstract; then any will do, and the best come first.
+/// The most words that an abstract must contain all of. With more words any of them suffices, and
+/// the best match comes first.
 const MAX_REQUIRED_WORDS: usize = 4;
 
-/// The namespace of its feeds.
 const ATOM_NAMESPACE: &str = "http://www.w3.org/2005/Atom";
 
 const ARCHIVES: &[&str] = &[
@@ -32,16 +32,23 @@ const ARCHIVES: &[&str] = &[
     "stat",
 ];
 
-/// arXiv.
+pub(crate) const DEFINITION: SourceDefinition = SourceDefinition {
+    has_categories: true,
+    ..SourceDefinition::new(
+        "arxiv",
+        "https://export.arxiv.org/api",
+        |http_client, settings| Arc::new(Arxiv::new(http_client, settings)),
+    )
+};
+
+/// The source arXiv.
 pub struct Arxiv {
     api: SourceApiClient,
 }
 
 impl Arxiv {
-    /// arXiv as the settings say.
     pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
-        let pace = SourceRateLimit::new("arxiv", Duration::from_secs(3));
-        let api = SourceApiClient::new(web, settings, "https://export.arxiv.org/api", pace);
+        let api = SourceApiClient::new(web, settings, DEFINITION.default_url, rate_limit());
         Self {
             api: api.for_xml(&[406]),
         }
@@ -83,14 +90,14 @@ impl Arxiv {
         Ok(found.find(|it| it.arxiv_id.as_ref() == Some(id)))
     }
 
-    /// A feed. It tells of errors in an entry, with a status that may be 200.
+    /// Requests a feed. arXiv reports errors as an entry, with a status that may be 200.
     async fn fetch_feed(
         &self,
         query: &[(&str, String)],
     ) -> Result<ApiResponse<XmlElement>, HttpClientError> {
         let got = self.api.get_xml(&["query"], query).await?;
         if got.body.name != "feed" || !got.body.declares_namespace(ATOM_NAMESPACE) {
-            return Err(self.response_error(&got, "it is no Atom feed").await);
+            return Err(self.response_error(&got, "it is not an Atom feed").await);
         }
         let entry = got.body.find_path(&["entry"]);
         let failed = entry.filter(|it| {
@@ -100,7 +107,9 @@ impl Arxiv {
         if let Some(entry) = failed {
             let said = entry.line_at(&["summary"]).unwrap_or_default();
             let said = strip_markup_chars(text_cleanup::truncate(&said, 200));
-            return Err(self.response_error(&got, &format!("it says: {said}")).await);
+            return Err(self
+                .response_error(&got, &format!("its message: {said}"))
+                .await);
         }
         Ok(got)
     }
@@ -116,12 +125,12 @@ impl Arxiv {
 impl PaperSource for Arxiv {
     fn info(&self) -> SourceInfo {
         SourceInfo {
-            name: "arxiv".to_owned(),
+            name: DEFINITION.name.to_owned(),
             title: "arXiv".to_owned(),
-            description: "Preprints of physics, mathematics, computer science, statistics, \
+            description: "Preprints in physics, mathematics, computer science, statistics, \
                           economics and quantitative biology"
                 .to_owned(),
-            by_words: true,
+            by_words: DEFINITION.by_words,
             has_key: false,
             key_hint: None,
         }
@@ -143,13 +152,29 @@ impl PaperSource for Arxiv {
     fn open_pdfs<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         let place = |id: ArxivId| PdfLocation {
             url: id.pdf_url(),
-            source: "arxiv".to_owned(),
+            source: DEFINITION.name.to_owned(),
             version: Some("submitted".to_owned()),
             licence: None,
         };
         let places = arxiv_id(id).map(place).into_iter().collect();
         Box::pin(async { Ok(places) })
     }
+
+    fn metadata_rank(&self, id: &PaperId) -> Option<u8> {
+        match id {
+            PaperId::Arxiv(_) => Some(0),
+            _ => None,
+        }
+    }
+
+    fn citation_check_rank(&self) -> Option<u8> {
+        Some(3)
+    }
+}
+
+/// The rate limit of arXiv's terms of use. It covers the API and the files together.
+pub(crate) fn rate_limit() -> SourceRateLimit {
+    SourceRateLimit::new(DEFINITION.name, Duration::from_secs(3))
 }
 
 fn arxiv_id(id: &PaperId) -> Option<ArxivId> {
@@ -160,7 +185,7 @@ fn arxiv_id(id: &PaperId) -> Option<ArxivId> {
     }
 }
 
-/// The question in arXiv's own language, and what of it can't be said there.
+/// Builds the query in arXiv's syntax and lists the criteria that it can't express.
 fn build_query(query: &PaperQuery, asked: &QueryTerms) -> (String, Vec<&'static str>) {
     let any = |all: Vec<String>, join: &str| match all.len() {
         0 | 1 => all.concat(),
@@ -204,7 +229,7 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> (String, Vec<&'static 
     (parts.join(" AND "), ignored)
 }
 
-/// `submittedDate:[202301010000 TO 202312312359]`.
+/// Builds the date filter: `submittedDate:[202301010000 TO 202312312359]`.
 fn date_range(query: &PaperQuery) -> Option<String> {
     if query.from.is_none() && query.to.is_none() {
         return None;
@@ -265,10 +290,10 @@ fn read(entry: &XmlElement) -> Option<Article> {
         doi,
         ..Article::default()
     };
-    finish_article(article, "arxiv")
+    finish_article(article, DEFINITION.name)
 }
 
-/// Its authors, or arXiv, took it back; that is told in the comment.
+/// Whether the authors or arXiv withdrew the paper, which only its comment says.
 fn is_withdrawn(entry: &XmlElement) -> bool {
     let comment = entry
         .line_at(&["comment"])
@@ -284,11 +309,11 @@ fn is_withdrawn(entry: &XmlElement) -> bool {
     .any(|it| comment.contains(it))
 }
 
-/// The name of the journal out of `Phys.Rev.D76:013009,2007`.
+/// Extracts the journal's name from `Phys.Rev.D76:013009,2007`.
 fn journal(reference: &str) -> Option<String> {
     let name = reference.split(|it: char| it.is_ascii_digit()).next()?;
     let name = name.trim_end_matches(|it: char| !it.is_alphabetic());
-    // A capital at the end is the series: `Phys. Rev. D`.
+    // A capital letter at the end is the series: `Phys. Rev. D`.
     let name = name.strip_suffix([' ', '.']).unwrap_or(name).trim();
     (name.chars().count() >= 4).then(|| name.to_owned())
 }

@@ -1,14 +1,14 @@
-//! bioRxiv and medRxiv: preprints of biology and of medicine. They can't be searched by words: a
-//! window of days is read, the newest pages first and not too many of them, and sifted here.
+//! bioRxiv and medRxiv: preprints in biology and medicine. Their API has no search by words: a
+//! range of days is read, a limited number of the newest pages first, and filtered here.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use deliberate_core::{Article, Author, PartialDate, WorkKind};
+use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 use serde_json::Value;
 
 use super::{
-    PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult,
-    SourceSettings,
+    PaperId, PaperQuery, PaperSource, PdfLocation, SourceDefinition, SourceFuture, SourceInfo,
+    SourceResult, SourceSettings,
     api::{
         author_names,
         client::{ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
@@ -21,14 +21,39 @@ use super::{
 };
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
 
-/// How many pages are read for one question.
+/// The most pages one search reads.
 const MAX_PAGES: usize = 12;
-/// How long pages are read for one question: what was found by then is more than nothing.
+/// After this time no further page is read, and the search returns the papers found so far.
 const PAGING_TIMEOUT: Duration = Duration::from_secs(20);
-/// How many days are looked back if nothing is said.
+/// The length of the date range if the query has no start.
 const DEFAULT_WINDOW_DAYS: i64 = 30;
 
-/// bioRxiv or medRxiv.
+pub(crate) const DEFINITION: SourceDefinition = SourceDefinition {
+    by_words: false,
+    ..SourceDefinition::new(
+        "biorxiv",
+        "https://api.biorxiv.org",
+        |http_client, settings| Arc::new(Biorxiv::new(http_client, settings)),
+    )
+};
+
+pub(crate) const MEDRXIV: SourceDefinition = SourceDefinition {
+    by_words: false,
+    ..SourceDefinition::new(
+        "medrxiv",
+        "https://api.biorxiv.org",
+        |http_client, settings| Arc::new(Biorxiv::new_medrxiv(http_client, settings)),
+    )
+};
+
+/// The key of the rate limit that bioRxiv and medRxiv share: one machine serves both.
+const RATE_LIMIT_KEY: &str = "biorxiv";
+
+/// The DOI prefixes of Cold Spring Harbor Laboratory and of the foundation that now runs both
+/// servers.
+const DOI_PREFIXES: &[&str] = &["10.1101/", "10.64898/"];
+
+/// The source bioRxiv or medRxiv.
 pub struct Biorxiv {
     api: SourceApiClient,
     name: &'static str,
@@ -36,14 +61,14 @@ pub struct Biorxiv {
 }
 
 impl Biorxiv {
-    /// bioRxiv as the settings say.
+    /// Creates the source bioRxiv.
     pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
-        Self::with_name(web, settings, "biorxiv", "bioRxiv")
+        Self::with_name(web, settings, DEFINITION.name, "bioRxiv")
     }
 
-    /// medRxiv as the settings say.
+    /// Creates the source medRxiv.
     pub fn new_medrxiv(web: HttpClient, settings: SourceSettings) -> Self {
-        Self::with_name(web, settings, "medrxiv", "medRxiv")
+        Self::with_name(web, settings, MEDRXIV.name, "medRxiv")
     }
 
     fn with_name(
@@ -52,9 +77,8 @@ impl Biorxiv {
         name: &'static str,
         title: &'static str,
     ) -> Self {
-        // One machine serves both.
-        let pace = SourceRateLimit::new("biorxiv", Duration::from_millis(500));
-        let api = SourceApiClient::new(web, settings, "https://api.biorxiv.org", pace);
+        let pace = SourceRateLimit::new(RATE_LIMIT_KEY, Duration::from_millis(500));
+        let api = SourceApiClient::new(web, settings, DEFINITION.default_url, pace);
         Self { api, name, title }
     }
 
@@ -65,7 +89,7 @@ impl Biorxiv {
         let mut gathered = PagedResults::new(limit, limit);
         let begun = tokio::time::Instant::now();
         let (first, total, count) = self.fetch_page(&window, 0, &mut gathered).await?;
-        // The oldest come first; so the first page only tells where the newest are.
+        // The oldest papers come first, so the first page only shows where the newest ones are.
         let pages = if count == 0 { 0 } else { total.div_ceil(count) };
         let (mut papers, mut read) = (Vec::new(), 1);
         for page in (1..pages).rev().take(MAX_PAGES - 1) {
@@ -82,7 +106,8 @@ impl Biorxiv {
             return Err(gathered.response_error(&self.api, reason).await);
         }
         let mut found = gathered.result;
-        // What it holds in the window is no answer to how many fit, so no total is told.
+        // The number of papers in the date range is not the number of matches, so no total is
+        // given.
         found.articles = filter_and_rank(newest_versions(papers), query, &asked, limit);
         if pages > read {
             found.ignored.push("older days of the window");
@@ -93,7 +118,7 @@ impl Biorxiv {
         Ok(found)
     }
 
-    /// A page from a place on, how many there are in all, and how many are on it.
+    /// Reads the page at a cursor; returns its papers, the total, and the number of records on it.
     async fn fetch_page(
         &self,
         window: &(String, String),
@@ -116,7 +141,7 @@ impl Biorxiv {
         Ok((papers, total, records.len()))
     }
 
-    /// The records of an answer. None are told by a status that says so.
+    /// The records of a response. The API reports an empty list by a status message.
     async fn records<'a>(
         &self,
         got: &'a ApiResponse<Value>,
@@ -132,11 +157,7 @@ impl Biorxiv {
         let PaperId::Doi(doi) = id else {
             return Ok(None);
         };
-        // Its own, and those of the foundation that runs it now.
-        if !["10.1101/", "10.64898/"]
-            .iter()
-            .any(|it| doi.as_str().starts_with(it))
-        {
+        if !is_preprint_doi(doi) {
             return Ok(None);
         }
         let mut path = vec!["details", self.name];
@@ -182,7 +203,16 @@ impl Biorxiv {
     }
 }
 
-/// A version of a preprint.
+/// Whether a DOI may name a preprint of bioRxiv or medRxiv.
+pub(crate) fn is_preprint_doi(doi: &Doi) -> bool {
+    DOI_PREFIXES.iter().any(|it| doi.as_str().starts_with(it))
+}
+
+/// Whether a name is that of one of the two servers.
+pub(crate) fn is_server_name(name: &str) -> bool {
+    name == DEFINITION.name || name == MEDRXIV.name
+}
+
 struct PreprintVersion {
     article: Article,
     version: u64,
@@ -191,7 +221,7 @@ struct PreprintVersion {
 
 impl PaperSource for Biorxiv {
     fn info(&self) -> SourceInfo {
-        let of = if self.name == "medrxiv" {
+        let of = if self.name == MEDRXIV.name {
             "medicine"
         } else {
             "biology"
@@ -199,8 +229,8 @@ impl PaperSource for Biorxiv {
         SourceInfo {
             name: self.name.to_owned(),
             title: self.title.to_owned(),
-            description: format!("Preprints of {of}; read by dates and sifted here"),
-            by_words: false,
+            description: format!("Preprints in {of}; read by date and filtered here"),
+            by_words: DEFINITION.by_words,
             has_key: false,
             key_hint: None,
         }
@@ -232,10 +262,25 @@ impl PaperSource for Biorxiv {
                 .collect())
         })
     }
+
+    fn rate_limit_key(&self) -> String {
+        RATE_LIMIT_KEY.to_owned()
+    }
+
+    fn metadata_rank(&self, id: &PaperId) -> Option<u8> {
+        match id {
+            PaperId::Doi(doi) if is_preprint_doi(doi) => Some(0),
+            _ => None,
+        }
+    }
+
+    fn pdf_rank(&self) -> Option<u8> {
+        Some(4)
+    }
 }
 
-/// What is asked. All papers of a window may be wanted, but not because what was typed holds no
-/// word.
+/// Extracts the terms of a query. A query without text means all papers of the date range; one
+/// whose text holds no word is an error.
 fn query_terms(query: &PaperQuery) -> Result<QueryTerms, HttpClientError> {
     let nothing_typed =
         query.words.trim().is_empty() && query.phrases.is_empty() && query.authors.is_empty();
@@ -246,7 +291,7 @@ fn query_terms(query: &PaperQuery) -> Result<QueryTerms, HttpClientError> {
     }
 }
 
-/// From which day to which.
+/// The first and last day of a query's date range.
 fn date_window(query: &PaperQuery) -> (String, String) {
     let today = jiff::Timestamp::now()
         .to_zoned(jiff::tz::TimeZone::UTC)
@@ -254,8 +299,8 @@ fn date_window(query: &PaperQuery) -> (String, String) {
     date_window_until(query, today)
 }
 
-/// The window as it is on that day. What ends later ends on it: nothing is there yet, and the days
-/// before an end to come would all be empty.
+/// The date range as seen on a given day. A later end is moved to that day: future days hold no
+/// papers, and counting the default range back from a future end would find nothing.
 fn date_window_until(query: &PaperQuery, today: jiff::civil::Date) -> (String, String) {
     let end = query.to.and_then(|it| last_day(it).parse().ok());
     let end: jiff::civil::Date = end.map_or(today, |end: jiff::civil::Date| end.min(today));
@@ -268,7 +313,7 @@ fn date_window_until(query: &PaperQuery, today: jiff::civil::Date) -> (String, S
     (from, to)
 }
 
-/// Each preprint once: its last version.
+/// Keeps the latest version of each preprint.
 fn newest_versions(papers: Vec<PreprintVersion>) -> Vec<Article> {
     let mut last: Vec<PreprintVersion> = Vec::with_capacity(papers.len());
     let mut at = std::collections::HashMap::new();
@@ -287,7 +332,7 @@ fn newest_versions(papers: Vec<PreprintVersion>) -> Vec<Article> {
     last.into_iter().map(|it| it.article).collect()
 }
 
-/// Those that fit, best first, or newest first.
+/// Keeps the matching papers and sorts them by match or by date.
 fn filter_and_rank(
     papers: Vec<Article>,
     query: &PaperQuery,
@@ -326,7 +371,7 @@ fn filter_and_rank(
     found.into_iter().map(|(_, it)| it).take(limit).collect()
 }
 
-/// `Smith, J. A.; Doe, J.`
+/// Parses `Smith, J. A.; Doe, J.`.
 fn parse_authors(names: &str) -> Vec<Author> {
     let names = names.split(';').filter_map(author_names::parse_author);
     names.take(text_cleanup::MAX_AUTHORS).collect()

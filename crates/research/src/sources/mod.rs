@@ -1,15 +1,16 @@
-//! The places papers are found at, one file each. A source turns a question into its own request
-//! and the answer into [`Article`]s; what it can't do it says. Several are asked together in
-//! `discover`.
+//! The sources of papers, one file each. A source turns a [`PaperQuery`] into a request to its own
+//! API and the response into [`Article`]s. Searching several sources together is the task of
+//! `discovery`; a source must not know the others.
 
 pub(crate) mod api;
-mod arxiv;
-mod biorxiv;
-mod crossref;
-mod europe_pmc;
-mod openalex;
-mod pubmed;
-mod semantic_scholar;
+pub(crate) mod arxiv;
+pub(crate) mod biorxiv;
+pub(crate) mod crossref;
+mod definition;
+pub(crate) mod europe_pmc;
+pub(crate) mod openalex;
+pub(crate) mod pubmed;
+pub(crate) mod semantic_scholar;
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,31 +19,32 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::http::{HttpClient, HttpClientError};
+use super::http::HttpClientError;
 
 pub use arxiv::Arxiv;
 pub use biorxiv::Biorxiv;
 pub use crossref::Crossref;
+pub use definition::{SOURCE_NAMES, SOURCES, SourceDefinition, all_sources, find_definition};
 pub use europe_pmc::EuropePmc;
 pub use openalex::OpenAlex;
 pub use pubmed::Pubmed;
 pub use semantic_scholar::SemanticScholar;
 
-/// What a source promises.
+/// The future returned by the methods of [`PaperSource`].
 pub type SourceFuture<'a, T> = BoxFuture<'a, Result<T, HttpClientError>>;
 
-/// A place papers are found at. Keeps no state of a question.
+/// A source of papers. It keeps no state between requests.
 pub trait PaperSource: Send + Sync {
-    /// Its name and what it can do.
+    /// The source's name and description.
     fn info(&self) -> SourceInfo;
 
-    /// Papers that fit the question, best first.
+    /// Finds papers that match the query, best match first.
     fn search<'a>(&'a self, query: &'a PaperQuery) -> SourceFuture<'a, SourceResult>;
 
-    /// The paper of that name; `None` if the source does not know it, or knows no such names.
+    /// Finds the paper with this identifier; `None` if the source does not know it or its kind.
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>>;
 
-    /// Papers that cite it, or that it cites. `None` if the source knows no citations.
+    /// Finds the papers that cite a paper or that it cites; `None` if the source does not know.
     fn citation_links<'a>(
         &'a self,
         _id: &'a PaperId,
@@ -52,199 +54,226 @@ pub trait PaperSource: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// What became of the paper since: corrections, retractions. `None` if the source does not say.
+    /// Finds corrections and retractions of a paper; `None` if the source does not know.
     fn notices<'a>(&'a self, _id: &'a PaperId) -> SourceFuture<'a, Option<Vec<PaperNotice>>> {
         Box::pin(async { Ok(None) })
     }
 
-    /// Where its PDF may be read by everyone, if the source says; best first.
+    /// Finds the open-access PDFs of a paper, best first.
     fn open_pdfs<'a>(&'a self, _id: &'a PaperId) -> SourceFuture<'a, Vec<PdfLocation>> {
         Box::pin(async { Ok(Vec::new()) })
     }
+
+    /// The key of the rate limit that the source's requests share, by default the source's name.
+    fn rate_limit_key(&self) -> String {
+        self.info().name
+    }
+
+    /// How far the source's metadata is trusted for a paper with this identifier: 0 is merged
+    /// first. `None` if the source is not asked for such identifiers.
+    fn metadata_rank(&self, _id: &PaperId) -> Option<u8> {
+        None
+    }
+
+    /// The source's place, from 0, among those that confirm citations: they are searched by title
+    /// and asked for notices. `None` if the source takes no part in it.
+    fn citation_check_rank(&self) -> Option<u8> {
+        None
+    }
+
+    /// Whether the source answers [`citation_links`](Self::citation_links).
+    fn has_citation_links(&self) -> bool {
+        false
+    }
+
+    /// Whether the source's citation links come with the citing sentences.
+    fn has_citation_contexts(&self) -> bool {
+        false
+    }
+
+    /// How far the source's [`open_pdfs`](Self::open_pdfs) are trusted: 0 comes first. `None` if
+    /// the source need not be asked: it has no PDFs, or their URLs follow from the identifier.
+    fn pdf_rank(&self) -> Option<u8> {
+        None
+    }
+
+    /// The identifier under which the source is asked for a paper's PDFs.
+    fn pdf_lookup_id(&self, article: &Article) -> Option<PaperId> {
+        let doi = article.doi.clone().map(PaperId::Doi);
+        let arxiv = article.arxiv_id.clone().map(PaperId::Arxiv);
+        let pubmed = article.pmid.clone().map(PaperId::Pubmed);
+        let pmc = article.pmcid.clone().map(PaperId::Pmc);
+        doi.or(arxiv).or(pubmed).or(pmc)
+    }
 }
 
-/// What a source is.
+/// Selects the sources that have a rank and sorts them by it; equal ranks keep their order.
+pub(crate) fn rank_sources(
+    sources: &[Arc<dyn PaperSource>],
+    rank: impl Fn(&dyn PaperSource) -> Option<u8>,
+) -> Vec<&Arc<dyn PaperSource>> {
+    let mut ranked: Vec<(u8, &Arc<dyn PaperSource>)> = sources
+        .iter()
+        .filter_map(|source| Some((rank(source.as_ref())?, source)))
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, source)| source).collect()
+}
+
+/// The description of a source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceInfo {
     /// Its name: `arxiv`.
     pub name: String,
-    /// Its name for people: `arXiv`.
+    /// Its display name: `arXiv`.
     pub title: String,
-    /// What is in it, in one line.
+    /// Its content, in one line.
     pub description: String,
-    /// Whether it is searched by words; one that is not is read by dates and sifted here.
+    /// Searched by words; otherwise read by date and filtered here.
     pub by_words: bool,
-    /// Whether a key was given.
+    /// Whether an API key is set.
     pub has_key: bool,
-    /// What a key would change, if one can be had.
+    /// The effect of an API key, if there is one.
     pub key_hint: Option<String>,
 }
 
-/// What is asked of sources.
+/// A search for papers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PaperQuery {
-    /// Words of a question or a topic, as a person would type them. May be empty if there are
+    /// The words of a question or topic, as a person would type them. May be empty if there are
     /// `phrases` or `authors`.
     pub words: String,
-    /// Keywords or phrases, any of which will do.
+    /// Keywords or phrases, any of which suffices.
     pub phrases: Vec<String>,
-    /// Names of authors, all of whom must have written it.
+    /// Names of authors, all of whom are required.
     pub authors: Vec<String>,
     /// The journal or conference.
     pub venue: Option<String>,
-    /// Subject classes of the source: `cs.LG` of arXiv. Others pass over what they do not know.
+    /// Subject classes such as arXiv's `cs.LG`. Sources ignore classes that they do not know.
     pub categories: Vec<String>,
-    /// Not older than this.
+    /// The earliest date of publication.
     pub from: Option<PartialDate>,
-    /// Not younger than this.
+    /// The latest date of publication.
     pub to: Option<PartialDate>,
-    /// How many at the most.
+    /// The most papers to return.
     pub limit: usize,
-    /// In which order the source is asked for them.
     pub order: PaperOrder,
 }
 
-/// In which order papers are asked for.
+/// The order of search results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum PaperOrder {
-    /// Those that fit best first.
+    /// Best match first.
     #[default]
     Relevance,
-    /// The newest first.
+    /// Newest first.
     Newest,
 }
 
-/// What a source found.
+/// The result of a search of one source.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SourceResult {
-    /// The papers, best first. Each names the source in [`Article::sources`].
+    /// The papers, best match first. Each names the source in [`Article::sources`].
     pub articles: Vec<Article>,
-    /// How many there are in all, if it says.
+    /// The number of matches at the source, if it says.
     pub total: Option<u64>,
-    /// What of the question it could not take into account: `venue`.
+    /// The criteria of the query that the source could not apply, such as `venue`.
     pub ignored: Vec<&'static str>,
-    /// How many of its records could not be read.
+    /// The number of records that could not be read.
     pub skipped: u32,
-    /// Whether all of it was kept from before.
+    /// Whether all responses came from the cache.
     pub from_cache: bool,
 }
 
-/// What a paper is called.
+/// An identifier of a paper.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaperId {
-    /// By its DOI.
     Doi(Doi),
-    /// By its arXiv id.
     Arxiv(ArxivId),
-    /// By its `PubMed` id.
+    /// A `PubMed` ID.
     Pubmed(String),
-    /// By its `PubMed` Central id, as `PMC123`.
+    /// A `PubMed` Central ID such as `PMC123`.
     Pmc(String),
-    /// By Semantic Scholar's id, 40 hex digits.
+    /// A Semantic Scholar ID, 40 hex digits.
     SemanticScholar(String),
-    /// By `OpenAlex`'s id, as `W123`.
+    /// An `OpenAlex` ID such as `W123`.
     OpenAlex(String),
 }
 
-/// Which way citations are followed.
+/// The direction in which citations are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CitationDirection {
-    /// Papers that cite it.
+    /// The papers that cite the given one.
     Citing,
-    /// Papers it cites.
+    /// The papers that the given one cites.
     Cited,
 }
 
-/// A paper at the other end of a citation.
+/// A paper that cites the given one or is cited by it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CitationLink {
-    /// The paper.
     pub article: Article,
-    /// The sentences in which it is cited, if the source has them.
+    /// The citing sentences, if the source has them.
     pub contexts: Vec<String>,
-    /// Whether the source holds the citation for an important one.
+    /// Whether the source regards the citation as influential.
     pub influential: Option<bool>,
 }
 
-/// Something that became of a paper.
+/// A correction or retraction of a paper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PaperNotice {
-    /// What.
     pub kind: PaperNoticeKind,
-    /// When.
     pub date: Option<PartialDate>,
     /// The notice's own DOI.
     pub doi: Option<Doi>,
-    /// Who says so.
+    /// The source that reports it.
     pub source: String,
 }
 
-/// What can become of a paper.
+/// The kind of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PaperNoticeKind {
-    /// Taken back.
     Retraction,
-    /// Taken back by the publisher or its authors under another name.
+    /// A retraction under another name, by the publisher or the authors.
     Withdrawal,
-    /// Doubted.
     ExpressionOfConcern,
-    /// Mended.
     Correction,
-    /// Something else, such as a new edition.
+    /// Anything else, such as a new edition.
     Other,
 }
 
-/// Where a PDF is.
+/// The location of a PDF.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PdfLocation {
-    /// Its address.
     pub url: String,
-    /// Who says so.
+    /// The source that reports it.
     pub source: String,
-    /// Which version it is: `published`, `accepted`, `submitted`.
+    /// `published`, `accepted` or `submitted`.
     pub version: Option<String>,
-    /// Under which licence, if it is said.
+    /// The licence, if it is known.
     pub licence: Option<String>,
 }
 
-/// How a source is reached: what the settings say of it.
+/// The settings of one source.
 #[derive(Debug, Clone)]
 pub struct SourceSettings {
-    /// Its address in place of the usual one.
+    /// The address of the API in place of the default one.
     pub base_url: Option<url::Url>,
-    /// A key.
+    /// The API key.
     pub key: Option<secrecy::SecretString>,
-    /// An address to write to, for sources that ask for one.
+    /// The e-mail address that is sent to sources that ask for one.
     pub contact: Option<String>,
-    /// How long answers are used again.
+    /// How long responses stay in the cache.
     pub cache_ttl: Duration,
 }
 
-/// Every source there is, each with what the settings say of its name.
-pub fn all_sources(
-    web: &HttpClient,
-    settings: impl Fn(&str) -> SourceSettings,
-) -> Vec<Arc<dyn PaperSource>> {
-    let web = || web.clone();
-    vec![
-        Arc::new(Arxiv::new(web(), settings("arxiv"))),
-        Arc::new(SemanticScholar::new(web(), settings("semantic_scholar"))),
-        Arc::new(OpenAlex::new(web(), settings("openalex"))),
-        Arc::new(Crossref::new(web(), settings("crossref"))),
-        Arc::new(Pubmed::new(web(), settings("pubmed"))),
-        Arc::new(EuropePmc::new(web(), settings("europe_pmc"))),
-        Arc::new(Biorxiv::new(web(), settings("biorxiv"))),
-        Arc::new(Biorxiv::new_medrxiv(web(), settings("medrxiv"))),
-    ]
-}
-
 impl PaperId {
-    /// Reads any of the names, in any of the forms people write them in.
+    /// Parses an identifier of any kind in any common form.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if let Some(doi) = Doi::parse(text) {
@@ -280,10 +309,10 @@ impl PaperId {
     }
 }
 
-/// The name of a paper out of the address of its page at one of the sources.
+/// Extracts the identifier from the URL of a paper's page at one of the sources.
 fn id_from_page_url(address: &str) -> Option<String> {
     let url = url::Url::parse(address).ok()?;
-    // `…/PMC123?pdf=render` is the file.
+    // `…/PMC123?pdf=render` is the file, not the page.
     if url.query().is_some_and(|it| it.contains("pdf")) {
         return None;
     }

@@ -1,14 +1,14 @@
-//! Semantic Scholar: papers of all fields with citations, their contexts, and open PDFs. Without a
-//! key all the world shares one allowance, so it often says "slower".
+//! Semantic Scholar: papers of all fields with citations, their contexts, and open PDFs. Requests
+//! without an API key share one worldwide allowance, so they are often rate limited.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, WorkKind};
 use serde_json::Value;
 
 use super::{
-    CitationDirection, CitationLink, PaperId, PaperQuery, PaperSource, PdfLocation, SourceFuture,
-    SourceInfo, SourceResult, SourceSettings,
+    CitationDirection, CitationLink, PaperId, PaperQuery, PaperSource, PdfLocation,
+    SourceDefinition, SourceFuture, SourceInfo, SourceResult, SourceSettings,
     api::{
         author_names,
         client::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
@@ -23,22 +23,26 @@ use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
 const FIELDS: &str = "paperId,externalIds,title,abstract,venue,publicationVenue,year,\
                       publicationDate,publicationTypes,authors,journal,citationCount,\
                       isOpenAccess,openAccessPdf,fieldsOfStudy,url";
-/// The most of one page of the search by relevance.
+/// The most records on one page of the relevance search.
 const PAGE_SIZE: usize = 100;
-/// The most sentences of one citation.
+/// The most sentences kept of one citation.
 const MAX_CONTEXTS: usize = 20;
 
-/// Semantic Scholar.
+pub(crate) const DEFINITION: SourceDefinition = SourceDefinition::new(
+    "semantic_scholar",
+    "https://api.semanticscholar.org/graph/v1",
+    |http_client, settings| Arc::new(SemanticScholar::new(http_client, settings)),
+);
+
+/// The source Semantic Scholar.
 pub struct SemanticScholar {
     api: SourceApiClient,
 }
 
 impl SemanticScholar {
-    /// Semantic Scholar as the settings say.
     pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
-        let pace = SourceRateLimit::new("semantic_scholar", Duration::from_millis(1_100));
-        let usual = "https://api.semanticscholar.org/graph/v1";
-        let api = SourceApiClient::new(web, settings, usual, pace);
+        let pace = SourceRateLimit::new(DEFINITION.name, Duration::from_millis(1_100));
+        let api = SourceApiClient::new(web, settings, DEFINITION.default_url, pace);
         Self {
             api: api.with_key(ApiKeyLocation::Header("x-api-key", "")),
         }
@@ -47,7 +51,7 @@ impl SemanticScholar {
     async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
         let asked = QueryTerms::from_non_empty_query(query)?;
         let limit = clamp_limit(query.limit);
-        // Authors can't be asked for, only looked for in what comes.
+        // The API can't filter by author, so the results are filtered here.
         let wanted = client_side_filter::overfetch_limit(limit, !asked.authors.is_empty());
         let mut gathered = PagedResults::new(wanted, PAGE_SIZE);
         let mut place = PageCursor::Offset(0);
@@ -56,7 +60,7 @@ impl SemanticScholar {
             let got = self.api.get_json(&path, &query).await?;
             let total = json::number(&got.body, "/total");
             gathered.result.total = total.or(gathered.result.total);
-            // Nothing found is told without a list.
+            // If nothing is found, the response has no list.
             let none = total == Some(0) && got.body.get("data").is_none();
             let records = if none {
                 &[]
@@ -91,10 +95,7 @@ impl SemanticScholar {
             return Ok(None);
         };
         if got.body.get("paperId").is_none() {
-            return Err(self
-                .api
-                .response_error(&got, "there is no paper in it")
-                .await);
+            return Err(self.api.response_error(&got, "it holds no paper").await);
         }
         Ok(Some(got.body))
     }
@@ -123,7 +124,7 @@ impl SemanticScholar {
         let Some(got) = not_found_as_none(self.api.get_json(&path, &query).await)? else {
             return Ok(None);
         };
-        // Some publishers forbid the list; then it is there, and null.
+        // Some publishers forbid the list; then `data` is present and null.
         if got.body.get("data").is_some_and(Value::is_null) {
             return Ok(None);
         }
@@ -143,7 +144,7 @@ impl SemanticScholar {
     }
 }
 
-/// Where the next page begins: the search by relevance counts, the one by date gives a mark.
+/// The start of the next page: the relevance search counts, the search by date returns a token.
 enum PageCursor {
     Offset(u64),
     Token(String),
@@ -153,7 +154,7 @@ fn next_cursor(answer: &Value, newest: bool) -> Option<PageCursor> {
     if newest {
         return json::raw(answer, "/token").map(PageCursor::Token);
     }
-    // The search by relevance ends at a thousand.
+    // The relevance search ends at 1,000 results.
     let next = json::number(answer, "/next").filter(|it| *it < 1_000);
     next.map(PageCursor::Offset)
 }
@@ -164,7 +165,7 @@ fn build_request(
     many: usize,
     place: &PageCursor,
 ) -> (Vec<&'static str>, Vec<(&'static str, String)>) {
-    // Words joined by hyphens are not found; the two words are.
+    // Hyphenated words are not found, but the two words are.
     let plain = |text: String| text.replace('-', " ");
     let names = asked.author_query();
     let mut parameters = vec![("fields", FIELDS.to_owned())];
@@ -212,7 +213,7 @@ fn api_paper_id(id: &PaperId) -> String {
         PaperId::Pubmed(id) => format!("PMID:{id}"),
         PaperId::Pmc(id) => format!("PMCID:{}", id.trim_start_matches("PMC")),
         PaperId::SemanticScholar(id) => id.clone(),
-        // It knows no such names; nothing is found by one.
+        // Semantic Scholar does not know these identifiers, so nothing is found by one.
         PaperId::OpenAlex(id) => format!("OPENALEX:{id}"),
     }
 }
@@ -220,15 +221,14 @@ fn api_paper_id(id: &PaperId) -> String {
 impl PaperSource for SemanticScholar {
     fn info(&self) -> SourceInfo {
         SourceInfo {
-            name: "semantic_scholar".to_owned(),
+            name: DEFINITION.name.to_owned(),
             title: "Semantic Scholar".to_owned(),
-            description: "Papers of all fields, with citations and the sentences they stand in"
-                .to_owned(),
-            by_words: true,
+            description: "Papers of all fields, with citations and the citing sentences".to_owned(),
+            by_words: DEFINITION.by_words,
             has_key: self.api.has_key(),
             key_hint: Some(
-                "a free key gives one request a second of your own; without one all the world \
-                 shares an allowance"
+                "a free key allows one request a second; requests without a key share one \
+               worldwide allowance"
                     .to_owned(),
             ),
         }
@@ -269,12 +269,45 @@ impl PaperSource for SemanticScholar {
             let paper = self.fetch_by_id(id).await?.unwrap_or_default();
             let place = json::url(&paper, "/openAccessPdf/url").map(|url| PdfLocation {
                 url,
-                source: "semantic_scholar".to_owned(),
+                source: DEFINITION.name.to_owned(),
                 version: None,
                 licence: json::text(&paper, "/openAccessPdf/license"),
             });
             Ok(place.into_iter().collect())
         })
+    }
+
+    fn metadata_rank(&self, id: &PaperId) -> Option<u8> {
+        match id {
+            PaperId::SemanticScholar(_) => Some(0),
+            PaperId::Arxiv(_) => Some(1),
+            PaperId::Doi(_) => Some(3),
+            _ => None,
+        }
+    }
+
+    fn citation_check_rank(&self) -> Option<u8> {
+        Some(2)
+    }
+
+    fn has_citation_links(&self) -> bool {
+        true
+    }
+
+    fn has_citation_contexts(&self) -> bool {
+        true
+    }
+
+    fn pdf_rank(&self) -> Option<u8> {
+        Some(1)
+    }
+
+    fn pdf_lookup_id(&self, article: &Article) -> Option<PaperId> {
+        let own = article.s2_id.clone().map(PaperId::SemanticScholar);
+        let doi = article.doi.clone().map(PaperId::Doi);
+        let arxiv = article.arxiv_id.clone().map(PaperId::Arxiv);
+        let pubmed = article.pmid.clone().map(PaperId::Pubmed);
+        own.or(doi).or(arxiv).or(pubmed)
     }
 }
 
@@ -309,7 +342,7 @@ fn read(paper: &Value) -> Option<Article> {
         open_access: json::flag(paper, "/isOpenAccess"),
         ..Article::default()
     };
-    finish_article(article, "semantic_scholar")
+    finish_article(article, DEFINITION.name)
 }
 
 fn work_kind(paper: &Value, venue: Option<&str>) -> WorkKind {

@@ -1,4 +1,4 @@
-//! What came of work on a list, and how far it came if it broke off, for people.
+//! Readable reports of batch jobs, complete or interrupted.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use deliberate_core::truncate_chars;
 use super::rendering::escape_markdown;
 use crate::ingest::batch_job::{BatchItemResult, BatchJob};
 
-/// So many are named of those that were done.
+/// Items that an interrupted job names.
 const MAX_NAMED: usize = 20;
 
-/// What came of each, for people.
+/// Renders the result of each item.
 pub(crate) fn render_batch(job: &BatchJob) -> String {
     let mut counts = Vec::new();
     for outcome in ["added", "joined", "known", "unchanged", "failed"] {
@@ -39,7 +39,7 @@ pub(crate) fn render_batch(job: &BatchJob) -> String {
     said
 }
 
-/// What was done of work that broke off, and how to go on.
+/// Renders what an interrupted job has done and how to continue.
 pub(crate) fn render_partial_batch(done: &[BatchItemResult]) -> String {
     let failed = |it: &&BatchItemResult| it.outcome == "failed";
     let (failed, came): (Vec<&BatchItemResult>, Vec<&BatchItemResult>) =
@@ -59,8 +59,8 @@ pub(crate) fn render_partial_batch(done: &[BatchItemResult]) -> String {
         format!("{} {what}: {}. ", all.len(), names.join(", "))
     };
     format!(
-        "{}{}Call again with the same arguments to go on.",
-        named(&came, "came in"),
+        "{}{}Call again with the same arguments to continue.",
+        named(&came, "succeeded"),
         named(&failed, "failed")
     )
 }
@@ -88,7 +88,7 @@ mod tests {
         ];
         assert_eq!(
             render_partial_batch(&done),
-            "2 came in: a.pdf, c.pdf. 1 failed: b.pdf. Call again with the same arguments to go on."
+            "2 succeeded: a.pdf, c.pdf. 1 failed: b.pdf. Call again with the same arguments to continue."
         );
         let many = vec![line("a.pdf", "added"); 100];
         assert!(render_partial_batch(&many).contains("a.pdf, 80 more."));

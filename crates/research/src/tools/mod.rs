@@ -1,8 +1,8 @@
-//! What clients call: one file a tool, in folders by what they are for.
+//! The tools that clients call: one file per tool, in folders by purpose.
 //!
-//! There are more tools than a client should have to list. Those that most work needs are listed
-//! with the set `research`; all of them are called by their names, or through the one tool
-//! `research`, which is what the set `research_compact` lists.
+//! There are more tools than a client should list. The toolset `research` lists the common ones.
+//! All of them can be called by name or through the tool `research`, the only one that the toolset
+//! `research_compact` lists.
 
 mod analysis;
 pub mod answers;
@@ -24,16 +24,16 @@ use super::pdf_locator::{SourceLookup, SourceLookupOutcome as Located};
 use crate::ResearchServices;
 use research::{ResearchTool, ToolEntry};
 
-/// Which of the tools clients are shown.
+/// Which tools are listed to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolListingMode {
-    /// Those that most work needs, and the front for the others.
+    /// The common tools, and `research` for the others.
     Common,
-    /// The front alone.
+    /// Only `research`.
     Compact,
 }
 
-/// Tools on their way into a registry.
+/// Adds the research tools to a registry.
 pub(crate) struct ToolRegistrar<'a> {
     registry: Registry,
     pub(crate) lab: &'a Arc<ResearchServices>,
@@ -42,7 +42,7 @@ pub(crate) struct ToolRegistrar<'a> {
 }
 
 impl ToolRegistrar<'_> {
-    /// One that most work needs.
+    /// Adds a common tool.
     pub(crate) fn add_common<T: Tool>(mut self, tool: T) -> Self {
         self.entries.push(ToolEntry::new(&tool));
         self.registry = match self.listing_mode {
@@ -52,7 +52,7 @@ impl ToolRegistrar<'_> {
         self
     }
 
-    /// One that is seldom needed, and is found through the front.
+    /// Adds a rarely used tool, which is called through `research`.
     pub(crate) fn add_rare<T: Tool>(mut self, tool: T) -> Self {
         self.entries.push(ToolEntry::new(&tool));
         self.registry = self.registry.with_unlisted(tool);
@@ -60,7 +60,7 @@ impl ToolRegistrar<'_> {
     }
 }
 
-/// The registry with the tools of research.
+/// Registers all research tools.
 pub(crate) fn register(
     registry: Registry,
     lab: &Arc<ResearchServices>,
@@ -83,7 +83,7 @@ pub(crate) fn register(
     adding.registry.with(ResearchTool(adding.entries))
 }
 
-/// What someone answered who was asked for open PDFs, in a sentence.
+/// Renders the answer of a source that was asked for open PDFs.
 pub(crate) fn lookup_line(asked: &SourceLookup) -> String {
     let source = &asked.source;
     match &asked.outcome {
@@ -91,7 +91,7 @@ pub(crate) fn lookup_line(asked: &SourceLookup) -> String {
         Located::Found { places } => format!("{source}: {places} places."),
         Located::Nothing => format!("{source}: nothing."),
         Located::RateLimited { wait_seconds } => {
-            format!("{source}: asked too often, again in {wait_seconds} s.")
+            format!("{source}: rate limited, retry in {wait_seconds} s.")
         }
         Located::Failed { why } => format!("{source}: {why}."),
     }

@@ -1,9 +1,9 @@
-//! Articles as answers show them, and what the tools say in the same words.
+//! Shared rendering of articles and notes, and shared tool metadata.
 
 use std::fmt::Write as _;
 
 use deliberate_core::{Article, truncate_chars};
-use deliberate_toolkit::{ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput};
+use deliberate_toolkit::{ErrorCode, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,10 +13,10 @@ use crate::{
     retrieval::retriever::VECTOR_ONLY_NOTE,
 };
 
-/// An article in an answer.
+/// An article in the output of a tool.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct ArticleView {
-    /// Pass it wherever an article is named
+    /// For use wherever an article is named
     pub(crate) article_id: String,
     pub(crate) cite_key: String,
     pub(crate) title: String,
@@ -32,7 +32,7 @@ pub(crate) struct ArticleView {
     pub(crate) arxiv_id: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) citation_count: Option<u64>,
-    /// Whether it was retracted, if that is known
+    /// Absent if unknown
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retracted: Option<bool>,
     /// Pages of its text; 0 without one
@@ -45,10 +45,10 @@ pub(crate) struct ArticleView {
     pub(crate) collections: Vec<String>,
 }
 
-/// How many authors are named before it says how many more there are.
+/// Authors that a line names; the rest are counted.
 const MAX_NAMED_AUTHORS: usize = 4;
 
-/// The most authors an answer holds.
+/// Authors in the data of an output.
 const MAX_AUTHORS: usize = 50;
 
 impl ArticleView {
@@ -76,7 +76,7 @@ impl ArticleView {
     }
 }
 
-/// `Ada Lovelace, Charles Babbage and 3 others`.
+/// Renders authors: `Ada Lovelace, Charles Babbage and 3 others`.
 pub(crate) fn author_names(article: &Article) -> String {
     let shown = article.authors.iter().take(MAX_NAMED_AUTHORS);
     let shown: Vec<String> = shown.map(|it| escape_markdown(&it.full_name())).collect();
@@ -88,7 +88,7 @@ pub(crate) fn author_names(article: &Article) -> String {
     }
 }
 
-/// An article on one line of Markdown.
+/// Renders an article as one line of Markdown.
 pub(crate) fn article_line(kept: &ArticleRecord) -> String {
     let article = &kept.article;
     let mut line = format!(
@@ -116,10 +116,10 @@ pub(crate) fn article_line(kept: &ArticleRecord) -> String {
     line
 }
 
-/// Words of others on one line, without what Markdown would take for structure.
+/// Puts untrusted text on one line, without Markdown structure.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let seen = |it: char| match it {
-        // What steers a terminal or turns the direction would make a name look like another.
+        // Terminal and bidirectional controls can make a name look like a different one.
         '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
         it if it.is_control() => ' ',
         it => it,
@@ -127,12 +127,12 @@ pub(crate) fn escape_markdown(text: &str) -> String {
     let text: String = text.chars().take(10_000).map(seen).collect();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = truncate_chars(&line, 300);
-    // Links and pictures would be followed by whoever shows it.
+    // A Markdown renderer would follow links and load images.
     let line = line.replace(['*', '`'], "'").replace('<', "‹");
     line.replace("](", "] (").replace("][", "] [")
 }
 
-/// A count of things in words: `1 article`, `2 articles`.
+/// Renders a count: `1 article`, `2 articles`.
 pub(crate) fn pluralize(many: u64, what: &str) -> String {
     match many {
         1 => format!("1 {what}"),
@@ -140,15 +140,15 @@ pub(crate) fn pluralize(many: u64, what: &str) -> String {
     }
 }
 
-/// What is said of a call that went well but not smoothly.
+/// Adds the notes to the text of an output.
 pub(crate) fn with_notes(mut said: String, notes: &[String]) -> String {
-    // That nothing may fit is to be known before what is shown is read.
+    // The reader must know before the results that they may not match.
     let doubt = |it: &&String| it.as_str() == VECTOR_ONLY_NOTE;
     if notes.iter().any(|it| doubt(&it)) {
         said = format!("> {VECTOR_ONLY_NOTE}\n\n{said}");
     }
     for note in notes.iter().filter(|it| !doubt(it)) {
-        // Some of it others wrote.
+        // A note may contain untrusted text.
         let note: String = note
             .chars()
             .map(|it| if it.is_control() { ' ' } else { it })
@@ -158,7 +158,7 @@ pub(crate) fn with_notes(mut said: String, notes: &[String]) -> String {
     said
 }
 
-/// What a client should know of a tool that only reads.
+/// Metadata of a read-only tool.
 pub(crate) const fn read_only_meta(
     name: &'static str,
     title: &'static str,
@@ -167,7 +167,7 @@ pub(crate) const fn read_only_meta(
     tool_meta(name, title, description, ToolHints::READ_ONLY)
 }
 
-/// What a client should know of a tool.
+/// Metadata of a tool.
 pub(crate) const fn tool_meta(
     name: &'static str,
     title: &'static str,
@@ -187,7 +187,7 @@ pub(crate) const fn tool_meta(
     }
 }
 
-/// An answer that changes nothing.
+/// A tool output without changes.
 pub(crate) const fn read_only_output<T>(output: T) -> ToolOutput<T> {
     ToolOutput {
         output,
@@ -196,14 +196,14 @@ pub(crate) const fn read_only_output<T>(output: T) -> ToolOutput<T> {
     }
 }
 
-/// A domain error.
+/// An error with a code and a hint.
 pub(crate) fn custom_error(
-    code: &str,
+    code: ErrorCode,
     message: impl Into<String>,
     hint: impl Into<String>,
 ) -> ToolError {
     ToolError::Custom {
-        code: code.to_owned(),
+        code,
         message: message.into(),
         hint: Some(hint.into()),
     }

@@ -1,9 +1,10 @@
-//! The one tool through which all others of research can be called, for clients that are shown no
-//! others: it says what there is, and calling it with a tool's name is calling that tool.
+//! The `research` tool: the single entry to all research tools, for clients that list no others. It
+//! lists them, and a call with a tool's name is a call of that tool.
 
 use deliberate_core::{did_you_mean, truncate_chars};
 use deliberate_toolkit::{
-    RESUME_TOOL, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput, answer_schema,
+    ErrorCode, RESUME_TOOL, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    answer_schema,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::rendering::{custom_error, read_only_output, tool_meta};
 
-/// What there is to call: name, what it is for, and what makes the schema of its arguments. That is
-/// made when it is asked for, because making all of them would be felt at the start.
+/// A tool behind `research`: its name, its description, and a function that builds the schema of
+/// its arguments. Schemas are built on demand, because building all would slow down the start.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolEntry {
     name: &'static str,
@@ -35,19 +36,15 @@ fn arguments_schema<T: Tool>() -> Value {
     answer_schema::<T::Input>()
 }
 
-/// `research`.
+/// The `research` tool.
 pub(crate) struct ResearchTool(pub(crate) Vec<ToolEntry>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// help with `arguments.tool` tells its arguments
+    /// help with `arguments.tool` shows its arguments
     #[serde(default = "help")]
-    #[expect(
-        dead_code,
-        reason = "read by `stands_for`, before the call is this tool's"
-    )]
+    #[expect(dead_code, reason = "read by `resolve_alias` before this tool runs")]
     tool: String,
     #[serde(default)]
     arguments: serde_json::Map<String, Value>,
@@ -59,7 +56,6 @@ fn help() -> String {
 
 const HELP: &str = "help";
 
-/// What there is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
@@ -75,7 +71,7 @@ impl Tool for ResearchTool {
             "Research",
             "Find, read, question and cite papers: search_papers, process_pdf, search_articles, \
              answer_research_question… (help lists all)",
-            // It stands for all of them, those that delete and those that ask the net among them.
+            // The hints cover all tools behind it, including those that delete or use the network.
             ToolHints {
                 destructive: true,
                 open_world: true,
@@ -98,7 +94,7 @@ impl Tool for ResearchTool {
         if name == HELP || name == own {
             return None;
         }
-        // What is not behind it, its help says, in words that fit a client that is shown no others.
+        // An unknown name is answered by the help, in words that fit a client that lists no others.
         if name != RESUME_TOOL && self.0.iter().all(|it| it.name != name) {
             let help = json!({ "tool": HELP, "arguments": { "tool": name } });
             return Some((own.to_owned(), help));
@@ -116,8 +112,8 @@ impl Tool for ResearchTool {
     }
 }
 
-/// The arguments of the tool that is meant. Models put them beside its name as often as not; none is
-/// passed over, and what the tool does not know it refuses.
+/// The arguments for the target tool. Models often put them next to its name; they are all passed
+/// on, and the target tool rejects unknown ones.
 fn forwarded_arguments(arguments: &Value) -> Value {
     let mut beside = arguments.as_object().cloned().unwrap_or_default();
     beside.remove("tool");
@@ -134,14 +130,14 @@ fn forwarded_arguments(arguments: &Value) -> Value {
 }
 
 impl ResearchTool {
-    /// Those that the caller may use.
+    /// Lists the tools that the caller may use.
     fn render_tool_list(&self, call: &ToolContext) -> String {
         let line = |it: &ToolEntry| format!("- `{}`: {}\n", it.name, it.description);
         let theirs = self.0.iter().filter(|it| call.may_use(it.name));
         let lines: String = theirs.map(line).collect();
         format!(
             "# Research tools\n\nCall them by name with `tool` and `arguments`; \
-             `{{\"tool\": \"help\", \"arguments\": {{\"tool\": NAME}}}}` tells the arguments of one.\n\n{lines}"
+             `{{\"tool\": \"help\", \"arguments\": {{\"tool\": NAME}}}}` shows the arguments of one.\n\n{lines}"
         )
     }
 
@@ -151,7 +147,7 @@ impl ResearchTool {
         let Some(known) = theirs.find(|it| it.name == name) else {
             let meant = did_you_mean(name, names).map(|it| format!("Did you mean {it}? "));
             return Err(custom_error(
-                "UnknownTool",
+                ErrorCode::UnknownTool,
                 format!("research has no tool named {:?}", truncate_chars(name, 80)),
                 format!(
                     "{}Call research with tool \"help\" to see all names.",

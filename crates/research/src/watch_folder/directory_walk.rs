@@ -1,5 +1,5 @@
-//! What is in a folder: the files that can be read, and what of the rest is passed over. One folder
-//! that nobody may look into keeps nobody from the others.
+//! Lists the readable files below a folder and counts the rest. An unreadable folder does not
+//! prevent the others from being listed.
 
 use std::{
     fs::ReadDir,
@@ -7,29 +7,28 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How deep folders are looked into.
+/// The greatest depth of folders that are scanned.
 const MAX_DEPTH: usize = 16;
 
-/// The most files that are looked at.
+/// The most entries that are scanned.
 const MAX_ENTRIES: usize = 20_000;
 
-/// What is below a folder.
+/// The content of a folder and its subfolders.
 #[derive(Debug, Default)]
 pub(crate) struct DirectoryListing {
-    /// Files that can be read, in order.
+    /// Files of supported kinds, sorted.
     pub(crate) files: Vec<PathBuf>,
-    /// Folders that were looked into, the first one itself too.
+    /// The scanned folders, including the first one.
     pub(crate) folders: Vec<PathBuf>,
-    /// Folders that can't be looked into.
+    /// Folders that can't be read.
     pub(crate) unreadable: Vec<PathBuf>,
-    /// How many links there are; they are not followed.
+    /// The number of links; they are not followed.
     pub(crate) symlinks: usize,
-    /// How many files are of kinds that can't be read.
+    /// The number of files of unsupported kinds.
     pub(crate) unsupported: usize,
 }
 
-/// What is below a folder: so many files at the most, by their names. Of hidden ones nothing is
-/// said.
+/// Lists at most `most` files below a folder by name. Hidden files are not even counted.
 pub(crate) fn walk_directory(folder: &Path, most: usize) -> io::Result<DirectoryListing> {
     walk_with(folder, most, Path::read_dir)
 }
@@ -78,13 +77,12 @@ fn walk_with(
     Ok(below)
 }
 
-/// Whether a name is that of what is hidden, or of a mark that a word processor puts beside a file
-/// while it is open.
+/// Whether a name is that of a hidden file or of the lock file that a word processor creates.
 pub(crate) fn is_ignored(name: &str) -> bool {
     name.starts_with('.') || name.starts_with("~$")
 }
 
-/// Whether a file's name says that it is one that can be read.
+/// Whether a file's extension is that of a supported document.
 pub(crate) fn is_document(path: &Path) -> bool {
     const EXTENSIONS: &[&str] = &[
         "pdf", "html", "htm", "md", "markdown", "txt", "docx", "epub",

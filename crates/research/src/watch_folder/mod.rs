@@ -1,6 +1,6 @@
-//! Files that come into watched folders are read by themselves: once they are at rest, one after the
-//! other, by a call of `process_pdf` through the one gate. What was read, or could not be, is not
-//! tried again until it changes.
+//! Watches folders and reads new files once they stop changing, one at a time, by calling
+//! `process_pdf` through the dispatcher. A file that was read or can't be read is not tried again
+//! until it changes.
 
 pub(crate) mod directory_walk;
 pub(crate) mod seen_files;
@@ -28,34 +28,33 @@ use directory_walk::{is_document, is_ignored};
 use seen_files::{FileFingerprint, SeenFiles};
 use watcher::FolderWatcher;
 
-/// How long a file must be as it is before it is read.
+/// How long a file must be unchanged before it is read.
 const SETTLE_TIME: Duration = Duration::from_secs(1);
 
-/// How long one must be so whose end is missing: somebody may be copying it slowly.
+/// How long a file without its end marker must be unchanged, because it may be a slow copy.
 const SETTLE_TIME_INCOMPLETE: Duration = Duration::from_secs(30);
 
-/// How soon a file is tried again that could not be kept; twice as long each time.
+/// The delay before a file that could not be stored is retried; it doubles each time.
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// How long that is at the most.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(10);
 
-/// Where the end of a file is looked for.
+/// The number of bytes at the end of a file that are searched for its end marker.
 const TAIL_BYTES: u64 = 2_048;
 
-/// How often files that are not yet at rest are looked at.
+/// The interval of checks whether pending files have stopped changing.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// How often all files are looked at: what the system did not tell is found so.
+/// The interval of full scans, which find files that the system did not report.
 const RESCAN_INTERVAL: Duration = Duration::from_mins(5);
 
-/// The most files that wait.
+/// The most pending files.
 const MAX_PENDING: usize = 10_000;
 
-/// How many files are read before it is kept that they were.
+/// The number of files read before the list of seen files is saved.
 const SAVE_BATCH: usize = 20;
 
-/// Begins to watch the folders that the settings name.
+/// Starts watching the folders of the settings.
 pub(crate) fn start(
     lab: &Arc<ResearchServices>,
     registry: &Arc<Registry>,
@@ -87,25 +86,24 @@ pub(crate) fn start(
     });
 }
 
-/// What is remembered of the watched files, as far as the database has seen the same.
+/// Loads the seen files as far as the database knows their articles.
 async fn load_seen_files(lab: Arc<ResearchServices>, path: Option<PathBuf>) -> SeenFiles {
     let mut memory = SeenFiles::open(path).await;
     if let Err(error) = memory.remove_unknown(lab.store()).await {
-        tracing::debug!(%error, "what is remembered of watched files can't be compared");
+        tracing::debug!(%error, "the list of seen files can't be checked against the database");
     }
     memory
 }
 
-/// A file that is to be read.
+/// A file that waits to be read.
 #[derive(Debug, Clone, Copy)]
 struct PendingFile {
-    /// How it last looked.
+    /// The last observed fingerprint.
     fingerprint: Option<FileFingerprint>,
-    /// Since when it looks so.
     unchanged_since: Instant,
-    /// How often it was tried in vain.
+    /// The number of failed attempts.
     attempts: u32,
-    /// When it may be tried again.
+    /// The earliest time of the next attempt.
     not_before: Instant,
 }
 
@@ -120,7 +118,7 @@ impl PendingFile {
         }
     }
 
-    /// One that was tried in vain.
+    /// The file after a failed attempt, with its next delay.
     fn with_backoff(self) -> Self {
         let now = Instant::now();
         let longer = RETRY_DELAY.saturating_mul(2_u32.saturating_pow(self.attempts));
@@ -135,15 +133,14 @@ impl PendingFile {
 struct WatchFolderTask {
     folders: Vec<PathBuf>,
     registry: Weak<Registry>,
-    /// Files to be read.
     pending: BTreeMap<PathBuf, PendingFile>,
-    /// Files that were read or could not be.
+    /// Files that were read or can't be read.
     seen_files: SeenFiles,
     change_events: Receiver<PathBuf>,
-    /// When all files are looked at out of turn: a folder came, and nobody tells what is in it.
+    /// The time of an additional full scan, because the content of a new folder is not reported.
     rescan_at: Option<Instant>,
     watcher: Option<FolderWatcher>,
-    /// Folders of which it was told that they can't be looked into.
+    /// Unreadable folders that were already reported.
     unreadable: BTreeSet<PathBuf>,
 }
 
@@ -199,8 +196,8 @@ impl WatchFolderTask {
         self.pending.entry(path).or_insert_with(PendingFile::new);
     }
 
-    /// Something came or changed. What is in a folder by now is looked for once it had time to be
-    /// filled; of what comes later the system tells.
+    /// Handles a reported change. A new folder is scanned after it had time to be filled; later
+    /// changes in it are reported by the system.
     async fn handle_change(&mut self, path: PathBuf) {
         let about = tokio::fs::symlink_metadata(&path).await;
         if !about.is_ok_and(|it| it.is_dir()) {
@@ -233,7 +230,7 @@ impl WatchFolderTask {
                 }
             };
             for folder in below.unreadable {
-                self.warn_unreadable(folder, "it may not be read");
+                self.warn_unreadable(folder, "permission denied");
             }
             for path in below.files {
                 let is = FileFingerprint::from_path(&path).await;
@@ -244,15 +241,15 @@ impl WatchFolderTask {
         }
     }
 
-    /// Tells once that a folder can't be looked into; the others are.
+    /// Reports an unreadable folder once; the others are still read.
     fn warn_unreadable(&mut self, folder: PathBuf, why: &str) {
         if !self.unreadable.contains(&folder) {
-            tracing::warn!(folder = %folder.display(), why, "a watched folder can't be looked into");
+            tracing::warn!(folder = %folder.display(), why, "a watched folder can't be read");
             self.unreadable.insert(folder);
         }
     }
 
-    /// Reads files that have not changed for a while. `None` if there is nobody to read them.
+    /// Reads files that have stopped changing; `None` if the registry is gone.
     async fn ingest_settled(&mut self) -> Option<()> {
         let mut ready = Vec::new();
         for path in self.pending.keys().cloned().collect::<Vec<_>>() {
@@ -276,7 +273,7 @@ impl WatchFolderTask {
         Some(())
     }
 
-    /// Whether a file that looks so now has not changed for as long as it takes.
+    /// Whether a file with this fingerprint has been unchanged long enough.
     async fn is_settled(&mut self, path: &Path, is: FileFingerprint) -> bool {
         let now = Instant::now();
         let Some(waits) = self.pending.get_mut(path) else {
@@ -306,7 +303,7 @@ impl WatchFolderTask {
                 result_article_id(&read)
             }
             Err(error) if is_retryable(&error) => {
-                tracing::debug!(file = %path.display(), %error, "a watched file is tried again");
+                tracing::debug!(file = %path.display(), %error, "a watched file will be retried");
                 let waits = waited.unwrap_or_else(PendingFile::new);
                 self.pending.insert(path, waits.with_backoff());
                 return Some(());
@@ -321,7 +318,7 @@ impl WatchFolderTask {
     }
 }
 
-/// The article that a file was read for.
+/// The ID of the article that a file was read for.
 fn result_article_id(answer: &CallOutcome) -> Option<String> {
     let CallOutcome::Done(output) = answer else {
         return None;
@@ -329,7 +326,7 @@ fn result_article_id(answer: &CallOutcome) -> Option<String> {
     output.get("article_id")?.as_str().map(str::to_owned)
 }
 
-/// Whether the same may go well later.
+/// Whether a later attempt may succeed.
 fn is_retryable(error: &ToolError) -> bool {
     matches!(
         error,
@@ -341,7 +338,7 @@ fn is_retryable(error: &ToolError) -> bool {
     )
 }
 
-/// Whether a file has the end that files of its kind have: what is still being copied has not.
+/// Whether a file has the end marker of its kind, which a partial copy lacks.
 async fn is_complete(path: PathBuf) -> bool {
     let ending = path.extension().and_then(|it| it.to_str());
     let mark: &[u8] = match ending.unwrap_or_default().to_ascii_lowercase().as_str() {
@@ -350,7 +347,7 @@ async fn is_complete(path: PathBuf) -> bool {
         _ => return true,
     };
     let end = run_blocking(move || read_tail(&path)).await;
-    // What can't be looked into is told by whoever reads it.
+    // An unreadable file is reported when it is ingested.
     end.ok()
         .and_then(Result::ok)
         .is_none_or(|end| memchr::memmem::find(&end, mark).is_some())

@@ -1,6 +1,6 @@
-//! Which files of watched folders were read, or could not be: those are not looked into again until
-//! they change. It is kept in a file beside the database, which may be put back or be another one,
-//! so it counts only as far as the database has seen the same.
+//! Remembers which files of watched folders were read or can't be read, so that they are skipped
+//! until they change. The list is stored in a file next to the database. The database may be
+//! restored or replaced, so an entry counts only if the database knows its article.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,16 +16,16 @@ use crate::articles::ARTICLE;
 /// The most files that are remembered.
 const MAX_SEEN_FILES: usize = 100_000;
 
-/// What a file looked like.
+/// The size and modification time of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileFingerprint {
     pub(crate) bytes: u64,
-    /// When it was last written, in milliseconds since 1970.
+    /// The modification time in milliseconds since 1970.
     written: u64,
 }
 
 impl FileFingerprint {
-    /// How the file of that path looks, if it is a plain one.
+    /// The fingerprint of a path if it is a regular file.
     pub(crate) async fn from_path(path: &Path) -> Option<Self> {
         let about = tokio::fs::symlink_metadata(path).await.ok()?;
         if !about.is_file() {
@@ -39,21 +39,19 @@ impl FileFingerprint {
     }
 }
 
-/// What came of a file.
+/// The outcome for a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct SeenFile {
-    /// How it looked then.
     #[serde(flatten)]
     look: FileFingerprint,
-    /// The article it was read for.
+    /// The ID of the article that the file was read for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     article: Option<String>,
-    /// Whether it could not be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
 }
 
-/// Files that are done with.
+/// The files that need no further attempt.
 #[derive(Debug)]
 pub(crate) struct SeenFiles {
     path: Option<PathBuf>,
@@ -61,7 +59,7 @@ pub(crate) struct SeenFiles {
 }
 
 impl SeenFiles {
-    /// What is remembered at that path, if anything is.
+    /// Loads the list from a path, if it exists.
     pub(crate) async fn open(path: Option<PathBuf>) -> Self {
         let json = match &path {
             Some(path) => tokio::fs::read(path).await.unwrap_or_default(),
@@ -73,12 +71,12 @@ impl SeenFiles {
         }
     }
 
-    /// Whether a file was done with when it looked so.
+    /// Whether a file with this fingerprint was already handled.
     pub(crate) fn contains(&self, path: &Path, look: FileFingerprint) -> bool {
         self.files.get(path).is_some_and(|it| it.look == look)
     }
 
-    /// Notes that a file is done with: the article it was read for, or none if it could not be read.
+    /// Adds a handled file with the ID of its article; `None` if it can't be read.
     pub(crate) fn insert(&mut self, path: PathBuf, look: FileFingerprint, article: Option<String>) {
         if self.files.len() < MAX_SEEN_FILES {
             let failed = article.is_none();
@@ -93,8 +91,8 @@ impl SeenFiles {
         }
     }
 
-    /// Forgets files that were read for articles the store has never had. One that was deleted since
-    /// it has had, and its file is not read again.
+    /// Removes files whose articles the store has never had. It did have a deleted article, so the
+    /// file of a deleted article is not read again.
     pub(crate) async fn remove_unknown(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         if self.files.values().all(|it| it.failed) {
             return Ok(());
@@ -107,7 +105,7 @@ impl SeenFiles {
         Ok(())
     }
 
-    /// Keeps it, so that what was read is not looked into again after a start.
+    /// Saves the list, so that the files are not read again after a restart.
     pub(crate) async fn save(&self) {
         let Some(path) = &self.path else {
             return;
@@ -119,12 +117,12 @@ impl SeenFiles {
             let _ = tokio::fs::create_dir_all(folder).await;
         }
         if let Err(error) = tokio::fs::write(path, json).await {
-            tracing::debug!(%error, "what was read of watched folders can't be remembered");
+            tracing::debug!(%error, "the list of seen files can't be saved");
         }
     }
 }
 
-/// The articles that a store has or has had.
+/// The IDs of all articles that a store has or has had.
 async fn all_article_ids(store: &dyn Store) -> Result<BTreeSet<String>, StoreError> {
     let mut had = BTreeSet::new();
     let mut seen = 0;

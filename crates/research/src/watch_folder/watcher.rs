@@ -1,4 +1,4 @@
-//! How the system tells of what comes into watched folders.
+//! Receives file system notifications for watched folders.
 
 use std::{
     io,
@@ -10,35 +10,36 @@ use tokio::sync::mpsc::Sender;
 
 use super::directory_walk::walk_directory;
 
-/// The system's watches, for as long as this is held.
+/// The file system watches; they end when this is dropped.
 pub(crate) struct FolderWatcher {
     watcher: RecommendedWatcher,
-    /// Whether folders are watched each for itself, for not all that is in them may be looked into.
+    /// Whether each folder has its own watch, because some subfolders can't be read.
     per_folder: bool,
 }
 
 impl FolderWatcher {
-    /// Has the system tell of changes, as far as it can; the rest is found by looking.
+    /// Starts the watches as far as possible; full scans find the rest.
     pub(crate) fn open(folders: &[PathBuf], tell: &Sender<PathBuf>) -> Option<Self> {
         let tell = tell.clone();
         let all = folders.to_vec();
         let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             let mut event = event.unwrap_or_else(|_| notify::Event::new(notify::EventKind::Other));
-            // Reading is no change, and we read ourselves.
+            // Reads are not changes, and this program reads the files itself.
             if event.kind.is_access() || event.kind.is_remove() {
                 return;
             }
             if event.paths.is_empty() {
-                // Something was missed, and it is not said what.
+                // The system lost notifications, so all folders must be scanned.
                 event.paths.clone_from(&all);
             }
             for path in event.paths {
-                // What does not fit is found when all files are looked at.
+                // A notification that does not fit into the channel is made up for by the next full
+                // scan.
                 let _ = tell.try_send(path);
             }
         });
         let watcher = made.inspect_err(|error| {
-            tracing::warn!(%error, "folders can't be watched; they are looked at now and then");
+            tracing::warn!(%error, "folders can't be watched and are scanned at intervals instead");
         });
         let mut eyes = Self {
             watcher: watcher.ok()?,
@@ -50,7 +51,7 @@ impl FolderWatcher {
         Some(eyes)
     }
 
-    /// A folder came into a watched one. Of one that is watched with all in it the system tells.
+    /// Adds a new subfolder, unless its parent is watched recursively.
     pub(crate) fn add_folder(&mut self, folder: &Path) {
         if self.per_folder {
             self.watch(folder);
@@ -60,7 +61,7 @@ impl FolderWatcher {
     fn watch(&mut self, folder: &Path) {
         match self.watcher.watch(folder, RecursiveMode::Recursive) {
             Ok(()) => {}
-            // One that is shut ends the watching of all behind it.
+            // One unreadable subfolder makes the recursive watch fail for all that follow.
             Err(error) if is_permission_denied(&error) => {
                 self.per_folder = true;
                 self.watch_subfolders(folder);

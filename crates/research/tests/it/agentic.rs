@@ -1,4 +1,4 @@
-//! `agentic_research_question`: the way through the graph.
+//! Tests of `agentic_research_question`: paths through the graph.
 
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ async fn a_standard_question_goes_the_whole_way() {
             "generate", "check"
         ]
     );
-    // Three queries at once, all passages of the round in one ask.
+    // Three queries at once, and one model request for all passages of the round.
     assert_eq!(room.retriever.queries.lock().unwrap().len(), 3);
     assert_eq!(room.purposes(), ["expand", "filters", "grade", "answer"]);
     assert_eq!(output["spent"]["model_calls"], 4);
@@ -85,7 +85,7 @@ async fn a_direct_question_is_looked_up_at_once() {
         .await;
     assert_eq!(output["query_type"], "direct");
     assert_eq!(output["status"], "answered");
-    // Nothing was graded, but all that is said holds.
+    // Nothing was graded, but every claim is supported.
     assert_eq!(output["confidence"], 1.0);
     assert_eq!(output["sentences"][0]["judged_by"], "code");
     assert_eq!(
@@ -147,7 +147,11 @@ async fn filters_that_leave_nothing_are_dropped_with_a_note() {
     let question = json!({ "question": "Since 2025, does sleep improve recall of pairs?" });
     let output = room.call_ok(TOOL, question).await;
     assert_eq!(output["status"], "answered");
-    assert!(output["notes"].to_string().contains("all were searched"));
+    assert!(
+        output["notes"]
+            .to_string()
+            .contains("all papers were searched")
+    );
 }
 
 #[tokio::test]
@@ -213,7 +217,7 @@ async fn an_answer_that_does_not_hold_is_tried_again_with_all_evidence() {
     let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "answered");
     let last = room.last_prompt("answer");
-    // The passages of the first round are still there, and what was wrong is told.
+    // The passages of the first round are still there, and the problems are passed on.
     assert!(
         last.contains("id=\"p1\"") && last.contains("id=\"p3\""),
         "{last}"
@@ -241,13 +245,13 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         arguments["max_retries"] = json!(0);
         let output = room.call_ok(TOOL, arguments).await;
         assert_eq!(output["status"], status, "{output}");
-        // Nobody takes that for what code has found.
+        // Support by a model must be distinguishable from support by code.
         let by_model = status == "answered";
         let judge = if by_model { "model" } else { "code" };
         assert_eq!(output["sentences"][0]["judged_by"], judge);
         let said = output["said"].as_str().unwrap();
         assert_eq!(
-            said.contains("✓ (a model's judgement) ["),
+            said.contains("✓ (a model's judgment) ["),
             by_model,
             "{said}"
         );

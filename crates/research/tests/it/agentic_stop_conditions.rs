@@ -1,4 +1,5 @@
-//! `agentic_research_question`: how it ends when something runs out, fails, or has to wait.
+//! Tests of `agentic_research_question`: how it ends when a limit is reached, a step fails, or the
+//! call is suspended.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -38,7 +39,7 @@ async fn nothing_found_is_said_with_what_was_searched() {
 
 #[tokio::test]
 async fn what_can_not_be_looked_for_is_refused_before_anyone_thinks() {
-    // Without a model of its own it would ask the client first.
+    // Without a configured model it would ask the client first.
     let kit = ResearchHarness::new();
     for (scope, what) in [
         ("collection:nowhere", "there is no knowledge collection"),
@@ -51,7 +52,7 @@ async fn what_can_not_be_looked_for_is_refused_before_anyone_thinks() {
         assert!(wrong.contains(what), "{scope}: {wrong}");
     }
     let wrong = kit.call_error(TOOL, json!({ "question": "?" })).await;
-    assert!(wrong.contains("question: needs"), "{wrong}");
+    assert!(wrong.contains("question: must contain"), "{wrong}");
 }
 
 #[tokio::test]
@@ -78,7 +79,7 @@ async fn few_calls_are_kept_for_the_answer() {
     let room = AnswerHarness::with_options(sleep_passages(), options, true);
     set_up(&room);
     let output = room.call_ok(TOOL, question_arguments()).await;
-    // Two for the plan, one for the answer; grading was left out.
+    // Two requests for the plan, one for the answer; grading was skipped.
     assert_eq!(room.purposes(), ["expand", "filters", "answer"]);
     assert_eq!(output["status"], "partial");
     assert!(output["left_out"].to_string().contains("grade"));
@@ -101,7 +102,7 @@ async fn spent_tokens_leave_what_was_found() {
     let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "partial");
     assert!(
-        output["left_out"].to_string().contains("tokens are spent"),
+        output["left_out"].to_string().contains("tokens is reached"),
         "{output}"
     );
     assert_eq!(output["sources"].as_array().unwrap().len(), 2);
@@ -121,7 +122,7 @@ async fn spent_time_leaves_what_was_found() {
         .await;
     assert_eq!(output["status"], "partial");
     assert!(
-        output["left_out"].to_string().contains("18 s are spent"),
+        output["left_out"].to_string().contains("18 s is reached"),
         "{output}"
     );
     assert_eq!(output["sources"].as_array().unwrap().len(), 1);
@@ -149,7 +150,7 @@ async fn a_model_that_fails_at_any_node_costs_no_more_than_that_node() {
         };
         assert_eq!(output["status"], status, "{silent}: {output}");
         assert!(
-            output["notes"].to_string().contains("could not be asked"),
+            output["notes"].to_string().contains("request failed"),
             "{silent}"
         );
         assert_eq!(output["sources"].as_array().unwrap().len(), 2);
@@ -194,7 +195,7 @@ async fn without_a_model_the_client_is_asked_node_by_node() {
         [vec!["expand", "filters"], vec!["grade/1"], vec!["answer/1"]]
     );
     assert_eq!(output["status"], "answered");
-    // However often it ran, it looked once.
+    // It retrieved once, however often it was replayed.
     assert_eq!(room.retriever.queries.lock().unwrap().len(), 3);
     assert_eq!(traced_nodes(&output).last().unwrap(), "check");
 }

@@ -1,4 +1,4 @@
-//! Articles side by side: what is related, what they say, who wrote them, what to read.
+//! Tests of the analysis tools: related articles, insights, authors, reading lists.
 
 use serde_json::{Value, json};
 
@@ -183,7 +183,7 @@ async fn an_abstract_stands_on_no_page() {
         compared["notes"][0]
             .as_str()
             .unwrap()
-            .contains("not read yet")
+            .contains("has no text yet")
     );
     assert!(said_text(&compared).contains("article=\"A\" page=\"abstract\""));
     assert_eq!(compared["articles"][0]["retracted"], true, "{compared:#}");
@@ -253,7 +253,7 @@ async fn people_are_found_as_they_are_written() {
         let place = |it: &Value| ids.iter().position(|id| it["article_id"] == **id).unwrap();
         articles.iter().map(place).collect()
     };
-    // The newest first.
+    // Newest first.
     assert_eq!(found(json!({ "authors": ["van der Meer"] })).await, [1, 0]);
     assert_eq!(found(json!({ "authors": ["Meer"] })).await, [1, 0]);
     assert_eq!(
@@ -350,7 +350,7 @@ async fn a_topic_has_papers_people_and_an_order() {
         assert_eq!(said_text(&list).matches("- [ ]").count(), 3);
     }
     let all = json!({ "topic_or_query": "honey bees", "priority_criteria": "comprehensive" });
-    // First by date and by citations: no relevance makes up for that.
+    // First by date and by citations, whatever the relevance.
     update_metadata(&kit, &ids[2], json!({ "publication_date": "2025" })).await;
     assert_eq!(
         order(&kit.call_ok("generate_reading_list", all).await)[0],

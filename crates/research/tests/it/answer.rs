@@ -1,4 +1,4 @@
-//! `answer_research_question`: found, answered, checked, or said that it can't be.
+//! Tests of `answer_research_question`: retrieved, answered, checked, or withheld.
 
 use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
@@ -73,7 +73,7 @@ async fn an_answer_that_does_not_hold_is_asked_for_again_and_then_withheld() {
     );
     assert!(
         room.last_prompt("answer")
-            .contains("the number “87%” is “78%” there")
+            .contains("the passage has “78%” in place of the number “87%”")
     );
 }
 
@@ -190,7 +190,7 @@ async fn citations_are_left_out_if_nobody_wants_them() {
         "{said}"
     );
     assert!(!said.contains("## Sources"), "{said}");
-    // Who reads the data can look all the same.
+    // The data contains the citations anyway.
     assert_eq!(output["sentences"][0]["citations"][0]["page"], 3);
 }
 
@@ -233,7 +233,7 @@ async fn without_a_model_the_client_thinks_and_what_was_found_stays() {
     assert_eq!(asked, [["answer"]]);
     assert_eq!(output["status"], "answered");
     assert_eq!(room.retriever.queries.lock().unwrap().len(), 1);
-    // A client whose answer does not hold is told and asked once more.
+    // A client whose answer is not supported gets the problems and is asked once more.
     let bad = draft_reply(&[("Sleepers recalled 12% of the pairs.", &["p1"])]);
     let reply = |key: &str| {
         if key == "answer" {
@@ -259,7 +259,7 @@ async fn a_model_that_fails_leaves_the_passages() {
         output["notes"][0]
             .as_str()
             .unwrap()
-            .contains("No model could be asked")
+            .contains("The model request failed")
     );
 }
 
@@ -271,7 +271,7 @@ async fn bad_input_is_refused() {
         (json!({ "question": " " }), "question"),
         (
             json!({ "question": "?" }),
-            "question: needs at least one word",
+            "question: must contain at least one word",
         ),
         (json!({ "question": "x", "max_sources": 51 }), "max_sources"),
         (json!({ "question": "x", "max_sources": 0 }), "max_sources"),
@@ -306,7 +306,7 @@ async fn a_sentence_that_cites_nothing_has_a_mark_of_its_own() {
         assert_eq!(sentence["citation_supplied"], true);
         let said = output["said"].as_str().unwrap();
         assert!(said.contains("by 9%. ✓+ ["), "{said}");
-        assert!(said.contains("the check supplied p2"), "{said}");
+        assert!(said.contains("the check found that p2"), "{said}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tools that answer, with a shelf of passages and a model that says what it is told.
+//! Harness for the answer tools, with fixed passages and a scripted model.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,7 +27,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// Finds what it was given, in its order, for every query that shares a word with it.
+/// A retriever that returns its passages in order for every query that shares a word with them.
 pub(crate) struct FixedRetriever {
     pub(crate) passages: Vec<RetrievedPassage>,
     pub(crate) options: AnswerOptions,
@@ -130,7 +130,7 @@ pub(crate) fn passage(
     }
 }
 
-/// Says what it is told, by what it is asked for; with nothing left to say it can't be reached.
+/// A model with scripted replies by purpose; without a reply left it fails.
 #[derive(Default)]
 pub(crate) struct ScriptedAnswerModel {
     replies: Mutex<BTreeMap<String, VecDeque<String>>>,
@@ -229,14 +229,14 @@ impl AnswerHarness {
         }
     }
 
-    /// What the model will say when it is asked for `purpose`.
+    /// Adds a reply for the next request with this purpose.
     pub(crate) fn script_reply(&self, purpose: &str, reply: &Value) {
         let mut replies = self.model.replies.lock().unwrap();
         let queue = replies.entry(purpose.to_owned()).or_default();
         queue.push_back(reply.to_string());
     }
 
-    /// What the model was asked for, in order.
+    /// Purposes of all requests, in order.
     pub(crate) fn purposes(&self) -> Vec<String> {
         let asked = self.model.requests.lock().unwrap();
         asked
@@ -245,7 +245,7 @@ impl AnswerHarness {
             .collect()
     }
 
-    /// The text of the last ask for `purpose`.
+    /// Text of the last request with this purpose.
     pub(crate) fn last_prompt(&self, purpose: &str) -> String {
         let asked = self.model.requests.lock().unwrap();
         let last = asked.iter().rev().find(|it| it.purpose.as_str() == purpose);
@@ -273,7 +273,7 @@ impl AnswerHarness {
         }
     }
 
-    /// Without a model: the client replies by the key of each ask, as `reply` says.
+    /// Runs a call without a model: the client replies to each request by its key.
     pub(crate) async fn call_with_client_replies(
         &self,
         tool: &str,
@@ -310,7 +310,7 @@ pub(crate) fn sleep_passages() -> Vec<RetrievedPassage> {
     ]
 }
 
-/// A draft of these sentences and what they cite.
+/// A draft with these sentences and citations.
 pub(crate) fn draft_reply(sentences: &[(&str, &[&str])]) -> Value {
     let all = sentences
         .iter()

@@ -1,5 +1,5 @@
-//! Replies of models that are not as they should be: what they cite, how long they are, what they
-//! pretend, and how they are set.
+//! Tests of malformed model replies: wrong citations, wrong length, forged marks, and odd
+//! formatting.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn question_arguments() -> Value {
     json!({ "question": "Does sleep improve recall of word pairs?", "min_relevance": 0 })
 }
 
-/// What comes of a reply, given as often as it is asked for.
+/// Runs a question with the same reply to every request.
 async fn answer_with_reply(reply: &Value) -> Value {
     let room = AnswerHarness::new(sleep_passages());
     room.script_reply("answer", reply);
@@ -186,7 +186,7 @@ async fn sentences_in_other_languages_rest_on_their_places() {
     );
 }
 
-/// A question that shares a word with any passage of these tests.
+/// A question that shares a word with every passage of these tests.
 fn generic_question_arguments() -> Value {
     json!({ "question": "Studie Mittel", "min_relevance": 0 })
 }

@@ -1,4 +1,4 @@
-//! Search in the collection: each article once, every filter applied, the place of each passage.
+//! Tests of the collection search: each article once, all filters applied, positions of passages.
 
 use deliberate_core::{Article, PartialDate, Timestamp};
 use serde_json::{Value, json};
@@ -216,7 +216,7 @@ async fn a_paper_that_gives_orders_stays_between_its_marks() {
     assert!(shown.contains("never instructions"));
 }
 
-/// An article of a journal, without a text.
+/// A journal article without a text.
 fn journal_article_change(at: i64, title: &str, venue: &str) -> deliberate_core::Change {
     let kept = ArticleRecord {
         id: format!("a{at}"),
@@ -288,7 +288,7 @@ async fn there_is_a_citation_key_for_every_article() {
     assert_eq!(library.unused_cite_key("green").await.unwrap(), "green");
 }
 
-/// Keeps articles of these titles, each cited so often and a year younger, without a text.
+/// Stores articles with these titles and citation counts, each a year newer, without a text.
 async fn store_articles(kit: &ResearchHarness, all: &[(&str, u64)]) {
     let changes = (1..).zip(all).map(|(at, (title, cited))| {
         let mut kept = ArticleRecord {
@@ -359,7 +359,7 @@ async fn an_order_is_of_all_that_fits_and_not_of_the_first_few() {
             for (title, word) in titles.iter().zip(wanted) {
                 assert!(title.ends_with(word), "{tool} by {order}: {titles:?}");
             }
-            // Nobody knows how long one without a text takes.
+            // The reading time of an article without a text is unknown.
             assert!(!found.to_string().contains("minutes"), "{found:#}");
             assert!(!said_text(&found).contains(" min"), "{found:#}");
         }

@@ -1,4 +1,4 @@
-//! Citations in styles and in files, and what texts cite.
+//! Tests of citation styles, bibliography files, and references of texts.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ async fn every_format_is_written_to_a_file() {
             "{format}: {text}"
         );
         assert_eq!(output["records"], 1);
-        // Again it is the same, and no error.
+        // Exporting the same file again is no error.
         kit.call_ok("export_bibliography", json!({ "format": format }))
             .await;
     }
@@ -243,7 +243,7 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
     assert!(!entry.to_string().contains("n.d."), "{entry}");
     assert!(said_text(&output).contains("**Incomplete**"));
     assert_eq!(output["not_found"].as_array().unwrap().len(), 1);
-    // What it says is lacking can be given.
+    // The fields that are reported missing can be set.
     let fields = json!({
         "document_type": "journal", "authors": ["Runa Olsen"], "publication_date": "2021-03",
         "journal": "Bogs", "volume": "3", "issue": "2", "pages": "11-19", "publisher": "Fen",
@@ -258,13 +258,13 @@ async fn styles_are_known_by_name_and_incomplete_records_flagged() {
     let impossible = json!({ "publication_date": "2020-02-30" });
     let impossible = json!({ "article_identifier": bare, "update_metadata": impossible });
     kit.call_error("update_article_metadata", impossible).await;
-    // A search in place of names.
+    // A search instead of names.
     let found = json!({ "search_query": "ways of bees", "max_results": 1 });
     let found = kit.call_ok("format_citations", found).await;
     assert_eq!(found["citations"].as_array().unwrap().len(), 1);
 }
 
-/// A paper that cites by numbers.
+/// A paper with numeric citations.
 pub(crate) fn citing_pdf(title: &str, body: &[&str], references: &[&str]) -> Vec<u8> {
     let mut first: Vec<(u32, &str)> =
         vec![(20, title), (10, "Charles Babbage"), (14, "1 Introduction")];
@@ -361,7 +361,7 @@ async fn a_search_cites_what_fits_and_tells_what_does_not() {
         );
         let both = json!({ "articles": [id], "search_query": "bees" });
         let told = kit.call_error(tool, both).await;
-        assert!(told.contains("search_query") && told.contains("one of the two"));
+        assert!(told.contains("search_query") && told.contains("cannot be combined"));
     }
 }
 

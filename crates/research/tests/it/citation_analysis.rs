@@ -1,4 +1,4 @@
-//! Who cites whom, and in which sentences.
+//! Tests of citation networks and citation contexts.
 
 use serde_json::{Value, json};
 use wiremock::{
@@ -64,7 +64,7 @@ async fn sentences_that_cite_are_found_with_their_places() {
             .contains("Nothing is cited")
     );
     assert!(found["reference"].as_str().unwrap().contains("honey bees"));
-    // The place leads back to the sentence.
+    // The position leads back to the sentence.
     let (place, kept) = (
         &all[0]["place"],
         kit.store
@@ -198,11 +198,11 @@ async fn a_paper_that_was_not_read_is_asked_for_and_a_failure_is_no_answer() {
     );
     assert_eq!(found["contexts"][0]["from"], "semantic_scholar");
     assert_eq!(found["contexts"][0]["place"], Value::Null);
-    // That it is cited and nobody knows where is not the same as that nobody knows.
+    // A citation without known sentences differs from an unknown citation.
     let silent = semantic_scholar_link(BEES, "10.5555/bees", &[], "citedPaper", 1);
     mount_links(&server, "10.5555/silent/references", &[silent]).await;
     for (citing, note) in [
-        ("10.5555/silent", "says that it cites it"),
+        ("10.5555/silent", "lists the citation"),
         ("10.5555/nobody", "does not know what"),
     ] {
         let found = get_citation_context(&kit, citing, "10.5555/bees").await;
@@ -370,10 +370,10 @@ async fn where_no_source_knows_a_work_the_collection_tells_what_it_knows() {
     assert!(said_text(&found).contains("honey bees"), "{found:#}");
     assert!(said_text(&found).contains("no source knows what cites"));
     assert!(!said_text(&found).contains("depth 2"), "{found:#}");
-    // That nobody knows of any is an answer, too.
+    // That no source knows a citation is an answer, too.
     let none = told(&alone).await;
     assert!(none.get("in_collection").is_none(), "{none:#}");
-    // Who can't be asked may know: then that is said.
+    // A source that fails may know some, so the failure is reported.
     Mock::given(method("GET"))
         .respond_with(ResponseTemplate::new(400))
         .with_priority(1)

@@ -1,4 +1,4 @@
-//! Citations of which too little is so, and what they may mean.
+//! Tests of citations with too few matching details, and the works that they may mean.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ async fn an_entry_with_nothing_to_look_for_is_unknown_and_repeated_keys_are_told
     let bare = entries.iter().find(|it| it["key"] == "bare").unwrap();
     assert_eq!(bare["status"], "unknown", "{bare:#}");
     let reasons = bare["reasons"].to_string();
-    assert!(reasons.contains("nothing to look for"), "{reasons}");
+    assert!(reasons.contains("nothing to search for"), "{reasons}");
     assert_eq!(audit["repeated_keys"], json!(["twin"]), "{audit:#}");
     assert!(said_text(&audit).contains("more than one entry has the key: twin"));
 }

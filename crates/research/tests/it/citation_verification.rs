@@ -1,4 +1,4 @@
-//! Whether citations are what they say.
+//! Tests of citation verification and bibliography audits.
 
 use serde_json::{Value, json};
 use wiremock::{
@@ -33,7 +33,7 @@ async fn a_citation_is_verified_or_it_is_told_in_what_it_differs() {
     let found = verify_citation(&kit, wrong).await;
     assert_eq!(found["status"], "differs");
     assert_eq!(found["differences"][0]["field"], "year");
-    // A year that is said with nothing but an id is compared, too.
+    // A year that is given with only an id is compared, too.
     let found = verify_citation(&kit, json!({ "doi": "10.5555/one", "year": 2019 })).await;
     assert_eq!(found["status"], "differs", "{found:#}");
     let found = verify_citation(&kit, json!({ "citation": "https://doi.org/10.5555/ONE" })).await;
@@ -43,7 +43,7 @@ async fn a_citation_is_verified_or_it_is_told_in_what_it_differs() {
         !found["missing"].to_string().contains("\"title\""),
         "{found:#}"
     );
-    // Without an id, by its title.
+    // Without an id, by title.
     let found = verify_citation(
         &kit,
         json!({ "citation": format!("Lovelace, A. (2024). {TITLE}. Journal of Bogs.") }),
@@ -90,7 +90,7 @@ async fn not_found_is_not_the_same_as_nobody_could_be_asked() {
         assert_eq!(found["status"], "unknown", "{given}: {found:#}");
         assert!(said_text(&found).contains("unknown"));
     }
-    // The title is found, the id could not be asked for: nothing is wrong with it yet.
+    // The title is found and the id could not be looked up, so nothing is known to be wrong.
     let half = mock_crossref(&[crossref_work("10.5555/one", TITLE, 2024)]).await;
     mount_response(&half, "/works/10.5555/two", ResponseTemplate::new(400), 9).await;
     let kit = harness_for(&half);
@@ -102,7 +102,7 @@ async fn not_found_is_not_the_same_as_nobody_could_be_asked() {
 
 #[tokio::test]
 async fn retractions_are_found_from_both_sides() {
-    // The work's own record says so.
+    // The record of the work says so.
     let mut own = crossref_work("10.5555/own", &format!("RETRACTED: {TITLE}"), 2024);
     own["updated-by"] = json!([{ "DOI": "10.5555/note", "type": "retraction" }]);
     let server = mock_crossref(&[own]).await;
@@ -169,8 +169,8 @@ async fn an_id_that_nobody_knows_is_told_though_another_leads_to_the_work() {
         Value::Null,
         "nobody who knows of retractions was asked: {found:#}"
     );
-    assert!(said_text(&found).contains("whether it was retracted is not known"));
-    // arXiv's own DOI is the same name.
+    assert!(said_text(&found).contains("retraction: unknown"));
+    // The DOI that arXiv assigns identifies the same work.
     let found = verify_citation(&kit, entry(", doi = {10.48550/arXiv.2301.00001}")).await;
     assert_eq!(found["status"], "verified", "{found:#}");
     let found = verify_citation(&kit, entry(", doi = {10.5555/made.up}")).await;
@@ -208,7 +208,7 @@ async fn a_retraction_of_the_work_behind_a_wrong_id_is_not_the_cited_works() {
     let found = verify_citation(&kit, given.clone()).await;
     assert_eq!(found["status"], "wrong_identifier", "{found:#}");
     assert_eq!(found["retracted"], false, "{found:#}");
-    // The right one is not found: nobody knows what became of it.
+    // The right work is not found, so its retraction status is unknown.
     let kit = harness_for(&mock_crossref(&[other]).await);
     let found = verify_citation(&kit, given).await;
     assert_eq!(found["status"], "wrong_identifier", "{found:#}");
@@ -262,7 +262,7 @@ async fn what_says_nothing_is_refused() {
         (json!({ "title": "x", "doi": "no doi" }), "doi"),
         (
             json!({ "citation": "@article{x, title = {Never closed" }),
-            "can't be read, line 1",
+            "cannot be parsed, line 1",
         ),
         (
             json!({ "citation": "@misc{a, title = {A}}\n@misc{b, title = {B}}" }),
@@ -305,7 +305,7 @@ async fn a_bibliography_is_audited_entry_by_entry() {
     };
     assert_eq!(status("good"), Some(json!("verified")), "{audit:#}");
     assert_eq!(status("third"), Some(json!("wrong_identifier")));
-    // One work by way of a third: the DOI joins two of them, the title the others.
+    // One work through a third entry: the DOI joins two of them, the title the others.
     assert_eq!(audit["duplicates"], json!([["good", "twin", "third"]]));
     assert!(!audit["unreadable"].as_array().unwrap().is_empty());
     assert_eq!(audit["left_out"], 0);
@@ -317,7 +317,10 @@ async fn a_bibliography_is_audited_entry_by_entry() {
         (&few["left_out"], &few["next_offset"]),
         (&json!(3), &json!(1))
     );
-    assert!(said_text(&few).contains("offset 1 goes on"), "{few:#}");
+    assert!(
+        said_text(&few).contains("continue with offset 1"),
+        "{few:#}"
+    );
     assert_eq!(
         few["duplicates"], audit["duplicates"],
         "those that are not looked at are compared, too"

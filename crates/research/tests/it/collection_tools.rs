@@ -1,4 +1,4 @@
-//! The collection's tools: list, details, update, delete, stats, and the front.
+//! Tests of the collection tools (list, details, update, delete, stats) and of `research`.
 
 use deliberate_toolkit::{CallOutcome, CallerContext, Principal, ToolScope};
 use serde_json::json;
@@ -322,7 +322,7 @@ async fn the_list_that_clients_pay_for_is_small() {
             it.meta.name.len() + it.meta.description.len() + it.input_schema.to_string().len()
         })
         .collect();
-    // Some four characters make a token.
+    // About four characters make a token.
     let mean = sizes.iter().sum::<usize>() / sizes.len() / 4;
     assert!(
         mean <= 130,

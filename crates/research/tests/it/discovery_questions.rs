@@ -1,4 +1,4 @@
-//! Questions that are kept: what may be said, whose they are, and how they are changed.
+//! Tests of saved questions: validation, ownership, and changes.
 
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ async fn what_a_question_can_not_be_is_refused_with_its_field() {
             json!({ "publication_date_range": { "start": "2024-05", "end": "2024-04" } }),
             "publication_date_range",
         ),
-        // What would come to nothing is not taken in silence.
+        // Arguments without effect are rejected.
         (json!({ "schedule_days_of_week": [1] }), "weekly"),
         (
             json!({ "schedule_frequency": "monthly", "schedule_days_of_week": [1] }),
@@ -135,7 +135,7 @@ async fn questions_are_their_users_own() {
         json!({ "user_id": "ada", "name": "Bees", "keywords": ["b"] }),
     )
     .await;
-    // The same name for another is fine; for the same one it is not, whatever its case.
+    // Another user may use the same name; the same user may not, whatever the case.
     create_question(
         &kit,
         json!({ "user_id": "bob", "name": "Bees", "keywords": ["b"] }),
@@ -143,8 +143,8 @@ async fn questions_are_their_users_own() {
     .await;
     let again = json!({ "user_id": "ada", "name": "bEES ", "keywords": ["b"] });
     let told = kit.call_error("create_research_question", again).await;
-    assert!(told.contains("name of another one"), "{told}");
-    // No user's name runs into a question's.
+    assert!(told.contains("name of another question"), "{told}");
+    // A user name and a question name must not run into each other.
     create_question(
         &kit,
         json!({ "user_id": "a", "name": "b c", "keywords": ["b"] }),
@@ -254,7 +254,7 @@ async fn every_field_is_changed_by_itself() {
         let mut expected = before.clone();
         expected[shown] = wanted;
         let mut question = output["question"].clone();
-        // When it is due goes with the schedule and with whether it is asked at all.
+        // The next run depends on the schedule and on whether the question is active.
         for it in [&mut expected, &mut question] {
             it["next_run"] = Value::Null;
         }
@@ -276,7 +276,7 @@ async fn a_change_is_checked_like_a_new_question() {
     let id = &made["question_id"];
     let wrong = [
         (json!({}), "at least one field"),
-        (json!({ "name": "wasps" }), "name of another one"),
+        (json!({ "name": "wasps" }), "name of another question"),
         (json!({ "keywords": [] }), "keywords"),
         (json!({ "schedule_time": "noon" }), "schedule_time"),
         (json!({ "selected_sources": ["x"] }), "no source"),
@@ -292,11 +292,11 @@ async fn a_change_is_checked_like_a_new_question() {
         let told = kit.call_error("update_research_question", arguments).await;
         assert!(told.contains(rule), "{change}: {told}");
     }
-    // Its own name, in other letters and with space around it, is no clash.
+    // Its own name in other case and with spaces is no conflict.
     let same = json!({ "question_id": id, "name": " BEES " });
     let output = kit.call_ok("update_research_question", same).await;
     assert_eq!(output["question"]["name"], "BEES");
-    // What does not touch the schedule leaves it when it is due.
+    // A change that does not affect the schedule keeps the next run.
     assert_eq!(output["question"]["next_run"], made["next_run"]);
 }
 
@@ -332,6 +332,6 @@ async fn deleting_is_soft_unless_it_is_meant() {
     );
     let told = kit.call_error("get_research_question", id).await;
     assert!(told.starts_with("QuestionNotFound"), "{told}");
-    // Its name is free again.
+    // The name can be used again.
     create_question(&kit, json!({ "name": "Bees", "keywords": ["bees"] })).await;
 }

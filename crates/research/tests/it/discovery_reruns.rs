@@ -1,4 +1,4 @@
-//! Questions that are run again: what is new, by whom it is told, and when it is too early.
+//! Tests of repeated runs of a question: new papers, their sources, and runs that are too early.
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,14 +35,14 @@ async fn a_question_is_not_run_twice_in_a_row_and_later_asks_for_what_is_new() {
         "{told}"
     );
     clock.advance(11 * 60 * 1_000_000);
-    // It is 2026 by that clock: of the papers of 2024 none is new.
+    // By this clock it is 2026, so no paper of 2024 is new.
     let second = kit.call_ok("run_discovery_for_question", once).await;
     assert_eq!(second["run"]["found"], 0, "{second:#}");
     assert_eq!(second["run"]["since"], "2025-09-03");
     assert!(said_text(&second).contains("since 2025-09-03"));
     let forced = run_question(&kit, &id).await;
     assert_eq!(forced["run"]["found"], 3);
-    // Sources that were not asked before are asked for everything.
+    // A source that was not asked before is asked for everything.
     clock.advance(11 * 60 * 1_000_000);
     let change = json!({ "question_id": id, "topics": ["dances"] });
     kit.call_ok("update_research_question", change).await;
@@ -89,7 +89,7 @@ async fn a_source_that_failed_is_asked_for_everything_the_next_time() {
     let id = create_question(&kit, json!({})).await;
     let once = json!({ "question_id": id });
     kit.call_ok("run_discovery_for_question", once).await;
-    // Ten minutes later, which a change of its record stands for here.
+    // Ten minutes later, simulated by a change of the record.
     let version = QuestionRepository(kit.store.as_ref())
         .get(id.as_str().unwrap(), "default_user")
         .await

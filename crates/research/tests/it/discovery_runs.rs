@@ -1,4 +1,4 @@
-//! Runs of questions against sources on loopback.
+//! Tests of question runs against mock sources.
 
 use deliberate_core::{Article, Change, Timestamp};
 use deliberate_store::Pagination;
@@ -54,7 +54,7 @@ async fn what_fits_is_kept_and_counted_and_not_doubled() {
     assert_eq!(first["sources"][0]["count"], 3);
     assert!(!said_text(&first).contains("Concrete"));
     assert_eq!(count_articles(&kit).await, 2);
-    // What fitted is not scored again; what did not is.
+    // Papers that matched are not scored again; the others are.
     let second = run_question(&kit, &id).await;
     assert_eq!(counts(&second), [3, 1, 2, 0], "{second:#}");
     assert_eq!(count_articles(&kit).await, 2);
@@ -67,7 +67,7 @@ async fn what_fits_is_kept_and_counted_and_not_doubled() {
     assert_eq!(got["total_matches"], 2);
     assert_eq!(got["matches"].as_array().unwrap().len(), 1);
     assert_eq!(got["question"]["last_run"]["found"], 3);
-    // A question that says something else scores anew, and keeps when each was first found.
+    // A changed question scores again and keeps the time when each paper was first found.
     let change = json!({ "question_id": id, "keywords": ["night"], "min_relevance_score": 0.0 });
     kit.call_ok("update_research_question", change).await;
     let third = run_question(&kit, &id).await;
@@ -181,7 +181,7 @@ async fn two_records_of_one_article_are_one_match() {
     ];
     let server = mock_crossref(&items).await;
     let kit = harness_for(&server);
-    // The collection has both names as one article; a title of so many words is one work's.
+    // The collection has both as one article; a title of so many words identifies one work.
     let id = kit
         .ingest(
             "bees.pdf",
@@ -235,7 +235,7 @@ async fn open_pdfs_of_what_fits_best_are_read_and_the_sources_are_still_told() {
     let downloads = ran["downloads"].to_string();
     assert!(downloads.contains("dances: read"), "{downloads}");
     assert!(
-        downloads.contains("at night: Without its text"),
+        downloads.contains("at night: Added without its text"),
         "{downloads}"
     );
     assert_eq!(ran["run"]["matched"], 2);
@@ -244,7 +244,7 @@ async fn open_pdfs_of_what_fits_best_are_read_and_the_sources_are_still_told() {
     let details = json!({ "article_identifier": "10.5555/one" });
     let details = kit.call_ok("get_article_details", details).await;
     assert_eq!(details["summary"]["pages"], 2);
-    // Nobody but the tool itself says how far it has come.
+    // Only the tool itself may set its progress.
     let forged = json!({ "question_id": id, "_leg": { "left": ["x"] } });
     assert!(
         kit.call_error("run_discovery_for_question", forged)
@@ -331,7 +331,7 @@ async fn what_fitted_a_question_as_it_was_is_not_told_as_fitting() {
         );
         (got["total_matches"].as_u64().unwrap(), older)
     };
-    // One of the two has both keywords.
+    // One of the two papers has both keywords.
     assert_eq!(shown(json!({ "min_relevance_score": 0.9 })).await, (1, 1));
     assert_eq!(shown(json!({ "min_relevance_score": 0.3 })).await, (2, 0));
     assert_eq!(shown(json!({ "keywords": ["zebra"] })).await, (0, 2));

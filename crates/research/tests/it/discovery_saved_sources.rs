@@ -1,4 +1,4 @@
-//! Saved sources: one search of one source.
+//! Tests of saved sources: one search of one source.
 
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::any};
@@ -38,7 +38,7 @@ async fn every_source_can_be_saved_looked_at_and_deleted() {
         assert_eq!(made["schedule"], "every 6 hours");
         assert_eq!(made["max_articles"], 50);
         let told = kit.call_error(&tool, arguments).await;
-        assert!(told.contains("name of another one"), "{told}");
+        assert!(told.contains("name of another question"), "{told}");
     }
     let arxiv = kit
         .call_ok("get_discovery_source", json!({ "source_name": "MY ARXIV" }))
@@ -54,7 +54,7 @@ async fn every_source_can_be_saved_looked_at_and_deleted() {
         listed["sources"].as_array().unwrap().len(),
         ALL_SOURCES.len()
     );
-    // They are no questions.
+    // They are not questions.
     let questions = kit
         .call_ok(
             "list_research_questions",
@@ -107,7 +107,7 @@ async fn what_a_source_can_not_take_is_refused() {
             .await;
         assert!(told.contains(field), "{more}: {told}");
     }
-    // One that the settings leave out could never run.
+    // A source that the settings disable could never run.
     let told = kit
         .call_error("create_arxiv_source", wrong(json!({})))
         .await;
@@ -175,7 +175,7 @@ async fn a_query_without_a_word_is_not_asked() {
     let told = kit
         .call_error("search_papers", json!({ "query": "?!" }))
         .await;
-    assert!(told.contains("query: must hold a word"), "{told}");
+    assert!(told.contains("query: must contain a word"), "{told}");
     let question = json!({ "name": "Nothing", "keywords": ["?", " - "] });
     let told = kit.call_error("create_research_question", question).await;
     assert!(told.contains("keywords"), "{told}");
@@ -187,7 +187,7 @@ async fn what_a_key_would_change_is_told_where_there_is_none() {
     let listed = kit.call_ok("list_available_sources", json!({})).await;
     let told = said_text(&listed);
     assert!(
-        told.contains("sentences they stand in. No key is set: a free key"),
+        told.contains("the citing sentences. No key is set: a free key"),
         "{told}"
     );
     assert!(told.contains("quantitative biology\n"), "{told}");
@@ -237,7 +237,7 @@ async fn a_saved_source_is_told_in_full_with_what_it_found() {
             said_text(&ran)
         );
     }
-    // What is new comes first, wherever the source had it.
+    // New papers come first, wherever the source lists them.
     hives.push(crossref_work(
         "10.5555/new",
         "Honey bees of another year",
@@ -313,5 +313,5 @@ async fn a_source_that_was_asked_too_often_is_listed_with_its_wait() {
         let wait = source["wait_s"].as_u64().unwrap_or_default();
         assert!((200..=300).contains(&wait), "{source}");
     }
-    assert!(said_text(&after).contains("It was asked too often: again in "));
+    assert!(said_text(&after).contains("It is rate limited; retry in "));
 }

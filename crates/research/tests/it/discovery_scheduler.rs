@@ -1,4 +1,4 @@
-//! Questions that are due, while the server is up.
+//! Tests of the scheduler that runs due questions.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ async fn request_count(server: &MockServer) -> usize {
     server.received_requests().await.unwrap().len()
 }
 
-/// Waits until so many questions came to the source, and a few looks more.
+/// Waits until the source got this many requests, and a few polls longer.
 async fn wait_for_requests(server: &MockServer, many: usize) -> usize {
     for _ in 0..500 {
         if request_count(server).await >= many {
@@ -31,7 +31,8 @@ async fn wait_for_requests(server: &MockServer, many: usize) -> usize {
     request_count(server).await
 }
 
-/// The answer once it holds: a run is kept a while after its source was asked.
+/// Waits until an answer fulfills a condition: a run is stored some time after its source was
+/// asked.
 async fn wait_for_answer(answer: impl AsyncFn() -> Value, holds: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..500 {
         let now = answer().await;
@@ -96,7 +97,7 @@ async fn one_that_fails_rests_and_keeps_no_other_from_running() {
     mount_response(&server, "/never", search_response(&[]), 1).await;
     let stop = CancellationToken::new();
     kit.services.start(&kit.registry, stop.clone());
-    // One fails and is left alone for an hour; the other runs.
+    // One fails and is not retried for an hour; the other runs.
     assert_eq!(wait_for_requests(&server, 2).await, 2);
     let got = async |name: &'static str| {
         let asked = json!({ "source_name": name });
@@ -144,7 +145,7 @@ async fn many_that_fail_do_not_keep_one_behind_them_from_running() {
     let stop = CancellationToken::new();
     kit.services.start(&kit.registry, stop.clone());
     for _ in 0..500 {
-        // Turns are given by this clock.
+        // This clock decides when questions are due.
         clock.advance(1_000_000);
         tokio::time::sleep(POLL_INTERVAL).await;
         if request_count(&server).await >= 21 {
@@ -157,7 +158,7 @@ async fn many_that_fail_do_not_keep_one_behind_them_from_running() {
         .await;
     assert_eq!(got["sources"][0]["last_run"]["found"], 0, "{got:#}");
     stop.cancel();
-    // The rest of those that failed outlasts the process.
+    // The pause after a failure survives a restart.
     let next = harness_in_folder(&server, folder, clock.clone(), Some(POLL_INTERVAL));
     let stop = CancellationToken::new();
     next.services.start(&next.registry, stop.clone());

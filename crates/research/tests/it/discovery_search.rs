@@ -1,4 +1,4 @@
-//! Several sources asked together.
+//! Tests of a search in several sources.
 
 use std::{
     sync::{Arc, Mutex},
@@ -20,7 +20,7 @@ use deliberate_research::{
     },
 };
 
-/// A source that says what it is told to, or never answers.
+/// A source with a fixed result, or one that never answers.
 struct ScriptedSource(&'static str, Option<Result<SourceResult, HttpClientError>>);
 
 impl PaperSource for ScriptedSource {

@@ -1,4 +1,4 @@
-//! What holds of every search, whatever the sources find.
+//! Properties of every search, whatever the sources return.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use deliberate_core::{Article, ArxivId, Author, Doi, PartialDate, WorkKind};
 use deliberate_research::discovery::search::{RankedPaper, dedup_keys, fuse};
 use proptest::prelude::*;
 
-/// Records with so few names and titles that many are of the same paper.
+/// Records with so few names and titles that many are the same paper.
 fn arbitrary_article() -> impl Strategy<Value = Article> {
     let names = (
         prop::option::of(0..4_u8),

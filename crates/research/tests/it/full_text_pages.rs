@@ -1,4 +1,4 @@
-//! Texts that have no pages of their own are given some, and every place is one of them.
+//! Tests of texts without pages: they get pages, and every position is on one of them.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::research_harness::{ResearchHarness, said_text};
 use deliberate_research::articles::{ArticleRepository, FullText, TextSpan};
 
-/// A long text of parts, each with a word of its own.
+/// A long text in sections, each with a unique word.
 fn book_text() -> String {
     let mut text = String::from("# Notes on turf\n\n");
     for part in 1..=60 {

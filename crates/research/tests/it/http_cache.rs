@@ -1,4 +1,4 @@
-//! Answers that are kept: how long, what for whom, and what never.
+//! Tests of the HTTP cache: how long, for whom, and what is never cached.
 
 use std::{
     path::{Path, PathBuf},
@@ -70,7 +70,7 @@ async fn an_answer_is_used_again_until_it_is_old() {
         assert_eq!(first.url, again.url);
         assert_eq!(again.content_type, "application/json");
         assert_eq!(server.request_count(), 1);
-        // Other questions have other answers.
+        // Different requests have different answers.
         let mut others = vec![
             unlimited_request(server.url("/x?q=2")).cache_for(HOUR),
             cacheable_request(&server).accept("text/html"),
@@ -92,7 +92,7 @@ async fn an_answer_is_used_again_until_it_is_old() {
                 .unwrap()
                 .from_cache
         );
-        // A clock that was set back does not make old answers young.
+        // A clock that is set back does not make old answers fresh.
         clock.advance(-7_200_000_000);
         assert!(
             !web.get(cacheable_request(&server))
@@ -164,7 +164,7 @@ async fn no_key_is_in_any_file_and_keys_make_no_other_question() {
     let mut in_url = with(KEY);
     in_url.url.query_pairs_mut().append_pair("email", KEY);
     assert!(web.get(in_url).await.unwrap().from_cache);
-    // One that repeats the key is not kept at all.
+    // An answer that repeats the key is not cached at all.
     let parrot =
         RawHttpServer::responding_with(json_response(&format!(r#"{{"you": "{KEY}"}}"#))).await;
     let (web, _) = caching_client(&parrot, Some(folder.path()), 100_000);
@@ -247,7 +247,7 @@ async fn the_folder_stays_within_its_bound() {
         assert!(bytes <= 20_000, "{bytes}");
         assert!(!files.is_empty());
     }
-    // One that alone is too large is answered, and not kept.
+    // An answer that exceeds the limit alone is returned and not cached.
     let (small, _) = caching_client(&server, Some(folder.path()), 1_000);
     let request = unlimited_request(server.url("/large")).cache_for(HOUR);
     assert_eq!(small.get(request).await.unwrap().body.len(), body.len());
@@ -307,7 +307,7 @@ async fn who_gives_up_does_not_take_the_answer_from_others() {
     hasty.abort();
     assert!(patient.await.unwrap().is_ok());
     assert_eq!(server.request_count(), 1);
-    // And when all have given up, the place is free again.
+    // When all callers have given up, a new request can start.
     let alone = web.clone();
     let mut request = unlimited_request(server.url("/alone"));
     request.rate_limit.max_concurrent = 1;

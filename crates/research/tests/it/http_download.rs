@@ -1,4 +1,4 @@
-//! Fetching files from servers that lie, drip, break off or never end.
+//! Tests of downloads from servers that lie, drip, break off, or never end.
 
 use std::{
     path::Path,
@@ -23,7 +23,7 @@ const PDF: &str = "%PDF-1.7\nsome text\n%%EOF\n";
 
 /// Longer than anything here takes on a busy machine.
 const LONG_TIMEOUT: Duration = Duration::from_secs(30);
-/// Long enough to begin; for those who never come to an end.
+/// Long enough to begin, for downloads that never end.
 const SHORT_TIMEOUT: Duration = Duration::from_secs(2);
 
 async fn fetch(server: &RawHttpServer, to: &Path) -> Result<DownloadResult, HttpClientError> {
@@ -96,30 +96,34 @@ async fn what_is_a_pdf_is_judged_by_its_content() {
     let mentions = format!("<html>{PDF}");
     let too_late = format!("{}{PDF}", "x".repeat(1030));
     for (headers, body, reason) in [
-        ("content-type: text/html\r\n", page, "a web page, not a PDF"),
+        (
+            "content-type: text/html\r\n",
+            page,
+            "it is a web page, not a PDF",
+        ),
         (
             "content-type: application/pdf\r\n",
             page,
-            "a web page, not a PDF",
+            "it is a web page, not a PDF",
         ),
         (
             "content-type: application/pdf\r\n",
             &padded,
-            "a web page, not a PDF",
+            "it is a web page, not a PDF",
         ),
         (
             "content-type: image/png\r\n",
             "\u{89}PNG",
-            "not a PDF but image/png",
+            "it is not a PDF but image/png",
         ),
         (
             "content-type: application/pdf\r\n",
             "",
-            "nothing, not a PDF",
+            "it is empty, not a PDF",
         ),
-        ("", &too_late, "not a PDF by its content"),
-        ("", &mentions, "a web page, not a PDF"),
-        ("", "%PD", "not a PDF by its content"),
+        ("", &too_late, "its content is not a PDF"),
+        ("", &mentions, "it is a web page, not a PDF"),
+        ("", "%PD", "its content is not a PDF"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let server = RawHttpServer::responding_with(pdf_response(headers, body)).await;
@@ -130,7 +134,7 @@ async fn what_is_a_pdf_is_judged_by_its_content() {
         };
         assert_eq!(told, reason);
         assert!(is_empty(folder.path()));
-        // As anything, it is taken.
+        // Without a required type it is accepted.
         let request = DownloadRequest {
             expected: ExpectedContent::Any,
             ..DownloadRequest::pdf(server.url("/"), unlimited_rate())
@@ -229,7 +233,7 @@ async fn answers_are_bounded_as_files_are() {
         ),
         (vec![ResponseStep::Send(head("")), forever], "too_large"),
         (vec![ResponseStep::Send(head("")), drip], "timeout"),
-        // A few bytes that would unpack to gigabytes are not unpacked.
+        // A few bytes that would decompress to gigabytes are not decompressed.
         (
             vec![ResponseStep::Send(head("content-encoding: gzip\r\n"))],
             "unreadable",

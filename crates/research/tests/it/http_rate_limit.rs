@@ -1,5 +1,4 @@
-//! Asking no faster than is allowed, leaving a source alone when it says so, and trying again
-//! where that can help.
+//! Tests of rate limits, cooldowns that a source asks for, and retries.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -31,7 +30,7 @@ fn seconds(number: u64) -> Duration {
     Duration::from_secs(number)
 }
 
-/// Refuses the first with that answer, then is content.
+/// A server that rejects the first request with this answer and accepts the next.
 async fn refuse_once_server(status: &'static str, headers: &'static str) -> RawHttpServer {
     RawHttpServer::start(move |nth, _| {
         vec![ResponseStep::Send(if nth == 1 {

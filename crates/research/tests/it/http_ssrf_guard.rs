@@ -1,4 +1,4 @@
-//! What is never asked, however one is led to it, and where keys never go.
+//! Tests of the SSRF guard: addresses that are never requested, and hosts that never get keys.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -72,7 +72,7 @@ async fn a_name_that_leads_inside_is_not_asked_and_looked_up_once() {
             .await
             .unwrap_err();
         assert!(is_forbidden(&error), "{name}: {error}");
-        // What was checked is what would have been used: there is no second look to lie to.
+        // The checked address is the one that would be used: there is no second lookup to change.
         assert_eq!(names.lookups.load(Ordering::SeqCst), count + 1);
     }
     assert_eq!(inside.request_count(), 0);
@@ -228,7 +228,7 @@ async fn keys_are_not_sent_in_the_open_nor_told_in_errors() {
 
 #[tokio::test]
 async fn the_environment_names_no_way_around() {
-    // Every other header is ours: nothing asks for packed answers, nothing tells where we were.
+    // All other headers are ours: no compressed answers, and no referrer.
     let server = RawHttpServer::responding_with(json_response("{}")).await;
     let request = unlimited_request(server.url("/x")).accept("application/atom+xml");
     http_client(client_options(&[&server]))

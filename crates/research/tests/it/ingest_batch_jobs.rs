@@ -1,4 +1,4 @@
-//! Lists that are worked on one by one: what clients may say, and how far they are told it has come.
+//! Tests of batch jobs: their arguments, and the progress that they report.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use wiremock::{
 
 use super::research_harness::{ResearchHarness, paper_pdf, said_text};
 
-/// Calls a tool; what was told of how far it is.
+/// Calls a tool and returns its progress reports.
 async fn call_with_progress(
     kit: &ResearchHarness,
     tool: &str,
@@ -25,7 +25,7 @@ async fn call_with_progress(
     };
     kit.registry.call(tool, arguments, caller).await.unwrap();
     let mut told = all.lock().unwrap().clone();
-    // A slow machine gives signs of life before there is something to tell.
+    // A slow machine sends heartbeats before there is progress.
     told.retain(|it| it.message != "working");
     assert!(!told.is_empty());
     told
@@ -58,7 +58,7 @@ async fn a_batch_tells_how_far_it_is_on_one_scale() {
     assert!(said.contains(&"3 of 3: reading the file"), "{said:?}");
 }
 
-/// How often each outcome is among the results.
+/// Counts results with this outcome.
 fn count_outcomes(output: &Value, outcome: &str) -> usize {
     let results = output["results"].as_array().unwrap();
     results.iter().filter(|it| it["outcome"] == outcome).count()
@@ -194,7 +194,7 @@ async fn a_folder_is_read_to_its_end_by_calling_again() {
     for _ in 0..3 {
         let done = kit.call_ok("batch_process_pdfs", batch.clone()).await;
         let still = done["left"].as_u64().unwrap();
-        let told = said_text(&done).contains("left for another call");
+        let told = said_text(&done).contains("for another call");
         assert_eq!(told, still > 0, "{}", said_text(&done));
         left.push(still);
     }
@@ -302,7 +302,7 @@ async fn what_of_a_folder_is_left_out_is_told() {
     std::os::unix::fs::symlink(paper, kit.papers_folder().join("in/a.md")).unwrap();
     let folder = json!({ "directory_path": "in" });
     let none = kit.call_ok("batch_process_pdfs", folder.clone()).await;
-    for told in ["There is no file", "1 link;", "2 files of kinds"] {
+    for told in ["no readable file", "1 link.", "2 files of unsupported"] {
         assert!(said_text(&none).contains(told), "{}", said_text(&none));
     }
     kit.write_paper("in/locked/b.md", "# On bees\n\nWords about bees.");
@@ -328,7 +328,7 @@ async fn what_of_a_folder_is_left_out_is_told() {
     );
     if !is_root {
         assert!(
-            said_text(&some).contains("The folder locked can't"),
+            said_text(&some).contains("The folder locked cannot"),
             "{some:#}"
         );
     }

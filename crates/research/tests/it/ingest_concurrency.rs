@@ -1,4 +1,4 @@
-//! What two processes do to one work at the same moment.
+//! Tests of two processes that change the same work at the same time.
 
 use std::sync::{
     Arc, Mutex,
@@ -21,8 +21,8 @@ use deliberate_research::{
 
 const TITLE: &str = "On bees and their ways";
 
-/// Gives out ids; once a source was asked, something else happens before the next. That is between
-/// looking whether a work is there and keeping it.
+/// An id generator with a hook that runs before the first id after a source was asked, which is
+/// between the check whether a work exists and its commit.
 struct HookedIds {
     is_due: Arc<AtomicBool>,
     hook: Mutex<Option<Box<dyn FnOnce() + Send>>>,
@@ -40,7 +40,7 @@ impl IdSource for HookedIds {
     }
 }
 
-/// A server that knows the paper and its file; whether it was asked.
+/// A server that knows the paper and its file, and a flag that says whether it was asked.
 async fn mock_sources() -> (MockServer, Arc<AtomicBool>) {
     let server = MockServer::start().await;
     let asked = Arc::new(AtomicBool::new(false));
@@ -69,7 +69,7 @@ async fn mock_sources() -> (MockServer, Arc<AtomicBool>) {
     (server, asked)
 }
 
-/// Calls a tool; another process adds the same paper between its look and its write.
+/// Calls a tool while another process adds the same paper between its check and its commit.
 async fn call_during_concurrent_add(tool: &str, arguments: Value) -> (ResearchHarness, Value) {
     let (server, asked) = mock_sources().await;
     let base = format!("{}/api", server.uri());

@@ -1,4 +1,4 @@
-//! Whether two files are one work, and one file is one work.
+//! Tests of deduplication: two files of one work, and one file of one work.
 
 use deliberate_toolkit::{CallOutcome, CallerContext};
 use serde_json::{Value, json};
@@ -77,12 +77,12 @@ async fn a_text_that_goes_for_another_is_told() {
     let first = process(&kit, "a.pdf").await;
     let second = process(&kit, "b.pdf").await;
     assert_eq!(first["article_id"], second["article_id"]);
+    let said = said_text(&second);
     assert!(
-        said_text(&second).contains("a.pdf; the text of this file took its place"),
-        "{}",
-        said_text(&second)
+        said.contains("The text of this file replaced that of ") && said.contains("a.pdf."),
+        "{said}"
     );
-    // From here on the two do not take turns.
+    // From here on the two must not alternate.
     let folder = json!({ "directory_path": kit.papers_folder() });
     for _ in 0..2 {
         let batch = kit.call_ok("batch_process_pdfs", folder.clone()).await;
@@ -95,7 +95,7 @@ async fn a_text_that_goes_for_another_is_told() {
     }
     let still = process(&kit, "a.pdf").await;
     assert!(
-        said_text(&still).contains("b.pdf; with skip_existing false"),
+        said_text(&still).contains("b.pdf; skip_existing false"),
         "{}",
         said_text(&still)
     );
@@ -167,7 +167,7 @@ async fn authors_are_found_as_people_type_them() {
     }
 }
 
-/// Papers of one author and year, whose titles begin alike.
+/// Papers of one author and year whose titles begin alike.
 async fn harness_with_similar_titles(names: &[&str]) -> (MockServer, ResearchHarness) {
     let server = MockServer::start().await;
     for (at, name) in (1..).zip(names) {
@@ -222,7 +222,7 @@ async fn the_file_of_another_work_joins_no_two() {
     let first = json!({ "article_identifier": "2301.00001" });
     let first = kit.call_ok("get_article_details", first).await;
     let from = first["file"]["path"].as_str().unwrap();
-    // Somebody puts the wrong file into its place.
+    // The file is replaced by a wrong one.
     std::fs::copy(from, fetched["file"]["path"].as_str().unwrap()).unwrap();
     let read = json!({ "pdf_path": "2301.00002" });
     let wrong = kit.call_error("process_pdf", read).await;
@@ -299,7 +299,7 @@ async fn a_file_that_was_written_anew_stays_one_whatever_it_is_called() {
     assert_eq!(second["article_id"], first["article_id"], "{second:#}");
     assert_eq!(second["article"]["title"], "Hives, second draft");
     assert!(search_finds(&kit, "ditches").await && !search_finds(&kit, "hedges").await);
-    // A title that somebody gave stays.
+    // A title that a user set stays.
     let own = json!({
         "article_identifier": second["article_id"],
         "update_metadata": { "title": "A chapter of mine" },

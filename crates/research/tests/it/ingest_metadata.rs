@@ -1,4 +1,4 @@
-//! What files say of themselves becomes the record of the work.
+//! Tests of metadata in files, which becomes the record of the work.
 
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ async fn the_sources_are_asked_for_the_doi_that_a_note_names() {
     .await;
     let kit = harness_for(&server);
     let record = ingest_and_load(&kit, "note.md", NOTE).await;
-    // Its title stands in its head alone, and is its title all the same.
+    // The title is only in the head of the page and is still used.
     assert_eq!(record["venue"], "Journal of Bogs", "{record:#}");
     assert_eq!(record["doi"], "10.5555/deep.1");
 }

@@ -1,4 +1,4 @@
-//! Which files may be read: hostile paths, links, folders, sizes.
+//! Tests of the path policy: hostile paths, links, folders, sizes.
 
 use serde_json::json;
 
@@ -140,7 +140,7 @@ async fn a_file_in_place_of_a_folder_is_told_what_takes_it() {
         .await;
     assert!(wrong.starts_with("NotAFolder"), "{wrong}");
     assert!(
-        wrong.contains("Name a folder; process_pdf takes one file"),
+        wrong.contains("Name a folder, or use process_pdf for one file"),
         "{wrong}"
     );
 }

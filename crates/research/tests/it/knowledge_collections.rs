@@ -1,4 +1,4 @@
-//! Knowledge collections: made, filled, searched, deleted with and without what is in them.
+//! Tests of knowledge collections: create, fill, search, and delete with or without documents.
 
 use serde_json::json;
 
@@ -144,7 +144,7 @@ async fn a_collection_goes_with_what_was_uploaded_if_that_is_said_twice() {
     assert_eq!(left["total"], 2, "{left:#}");
     let titles = left["articles"].to_string();
     assert!(titles.contains("On bees") && titles.contains("Notes on wax"));
-    // Without the documents nobody is asked twice.
+    // Without the documents no confirmation is needed.
     let rest = json!({ "collection_name": "b" });
     let rest = kit.call_ok("delete_knowledge_collection", rest).await;
     assert_eq!(rest["deleted"], true);

@@ -1,4 +1,4 @@
-//! What callers of this crate see.
+//! Integration tests of the public interface of this crate.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Sources on loopback that have what a test gives them, for questions and citations.
+//! Mock sources with the records that a test gives them, for questions and citations.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,7 +14,7 @@ use wiremock::{
 
 use super::research_harness::ResearchHarness;
 
-/// A record of Crossref.
+/// A Crossref record.
 pub(crate) fn crossref_work(doi: &str, title: &str, year: i32) -> Value {
     json!({
         "DOI": doi,
@@ -26,7 +26,7 @@ pub(crate) fn crossref_work(doi: &str, title: &str, year: i32) -> Value {
     })
 }
 
-/// What Crossref answers to a search.
+/// The Crossref response to a search.
 pub(crate) fn search_response(items: &[Value]) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "status": "ok",
@@ -34,12 +34,12 @@ pub(crate) fn search_response(items: &[Value]) -> ResponseTemplate {
     }))
 }
 
-/// What Crossref answers for one DOI.
+/// The Crossref response for one DOI.
 pub(crate) fn work_response(item: &Value) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({ "status": "ok", "message": item }))
 }
 
-/// Answers at a path from now on, before what was said of it earlier.
+/// Mounts a response at a path, with priority over earlier ones.
 pub(crate) async fn mount_response(
     server: &MockServer,
     place: &str,
@@ -55,7 +55,7 @@ pub(crate) async fn mount_response(
         .await;
 }
 
-/// Crossref with these works: a search has all, a DOI its own.
+/// A mock Crossref with these works: a search returns all, a DOI its own.
 pub(crate) async fn mock_crossref(items: &[Value]) -> MockServer {
     let server = MockServer::start().await;
     for item in items {
@@ -78,12 +78,12 @@ pub(crate) async fn mock_crossref(items: &[Value]) -> MockServer {
     server
 }
 
-/// A lab that asks this Crossref alone.
+/// A harness that asks only this Crossref.
 pub(crate) fn harness_for(server: &MockServer) -> ResearchHarness {
     ResearchHarness::with_sources(&server.uri(), &["crossref"])
 }
 
-/// The same by another clock, looking so often what is due.
+/// Like `harness_for`, with another clock and poll interval.
 pub(crate) fn harness_with_clock(
     server: &MockServer,
     clock: Arc<dyn Clock>,
@@ -92,7 +92,7 @@ pub(crate) fn harness_with_clock(
     harness_in_folder(server, Arc::new(tempfile::tempdir().unwrap()), clock, every)
 }
 
-/// The same on a folder, which others may use.
+/// Like `harness_with_clock`, in a folder that may be shared.
 pub(crate) fn harness_in_folder(
     server: &MockServer,
     folder: Arc<TempDir>,

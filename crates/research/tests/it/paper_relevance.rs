@@ -1,4 +1,4 @@
-//! `evaluate_article`: by a model, by words, and never nothing for a failure.
+//! Tests of `evaluate_article`: scored by a model or by words, and never zero because of a failure.
 
 use deliberate_core::{Change, StoredDocument, Timestamp};
 use serde_json::json;
@@ -67,7 +67,7 @@ async fn a_failed_ask_falls_back_to_words_and_says_so() {
         assert!(near["score"].as_f64().unwrap() > 0.5, "{near}");
         assert!(far["score"].as_f64().unwrap() < 0.3, "{far}");
         assert_eq!(near["matched_keywords"], json!(["sleep", "memory"]));
-        // A text has no keywords that could be counted.
+        // Free text has no keywords to count.
         assert!(
             !far["reasoning"].as_str().unwrap().contains("0 of 0"),
             "{far}"
@@ -76,7 +76,7 @@ async fn a_failed_ask_falls_back_to_words_and_says_so() {
             near["reasoning"]
                 .as_str()
                 .unwrap()
-                .contains("could not be asked"),
+                .contains("request failed"),
             model
         );
     }

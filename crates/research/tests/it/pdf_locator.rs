@@ -1,4 +1,4 @@
-//! Where open PDFs are found, in which order, and what is said of those who had none.
+//! Tests of the PDF locator: places, their order, and reports of sources without any.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use deliberate_research::{
     },
 };
 
-/// A source that knows of places, or fails.
+/// A source with fixed places, or a failure.
 pub(crate) struct FixedSource(
     pub(crate) &'static str,
     pub(crate) Result<Vec<&'static str>, HttpClientError>,
@@ -53,6 +53,16 @@ impl PaperSource for FixedSource {
             urls.into_iter().map(place).collect()
         });
         Box::pin(async { places })
+    }
+
+    fn pdf_rank(&self) -> Option<u8> {
+        match self.0 {
+            "arxiv" => None,
+            "crossref" => Some(0),
+            "semantic_scholar" => Some(1),
+            "openalex" => Some(2),
+            _ => Some(3),
+        }
     }
 }
 
@@ -146,7 +156,7 @@ async fn everyone_is_asked_and_believed_in_order() {
             "https://pmc.example/e.pdf",
         ]
     );
-    // Crossref has the publisher's file whether it is open or not.
+    // Crossref lists the publisher's file whether it is open or not.
     let doubtful: Vec<&str> = located.doubtful.iter().map(|it| it.url.as_str()).collect();
     assert_eq!(doubtful, ["https://publisher.example/c.pdf"]);
     let best = &located.places[3];
@@ -347,7 +357,7 @@ async fn addresses_within_are_not_handed_out() {
     );
     assert!(matches!(
         outcome(&located, "openalex"),
-        Some(SourceLookupOutcome::Failed { why }) if why.contains("left out")
+        Some(SourceLookupOutcome::Failed { why }) if why.contains("omitted")
     ));
     let closed = Article {
         open_access: Some(false),

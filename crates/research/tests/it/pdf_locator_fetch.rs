@@ -1,4 +1,4 @@
-//! Fetching from one place after another until one has the file.
+//! Tests of downloads from one place after another until one has the file.
 
 use std::{sync::Arc, time::Duration};
 
@@ -52,7 +52,7 @@ async fn places_are_tried_until_one_has_it() {
     assert_eq!(obtained.location.source, "unpaywall");
     assert_eq!(obtained.file.bytes, 10);
     let why: Vec<&str> = obtained.failures.iter().map(|(_, it)| it.code()).collect();
-    // What may not be asked is not even tried.
+    // A forbidden address is not even tried.
     assert_eq!(why, ["not_found"]);
     assert!(to.exists());
     assert!(

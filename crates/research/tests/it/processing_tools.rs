@@ -1,4 +1,4 @@
-//! From a name to a text: files, batches, downloads and records, with sources on loopback.
+//! Tests of files, batches, downloads, and records, with mock sources.
 
 use deliberate_toolkit::CallerContext;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ fn crossref_response(title: &str) -> Value {
     } })
 }
 
-/// A server that knows one work, and has its PDF.
+/// A server that knows one work and has its PDF.
 async fn mock_source_and_pdf(title: &str, about: &str) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(method("GET"))
@@ -194,7 +194,7 @@ async fn a_source_that_fails_is_told_and_no_empty_success() {
         .await;
     assert_eq!(added["results"][0]["outcome"], "failed");
     assert!(
-        said_text(&added).contains("no source could answer"),
+        said_text(&added).contains("no source answered"),
         "{}",
         said_text(&added)
     );
@@ -269,7 +269,7 @@ async fn where_a_pdf_is_open_is_told_with_who_was_asked() {
     assert_eq!(located["asked"][0]["source"], "crossref");
     assert_eq!(located["pages"], json!([format!("https://doi.org/{DOI}")]));
     assert!(
-        said_text(&located).contains("Pages for a person"),
+        said_text(&located).contains("Web pages to check"),
         "{}",
         said_text(&located)
     );
@@ -298,7 +298,7 @@ async fn where_a_pdf_is_open_is_told_with_who_was_asked() {
         let named = json!({ "source_name": name });
         let wrong = kit.call_error("validate_pdf_sources", named).await;
         assert!(
-            wrong.contains("is no source of PDFs; those are arxiv, crossref"),
+            wrong.contains("is not a source of PDFs; the sources are arxiv, crossref"),
             "{wrong}"
         );
     }

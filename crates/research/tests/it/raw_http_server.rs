@@ -1,5 +1,5 @@
-//! A server of raw bytes on this machine: it can lie, drip, break off and count. And the way out
-//! that trusts it.
+//! A local server of raw bytes that can lie, drip, break off, and count, and a client that is
+//! allowed to reach it.
 
 use std::{
     collections::HashMap,
@@ -25,12 +25,12 @@ use tokio::{
 };
 use url::Url;
 
-/// A step of an answer.
+/// A step of a response.
 #[derive(Clone)]
 pub(crate) enum ResponseStep {
     Send(Vec<u8>),
     Pause(Duration),
-    /// The same piece again and again.
+    /// Repeats the same bytes forever.
     Repeat(Vec<u8>, Duration),
 }
 
@@ -73,7 +73,7 @@ impl RawHttpServer {
                     };
                     let now = at_once.fetch_add(1, Ordering::SeqCst) + 1;
                     most.fetch_max(now, Ordering::SeqCst);
-                    // Whoever has the first byte of an answer may go on to the next question.
+                    // A client that has the first byte of a response may send its next request.
                     let over = move || at_once.fetch_sub(1, Ordering::SeqCst);
                     let _ = send_response(stream, steps, over).await;
                 });
@@ -88,7 +88,7 @@ impl RawHttpServer {
         }
     }
 
-    /// The same answer to everyone.
+    /// Sends the same response to every request.
     pub(crate) async fn responding_with(answer: impl Into<Vec<u8>>) -> Self {
         let answer = answer.into();
         Self::start(move |_, _| vec![ResponseStep::Send(answer.clone())]).await
@@ -107,7 +107,6 @@ impl RawHttpServer {
     }
 }
 
-/// Reads the head of a request.
 async fn read_request_head(
     mut stream: TcpStream,
     script: &ResponseScript,
@@ -156,7 +155,7 @@ async fn send_response(
     stream.shutdown().await
 }
 
-/// An answer with its length.
+/// A response with its content length.
 pub(crate) fn http_response(status: &str, headers: &str, body: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n{headers}\r\n{body}",
@@ -169,7 +168,7 @@ pub(crate) fn json_response(body: &str) -> Vec<u8> {
     http_response("200 OK", "content-type: application/json\r\n", body)
 }
 
-/// Names that are told beforehand; counts who asks.
+/// A resolver with fixed names that counts lookups.
 #[derive(Default)]
 pub(crate) struct FixedResolver {
     pub(crate) by_name: HashMap<String, Vec<IpAddr>>,
@@ -222,7 +221,7 @@ pub(crate) fn http_client_with_clock(
     HttpClient::with_clock_and_resolver(options, clock, FixedResolver::new(&[])).unwrap()
 }
 
-/// A question at no pace at all.
+/// A request without a rate limit.
 pub(crate) fn unlimited_request(url: Url) -> FetchRequest {
     FetchRequest::new(url, unlimited_rate())
 }

@@ -1,4 +1,4 @@
-//! Reading: outline, sections, pages, words inside, captions, and the working set.
+//! Tests of the reading tools: outline, sections, pages, words, captions, and the working set.
 
 use serde_json::json;
 
@@ -58,7 +58,7 @@ async fn numbers_that_are_counted_are_not_mixed_with_printed_ones() {
     );
 }
 
-/// It would take minutes if each heading were looked for from the beginning.
+/// It would take minutes if each heading were searched from the beginning.
 #[tokio::test]
 async fn a_long_text_with_many_headings_is_read() {
     let kit = ResearchHarness::new();
@@ -82,7 +82,7 @@ async fn sections_of_one_heading_are_told_apart() {
     let said = said_text(&shown);
     assert!(said.contains("Hives."), "{said}");
     assert!(
-        said.contains("More of that heading: Methods (p. 1)."),
+        said.contains("Other sections with that heading: Methods (p. 1)."),
         "{said}"
     );
     let alone = read_article(&kit, &id, json!({ "section": "Results" })).await;
@@ -135,7 +135,7 @@ async fn pages_and_words_inside_have_their_places() {
     assert_eq!(found["found"].as_array().unwrap().len(), 1);
     assert_eq!(found["found"][0]["place"]["page"], 2);
     let none = read_article(&kit, &id, json!({ "find": "unicorns" })).await;
-    assert!(said_text(&none).contains("does not stand"));
+    assert!(said_text(&none).contains("does not occur"));
     let both = json!({ "article_identifier": id, "find": "x", "pages": "1" });
     assert!(
         kit.call_error("read_article", both)
@@ -153,10 +153,10 @@ async fn long_texts_are_cut_and_say_so() {
     let shown = read_article(&kit, &id, json!({ "pages": "1", "max_length": 1000 })).await;
     assert_eq!(shown["cut"], true);
     assert_eq!(shown["text"].as_str().unwrap().chars().count(), 1_000);
-    assert!(said_text(&shown).contains("Read on with pages"));
+    assert!(said_text(&shown).contains("Continue with pages"));
     let whole = json!({ "article_identifier": id, "max_length": 1000 });
     let whole = kit.call_ok("read_full_article", whole).await;
-    assert!(said_text(&whole).contains("Read on with read_article and pages"));
+    assert!(said_text(&whole).contains("Continue with read_article and pages"));
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn three_articles_fit_the_working_set() {
     kit.call_ok("read_full_article", load(&ids[3])).await;
     let wrong = kit.call_error("unload_article", load("nobody")).await;
     assert!(wrong.starts_with("NotLoaded"), "{wrong}");
-    // One that was deleted takes no slot.
+    // A deleted article does not take a slot.
     let gone = json!({ "article_identifier": ids[0], "confirm_deletion": true });
     kit.call_ok("delete_article", gone).await;
     let loaded = kit.call_ok("read_full_article", load(&ids[1])).await;

@@ -1,4 +1,4 @@
-//! A lab on a real store in a folder of its own, with sources on loopback.
+//! Test harness: research services on a real store in a temporary folder, with mock sources.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use url::Url;
 
-/// A lab and its registry.
+/// Research services with their registry.
 pub(crate) struct ResearchHarness {
     pub(crate) services: Arc<ResearchServices>,
     pub(crate) registry: Arc<Registry>,
@@ -33,32 +33,32 @@ pub(crate) struct ResearchHarness {
 }
 
 impl ResearchHarness {
-    /// One that asks no source.
+    /// A harness without sources.
     pub(crate) fn new() -> Self {
         Self::with_options(|_| {})
     }
 
-    /// One whose options are changed.
+    /// A harness with changed options.
     pub(crate) fn with_options(change: impl FnOnce(&mut ResearchOptions)) -> Self {
         Self::in_folder_with_options(Arc::new(tempfile::tempdir().unwrap()), change)
     }
 
-    /// Another on the same folder, as another process would be.
+    /// Another harness in the same folder, like a second process.
     pub(crate) fn reopen(&self) -> Self {
         Self::in_folder(self.folder.clone())
     }
 
-    /// One on a folder that was used before.
+    /// A harness in a folder that was used before.
     pub(crate) fn in_folder(folder: Arc<TempDir>) -> Self {
         Self::in_folder_with_options(folder, |_| {})
     }
 
-    /// One whose sources are all at that address.
+    /// A harness whose sources are all at this address.
     pub(crate) fn with_sources(base: &str, names: &[&str]) -> Self {
         Self::with_options(|options| set_sources(options, base, names))
     }
 
-    /// One on a folder, whose options are changed.
+    /// A harness in a folder with changed options.
     pub(crate) fn in_folder_with_options(
         folder: Arc<TempDir>,
         change: impl FnOnce(&mut ResearchOptions),
@@ -66,7 +66,7 @@ impl ResearchHarness {
         Self::with_clock(folder, Arc::new(SystemClock), change)
     }
 
-    /// The same by another clock.
+    /// Like `in_folder_with_options`, with another clock.
     pub(crate) fn with_clock(
         folder: Arc<TempDir>,
         clock: Arc<dyn Clock>,
@@ -75,7 +75,7 @@ impl ResearchHarness {
         Self::with_clock_and_ids(folder, clock, Arc::new(SystemIds), change)
     }
 
-    /// The same, with ids of another maker.
+    /// Like `with_clock`, with another id generator.
     pub(crate) fn with_clock_and_ids(
         folder: Arc<TempDir>,
         clock: Arc<dyn Clock>,
@@ -92,7 +92,7 @@ impl ResearchHarness {
             extractor_command: None,
             retrieval: RetrievalOptions {
                 embeddings: EmbeddingOptions::BuiltIn,
-                // However busy the machine is, what was just added is found.
+                // A new article must be found however busy the machine is.
                 sync_timeout: Duration::from_mins(1),
                 ..RetrievalOptions::default()
             },
@@ -132,7 +132,7 @@ impl ResearchHarness {
         self.folder.path().join("papers")
     }
 
-    /// Puts a file into the folder of papers.
+    /// Writes a file into the papers folder.
     pub(crate) fn write_paper(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         let path = self.papers_folder().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -140,7 +140,7 @@ impl ResearchHarness {
         path.to_string_lossy().into_owned()
     }
 
-    /// Puts a file there and takes it in; the article's id.
+    /// Writes a file and reads it into the collection; returns the article id.
     pub(crate) async fn ingest(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         let path = self.write_paper(name, bytes);
         let output = self
@@ -160,14 +160,14 @@ impl ResearchHarness {
         }
     }
 
-    /// Calls what goes well.
+    /// Calls a tool that must succeed.
     pub(crate) async fn call_ok(&self, tool: &str, arguments: Value) -> Value {
         self.call(tool, arguments)
             .await
             .unwrap_or_else(|error| panic!("{tool}: {error} {}", error.hint().unwrap_or_default()))
     }
 
-    /// Calls what goes wrong: code, sentence and hint.
+    /// Calls a tool that must fail and returns the code, the message, and the hint.
     pub(crate) async fn call_error(&self, tool: &str, arguments: Value) -> String {
         let error = self.call(tool, arguments).await.unwrap_err();
         format!(
@@ -178,7 +178,7 @@ impl ResearchHarness {
     }
 }
 
-/// Has these sources asked at that address.
+/// Points these sources to an address.
 pub(crate) fn set_sources(options: &mut ResearchOptions, base: &str, names: &[&str]) {
     for name in names {
         options.sources.insert(
@@ -197,7 +197,7 @@ pub(crate) fn said_text(output: &Value) -> &str {
     output["said"].as_str().unwrap()
 }
 
-/// A small PDF: pages of lines, each with its size. The first line of 14 and more is a heading.
+/// A small PDF: pages of lines, each with its font size. The first line of 14 or more is a heading.
 pub(crate) fn make_pdf(title: Option<&str>, pages: &[&[(u32, &str)]]) -> Vec<u8> {
     let mut objects: Vec<String> = Vec::new();
     let kids: Vec<String> = (0..pages.len())
@@ -250,7 +250,7 @@ pub(crate) fn make_pdf(title: Option<&str>, pages: &[&[(u32, &str)]]) -> Vec<u8>
     out.into_bytes()
 }
 
-/// A paper of two pages about one thing.
+/// A paper of two pages about one topic.
 pub(crate) fn paper_pdf(title: &str, about: &str) -> Vec<u8> {
     let first = format!("We study {about} and show what it does in practice.");
     let second = format!("The method builds on {about} with a careful set of rules.");
@@ -280,7 +280,7 @@ pub(crate) fn paper_pdf(title: &str, about: &str) -> Vec<u8> {
     )
 }
 
-/// All files below a folder, as names.
+/// Names of all files below a folder.
 pub(crate) fn files_in(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .unwrap()

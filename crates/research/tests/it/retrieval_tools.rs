@@ -1,4 +1,4 @@
-//! The index made again, measured, and searched by topic.
+//! Tests of reindexing, search measurements, and custom indexes.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! The lab: the index follows the store, in the background or when someone searches, and is made
-//! again when it is lost.
+//! Tests of the research services: the index follows the store, in the background or on a search,
+//! and is rebuilt when it is lost.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ async fn passage_count(kit: &ResearchHarness) -> u64 {
     stats["index"]["passages"].as_u64().unwrap()
 }
 
-/// Waits, though not for ever, until it is true.
+/// Waits until a condition holds, up to a limit.
 pub(crate) async fn wait_until(mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..600 {
         if holds().await {
@@ -92,7 +92,7 @@ async fn an_index_that_is_damaged_or_gone_is_made_again() {
         .await;
     assert_eq!(found["results"].as_array().unwrap().len(), 1, "{found:#}");
     drop(again);
-    // Its threads may still be writing there.
+    // Index threads may still be writing there.
     wait_until(async || std::fs::remove_dir_all(&index).is_ok()).await;
     let again = ResearchHarness::in_folder(folder);
     let found = again
@@ -119,12 +119,12 @@ async fn an_index_whose_folder_goes_while_it_is_used_is_made_again() {
         .flatten()
         .find(|it| it.file_name().to_string_lossy().starts_with("index"));
     let index = index.unwrap().path();
-    // Somebody may just be writing there.
+    // An index thread may be writing there.
     let remove = async || wait_until(async || std::fs::remove_dir_all(&index).is_ok()).await;
     remove().await;
     assert_eq!(search("bees").await, "On bees and their ways");
     remove().await;
-    // Nobody searches: whoever follows the store notices.
+    // Without a search, the background sync notices.
     kit.ingest("ants.pdf", paper_pdf("On ants and their ways", "ants"))
         .await;
     wait_until(async || index.join("meta.json").exists()).await;
@@ -176,7 +176,7 @@ async fn files_that_come_into_a_watched_folder_are_read_once() {
     kit.write_paper("after.md", "# On ants\n\nWords of a file that came later.");
     wait_until(async || total().await == 2).await;
     let remembered = kit.folder.path().join("derived/watched.json");
-    // Written down once the files that came with it are read.
+    // The file is written once the files that arrived with it are read.
     let said = async || std::fs::read_to_string(&remembered).unwrap_or_default();
     wait_until(async || said().await.contains("before.pdf")).await;
     stop.cancel();
@@ -192,7 +192,7 @@ async fn a_folder_that_comes_into_a_watched_one_is_read_with_all_in_it() {
     kit.services.start(&kit.registry, stop.clone());
     let total = async || kit.call_ok("list_articles", json!({})).await["total"].clone();
     wait_until(async || total().await == 1).await;
-    // Moved there as a whole: of what is in it the system says nothing.
+    // A folder that is moved as a whole: the system reports no events for its files.
     let elsewhere = tempfile::tempdir_in(kit.folder.path()).unwrap();
     let deep = elsewhere.path().join("thesis/chapters");
     std::fs::create_dir_all(&deep).unwrap();
@@ -218,7 +218,7 @@ async fn a_watched_file_is_read_once_it_is_whole() {
     kit.write_paper("quick.md", "# On ants\n\nWords about ants.");
     let listed = async || kit.call_ok("list_articles", json!({})).await;
     wait_until(async || listed().await["total"] == 1).await;
-    // It was there before the other, and has been at rest for as long.
+    // It existed before the other file and has been unchanged for as long.
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(listed().await["articles"][0]["title"], "On ants");
     assert_eq!(listed().await["total"], 1);
@@ -411,7 +411,7 @@ async fn what_is_found_by_meaning_alone_is_told() {
         .await;
     let stats = kit.call_ok("collection_stats", json!({})).await;
     assert!(
-        said_text(&stats).contains("1 article still to come"),
+        said_text(&stats).contains("1 article not indexed yet"),
         "{}",
         said_text(&stats)
     );

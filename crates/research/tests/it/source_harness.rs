@@ -1,4 +1,4 @@
-//! A stand-in for every source on loopback, with recorded answers, and the sources that ask it.
+//! A mock server with recorded answers of every source, and sources that use it.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use wiremock::{
     matchers::{method, path},
 };
 
-/// A server, and the way to it.
+/// A mock server and a client for it.
 pub(crate) struct SourceHarness {
     pub(crate) server: MockServer,
     pub(crate) http: HttpClient,
@@ -34,17 +34,17 @@ impl SourceHarness {
         }
     }
 
-    /// A source by its name, which asks here under `/api`.
+    /// A source by name, which uses the server under `/api`.
     pub(crate) fn source(&self, name: &str) -> Arc<dyn PaperSource> {
         self.source_with_client(&self.http, name)
     }
 
-    /// How the server is reached.
+    /// Client options that allow the server.
     pub(crate) fn options(&self) -> HttpClientOptions {
         client_options(&self.server)
     }
 
-    /// The same, on a way of its own.
+    /// Like `source`, with another client.
     pub(crate) fn source_with_client(&self, web: &HttpClient, name: &str) -> Arc<dyn PaperSource> {
         let settings = |_: &str| SourceSettings {
             base_url: Some(format!("{}/api", self.server.uri()).parse().unwrap()),
@@ -68,13 +68,13 @@ impl SourceHarness {
         mock.respond_with(reply).mount(&self.server).await;
     }
 
-    /// Answers whatever is asked for.
+    /// Answers every request.
     pub(crate) async fn mount_any(&self, reply: ResponseTemplate) {
         let mock = Mock::given(method("GET"));
         mock.respond_with(reply).mount(&self.server).await;
     }
 
-    /// What was asked, as it came over the wire.
+    /// URLs of all requests, as they arrived.
     pub(crate) async fn requested_urls(&self) -> Vec<String> {
         let requests = self.server.received_requests().await.unwrap();
         let line = |it: &wiremock::Request| {
@@ -88,7 +88,7 @@ impl SourceHarness {
         requests.iter().map(line).collect()
     }
 
-    /// What was asked and what was found.
+    /// The requests and the result.
     pub(crate) async fn requests_and_results(&self, found: SourceResult) -> Value {
         json!({
             "asked": self.requested_urls().await,
@@ -109,7 +109,7 @@ fn client_options(server: &MockServer) -> HttpClientOptions {
     }
 }
 
-/// A recorded file as an answer.
+/// A response with a recorded file.
 pub(crate) fn file_response(status: u16, file: &str) -> ResponseTemplate {
     let kind = match file.rsplit('.').next() {
         Some("json") => "application/json; charset=utf-8",
@@ -124,7 +124,7 @@ pub(crate) fn read_recorded(file: &str) -> Vec<u8> {
     std::fs::read(folder.join(file)).unwrap_or_else(|it| panic!("{file}: {it}"))
 }
 
-/// A question with words alone.
+/// A query with words only.
 pub(crate) fn word_query(words: &str, limit: usize) -> PaperQuery {
     PaperQuery {
         words: words.to_owned(),

@@ -1,4 +1,4 @@
-//! Who cites whom.
+//! Tests of citations from sources.
 
 use deliberate_research::sources::{CitationDirection, PaperId};
 

@@ -1,5 +1,5 @@
-//! Answers that are none: every source says what is wrong, and none takes a failure for an empty
-//! result.
+//! Tests of invalid answers: every source reports what is wrong, and none takes a failure for an
+//! empty result.
 
 use std::{
     sync::{Arc, Mutex},
@@ -204,14 +204,14 @@ async fn records_of_which_none_can_be_read_are_no_empty_result() {
         ),
     ];
     for (source, body) in untitled {
-        // A number is text enough for a title.
+        // A number is accepted as a title.
         let body = body.to_string().replace("7.5", "{}");
         let reply = ResponseTemplate::new(200).set_body_raw(body, "application/json");
         assert_eq!(error_code(source, reply).await, "unreadable", "{source}");
     }
 }
 
-/// Every value of a recorded answer is in turn replaced by each kind of nonsense.
+/// Replaces every value of a recorded answer in turn by each kind of invalid value.
 #[tokio::test]
 async fn no_field_of_the_wrong_type_does_harm() {
     let files = [
@@ -267,7 +267,7 @@ fn find_list<'a>(value: &'a mut serde_json::Value, name: &str) -> &'a mut serde_
     value.pointer_mut(pointer).unwrap()
 }
 
-/// The first record with each of its fields in turn made nonsense, and one that is whole.
+/// The first record with each of its fields in turn made invalid, and one valid record.
 fn corrupt_fields(
     whole: &serde_json::Value,
     list: &str,
@@ -320,7 +320,7 @@ async fn answers_kept_from_before_are_marked_and_pages_are_asked_for_again() {
     );
 }
 
-/// XML that breaks off anywhere, or in which a piece is lost, is refused or read as far as it goes.
+/// XML that is truncated anywhere, or lacks a piece, is rejected or read as far as possible.
 #[tokio::test]
 async fn no_damage_to_xml_does_harm() {
     for (source, at, file) in [
@@ -339,7 +339,7 @@ async fn no_damage_to_xml_does_harm() {
         };
         let mock = wiremock::Mock::given(wiremock::matchers::path(format!("/api{at}")));
         mock.respond_with(next).mount(&desk.server).await;
-        // A way for each piece, so that none waits for the pace of the one before.
+        // One client for each piece, so that none waits for the rate limit of another.
         let answers = (0..many).map(|_| async {
             let web = HttpClient::new(desk.options()).unwrap();
             desk.source_with_client(&web, source).search(&query()).await
@@ -371,7 +371,7 @@ async fn a_feed_of_another_kind_is_no_empty_result() {
     }
 }
 
-/// What a source says in a moment of weakness is not its answer for the rest of the day.
+/// A failed answer of a source must not be cached as its answer for the rest of the day.
 #[tokio::test]
 async fn an_answer_that_is_none_is_not_used_again() {
     let weak = [
@@ -402,7 +402,8 @@ async fn an_answer_that_is_none_is_not_used_again() {
             .await
             .expect_err(source);
         let again = asking.search(&word_query("array", 4)).await;
-        // Crossref's works are no OpenAlex's, but they are what was asked for the second time.
+        // The body is Crossref's, which OpenAlex cannot parse; only the second request matters
+        // there.
         if source != "openalex" {
             assert!(!again.expect(source).from_cache, "{source}");
         }

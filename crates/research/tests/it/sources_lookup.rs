@@ -1,4 +1,4 @@
-//! Single papers by their names, their PDFs, and what became of them.
+//! Tests of single papers by id, their PDFs, and their retractions.
 
 use deliberate_research::sources::{PaperId, PaperNoticeKind};
 use wiremock::ResponseTemplate;
@@ -9,7 +9,7 @@ fn paper_id(text: &str) -> PaperId {
     PaperId::parse(text).unwrap()
 }
 
-/// A DOI with all that an address has a meaning for.
+/// A DOI with every character that has a meaning in a URL.
 const UNUSUAL_DOI: &str =
     "10.1002/(SICI)1097-0258(19980815/30)17:15/16<1661::AID-SIM968>3.0.CO;2-2#?";
 

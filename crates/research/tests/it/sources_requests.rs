@@ -1,5 +1,5 @@
-//! What goes over the wire when everything is asked for at once: each source in its own language,
-//! encoded once, keys where they belong.
+//! Tests of requests with all options: each in the syntax of its source, encoded once, with keys
+//! only where they belong.
 
 use deliberate_core::PartialDate;
 use deliberate_research::sources::{PaperOrder, PaperQuery};
@@ -95,10 +95,7 @@ async fn nothing_is_not_asked_for() {
             .await
             .unwrap_err();
         assert_eq!(error.code(), "local", "{name}");
-        assert!(
-            error.to_string().contains("nothing to search for"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("the query is empty"), "{error}");
         assert!(desk.requested_urls().await.is_empty(), "{name}");
     }
 }

@@ -1,4 +1,4 @@
-//! What each source makes of a recorded answer, and what it asked for it.
+//! Tests of each source with recorded answers, and of the requests that it sent.
 
 use deliberate_core::PartialDate;
 use deliberate_research::sources::PaperQuery;

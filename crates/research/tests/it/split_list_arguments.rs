@@ -1,4 +1,4 @@
-//! Lists that are given as one text, as models often do.
+//! Tests of lists that are given as one text, as models often do.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn authors_and_tags_of_an_article() {
         )
         .await;
     assert_eq!(both["results"].as_array().unwrap().len(), 1);
-    // A list says itself where a name ends.
+    // In a list the end of each name is known.
     let arguments = json!({
         "article_identifier": id,
         "update_metadata": { "authors": ["García Márquez, Gabriel José"] },
@@ -95,7 +95,7 @@ async fn articles_that_are_named() {
     let both = json!({ "article_ids": format!("{peat}, {ants}") });
     let compared = kit.call_ok("compare_articles", both).await;
     assert_eq!(compared["articles"].as_array().unwrap().len(), 2);
-    // A title has commas of its own.
+    // A title may contain commas.
     let named = json!({ "articles": title });
     let cited = kit.call_ok("format_citations", named).await;
     assert_eq!(cited["citations"].as_array().unwrap().len(), 1, "{cited:#}");

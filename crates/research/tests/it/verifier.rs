@@ -1,4 +1,4 @@
-//! The verifier on claims one can judge by reading them.
+//! Tests of the verifier with claims that a reader can judge.
 
 use deliberate_research::{
     answer::verifier::{
@@ -295,7 +295,7 @@ fn two_values_for_one_thing_are_disputed() {
     let checked = check(&[text], "The moisture of the peat was 99 percent in June.");
     assert_eq!(checked.verdict, ClaimVerdict::Disputed, "{checked:?}");
     assert!(checked.disputed[0].quote.contains("42 percent"));
-    // Two things, a value each.
+    // Two things with a value each.
     let text = "In June the moisture of the peat was 42 percent. In July the moisture of the peat \
         was 99 percent.";
     let checked = check(&[text], "The moisture of the peat was 99 percent in July.");
@@ -319,7 +319,7 @@ fn a_citation_that_the_check_supplies_is_told() {
         assert!(checked.corrected);
         let said: Vec<String> = checked.problems.iter().map(ToString::to_string).collect();
         assert!(
-            said.iter().any(|it| it.contains("the check supplied p1")),
+            said.iter().any(|it| it.contains("the check found that p1")),
             "{said:?}"
         );
     }
@@ -414,7 +414,7 @@ fn words_of_another_passage_bear_nothing_out() {
         anothers.evidence.iter().all(|it| it.passage == "p1"),
         "{anothers:?}"
     );
-    // Where both stand in a passage that is not the one cited, it is the citation that is wrong.
+    // If both are in a passage that is not the cited one, the citation is wrong.
     let elsewhere = quoting("The network found nothing.", "network found nothing", "p1");
     assert_eq!(elsewhere.verdict, ClaimVerdict::Supported, "{elsewhere:?}");
     assert!(elsewhere.corrected, "{elsewhere:?}");

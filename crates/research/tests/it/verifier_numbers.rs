@@ -1,4 +1,4 @@
-//! Claims that differ from their passage in a sign, a unit, or in what a number is said of.
+//! Tests of claims that differ from their passage in a sign, a unit, or the object of a number.
 
 use super::verifier::evidence_passage;
 use deliberate_research::answer::verifier::{Claim, ClaimCheck, ClaimVerdict, Verifier};

@@ -1,4 +1,4 @@
-//! The verifier on claims that put their passage in words of their own.
+//! Tests of the verifier with paraphrases.
 
 use super::verifier::evidence_passage;
 use deliberate_research::answer::verifier::{
@@ -51,7 +51,7 @@ fn words_that_are_near_in_meaning_support() {
 #[test]
 fn what_can_be_told_exactly_is_not_told_by_nearness() {
     for claim in [
-        // A number, a name, a denial, a direction.
+        // A number, a name, a negation, a direction.
         "Manufacturers at home took on 1,900 people.",
         "Manufacturers in Norway took on 1,800 people.",
         "Manufacturers at home did not take on 1,800 people.",

@@ -1,4 +1,4 @@
-//! What holds of the verifier whatever it is given.
+//! Properties of the verifier for arbitrary input.
 
 use proptest::prelude::*;
 

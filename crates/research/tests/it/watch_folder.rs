@@ -1,4 +1,4 @@
-//! Watched folders, and what is remembered of them from one start to the next.
+//! Tests of watched folders and of the state that survives a restart.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn watch_papers(options: &mut ResearchOptions) {
     options.watched_folders = vec![options.papers_folder.clone()];
 }
 
-/// One that watches its papers, from now on.
+/// A harness that watches its papers folder from now on.
 fn start_watching(folder: Arc<TempDir>) -> (ResearchHarness, CancellationToken) {
     let kit = ResearchHarness::in_folder_with_options(folder, watch_papers);
     let stop = CancellationToken::new();
@@ -21,7 +21,7 @@ fn start_watching(folder: Arc<TempDir>) -> (ResearchHarness, CancellationToken) 
     (kit, stop)
 }
 
-/// Ends it; its folder.
+/// Stops a harness and returns its folder.
 async fn stop_watching(kit: ResearchHarness, stop: CancellationToken) -> Arc<TempDir> {
     stop.cancel();
     kit.store.close().await;
@@ -64,7 +64,7 @@ async fn what_went_into_another_database_is_read_again() {
         !now.is_null() && now != read
     })
     .await;
-    // It is still remembered what can't be read.
+    // The unreadable file is still remembered.
     assert_eq!(read_seen_files(&kit.folder)[blank.as_str()], failed);
     stop.cancel();
 }

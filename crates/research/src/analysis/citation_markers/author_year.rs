@@ -1,20 +1,20 @@
-//! Who wrote a work and when, as a text names it: `(Smith et al., 2019)`, `Smith and Jones (2019a)`.
+//! Author-year citations: `(Smith et al., 2019)`, `Smith and Jones (2019a)`.
 
 use deliberate_core::{Article, Author};
 use deliberate_extract::DocumentReference;
 
 use crate::articles::author_key;
 
-/// Who wrote an entry of a bibliography, and when.
+/// Authors and year by which a text cites a bibliography entry.
 #[derive(Debug, Clone)]
 pub(crate) struct AuthorYearMarker {
-    /// The last word of the first author's family name, in lower case.
+    /// Last word of the first author's family name, in lower case.
     family: String,
-    /// The last word of the second's, in the form that is compared.
+    /// Last word of the second author's family name, normalized.
     second: Option<String>,
-    /// Whether there is more than one.
+    /// Whether there is more than one author.
     has_coauthors: bool,
-    /// With the letter it has in the entry.
+    /// Year with the letter that the entry gives it.
     year: String,
 }
 
@@ -22,15 +22,15 @@ pub(crate) struct AuthorYearMarker {
 enum AuthorMention {
     /// `Smith (2019)`.
     Single,
-    /// `Smith and Jones (2019)`: the names behind the first, in the form that is compared.
+    /// `Smith and Jones (2019)`: the normalized names after the first.
     Coauthors(String),
     /// `Smith et al. (2019)`.
     EtAl,
-    /// The year is of another part of the sentence.
+    /// The year belongs to another part of the sentence.
     Unclear,
 }
 
-/// How those are called that are not named.
+/// Phrases for coauthors who are not named.
 const ET_AL_PHRASES: &[&str] = &[
     "associates",
     "co-",
@@ -44,11 +44,11 @@ const ET_AL_PHRASES: &[&str] = &[
     "their ",
 ];
 
-/// More words are no name.
+/// A name has no more words.
 const MAX_NAME_WORDS: usize = 4;
 
 impl AuthorYearMarker {
-    /// What an entry is named by. `known` is the work, if more is known of it than the entry says.
+    /// Builds the marker of an entry. `known` is the work, if more is known than the entry says.
     pub(crate) fn from_reference(
         entry: &DocumentReference,
         known: Option<&Article>,
@@ -70,18 +70,18 @@ impl AuthorYearMarker {
         })
     }
 
-    /// Whether a text that names one of the two may mean the other.
+    /// Whether a citation of one may mean the other.
     pub(crate) fn is_ambiguous_with(&self, other: &Self) -> bool {
         self.family == other.family && self.year == other.year
     }
 
-    /// How a text would name it, for people.
+    /// The form of the citation, as readable text.
     pub(crate) fn form(&self) -> String {
         format!("“{} … {}”", self.family, self.year)
     }
 
-    /// Whether a sentence names it: the name, not far behind it the year, and nothing that says that
-    /// one of those is meant that are like it.
+    /// Whether a sentence cites the entry: the name, closely followed by the year, and nothing that
+    /// points to one of the ambiguous entries in `like` instead.
     pub(crate) fn matches(&self, sentence: &str, like: &[Self]) -> bool {
         const MAX_YEAR_DISTANCE: usize = 60;
         let sentence = sentence.to_lowercase();
@@ -110,7 +110,7 @@ impl AuthorYearMarker {
         }
     }
 
-    /// Whether the second author is among the names behind the first.
+    /// Whether the second author is among the names after the first.
     fn has_second_author(&self, others: &str) -> bool {
         let mut names = others.split(' ').take(MAX_NAME_WORDS);
         let second = self.second.as_deref();
@@ -119,7 +119,7 @@ impl AuthorYearMarker {
 }
 
 impl AuthorMention {
-    /// By what stands between a name and the year, in lower case.
+    /// Parses the lower-case text between a name and the year.
     fn parse(between: &str) -> Self {
         let rest = between.trim_start_matches("'s").trim_start_matches("’s");
         let rest = rest.trim_start();
@@ -146,7 +146,7 @@ impl AuthorMention {
     }
 }
 
-/// The family name of an author of an entry: `Smith, J.`, `J. Smith` and `Smith J`.
+/// The family name in `Smith, J.`, `J. Smith`, or `Smith J`.
 fn family_name(name: &str) -> String {
     let is_initials = |it: &str| it.len() <= 3 && it.chars().all(char::is_uppercase);
     match name.rsplit_once(' ') {
@@ -157,7 +157,7 @@ fn family_name(name: &str) -> String {
     }
 }
 
-/// The year with the letter it has in the entry: `2019a`, which is not `2019b`.
+/// The year with the letter that the entry gives it: `2019a` is not `2019b`.
 fn year_with_letter(entry: &str, year: String) -> String {
     let letter = entry.match_indices(&year).find_map(|(at, found)| {
         let mut after = entry.get(at + found.len()..)?.chars();

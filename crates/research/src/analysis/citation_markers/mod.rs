@@ -1,5 +1,5 @@
-//! How a text points at an entry of its bibliography: by its number, its label, or by who wrote it
-//! and when.
+//! Citation markers: how a text refers to an entry of its bibliography, by number, by label, or by
+//! author and year.
 
 pub(crate) mod author_year;
 pub(crate) mod numeric;
@@ -10,22 +10,21 @@ use deliberate_extract::DocumentReference;
 use author_year::AuthorYearMarker;
 use numeric::{NumericMarker, reference_number};
 
-/// What a text would write to point at one entry.
+/// All markers by which a text may cite one entry.
 pub(crate) struct CitationMarker {
-    /// Its number, where the bibliography is numbered.
+    /// Number, if the bibliography is numbered.
     number: Option<u32>,
-    /// How the text writes numbers.
+    /// Number style of the text.
     numeric: NumericMarker,
-    /// Its label, where that is no number: `[Smi19]`.
+    /// Label that is not a number: `[Smi19]`.
     label: Option<String>,
-    /// Its authors and year.
     author_year: Option<AuthorYearMarker>,
-    /// Other entries of that first author and year.
+    /// Other entries with the same first author and year.
     ambiguous: Vec<AuthorYearMarker>,
 }
 
 impl CitationMarker {
-    /// The marker of one of the entries, which is that work, in a text of these sentences.
+    /// Builds the markers of `entry`, which is `work`, for a text with these sentences.
     pub(crate) fn new<'a>(
         entry: &DocumentReference,
         work: &Article,
@@ -53,7 +52,7 @@ impl CitationMarker {
         }
     }
 
-    /// Whether the sentence points at it.
+    /// Whether the sentence cites the entry.
     pub(crate) fn matches(&self, sentence: &str) -> bool {
         let number = self.number;
         let named = self.author_year.as_ref();
@@ -62,7 +61,7 @@ impl CitationMarker {
             || named.is_some_and(|it| it.matches(sentence, &self.ambiguous))
     }
 
-    /// What was looked for, for people.
+    /// The forms that are searched for, as readable text.
     pub(crate) fn forms(&self) -> String {
         let numbers = self.number.map(|it| self.numeric.forms(it));
         let label = self.label.as_ref().map(|it| format!("“{it}”"));

@@ -1,16 +1,16 @@
-//! The entries of a numbered bibliography as a text points at them: `[12]`, `[3, 10–14, p. 5]`, and
-//! in a text without such brackets `(12)` and raised `¹²`.
+//! Numeric citations: `[12]`, `[3, 10–14, p. 5]`, and in a text without such brackets `(12)` and
+//! superscript `¹²`.
 
 use std::{collections::BTreeSet, ops::RangeInclusive, sync::LazyLock};
 
 use deliberate_extract::DocumentReference;
 use regex::Regex;
 
-/// How a text points at the entries of its bibliography, where that is numbered.
+/// Number style of a text with a numbered bibliography.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NumericMarker {
     reference_numbers: BTreeSet<u32>,
-    /// Whether it has square brackets: round ones and raised figures are something else then.
+    /// Whether the text uses square brackets: then parentheses and superscripts are no citations.
     uses_square_brackets: bool,
 }
 
@@ -19,8 +19,8 @@ static SQUARE_BRACKETS: LazyLock<Option<Regex>> =
 static PARENTHESES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"\(([^()]{1,100})\)").ok());
 
-/// Figures that are raised, in all the ways in which texts keep that: `fact.¹`, `fact^1`,
-/// `fact<sup>1</sup>`, and `fact.1`, where it got lost.
+/// Superscript numbers in all forms in which texts preserve them: `fact.¹`, `fact^1`,
+/// `fact<sup>1</sup>`, and `fact.1`, where the superscript was lost.
 static SUPERSCRIPTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let before = r#"(\p{L}{3,}|[.,;:!?”’"])"#;
     let forms = [
@@ -31,7 +31,7 @@ static SUPERSCRIPTS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     forms.iter().filter_map(|it| Regex::new(it).ok()).collect()
 });
 
-/// What may stand in a bracket before its numbers, the longest first.
+/// Phrases before the numbers in a bracket, longest first.
 const LEAD_INS: &[&str] = &[
     "reviewed in",
     "references",
@@ -46,7 +46,7 @@ const LEAD_INS: &[&str] = &[
     "cf.",
 ];
 
-/// What is numbered besides, and what is raised to a power.
+/// Words whose number is not a citation: numbered items, and bases of a power.
 const NON_CITATION_WORDS: &[&str] = &[
     "app",
     "appendix",
@@ -97,14 +97,14 @@ const NON_CITATION_WORDS: &[&str] = &[
     "vol",
 ];
 
-/// The number of an entry, by its label.
+/// Parses the number of an entry from its label.
 pub(crate) fn reference_number(entry: &DocumentReference) -> Option<u32> {
     let label = entry.label.as_deref()?.trim();
     label.trim_matches(['[', ']', '(', ')', '.']).parse().ok()
 }
 
 impl NumericMarker {
-    /// Those of a bibliography, as the sentences of its text have them.
+    /// Determines the number style from a bibliography and the sentences of its text.
     pub(crate) fn from_text<'a>(
         entries: &[DocumentReference],
         body: impl Iterator<Item = &'a str>,
@@ -122,7 +122,7 @@ impl NumericMarker {
         found
     }
 
-    /// How an entry would be pointed at, for people.
+    /// The forms that cite an entry, as readable text.
     pub(crate) fn forms(&self, number: u32) -> Vec<String> {
         let mut forms = vec![format!("“[{number}]”")];
         if !self.uses_square_brackets {
@@ -132,10 +132,10 @@ impl NumericMarker {
         forms
     }
 
-    /// Whether a sentence points at an entry.
+    /// Whether a sentence cites the entry with this number.
     pub(crate) fn cites(&self, sentence: &str, wanted: u32) -> bool {
         let has = |all: &[RangeInclusive<u32>]| all.iter().any(|it| it.contains(&wanted));
-        // `[1]–[3]` is `[1–3]`.
+        // `[1]–[3]` means `[1–3]`.
         let sentence = ["–", "—", "-"]
             .iter()
             .fold(sentence.to_owned(), |text, dash| {
@@ -156,7 +156,7 @@ impl NumericMarker {
         all.iter().all(|it| known(it.start()) && known(it.end()))
     }
 
-    /// What stands in round brackets and is numbers of entries, not of a list or of an equation.
+    /// Numbers in parentheses that are entries, not list items or equations.
     fn in_parentheses(&self, sentence: &str) -> impl Iterator<Item = Vec<RangeInclusive<u32>>> {
         let found = PARENTHESES.as_ref().into_iter();
         let found = found.flat_map(move |form| form.captures_iter(sentence));
@@ -182,7 +182,7 @@ impl NumericMarker {
     }
 }
 
-/// What stands in the brackets of a text.
+/// The contents of the brackets in a text.
 fn bracket_contents(form: Option<&Regex>, text: &str) -> Vec<String> {
     let found = form.into_iter().flat_map(|it| it.captures_iter(text));
     found
@@ -190,8 +190,8 @@ fn bracket_contents(form: Option<&Regex>, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a number in round brackets is one of a list in the sentence (`(1) this and (2) that`) or
-/// of something that is no work.
+/// Whether a number in parentheses belongs to a list in the sentence (`(1) this and (2) that`) or
+/// to something that is not a work.
 fn is_enumeration(before: &str, after: &str, sentence: &str) -> bool {
     let mut words = before.rsplit(|it: char| !it.is_alphanumeric() && it != '.');
     let word = words.next().unwrap_or_default().to_lowercase();
@@ -208,7 +208,7 @@ fn is_enumeration(before: &str, after: &str, sentence: &str) -> bool {
     other || (heads(after) && (opens || (counted("(1)") && counted("(2)"))))
 }
 
-/// Figures on the line that were raised.
+/// Converts superscript digits to plain ones.
 fn superscript_to_digits(figures: &str) -> String {
     const SUPERSCRIPT_DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let lower = |it: char| match SUPERSCRIPT_DIGITS
@@ -224,7 +224,7 @@ fn superscript_to_digits(figures: &str) -> String {
     figures.chars().map(lower).collect()
 }
 
-/// The numbers of a bracket, up to a note in it: `3, 10–14, p. 5`. Behind a semicolon it goes on.
+/// Parses the numbers of a bracket up to a note, `3, 10–14, p. 5`, and again after a semicolon.
 fn parse_ranges(inside: &str) -> Vec<RangeInclusive<u32>> {
     let lower = inside.trim().to_lowercase();
     let lead = LEAD_INS.iter().find_map(|it| lower.strip_prefix(it));
@@ -235,7 +235,7 @@ fn parse_ranges(inside: &str) -> Vec<RangeInclusive<u32>> {
         .collect()
 }
 
-/// `12`, or `10–14`.
+/// Parses `12` or `10–14`.
 fn parse_range(part: &str) -> Option<RangeInclusive<u32>> {
     let mut ends = part.split(['–', '—', '-']).map(|it| {
         let figures = it.trim();

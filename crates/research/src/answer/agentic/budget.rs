@@ -1,4 +1,4 @@
-//! What one question may take: asks, tokens, time.
+//! Budget of one agentic question: model calls, tokens, and time.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::AnswerOptions;
 
-/// What is left.
+/// Counts what a question has used against its limits.
 #[derive(Debug, Clone)]
 pub(super) struct AgenticBudget {
     calls: u32,
@@ -16,27 +16,27 @@ pub(super) struct AgenticBudget {
     tokens: u64,
     max_tokens: u64,
     started: Instant,
-    /// None where a client thinks between runs: its time is its own.
+    /// `None` if the client's own model replies between runs: its time does not count.
     time_limit: Option<Duration>,
 }
 
-/// What an ask took out of it before it was answered.
+/// Tokens that a model request reserved before its reply arrived.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BudgetReservation {
     tokens: u64,
-    /// The most that may be written; answers are mostly far shorter.
+    /// The upper limit of the reply; most replies are far shorter.
     max_output_tokens: u64,
 }
 
-/// What an answer from as many passages as are shown takes.
+/// Tokens that an answer needs with a full set of passages.
 const ANSWER_TOKENS: u64 = 20_000;
 
-/// All asks but the one for the answer may take so much of the time, so that one that hangs leaves
-/// some for the rest.
+/// Every request except the one for the answer may take this fraction of the time, so that one
+/// that hangs leaves time for the others.
 const TIME_DIVISOR: u32 = 4;
 
 impl AgenticBudget {
-    /// The whole of it. A tenth of the time is kept to tell what there is.
+    /// Creates a full budget. A tenth of the time is reserved for building the response.
     pub(super) fn new(options: &AnswerOptions, timed: bool) -> Self {
         Self {
             calls: 0,
@@ -48,8 +48,8 @@ impl AgenticBudget {
         }
     }
 
-    /// Takes an ask out of it: what it sends and the most it may get back. What is spent if there
-    /// is not enough.
+    /// Reserves a request: its prompt and the longest possible reply. The error names the limit
+    /// that is reached.
     pub(super) fn reserve(&mut self, ask: &ModelRequest) -> Result<BudgetReservation, String> {
         let sent: usize = ask
             .messages
@@ -61,10 +61,16 @@ impl AgenticBudget {
             .unwrap_or(u64::MAX)
             .saturating_add(u64::from(ask.max_tokens));
         if self.calls >= self.max_calls {
-            return Err(format!("its {} model calls are spent", self.max_calls));
+            return Err(format!(
+                "the limit of {} model calls is reached",
+                self.max_calls
+            ));
         }
         if self.tokens.saturating_add(tokens) > self.max_tokens {
-            return Err(format!("its {} tokens are spent", self.max_tokens));
+            return Err(format!(
+                "the limit of {} tokens is reached",
+                self.max_tokens
+            ));
         }
         if self.remaining_time() == Some(Duration::ZERO) {
             return Err(self.timeout_message());
@@ -77,8 +83,8 @@ impl AgenticBudget {
         })
     }
 
-    /// What an ask took in the end: more calls if it had to be asked again, and the tokens that the
-    /// provider counted, where it counts.
+    /// Replaces a reservation by the real usage: additional calls for retries, and the provider's
+    /// token count where it reports one.
     pub(super) fn settle(&mut self, taken: BudgetReservation, spent: &ModelUsage) {
         let number = |it: i64| u64::try_from(it).unwrap_or(0);
         let counted = number(spent.prompt_tokens) + number(spent.completion_tokens);
@@ -91,17 +97,16 @@ impl AgenticBudget {
         };
     }
 
-    /// An answer that can't be used was asked for twice.
+    /// Counts the second request that was made because the first reply was invalid.
     pub(super) fn count_retry(&mut self) {
         self.calls += 1;
     }
 
-    /// The tokens that are left.
     pub(super) const fn remaining_tokens(&self) -> u64 {
         self.max_tokens.saturating_sub(self.tokens)
     }
 
-    /// The longest that one ask may take, if there is a limit.
+    /// The longest that one request may take, if there is a time limit.
     pub(super) fn request_timeout(&self) -> Option<Duration> {
         let most = self.time_limit? / TIME_DIVISOR;
         self.remaining_time().map(|it| it.min(most))
@@ -109,16 +114,16 @@ impl AgenticBudget {
 
     pub(super) fn timeout_message(&self) -> String {
         let seconds = self.time_limit.unwrap_or_default().as_secs();
-        format!("its {seconds} s are spent")
+        format!("the time limit of {seconds} s is reached")
     }
 
-    /// The time that is left, if there is a limit.
+    /// The remaining time, if there is a time limit.
     pub(super) fn remaining_time(&self) -> Option<Duration> {
         self.time_limit
             .map(|it| it.saturating_sub(self.started.elapsed()))
     }
 
-    /// Whether no more is left than an answer needs.
+    /// Whether what remains is only enough for an answer.
     pub(super) fn is_nearly_exhausted(&self) -> bool {
         self.max_calls.saturating_sub(self.calls) <= 1
             || self.remaining_tokens() < ANSWER_TOKENS

@@ -1,8 +1,8 @@
-//! The nodes, what each tells of itself, and the edges between them.
+//! Nodes of the agentic graph, their progress messages, and the edges between them.
 
 use super::state::{AgenticState, QuestionKind};
 
-/// A step of the graph.
+/// A node of the agentic graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AgenticNode {
     Classify,
@@ -20,13 +20,13 @@ pub(super) enum AgenticNode {
     Done,
 }
 
-/// At least this much of what was found must be relevant for it to be refined.
+/// Passages are refined if at least this share of them is relevant.
 const AMBIGUOUS_THRESHOLD: f64 = 0.4;
 
-/// Below this another look is worth it.
+/// Below this share of relevant passages another retrieval round is worth its cost.
 const WEAK_THRESHOLD: f64 = 0.5;
 
-/// Where it goes from a node.
+/// Returns the node that follows `node`.
 pub(super) fn next_node(node: AgenticNode, state: &AgenticState, support: f64) -> AgenticNode {
     let again = state.retries < state.max_retries && !state.budget.is_nearly_exhausted();
     match node {
@@ -78,7 +78,7 @@ impl AgenticNode {
         }
     }
 
-    /// How far the whole has come when it begins, of a hundred.
+    /// Progress in percent when the node begins.
     pub(super) const fn progress(self) -> f64 {
         match self {
             Self::Classify => 10.0,
@@ -94,26 +94,26 @@ impl AgenticNode {
         }
     }
 
-    /// What it is about to do, in a few words.
+    /// Describes what the node is about to do, for progress notifications.
     pub(super) fn progress_message(self, state: &AgenticState) -> String {
         match self {
             Self::Classify => "reading the question".to_owned(),
-            Self::Expand => "finding other words for it".to_owned(),
-            Self::Decompose => "taking the question apart".to_owned(),
-            Self::Filters => "reading which papers it is about".to_owned(),
+            Self::Expand => "rephrasing the question".to_owned(),
+            Self::Decompose => "splitting the question into parts".to_owned(),
+            Self::Filters => "reading the filters of the question".to_owned(),
             Self::Retrieve => format!("searching with {} queries", state.queries.len()),
             Self::Grade => format!("grading {} passages", state.ungraded.len()),
-            Self::Assess => "weighing what was found".to_owned(),
-            Self::Refine => format!("picking sentences out of {} passages", state.relevant.len()),
-            Self::Rewrite => format!("asking in another way (retry {})", state.retries + 1),
-            Self::Rerank => "putting passages in order".to_owned(),
+            Self::Assess => "assessing the passages".to_owned(),
+            Self::Refine => format!("selecting sentences from {} passages", state.relevant.len()),
+            Self::Rewrite => format!("rewriting the query (retry {})", state.retries + 1),
+            Self::Rerank => "ordering the passages".to_owned(),
             Self::Generate => "writing the answer".to_owned(),
             Self::Verify => "checking every sentence".to_owned(),
             Self::Done => "done".to_owned(),
         }
     }
 
-    /// Whether the next node can do without what it brings.
+    /// Whether the next node can run without this node's result.
     pub(super) const fn is_optional(self) -> bool {
         matches!(
             self,
@@ -121,7 +121,7 @@ impl AgenticNode {
         )
     }
 
-    /// Whether an answer can do without it when little of the budget is left.
+    /// Whether the node is skipped when the budget is nearly exhausted.
     pub(super) const fn is_skippable(self) -> bool {
         self.is_optional() || matches!(self, Self::Rewrite)
     }

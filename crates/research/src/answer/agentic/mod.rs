@@ -1,8 +1,10 @@
-//! The graph that plans a question, looks, judges what it found, looks again, answers, and checks
-//! the answer: one file a node, the edges in `graph`, the budgets in `budget`.
+//! Agentic answers: a graph that plans a question, retrieves passages, grades them, retrieves
+//! again, answers, and checks the answer. Each node has its own file; the edges are in `graph`,
+//! the budgets in `budget`.
 //!
-//! A spent budget or a model that fails ends it with the best there is, marked as partial; the only
-//! thing that leaves it without a result is a client that has to think first.
+//! An exhausted budget or a failing model ends the graph with the best result so far, marked as
+//! partial. The graph has no result only if the call is suspended for the client's own model, is
+//! cancelled, or fails before it has found a passage.
 
 mod budget;
 mod graph;
@@ -21,7 +23,7 @@ use state::{AgenticContext, AgenticState, NodeError};
 pub(crate) use response::AgenticResponse;
 pub use state::{Assessment, QuestionKind};
 
-/// What is asked.
+/// Arguments of an agentic question.
 pub(crate) struct AgenticRequest {
     pub(crate) question: String,
     pub(crate) max_sources: usize,
@@ -29,10 +31,10 @@ pub(crate) struct AgenticRequest {
     pub(crate) scope: String,
 }
 
-/// Steps no question needs: a mistake in the edges must not hang a call.
+/// No question needs this many steps: a mistake in the edges must not hang a call.
 const MAX_STEPS: usize = 100;
 
-/// Answers a question with the whole graph.
+/// Answers a question with the agentic graph.
 pub(crate) async fn run_agentic_graph<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
@@ -65,7 +67,7 @@ pub(crate) async fn run_agentic_graph<R: Retriever>(
                 if !node.is_optional() {
                     break;
                 }
-                // What is left may still do for a search and an answer.
+                // The remaining budget may still be enough for a search and an answer.
                 if node == AgenticNode::Grade {
                     nodes::grade::grade_by_words(&mut state);
                 }
@@ -77,8 +79,8 @@ pub(crate) async fn run_agentic_graph<R: Retriever>(
     Ok(AgenticResponse::from_state(state, options.min_support))
 }
 
-/// Whether an error leaves nothing to show: the client thinks or went away, or nothing was found
-/// before it.
+/// Whether an error leaves nothing to report: the call is suspended or cancelled, or no passage
+/// was found before the error.
 fn is_fatal(error: &ToolError, state: &AgenticState) -> bool {
     let waits = matches!(
         error,
@@ -87,7 +89,7 @@ fn is_fatal(error: &ToolError, state: &AgenticState) -> bool {
     waits || state.pool.len() == 0
 }
 
-/// One node: told, run, and written into the trace.
+/// Runs one node, reports its progress, and adds it to the trace.
 async fn run_node<R: Retriever>(
     node: AgenticNode,
     state: &mut AgenticState,
@@ -98,12 +100,12 @@ async fn run_node<R: Retriever>(
     let begun = Instant::now();
     let calls = state.budget.calls();
     let outcome = if node.is_skippable() && state.budget.is_nearly_exhausted() {
-        let what = "what is left of the budget is for the answer";
+        let what = "the remaining budget is reserved for the answer";
         state.note_skipped(format!("{}: {what}", node.name()));
         if node == AgenticNode::Grade {
             nodes::grade::grade_by_words(state);
         }
-        Ok(format!("left out: {what}"))
+        Ok(format!("skipped: {what}"))
     } else {
         dispatch_node(node, state, desk).await
     };

@@ -1,4 +1,4 @@
-//! What the graph came to, as it is told.
+//! Result of the agentic graph, as text and data.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::answer::{
     single_pass::withheld_text,
 };
 
-/// What came of a question.
+/// Response to an agentic question.
 pub(crate) struct AgenticResponse {
     pub(crate) text: String,
     pub(crate) status: AnswerStatus,
@@ -37,7 +37,7 @@ impl AgenticResponse {
         let status = status(&state, &judged, grounded);
         if state.assessment == Some(Assessment::Incorrect) || status == AnswerStatus::NothingFound {
             state.note(
-                "The collection says little about this; search_papers may find papers that say more."
+                "The collection says little about this. search_papers may find more papers."
                     .to_owned(),
             );
         }
@@ -70,8 +70,8 @@ impl AgenticResponse {
     }
 }
 
-/// How much of what the answer is from helps. Where nothing was graded, as for a question that is
-/// looked up at once, that is how much of the answer holds.
+/// The share of relevant passages, or the share of supported claims if nothing was graded, as for
+/// a direct question.
 fn confidence(state: &AgenticState, judged: &CheckedAnswer) -> f64 {
     match state.assessment {
         Some(_) => state.confidence,
@@ -81,7 +81,7 @@ fn confidence(state: &AgenticState, judged: &CheckedAnswer) -> f64 {
 
 fn status(state: &AgenticState, judged: &CheckedAnswer, grounded: bool) -> AnswerStatus {
     let partial = !state.skipped.is_empty();
-    // What was never looked for may well be there.
+    // Without a search, nothing can be said about the collection.
     let unsearched = state.past_queries.is_empty();
     match (judged.claim_count(), grounded) {
         (0, _) if unsearched || (partial && state.pool.len() > 0) => AnswerStatus::Partial,
@@ -92,7 +92,7 @@ fn status(state: &AgenticState, judged: &CheckedAnswer, grounded: bool) -> Answe
     }
 }
 
-/// The passages the answer was written from, and those its sentences rest on.
+/// The passages that the answer was written from, and those that its sentences cite as evidence.
 fn used_passages(state: &AgenticState, judged: &CheckedAnswer) -> Vec<usize> {
     let mut used = state.best_passages();
     if used.is_empty() {
@@ -145,7 +145,7 @@ fn render_text(
             markdown::render_answer(sentences, sources, true)
         ),
         AnswerStatus::Partial => format!(
-            "There is no answer yet; this is what was found.{}{left_out}{notes}",
+            "There is no answer yet. These passages were found.{}{left_out}{notes}",
             markdown::render_passages(sources)
         ),
         AnswerStatus::Withheld => format!(
@@ -158,7 +158,7 @@ fn render_text(
                 .iter()
                 .map(|it| format!("- {}", markdown::sanitize_inline(it)))
                 .collect();
-            // What the model says of it is no query.
+            // Sentences of the model come before the list of queries.
             let mut told = markdown::render_answer(sentences, sources, false);
             if !told.is_empty() {
                 told.push_str("\n\n");

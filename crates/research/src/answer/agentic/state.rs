@@ -1,4 +1,4 @@
-//! What is known of a question on its way through the graph.
+//! State of a question on its way through the graph.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,48 +23,46 @@ use crate::{
     },
 };
 
-/// What nodes work with.
+/// Services that nodes use.
 pub(crate) struct AgenticContext<'a, R> {
     pub(super) retriever: &'a R,
     pub(super) call: &'a ToolContext,
 }
 
-/// What kind of question it is.
+/// Kind of question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// What something is.
+    /// Asks for a definition.
     Direct,
-    /// Anything else.
     Standard,
-    /// Several things and how they stand to one another.
+    /// Asks how several things are related.
     MultiHop,
 }
 
-/// How well what was found fits.
+/// Relevance of the retrieved passages as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assessment {
-    /// Most of it helps.
+    /// Most passages are relevant.
     Correct,
-    /// Some of it does.
+    /// Some passages are relevant.
     Ambiguous,
-    /// Little of it does.
+    /// Few passages are relevant.
     Incorrect,
 }
 
-/// Why the graph can't go on.
+/// Reason why a node could not finish.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NodeError {
-    /// A budget is spent.
     #[error("{0}")]
     BudgetExhausted(String),
-    /// Something failed that no node can make up for.
+    /// A failure that no other node can compensate for.
     #[error("{0}")]
     Failed(#[from] ToolError),
 }
 
-/// What is known so far.
+/// Everything that the nodes share about a question.
 pub(crate) struct AgenticState {
     pub(super) question: String,
     pub(super) scope: RetrievalScope,
@@ -72,30 +70,30 @@ pub(crate) struct AgenticState {
     pub(super) max_sources: usize,
     pub(super) max_retries: u32,
     pub(super) kind: QuestionKind,
-    /// What is looked for next.
+    /// Queries of the next retrieval round.
     pub(super) queries: Vec<String>,
-    /// All that was ever looked for.
+    /// Queries of all earlier rounds.
     pub(super) past_queries: Vec<String>,
     pub(super) question_filters: Option<QuestionFilters>,
     pub(super) filter: ArticleFilter,
-    /// Everything found, in all rounds.
+    /// Passages of all rounds.
     pub(super) pool: PassagePool,
-    /// What the last round found, and what of it is not graded.
+    /// Passages of the last round, and those of them without a grade.
     pub(super) retrieved: Vec<usize>,
     pub(super) ungraded: Vec<usize>,
     pub(super) scores: BTreeMap<usize, f64>,
-    /// What is relevant, of all rounds.
+    /// Relevant passages of all rounds.
     pub(super) relevant: BTreeSet<usize>,
-    /// Sentences that were picked out.
+    /// Selected sentences of a passage.
     pub(super) refined: BTreeMap<usize, String>,
-    /// What the answer is written from, best first.
+    /// Passages that the answer is written from, best first.
     pub(super) order: Vec<usize>,
     pub(super) rounds: u32,
     pub(super) retries: u32,
     pub(super) confidence: f64,
     pub(super) assessment: Option<Assessment>,
     pub(super) draft: Option<AnswerDraft>,
-    /// The best draft so far, checked.
+    /// The best checked draft so far.
     pub(super) checked_answer: Option<CheckedAnswer>,
     pub(super) problems: Vec<String>,
     pub(super) mode: &'static str,
@@ -145,7 +143,7 @@ impl AgenticState {
         }
     }
 
-    /// Asks a model within the budget. Nothing if it failed, which is noted.
+    /// Asks a model within the budget. A failure is noted and returns `None`.
     pub(super) async fn ask<T: DeserializeOwned>(
         &mut self,
         call: &ToolContext,
@@ -155,7 +153,7 @@ impl AgenticState {
         self.ask_with_timeout(call, ask, share).await
     }
 
-    /// The same with all the time that is left.
+    /// Like `ask`, but the request may take all of the remaining time.
     pub(super) async fn ask_with_remaining_time<T: DeserializeOwned>(
         &mut self,
         call: &ToolContext,
@@ -183,7 +181,7 @@ impl AgenticState {
         }
     }
 
-    /// What comes of some work, if it comes in `most`; else nothing, which is noted.
+    /// Runs `work` for at most `most`. A timeout is noted and returns `None`.
     pub(super) async fn with_timeout<F: Future>(
         &mut self,
         most: Option<Duration>,
@@ -200,13 +198,14 @@ impl AgenticState {
             return Err(NodeError::BudgetExhausted(self.budget.timeout_message()));
         }
         self.note(format!(
-            "The model could not be asked ({purpose}): it took longer than {} s.",
+            "The model request failed ({purpose}): it took longer than {} s.",
             most.as_secs()
         ));
         Ok(None)
     }
 
-    /// What came of an ask.
+    /// Settles the budget and returns the reply. A failure of the model is noted and returns
+    /// `None`.
     pub(super) fn accept_reply<T>(
         &mut self,
         purpose: &str,
@@ -222,16 +221,14 @@ impl AgenticState {
                 if matches!(error, ModelError::InvalidResponse { .. }) {
                     self.budget.count_retry();
                 }
-                self.note(format!(
-                    "The model could not be asked ({purpose}): {error}."
-                ));
+                self.note(format!("The model request failed ({purpose}): {error}."));
                 Ok(None)
             }
             Err(error) => Err(NodeError::Failed(error)),
         }
     }
 
-    /// Something whoever asked should know, once.
+    /// Adds a note for the caller unless it is already there.
     pub(super) fn note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -257,14 +254,14 @@ impl AgenticState {
         });
     }
 
-    /// Whether enough of the answer is supported. Nothing checked is not grounded.
+    /// Whether enough of the answer is supported. An unchecked answer is not grounded.
     pub(super) fn is_grounded(&self, support: f64) -> bool {
         self.checked_answer
             .as_ref()
             .is_some_and(|it| it.is_supported(support))
     }
 
-    /// What the answer is written from: the best passages, of no more papers than were asked for.
+    /// The best passages, from at most as many papers as the caller asked for.
     pub(super) fn best_passages(&self) -> Vec<usize> {
         let mut papers: BTreeSet<&str> = BTreeSet::new();
         let mut best = Vec::new();

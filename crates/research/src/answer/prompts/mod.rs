@@ -1,5 +1,5 @@
-//! Asks written as Markdown: the instructions, a line of three dashes, and what is asked. What is
-//! not ours stands in tags that it can't close.
+//! Prompts of answers as Markdown files: the system prompt, a line of three dashes, and the
+//! message. Untrusted text is put in tags that it cannot close.
 
 use deliberate_core::truncate_chars;
 use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 
 use crate::{RetrievedPassage, prompt_fence::fence_passage};
 
-/// An ask of one kind.
+/// A prompt file with the settings of its request.
 pub(super) struct PromptTemplate {
     pub(super) purpose: &'static str,
     pub(super) text: &'static str,
@@ -18,17 +18,17 @@ pub(super) struct PromptTemplate {
 
 const SEPARATOR: &str = "\n---\n";
 
-/// The tags of our asks.
+/// Tags that the prompts use, and that untrusted text may not contain.
 const TAGS: [&str; 4] = ["passage", "question", "claim", "problem"];
 
-/// The most that is shown of one passage, in characters.
+/// Characters of one passage in a prompt.
 pub(super) const MAX_PASSAGE_CHARS: usize = 2_400;
 
-/// The most that is shown of all passages of one ask.
+/// Characters of all passages in a prompt.
 pub(super) const MAX_TOTAL_CHARS: usize = 60_000;
 
 impl PromptTemplate {
-    /// The ask under that key, with these values in it; its answer is a `T`.
+    /// Builds a request with this key and these values; its reply is a `T`.
     pub(super) fn build_request<T: JsonSchema>(
         &self,
         key: String,
@@ -49,7 +49,7 @@ impl PromptTemplate {
     }
 }
 
-/// A text with values put in for `{{name}}`, in one go: what a value says is not read again.
+/// Replaces each `{{name}}` in one pass: placeholders inside a value are not expanded.
 fn fill_template(text: &str, values: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -68,7 +68,7 @@ fn fill_template(text: &str, values: &[(&str, &str)]) -> String {
     out
 }
 
-/// Text that can't open or close a tag of ours, without characters that are not seen.
+/// Escapes tags of the prompts and removes control characters.
 pub(super) fn escape_tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let seen = |it: &char| !it.is_control() || matches!(it, '\n' | '\t' | '\u{c}');
@@ -98,12 +98,12 @@ fn opens_tag(after: &str) -> bool {
         && TAGS.iter().any(|it| letters.starts_with(it))
 }
 
-/// A text in a tag of ours.
+/// Puts untrusted text in a tag.
 pub(super) fn wrap_in_tag(tag: &str, text: &str) -> String {
     format!("<{tag}>\n{}\n</{tag}>", escape_tags(text))
 }
 
-/// A passage as a model is shown it.
+/// Renders a passage for a prompt.
 pub(super) fn render_passage(id: &str, found: &RetrievedPassage, text: &str) -> String {
     let title = truncate_chars(&found.kept.article.title, 200);
     let year = found.kept.article.year();

@@ -1,12 +1,12 @@
-//! What a claim cites, beside what it rests on. A claim that cites nothing, or nothing that was
-//! given, is not supported by the place cited, whatever else supports it.
+//! Compares the citations of a claim with its evidence. A claim that cites no passage, or an
+//! unknown one, is not supported by its citation, even if another passage supports it.
 
 use super::{
     Claim, ClaimCheck, ClaimProblem, ClaimProblemKind, ClaimVerdict, EvidenceSpan, Verifier,
 };
 
 impl Verifier {
-    /// What a claim cites, beside what it rests on.
+    /// Adds problems for unknown, missing, and wrong citations.
     pub(super) fn check_citations(&self, claim: &Claim, checked: &mut ClaimCheck) {
         let known = |id: &&String| self.corpus.passages.iter().any(|it| it.source.id == **id);
         for id in claim.cited.iter().filter(|it| !known(it)) {

@@ -1,4 +1,4 @@
-//! A claim made ready: what it quotes, what it says beside that, and whether it claims anything.
+//! Preparation of a claim: its quotes, the text without them, and whether it claims anything.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -10,27 +10,30 @@ use super::{
     text::markdown_lines::is_table_header,
 };
 
-/// A claim made ready.
+/// A claim, prepared for the check.
 pub(crate) struct PreparedClaim {
-    /// Its text without marks of citation.
+    /// Text without citation marks.
     pub(super) text: String,
-    /// What it quotes at length.
+    /// Quotes of at least `MIN_QUOTE_WORDS` words, and the claim's own `quote`.
     pub(super) quotes: Vec<Quote>,
-    /// Whether there is more of it than is looked at.
+    /// Whether the claim exceeds `MAX_CLAIM_CHARS`.
     pub(super) too_long: bool,
-    /// Its text with the quotes taken out.
+    /// Text without the quotes.
     pub(super) unquoted: String,
 }
 
-/// What is longer, in characters, is no single claim, and is not looked at.
+/// A longer text, in characters, is not a single claim and is not checked.
 pub(super) const MAX_CLAIM_CHARS: usize = 1_500;
 
-/// Fewer words in quotes are a way of speaking, not a quotation.
+/// Fewer words in quotation marks are a figure of speech, not a quote.
 const MIN_QUOTE_WORDS: usize = 3;
 
-/// `[3]`, `[Source 2]`, `[p1, p4]`, and `[1, p. 7]` as we write it ourselves: ours, not what is
-/// claimed. In round brackets it may be a name: `(p53)`.
-#[expect(clippy::expect_used, reason = "it is written here and tested")]
+/// Citation marks, which are not part of the claim: `[3]`, `[Source 2]`, `[p1, p4]`, and `[1, p.
+/// 7]` as our answers write it. Parentheses may contain a name: `(p53)`.
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is a constant and is tested"
+)]
 static CITATION_MARKS: LazyLock<Regex> = LazyLock::new(|| {
     let id = r"(?:(?:sources?|passages?)\s+p?|p)";
     Regex::new(&format!(
@@ -39,17 +42,20 @@ static CITATION_MARKS: LazyLock<Regex> = LazyLock::new(|| {
           | [✓✗]\+?
         )"
     ))
-    .expect("the pattern is right")
+    .expect("the pattern is valid")
 });
 
-/// A sentence without marks that look like those of an answer: only the check gives them.
+/// Removes text that looks like the marks of an answer: only the check may set them.
 pub(super) fn strip_citation_marks(text: &str) -> String {
     let text = CITATION_MARKS.replace_all(text, "");
     text.trim().trim_end_matches([' ', '≠']).to_owned()
 }
 
-/// Ways of saying that the passages do not say.
-#[expect(clippy::expect_used, reason = "it is written here and tested")]
+/// Phrases that say that the passages do not answer.
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is a constant and is tested"
+)]
 static ABSENCE_PHRASES: LazyLock<Regex> = LazyLock::new(|| {
     let things = r"(?:passages?|sources?|papers?|texts?|excerpts?|documents?|collection|articles?|material|context)";
     let verbs = r"(?:say|state|mention|report|specify|contain|provide|address|discuss|cover|give|include|tell|answer|offer)";
@@ -62,28 +68,37 @@ static ABSENCE_PHRASES: LazyLock<Regex> = LazyLock::new(|| {
           | (?:the\s+question|this)\s+(?:can\s*not|cannot|can['’]t)\s+be\s+answered\b
         )"
     ))
-    .expect("the pattern is right")
+    .expect("the pattern is valid")
 });
 
-/// Questions that say what they ask.
-#[expect(clippy::expect_used, reason = "it is written here and tested")]
+/// Questions that imply a statement.
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is a constant and is tested"
+)]
 static LEADING_QUESTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)^\W*(?:did\s+you\s+know|who\s+(?:would|could)|why\b|how\s+come|\w+n['’]t\b|(?:is|are|does|do|did|was|were)\s+it\s+not\b|surely\b)|,\s*(?:is|are|was|were|does|do|did|has|have)n['’]t\s+\w+\?$")
-        .expect("the pattern is right")
+        .expect("the pattern is valid")
 });
 
-/// Verbs with which a few words are a statement rather than a name, or what announces others.
-#[expect(clippy::expect_used, reason = "it is written here and tested")]
+/// Verbs that make a short heading or label a statement.
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is a constant and is tested"
+)]
 static STATEMENT_VERBS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:cures?|cured|causes|caused|prevents?|prevented|reduces?|reduced|increases|increased|improves?|improved|kills?|killed|lowers|lowered|raises|raised|works|worked|fails|failed|proves|proved|doubles|doubled|halves|halved|outperforms?|outperformed|saves|saved|protects?|protected|harms|destroys|destroyed)\b")
-        .expect("the pattern is right")
+        .expect("the pattern is valid")
 });
 
-/// Behind these more is claimed.
-#[expect(clippy::expect_used, reason = "it is written here and tested")]
+/// Words after which a sentence goes on to claim something.
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is a constant and is tested"
+)]
 static CONTINUATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i);|\b(?:but|although|though|yet|while|whereas|nevertheless|nonetheless|except|because|since|and\s+(?:that|so|thus|it|they|this))\b|,\s*(?:however|instead|so|which|and)\b")
-        .expect("the pattern is right")
+        .expect("the pattern is valid")
 });
 
 impl PreparedClaim {
@@ -112,7 +127,8 @@ impl PreparedClaim {
         }
     }
 
-    /// Whether it claims nothing.
+    /// Whether the text claims nothing: a heading, a label, a question, or a statement that the
+    /// passages do not answer.
     pub(super) fn makes_no_claim(&self) -> bool {
         let text = self.text.trim();
         let letters = text.chars().filter(|it| it.is_alphanumeric()).count();

@@ -1,15 +1,15 @@
-//! Claims that join several things, each of which may stand in a place of its own.
+//! Claims that join several statements, each of which may have its evidence in a different place.
 
 use std::ops::Range;
 
 use super::{Claim, ClaimCheck, ClaimVerdict, Verifier, claim::PreparedClaim, verdict::bare_check};
 
-/// Below this it is looked whether each part of the claim is supported by itself.
+/// With a smaller overlap each part of the claim is checked separately.
 const CERTAIN_OVERLAP: f64 = 0.62;
 
 impl Verifier {
-    /// A claim as a whole, and where that does not settle it, part by part: what it joins may
-    /// stand in different places.
+    /// Compares a claim as a whole and, if that is not certain, part by part: the parts may have
+    /// their evidence in different places.
     pub(super) fn compare_parts(
         &self,
         ready: &PreparedClaim,
@@ -53,7 +53,7 @@ impl Verifier {
     }
 }
 
-/// The parts of a claim that say something each.
+/// Splits a claim into parts that each state something.
 fn split_parts(text: &str) -> Vec<&str> {
     const CONJUNCTIONS: [&str; 8] = [
         ", and ",

@@ -1,4 +1,4 @@
-//! The passages made ready: their sentences taken apart, and how rare each word is among them.
+//! The analyzed passages of one check: the features of their sentences, and word weights by rarity.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,36 +20,36 @@ use super::{
     },
 };
 
-/// The passages made ready.
+/// The analyzed passages of one check.
 pub(super) struct Corpus {
     pub(super) passages: Vec<CorpusPassage>,
     sentences: Vec<CorpusSentence>,
-    /// In which sentences a word is.
+    /// Indexes of the sentences that contain a word.
     sentences_by_word: HashMap<String, Vec<u32>>,
-    /// Sentences by what is left of them without their numbers.
+    /// Indexes of sentences, by their text without numbers.
     sentences_by_shape: HashMap<String, Vec<u32>>,
-    /// Words that are written as names somewhere, and those written in lower case.
+    /// Words that some passage writes as names, and words in lower case.
     names: HashSet<String>,
     words: HashSet<String>,
 }
 
-/// A passage made ready.
+/// An analyzed passage.
 pub(super) struct CorpusPassage {
     pub(super) source: EvidencePassage,
     pub(super) normalized: NormalizedText,
     pub(super) sentence_spans: Vec<Range<usize>>,
-    /// Its text taken apart as a whole.
+    /// Features of the whole text.
     pub(super) features: SentenceFeatures,
-    /// Its title taken apart.
+    /// Features of the authors and the title.
     pub(super) title: SentenceFeatures,
-    /// What its words mean, once that is asked.
+    /// Word vectors, computed on first use.
     word_vectors: OnceLock<WordVectors>,
-    /// Its first sentence, among all.
+    /// Index of the first sentence in `Corpus::sentences`.
     first_sentence: usize,
 }
 
 impl CorpusPassage {
-    /// What its common words mean.
+    /// Vectors of the common words.
     pub(super) fn word_vectors(&self) -> &WordVectors {
         self.word_vectors
             .get_or_init(|| embed_words(&self.features))
@@ -62,17 +62,17 @@ struct CorpusSentence {
     features: SentenceFeatures,
 }
 
-/// So much of all passages is looked at, in bytes, and so many sentences.
+/// Limits of a corpus: bytes of all passages, and sentences.
 const MAX_BYTES: usize = 4_000_000;
 const MAX_SENTENCES: usize = 30_000;
 
-/// How many sentences apart two may stand that a claim draws on.
+/// Distance, in sentences, of two sentences that a claim may combine.
 const MAX_SENTENCE_GAP: usize = 3;
 
-/// Sentences that are alike but for their numbers are looked at up to so many.
+/// Sentences with the same text except for numbers that are compared with a claim.
 const MAX_SAME_SHAPE: usize = 200;
 
-/// A word that no passage has is most often another word for one that they have.
+/// Weight of a word that is in no passage: it is usually a synonym of one that is.
 const UNKNOWN_WORD_FACTOR: f64 = 0.55;
 
 impl Corpus {
@@ -101,7 +101,7 @@ impl Corpus {
         corpus
     }
 
-    /// Words with a capital within a sentence, and those that are nothing but capitals.
+    /// Collects capitalized words inside sentences, and words in capitals, as names.
     fn collect_names(&mut self, text: &str) {
         let mut first = true;
         for token in tokenize(text) {
@@ -141,7 +141,7 @@ impl Corpus {
                 break;
             }
             let text = source.text.get(span.clone()).unwrap_or_default();
-            // Who asks says nothing.
+            // A question states nothing.
             let asks = text.trim_end().ends_with('?');
             let analysis = if asks {
                 SentenceFeatures::default()
@@ -181,12 +181,11 @@ impl Corpus {
         });
     }
 
-    /// Whether any passage has a word.
     pub(super) fn contains_word(&self, key: &str) -> bool {
         self.sentences_by_word.contains_key(key)
     }
 
-    /// How much a word tells: the rarer, the more.
+    /// Weight of a word: the rarer, the higher.
     pub(super) fn word_weight(&self, key: &str) -> f64 {
         let all = self.sentences.len() as f64;
         match self.sentences_by_word.get(key) {
@@ -198,7 +197,7 @@ impl Corpus {
         }
     }
 
-    /// How much of what is wanted is there, 0 to 1.
+    /// Weighted share of the wanted words that are there, 0 to 1.
     pub(super) fn overlap(&self, wanted: &HashSet<&str>, there: &HashSet<&str>) -> f64 {
         let mut all = 0.0;
         let mut shared = 0.0;
@@ -212,7 +211,7 @@ impl Corpus {
         if all > 0.0 { shared / all } else { 0.0 }
     }
 
-    /// How well what stands around one thing fits what stands around another, 0 to 1.
+    /// Similarity of two contexts, given as words with their nearness, 0 to 1.
     pub(super) fn context_fit(
         &self,
         wanted: &HashMap<&str, f64>,
@@ -243,7 +242,7 @@ impl Corpus {
         self.analyze(text.unwrap_or_default())
     }
 
-    /// The sentences of a window, each taken apart by itself.
+    /// Features of each sentence of a window.
     pub(super) fn window_sentences(
         &self,
         window: &SentenceWindow,
@@ -258,14 +257,14 @@ impl Corpus {
         sentences.map(|it| &it.features)
     }
 
-    /// The bytes of a window in its passage.
+    /// Byte range of a window in its passage.
     pub(super) fn window_span(&self, window: &SentenceWindow) -> Option<Range<usize>> {
         let passage = self.passages.get(window.passage)?;
         let start = passage.sentence_spans.get(window.first)?.start;
         Some(start..passage.sentence_spans.get(window.last)?.end)
     }
 
-    /// Windows that speak most of what a claim speaks of, the best first, with how much of it.
+    /// Windows that share the most words with a claim, best first, each with its overlap.
     pub(super) fn best_windows(
         &self,
         claim: &SentenceFeatures,
@@ -319,8 +318,8 @@ impl Corpus {
         windows
     }
 
-    /// Two of the best sentences of one passage, with what stands between them: a claim may draw
-    /// on both.
+    /// Adds windows that span two of the best sentences of a passage, because a claim may combine
+    /// them.
     fn add_distant_pairs(&self, windows: &mut Vec<(SentenceWindow, f64)>, wanted: &HashSet<&str>) {
         let singles = windows.iter().filter(|(it, _)| it.first == it.last);
         let best: Vec<(SentenceWindow, f64)> = singles.take(4).copied().collect();
@@ -357,8 +356,8 @@ impl Corpus {
         Some(self.overlap(wanted, &there))
     }
 
-    /// Sentences that are word for word a claim, but for at least one of their numbers or codes:
-    /// what the claim has and what they have.
+    /// Sentences that equal a claim word for word except for at least one number or code, with the
+    /// value of the claim and the value of the sentence.
     pub(super) fn same_except_numbers(
         &self,
         claim: &SentenceFeatures,
@@ -390,7 +389,7 @@ impl Corpus {
         .collect()
     }
 
-    /// The sentences that a stretch of a passage's bytes touches.
+    /// The window of sentences that a byte range of a passage touches.
     pub(super) fn window_covering(
         &self,
         passage: usize,
@@ -408,7 +407,7 @@ impl Corpus {
     }
 }
 
-/// What is left of a text without its numbers, if it has any and enough is left.
+/// A text with its numbers masked; `None` if it has no numbers or too few words.
 fn number_free_shape(text: &SentenceFeatures) -> Option<String> {
     let numbers = |it: &TextToken| matches!(it.kind, TextTokenKind::Number | TextTokenKind::Code);
     let words = text

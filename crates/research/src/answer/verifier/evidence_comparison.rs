@@ -1,5 +1,5 @@
-//! A claim beside a few sentences: which of its numbers and names are there, and what is there in
-//! their place.
+//! Compares a claim with a window of sentences: which of its numbers and names are there, and what
+//! the sentences have instead.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,44 +19,44 @@ use super::{
     text::{lexicon, tokenizer::LetterCase},
 };
 
-/// Two sides of a comparison, and what their words weigh.
+/// A claim and the window that it is compared with.
 pub(crate) struct ClaimEvidencePair<'a> {
     pub(super) corpus: &'a Corpus,
     pub(super) passage: &'a CorpusPassage,
-    /// The claim's text, and it taken apart.
+    /// Text and features of the claim.
     pub(super) claim_text: &'a str,
     pub(super) claim: &'a SentenceFeatures,
-    /// The sentences' text, and them taken apart.
+    /// Text and features of the window.
     pub(super) window_text: &'a str,
     pub(super) window: &'a SentenceFeatures,
 }
 
-/// What speaks against a claim in some sentences.
+/// Differences between a claim and a window.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Discrepancies {
-    /// They say otherwise.
+    /// The window says something else.
     pub(super) conflicts: Vec<ClaimProblem>,
-    /// They do not say it.
+    /// The window does not say it.
     pub(super) missing: Vec<ClaimProblem>,
 }
 
-/// How much better a number's surroundings must fit than those of the claimed one's, for it to be
-/// the one that is meant.
+/// A different number is the one that is meant if its context fits the claim better by this much
+/// than the context of the equal number.
 const MIN_FIT_MARGIN: f64 = 0.3;
 
-/// How much better two numbers must fit each other's places than their own.
+/// Two numbers are swapped if each fits the other's context better by this much in total.
 const MIN_SWAP_MARGIN: f64 = 0.12;
 
-/// How many numbers are looked at in pairs.
+/// Numbers that are compared in pairs.
 const MAX_SWAP_CANDIDATES: usize = 16;
 
-/// A number of the sentences and what stands around it.
+/// A number of the window with its context.
 type NumberContext<'a> = (&'a Number, HashMap<&'a str, f64>);
 
-/// How well surroundings must fit for what stands in them to be meant at all.
+/// Below this context fit a number or name of the window is about something else.
 const MIN_FIT: f64 = 0.34;
 
-/// How near to a common word what may be a name must be to be one too.
+/// A possible name is a common word if it is at least this similar to a common word.
 const MIN_COMMON_WORD_SIMILARITY: f64 = 0.65;
 
 impl ClaimEvidencePair<'_> {
@@ -80,7 +80,7 @@ impl ClaimEvidencePair<'_> {
         modality_check::compare(self, &mut findings);
         substitution::compare(self, &mut findings);
         contrast::compare(self, &mut findings);
-        // What numbers another thing has does not gainsay it.
+        // Numbers of another entity do not contradict the claim.
         if is_about_other_entity(self.claim, self.window) {
             let number = |it: &mut ClaimProblem| it.kind == ClaimProblemKind::Number;
             let numbers = findings.conflicts.extract_if(.., number);
@@ -148,7 +148,7 @@ impl ClaimEvidencePair<'_> {
         }
     }
 
-    /// Two numbers that are both there, but each in the other's place.
+    /// Finds two numbers that are both in the window, but in each other's place.
     fn find_swapped_numbers(&self, findings: &mut Discrepancies) {
         let fit = |mine: &Number, said: &Number| {
             let around = self.claim.neighbors(mine.from, mine.to);
@@ -156,7 +156,7 @@ impl ClaimEvidencePair<'_> {
             self.corpus.context_fit(&around, &there)
         };
         let only = |mine: &Number| {
-            // An end of a range is another place for the same digits.
+            // An end of a range also counts as a place of the same digits.
             let mine = Number {
                 range_end: RangeEnd::Change,
                 ..mine.clone()
@@ -178,7 +178,7 @@ impl ClaimEvidencePair<'_> {
                 if one.unit != other.unit || one_said.from == other_said.from {
                     continue;
                 }
-                // `from 3 to 5` is the same wherever it stands.
+                // `from 3 to 5` means the same everywhere.
                 if consistency::are_adjacent(self.claim, one, other)
                     && consistency::are_adjacent(self.window, one_said, other_said)
                 {
@@ -209,8 +209,8 @@ impl ClaimEvidencePair<'_> {
         number.unit.is_none() && year.as_ref() == Some(&number.value)
     }
 
-    /// The name a number belongs to there, if the claim has it belong to another one that is named
-    /// elsewhere in the sentences.
+    /// Finds the name that the number belongs to in the window, if the claim assigns it to another
+    /// name that the window contains elsewhere.
     fn find_other_owner(&self, claimed: &Number, said: &Number) -> Option<ClaimProblem> {
         let near = |of: &SentenceFeatures, number: &Number| -> Vec<String> {
             let part = of.clause_ids.get(number.from).copied();
@@ -243,12 +243,12 @@ impl ClaimEvidencePair<'_> {
         ))
     }
 
-    /// Whether a name is of those who wrote it, or in the title.
+    /// Whether a name is in the authors or the title of the passage.
     fn is_author_or_title_word(&self, name: &str) -> bool {
         self.passage.title.has_name(name)
     }
 
-    /// `surely`: whether it is certain that it is a name.
+    /// Compares a name of the claim. `surely` means that the token is certainly a name.
     fn compare_name(&self, at: usize, surely: bool, findings: &mut Discrepancies) {
         let Some(token) = self.claim.token(at) else {
             return;
@@ -283,8 +283,8 @@ impl ClaimEvidencePair<'_> {
         }
     }
 
-    /// Whether what may be a name is a word that begins the claim: others say the same, or it is near
-    /// in meaning to a common word of the sentences.
+    /// Whether a possible name is only a word that begins the claim: it has a synonym, or it is
+    /// similar to a common word of the window.
     fn is_common_word(&self, word: &str) -> bool {
         let meanings = self.passage.word_vectors();
         let near = || {
@@ -296,7 +296,7 @@ impl ClaimEvidencePair<'_> {
         lexicon::canonical_synonym(word).is_some() || near()
     }
 
-    /// Whether the name is a word of what the sentences have as a short form.
+    /// Whether the name is part of the long form of an acronym in the window.
     fn is_acronym_word(&self, at: usize) -> bool {
         let shorts = self
             .window
@@ -322,8 +322,7 @@ impl ClaimEvidencePair<'_> {
             })
     }
 
-    /// A name of the sentences that the claim lacks, and that stands among the same words as the
-    /// claim's name at `at`.
+    /// A name of the window that the claim lacks, in the same context as the claim's name at `at`.
     fn find_rival_name(&self, at: usize, surely: bool) -> Option<String> {
         let around = self.claim.neighbors(at, at + 1);
         let own = self.claim.token(at);
@@ -355,8 +354,8 @@ impl ClaimEvidencePair<'_> {
     }
 }
 
-/// A number with the words around it that make it a bound or an end: without them it may look the
-/// same as the one that is claimed.
+/// Extends a number by the words that make it a bound or an end of a range: without them it may
+/// look the same as the claimed number.
 fn include_bound_words(of: &SentenceFeatures, number: &Number) -> Number {
     let (before, behind) = match (number.bound, number.range_end) {
         (NumberBound::Below | NumberBound::Above, _) => (3, 2),

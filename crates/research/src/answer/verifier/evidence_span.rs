@@ -1,12 +1,12 @@
-//! Where a stretch of a passage stands in its article.
+//! Converts a byte range of a passage into a position in its article.
 
 use std::ops::Range;
 
 use super::{EvidencePassage, EvidenceSpan};
 use crate::articles::TextSpan;
 
-/// The evidence that a stretch of a passage's bytes is. If the passage's place can't be that of its
-/// text, the whole passage is the evidence.
+/// Evidence for a byte range of a passage. If the position of the passage does not match its text,
+/// the whole passage is the evidence.
 pub(super) fn evidence_span(source: &EvidencePassage, bytes: Range<usize>) -> EvidenceSpan {
     let stretch = source
         .text

@@ -1,12 +1,12 @@
-//! Whether what is claimed stands in the passages it is said to stand in.
+//! Checks whether claims are supported by the passages that they cite.
 //!
-//! Pure code: no model, no input or output. A claim is compared with the sentences that speak of
-//! the same matter: quoted words must stand there just so, numbers must be the same numbers of the
-//! same things, names must be there, and nothing may be turned round. A bound, or an end of a range,
-//! is no value; what a passage calls wrong, supposes or makes depend on a condition is no fact. To
-//! repeat its sentence word for word, with all that, is supported; so are words of one's own that are
-//! near in meaning to what is cited, if nothing that can be told exactly is amiss. What a passage
-//! tells its reader to do is of no account here; it is text that does or does not hold a claim.
+//! Code only: no model and no I/O. A claim is compared with the sentences that share its words.
+//! Quotes must be verbatim, numbers must be the same numbers of the same things, names must be
+//! there, and negation and direction must agree. A bound or an end of a range is not a value; a
+//! statement that the passage refutes, supposes, or makes conditional is not a fact. A verbatim
+//! sentence is supported with all of that. A paraphrase that is close in meaning to the cited
+//! passage is supported if no exact part (number, name, negation) is wrong. Instructions inside a
+//! passage have no effect: a passage is only text that supports a claim or does not.
 
 mod citation_check;
 mod claim;
@@ -34,122 +34,115 @@ pub use verdict::Verifier;
 /// A passage that claims are checked against.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidencePassage {
-    /// What claims cite it by.
+    /// Id by which claims cite the passage.
     pub id: String,
-    /// The article it is from.
+    /// Id of the article.
     pub work: String,
-    /// Its text, word for word; a form feed where a page ends.
+    /// Verbatim text, with a form feed at each page break.
     pub text: String,
-    /// Where it stands in the article.
+    /// Position in the article.
     pub place: TextSpan,
-    /// Whose words they are.
     pub credit: Attribution,
 }
 
-/// Whose words a passage is: what an author-year citation names.
+/// Author, year and title of a passage, as an author-year citation names them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribution {
     /// Family names.
     pub authors: Vec<String>,
-    /// The year.
     pub year: Option<u16>,
-    /// The title.
     pub title: String,
 }
 
 /// A sentence of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// The sentence.
     pub text: String,
-    /// Ids of the passages it cites.
+    /// Ids of the cited passages.
     pub cited: Vec<String>,
-    /// Words that are said to stand in one of them.
+    /// Text that one of the cited passages is said to contain.
     pub quote: Option<String>,
 }
 
-/// What became of a claim.
+/// Verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimVerdict {
-    /// A passage says so.
+    /// A passage supports the claim.
     Supported,
-    /// A passage says otherwise.
+    /// A passage contradicts the claim.
     Contradicted,
-    /// One sentence of a paper says so, and another of the same paper gives another value for the
-    /// same thing.
+    /// A sentence of a paper supports the claim, and another sentence of the same paper gives a
+    /// different value for the same thing.
     Disputed,
-    /// No passage says so.
+    /// No passage supports the claim.
     NotFound,
-    /// It claims nothing: a question, a heading, that the passages do not say.
+    /// The sentence claims nothing: a question, a heading, or that the passages do not answer.
     NoClaim,
 }
 
-/// A claim once it is checked.
+/// Result of checking a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimCheck {
-    /// What became of it.
     pub verdict: ClaimVerdict,
-    /// What it rests on, or what speaks against it; the best first.
+    /// Supporting or contradicting evidence, best first.
     pub evidence: Vec<EvidenceSpan>,
-    /// Places that say otherwise, though one supports it.
+    /// Evidence that disagrees although other evidence supports the claim.
     pub disputed: Vec<EvidenceSpan>,
-    /// What is wrong with it.
     pub problems: Vec<ClaimProblem>,
-    /// How much of what it speaks of the evidence speaks of too, 0 to 1.
+    /// Share of the claim's words that the evidence contains, 0 to 1.
     pub overlap: f64,
-    /// Whether none of the passages it cites supports it, or it cites none, but another does.
+    /// Whether a passage that the claim does not cite supports it, and no cited passage does.
     pub corrected: bool,
 }
 
-/// A stretch of a passage.
+/// A span of a passage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceSpan {
-    /// The passage.
+    /// Id of the passage.
     pub passage: String,
-    /// The article.
+    /// Id of the article.
     pub work: String,
-    /// Where in the article it stands.
+    /// Position in the article.
     pub place: TextSpan,
-    /// What stands there.
+    /// Text of the span.
     pub quote: String,
 }
 
-/// Something wrong with a claim.
+/// A problem of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimProblem {
-    /// What kind of thing.
     pub kind: ClaimProblemKind,
-    /// What the claim has.
+    /// Text of the claim.
     pub claimed: String,
-    /// What the passage has in its place.
+    /// Text that the passage has instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead: Option<String>,
 }
 
-/// What can be wrong with a claim.
+/// Kind of problem of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimProblemKind {
-    /// Words in quotes.
+    /// A quote.
     Quote,
     /// A number or its unit.
     Number,
     /// A name.
     Name,
-    /// What is denied.
+    /// Negation.
     Negation,
-    /// More or less, better or worse.
+    /// Direction: more or less, better or worse.
     Direction,
-    /// Who did it to whom.
+    /// Order of the two sides of a comparison.
     Order,
-    /// The passage says it is wrong.
+    /// The passage calls the statement wrong.
     Refuted,
-    /// The passage says it on a condition, or as a possibility.
+    /// The passage states it under a condition or as a possibility.
     Condition,
-    /// No passage speaks of the matter.
+    /// No passage is about it.
     Matter,
-    /// What it cites.
+    /// A citation.
     Citation,
 }
 
@@ -163,15 +156,15 @@ impl ClaimProblem {
     }
 }
 
-/// The sentences of a text, each by itself.
+/// Splits a text into sentences.
 pub fn split_sentences(text: &str) -> Vec<String> {
     let spans = text::sentence_splitter::sentence_spans(text).into_iter();
     let texts = spans.filter_map(|it| text.get(it));
     texts.map(str::to_owned).collect()
 }
 
-/// The claims of a text that a model wrote: its sentences, and the items of its lists and rows of its
-/// tables each by itself, without marks that look like ours.
+/// Splits a text of a model into claims: sentences, list items, and table rows, without text that
+/// looks like our citation marks.
 pub fn split_claims(text: &str) -> Vec<String> {
     text::markdown_lines::split_blocks(text)
         .into_iter()
@@ -181,7 +174,7 @@ pub fn split_claims(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a text speaks of: its words as they are matched, without those that say nothing.
+/// Match keys of the words of a text, without stop words.
 pub(super) fn content_words(text: &str) -> std::collections::HashSet<String> {
     let analysis = sentence_features::SentenceFeatures::extract(text, &|_| {
         sentence_features::WordUsage::Unknown
@@ -189,7 +182,7 @@ pub(super) fn content_words(text: &str) -> std::collections::HashSet<String> {
     analysis.keys.into_iter().flatten().collect()
 }
 
-/// Problems show so many characters of what is wrong.
+/// Characters of text that a problem shows.
 const MAX_PROBLEM_CHARS: usize = 300;
 
 impl std::fmt::Display for ClaimProblem {
@@ -197,42 +190,53 @@ impl std::fmt::Display for ClaimProblem {
         let claimed = &self.claimed;
         match (self.kind, &self.instead) {
             (ClaimProblemKind::Quote, Some(instead)) => {
-                write!(f, "the quote “{claimed}” stands there as “{instead}”")
+                write!(
+                    f,
+                    "the passage has “{instead}” in place of the quote “{claimed}”"
+                )
             }
             (ClaimProblemKind::Quote, None) => {
-                write!(f, "the quote “{claimed}” stands in no passage")
+                write!(f, "no passage contains the quote “{claimed}”")
             }
             (ClaimProblemKind::Number, Some(instead)) => {
-                write!(f, "the number “{claimed}” is “{instead}” there")
+                write!(
+                    f,
+                    "the passage has “{instead}” in place of the number “{claimed}”"
+                )
             }
-            (ClaimProblemKind::Number, None) => write!(f, "the number “{claimed}” is not there"),
+            (ClaimProblemKind::Number, None) => {
+                write!(f, "the passage does not contain the number “{claimed}”")
+            }
             (ClaimProblemKind::Name, Some(instead)) => {
-                write!(f, "“{claimed}” is “{instead}” there")
+                write!(f, "the passage has “{instead}” in place of “{claimed}”")
             }
-            (ClaimProblemKind::Name, None) => write!(f, "“{claimed}” is not named there"),
+            (ClaimProblemKind::Name, None) => write!(f, "the passage does not name “{claimed}”"),
             (ClaimProblemKind::Negation, _) => {
-                write!(f, "“{claimed}” is denied on one side and not on the other")
+                write!(f, "only one of claim and passage negates “{claimed}”")
             }
             (ClaimProblemKind::Direction, Some(instead)) => {
-                write!(f, "“{claimed}” is the other way round there: “{instead}”")
+                write!(
+                    f,
+                    "the passage says the opposite of “{claimed}”: “{instead}”"
+                )
             }
             (ClaimProblemKind::Direction, None) => {
-                write!(f, "“{claimed}” is the other way round there")
+                write!(f, "the passage says the opposite of “{claimed}”")
             }
             (ClaimProblemKind::Order, _) => {
-                write!(f, "“{claimed}” stands the other way round there")
+                write!(f, "the passage has “{claimed}” in the opposite order")
             }
             (ClaimProblemKind::Refuted, _) => {
-                write!(f, "it is called wrong on one side and not on the other")
+                write!(f, "only one of claim and passage calls it wrong")
             }
             (ClaimProblemKind::Condition, _) => write!(
                 f,
-                "the passage says it only on a condition, as a possibility or as what was thought"
+                "the passage says it only under a condition, as a possibility, or as a former belief"
             ),
             (ClaimProblemKind::Matter, _) => write!(f, "no passage says this"),
             (ClaimProblemKind::Citation, Some(instead)) if claimed.is_empty() => write!(
                 f,
-                "it cites no passage that was given; the check supplied {instead}, which says so"
+                "it cites none of the passages; the check found that {instead} supports it"
             ),
             (ClaimProblemKind::Citation, None) if claimed.is_empty() => {
                 write!(f, "it cites nothing")
@@ -240,11 +244,11 @@ impl std::fmt::Display for ClaimProblem {
             (ClaimProblemKind::Citation, Some(instead)) => {
                 write!(
                     f,
-                    "what it cites ({claimed}) does not say so, but {instead} does"
+                    "the cited passage ({claimed}) does not support it, but {instead} does"
                 )
             }
             (ClaimProblemKind::Citation, None) => {
-                write!(f, "it cites {claimed}, which is no passage")
+                write!(f, "it cites {claimed}, which is not a passage")
             }
         }
     }

@@ -1,5 +1,5 @@
-//! What a stretch of text says, taken apart: its words by what they are matched by, its numbers,
-//! its names, which way its words point, and what in it is negated.
+//! Features of a text: the match keys of its words, its numbers, its names, its directions, and
+//! its negations.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,48 +21,46 @@ use super::{
     },
 };
 
-/// A text taken apart.
+/// Features of a sentence or a longer text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentenceFeatures {
     pub(super) tokens: Vec<TextToken>,
     pub(super) numbers: Vec<Number>,
-    /// What each token is matched by; nothing for those that say nothing of the matter.
+    /// Match key of each token; `None` for stop words and tokens without meaning.
     pub(super) keys: Vec<Option<String>>,
     /// Whether each token is negated.
     pub(super) negated: Vec<bool>,
-    /// For each negation, the tokens that it is most about.
+    /// For each negation, its main target tokens.
     pub(super) negation_targets: Vec<Vec<usize>>,
-    /// Which part of the text each token is in; parts end where another thing is spoken of.
+    /// Clause of each token; a clause ends where the subject changes.
     pub(super) clause_ids: Vec<u32>,
     /// Tokens that are names.
     pub(super) names: Vec<usize>,
-    /// Tokens that may be names: they begin a sentence, and nobody knows them as words.
+    /// Tokens that may be names: unknown words at the beginning of a sentence.
     pub(super) possible_names: Vec<usize>,
-    /// Tokens that point one way or the other.
+    /// Tokens with a direction.
     pub(super) directions: Vec<(usize, AxisDirection)>,
-    /// How each token is held: as a fact, or called wrong, or left open.
+    /// Modality of each token; `None` for a fact.
     modalities: Vec<Option<Modality>>,
 }
 
-/// How far around a token its neighbours are looked at.
+/// Tokens on each side that belong to the context of a token.
 const NEIGHBOR_WINDOW: usize = 10;
 
-/// At this distance a neighbour counts for half.
+/// Distance at which a neighbor counts half.
 const HALF_WEIGHT_DISTANCE: f64 = 4.0;
 
-/// What is known of a word from elsewhere.
+/// How the other passages use a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordUsage {
-    /// It is written as a name.
     Name,
-    /// It is written as a common word.
+    /// As a common word.
     Word,
-    /// Nothing.
     Unknown,
 }
 
 impl SentenceFeatures {
-    /// Takes a text apart. `known` says what a word in lower case is elsewhere.
+    /// Extracts the features of a text. `known` tells how other texts use a lower-case word.
     pub(super) fn extract(text: &str, known: &dyn Fn(&str) -> WordUsage) -> Self {
         let tokens = tokenize(text);
         let numbers = parse_numbers(text, &tokens);
@@ -90,12 +88,12 @@ impl SentenceFeatures {
         }
     }
 
-    /// Each thing it speaks of, once.
+    /// The distinct match keys.
     pub(super) fn key_set(&self) -> HashSet<&str> {
         self.keys.iter().flatten().map(String::as_str).collect()
     }
 
-    /// What stands around tokens, in the same part of the text, and how near, 0 to 1.
+    /// Match keys around tokens in the same clause, with their nearness, 0 to 1.
     pub(super) fn neighbors(&self, from: usize, to: usize) -> HashMap<&str, f64> {
         let part = self.clause_ids.get(from);
         let start = from.saturating_sub(NEIGHBOR_WINDOW);
@@ -131,16 +129,16 @@ impl SentenceFeatures {
         self.negated.get(at).copied().unwrap_or(false)
     }
 
-    /// The bytes that tokens take up.
+    /// Byte range of the tokens.
     pub(super) fn span(&self, from: usize, to: usize) -> Option<Range<usize>> {
         let first = self.tokens.get(from)?;
         let last = self.tokens.get(to.checked_sub(1)?)?;
         Some(first.start..last.end.max(first.start))
     }
 
-    /// Whether a name, in lower case, is among its words.
+    /// Whether the text contains a name, given in lower case.
     pub(super) fn has_name(&self, name: &str) -> bool {
-        // `under-25s` are those under 25.
+        // `under-25s` means people under 25.
         let number = name
             .strip_suffix('s')
             .filter(|it| it.parse::<u32>().is_ok());
@@ -158,10 +156,10 @@ impl SentenceFeatures {
         })
     }
 
-    /// Whether words in a row begin with the letters of a short form.
+    /// Whether consecutive words begin with the letters of an acronym.
     pub(super) fn expands_acronym(&self, short: &str) -> bool {
         let letters: Vec<char> = short.chars().collect();
-        // Two letters are found anywhere, and a code is no short form.
+        // Two letters match anywhere, and a code is not an acronym.
         if !(3..=6).contains(&letters.len()) || !letters.iter().all(|it| it.is_alphabetic()) {
             return false;
         }
@@ -177,12 +175,12 @@ impl SentenceFeatures {
     }
 }
 
-/// A name without what grammar adds to it.
+/// Removes a possessive `'s`.
 pub(super) fn strip_possessive(name: &str) -> &str {
     name.strip_suffix("'s").unwrap_or(name)
 }
 
-/// A name and the names it is likely made from: `german` and `germany`.
+/// A name and the names that it may be derived from: `german` and `germany`.
 fn name_forms(name: &str) -> Vec<String> {
     const ENDINGS: [&str; 9] = ["ian", "ese", "ish", "an", "ia", "y", "n", "a", "s"];
     let cut = ENDINGS
@@ -225,14 +223,14 @@ fn match_key(token: &TextToken, in_number: bool) -> Option<String> {
     }
 }
 
-/// `Smith et al.`, `Smith and Jones`.
+/// Whether a name continues after the token: `Smith et al.`, `Smith and Jones`.
 fn continues_as_name(tokens: &[TextToken], at: usize) -> bool {
     let next = tokens.get(at + 1).map_or("", |it| it.text.as_str());
     let after = tokens.get(at + 2).map(|it| it.case);
     next == "et" || (next == "and" && after == Some(LetterCase::Capital))
 }
 
-/// Names, and what may be names.
+/// Finds names and possible names.
 fn find_names(
     tokens: &[TextToken],
     in_number: &[bool],

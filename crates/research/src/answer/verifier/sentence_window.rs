@@ -1,16 +1,16 @@
-//! A stretch of a passage that a claim is compared with.
+//! Window of sentences that a claim is compared with.
 
-/// A few sentences in a row of one passage.
+/// Consecutive sentences of one passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct SentenceWindow {
     pub(super) passage: usize,
     pub(super) first: usize,
-    /// Its last sentence.
+    /// Index of its last sentence.
     pub(super) last: usize,
 }
 
 impl SentenceWindow {
-    /// Whether it has all the sentences of another and more.
+    /// Whether it contains all sentences of another window and more.
     pub(super) fn contains(&self, other: &Self) -> bool {
         self != other
             && self.passage == other.passage
@@ -18,7 +18,7 @@ impl SentenceWindow {
             && other.last <= self.last
     }
 
-    /// Whether they have a sentence in common.
+    /// Whether the windows share a sentence.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.passage == other.passage && self.first <= other.last && other.first <= self.last
     }

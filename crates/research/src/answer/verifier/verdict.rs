@@ -1,4 +1,4 @@
-//! The verdict on a claim, from the sentences that speak of the same matter.
+//! The verdict on a claim, from the sentences that share its words.
 
 use std::ops::Range;
 
@@ -21,44 +21,43 @@ pub struct Verifier {
     pub(super) corpus: Corpus,
 }
 
-/// How much of what a claim speaks of sentences must speak of to support it.
+/// Share of the claim's words that supporting sentences must contain.
 const MIN_SUPPORT_OVERLAP: f64 = 0.5;
 
-/// The same where a claim speaks of few things and nothing in it can be told exactly: one thing that
-/// is there and one that is not are no half of a claim but an invention.
+/// The same for a claim of few words without numbers, negations, or directions: if one thing is
+/// there and another is not, the claim is not half supported but invented.
 const FEW_KEYS: usize = 4;
 const MIN_SUPPORT_OVERLAP_FEW: f64 = 0.85;
 
-/// The same in languages of which no words are known.
+/// The same for languages without a lexicon.
 const MIN_SUPPORT_OVERLAP_STRICT: f64 = 0.97;
 
-/// And to speak against it.
+/// Share of the claim's words that contradicting sentences must contain.
 const MIN_CONTRADICTION_OVERLAP: f64 = 0.4;
 
-/// Sentences that speak this much less of the matter than others can't overrule them.
+/// Sentences with an overlap smaller by this much cannot overrule others.
 const OVERRULE_MARGIN: f64 = 0.12;
 
-/// So much in common and words quoted from there: a claim is about the place of its quote.
+/// With at least this overlap the rest of a claim is about the place of its quote.
 const MIN_QUOTE_OVERLAP: f64 = 0.5;
 
-/// How many sentences are looked at closely.
+/// Sentences that are compared in detail.
 const MAX_WINDOWS: usize = 8;
 
-/// Two sentences that speak as much of the matter as each other, but for this, give values of the
-/// same thing.
+/// Two sentences whose overlaps differ by at most this give values for the same thing.
 const TIE_MARGIN: f64 = 0.01;
 
-/// A citation that is right is preferred to a passage that fits a little better.
+/// Bonus for a cited passage, so that a correct citation is preferred to a slightly better match.
 const CITED_BONUS: f64 = 0.05;
 
-/// What came of comparing a claim with a window.
+/// Result of comparing a claim with a window.
 struct WindowComparison {
     window: SentenceWindow,
     overlap: f64,
     cited: bool,
-    /// How much of the matter it must speak of to support the claim.
+    /// Overlap that the window needs to support the claim.
     required_overlap: f64,
-    /// Whether the claim denies something and the window does.
+    /// Whether both the claim and the window negate something.
     both_negate: bool,
     discrepancies: Discrepancies,
 }
@@ -74,7 +73,7 @@ impl WindowComparison {
         !self.discrepancies.conflicts.is_empty() && self.overlap >= MIN_CONTRADICTION_OVERLAP
     }
 
-    /// Whether it says the opposite, in words.
+    /// Whether it says the opposite, in words rather than numbers.
     fn states_opposite(&self) -> bool {
         let word = |it: &ClaimProblem| {
             matches!(
@@ -87,7 +86,7 @@ impl WindowComparison {
             && self.discrepancies.conflicts.iter().all(word)
     }
 
-    /// Whether all that speaks against the claim is another number in place of its own.
+    /// Whether different numbers are the only conflicts.
     fn differs_only_in_number(&self) -> bool {
         let number =
             |it: &ClaimProblem| it.kind == ClaimProblemKind::Number && it.instead.is_some();
@@ -95,7 +94,7 @@ impl WindowComparison {
     }
 }
 
-/// How much of what a claim speaks of must be there.
+/// Overlap that evidence for this claim needs.
 pub(super) fn required_overlap(claim: &SentenceFeatures) -> f64 {
     let vague = claim.numbers.is_empty()
         && claim.negation_targets.is_empty()
@@ -108,7 +107,7 @@ pub(super) fn required_overlap(claim: &SentenceFeatures) -> f64 {
 }
 
 impl Verifier {
-    /// Makes the passages ready. Beyond a few megabytes the last ones are left out.
+    /// Analyzes the passages. Beyond a few megabytes the last ones are ignored.
     pub fn new(sources: &[EvidencePassage]) -> Self {
         Self {
             corpus: Corpus::new(sources),
@@ -131,7 +130,7 @@ impl Verifier {
                 ..bare_check(ClaimVerdict::NotFound)
             };
         }
-        // A whole sentence with its condition or its judgement says what the passage says.
+        // A verbatim sentence with its condition or rejection says what the passage says.
         let found = self
             .check_verbatim(&ready, claim)
             .or_else(|| self.check_changed_numbers(&ready));
@@ -143,7 +142,7 @@ impl Verifier {
         checked
     }
 
-    /// A claim that is whole sentences of a passage.
+    /// Supports a claim that consists of whole sentences of a passage.
     fn check_verbatim(&self, ready: &PreparedClaim, claim: &Claim) -> Option<ClaimCheck> {
         let wanted = NormalizedText::new(&ready.text);
         if wanted.len() == 0 {
@@ -171,8 +170,8 @@ impl Verifier {
         })
     }
 
-    /// A claim that is a sentence of a passage word for word, but for its numbers. Whatever else
-    /// stands elsewhere, it is that sentence with something changed.
+    /// Contradicts a claim that equals a sentence of a passage except for its numbers. Other
+    /// passages do not matter: the claim is that sentence with a changed number.
     fn check_changed_numbers(&self, ready: &PreparedClaim) -> Option<ClaimCheck> {
         let claim = self.corpus.analyze(&ready.text);
         let found = self.corpus.same_except_numbers(&claim);
@@ -188,7 +187,7 @@ impl Verifier {
         })
     }
 
-    /// Passages of other works that say otherwise than a claim that stands in one word for word.
+    /// Passages of other works that contradict a claim that one work contains verbatim.
     fn find_disputes(&self, text: &str, claim: &Claim, work: &str) -> Vec<EvidenceSpan> {
         let looks = self.compare_windows(text, claim, &[]);
         let against = looks.iter().filter(|it| {
@@ -213,7 +212,7 @@ impl Verifier {
         order
     }
 
-    /// A text beside the sentences that speak most of the same matter.
+    /// Compares a text with the sentences that share the most words with it.
     pub(super) fn compare(
         &self,
         text: &str,
@@ -245,7 +244,7 @@ impl Verifier {
         let analysis = self.corpus.analyze(text);
         let mut windows = self.corpus.best_windows(&analysis, MAX_WINDOWS);
         let wanted = analysis.key_set();
-        // The rest of a claim that quotes is about the place of the quote.
+        // The rest of a claim with a quote is about the place of the quote.
         for (passage, bytes) in quoted {
             let Some(window) = self.corpus.window_covering(*passage, bytes) else {
                 continue;
@@ -307,7 +306,8 @@ impl Verifier {
             let fitting = looks.iter().filter(|it| of(it));
             fitting.max_by(|one, other| rank(one).total_cmp(&rank(other)))
         };
-        // Nor do words of the sentences around it undo what one of them denies as the claim does.
+        // If one sentence of a window supports the claim and negates as it does, words of the
+        // sentences around it do not make the window a contradiction.
         let beside = |it: &WindowComparison| {
             let of_part = |part: &WindowComparison| {
                 part.supports() && part.both_negate && it.window.contains(&part.window)
@@ -315,7 +315,7 @@ impl Verifier {
             it.states_opposite() && looks.iter().any(of_part)
         };
         let opposing = best(&|it| it.contradicts() && !beside(it));
-        // More text that happens to have the same words does not undo what its part says.
+        // A larger window that happens to contain the same words does not overrule its part.
         let undone = |it: &WindowComparison| {
             looks.iter().any(|part| {
                 part.states_opposite()
@@ -358,8 +358,8 @@ impl Verifier {
         self.not_found_check(looks, best(&|_| true))
     }
 
-    /// What supports a claim, if the same work has another value for the same thing: neither is
-    /// what it says.
+    /// The verdict on a supported claim if the same work gives a different value for the same
+    /// thing: neither value is certain.
     fn check_disputed(
         &self,
         looks: &[WindowComparison],
@@ -386,7 +386,7 @@ impl Verifier {
         })
     }
 
-    /// Nothing says so; what comes closest is told.
+    /// The verdict if nothing supports the claim, with the closest evidence.
     fn not_found_check(
         &self,
         looks: &[WindowComparison],
@@ -425,7 +425,7 @@ impl Verifier {
     }
 }
 
-/// A verdict and nothing else.
+/// A check with only a verdict.
 pub(super) fn bare_check(verdict: ClaimVerdict) -> ClaimCheck {
     ClaimCheck {
         verdict,

@@ -1,14 +1,14 @@
-//! What two records of one paper have in common: a name of the paper, or its title and its first
-//! author.
+//! The keys by which two records of the same paper are recognized: its identifiers, or its title
+//! with the first author.
 
 use deliberate_core::Article;
 
 use crate::sources::api::text_folding::fold_text;
 
-/// A title of fewer words is had by many papers (`Editorial`); then the year must be the same too.
+/// Many papers share a shorter title (`Editorial`); then the year must be the same, too.
 const MIN_TITLE_WORDS: usize = 4;
 
-/// All that a record is known by. Two records that share one are of the same paper.
+/// All keys of a record. Two records that share one describe the same paper.
 pub fn dedup_keys(article: &Article) -> Vec<String> {
     let arxiv = article.arxiv_id.clone();
     let arxiv = arxiv.or_else(|| {
@@ -45,7 +45,7 @@ fn title_key(article: &Article) -> Option<String> {
         return None;
     }
     let family = article.authors.first().map(|it| fold_text(&it.family));
-    // Some write the particles and some do not.
+    // Sources differ in whether they write name particles.
     let last = family
         .as_deref()
         .and_then(|it| it.rsplit(' ').find(|it| !is_suffix(it)));
@@ -53,7 +53,7 @@ fn title_key(article: &Article) -> Option<String> {
     match last {
         Some(last) if words >= MIN_TITLE_WORDS => Some(format!("title:{title}|{last}")),
         Some(last) => Some(format!("title:{title}|{last}|{}", article.year()?)),
-        // Without an author a title has to say a lot.
+        // Without an author only a long title identifies a paper.
         None if words >= 2 * MIN_TITLE_WORDS => Some(format!("title:{title}|")),
         None => None,
     }

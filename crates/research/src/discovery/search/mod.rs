@@ -1,6 +1,5 @@
-//! One question to several sources at once: each in its own time, their orders fused, the same
-//! paper from several made one, and a word from each source on how it went. A source that failed
-//! is never taken for one that found nothing.
+//! Searches several sources concurrently, fuses their rankings, merges records of the same paper,
+//! and reports on each source. A source that failed is never reported as one that found nothing.
 
 mod dedup_keys;
 pub mod rank_fusion;
@@ -28,19 +27,18 @@ pub use dedup_keys::dedup_keys;
 pub use rank_fusion::fuse;
 pub use source_report::{SourceOutcome, SourceReport};
 
-/// Hears of each source as soon as it is done.
+/// The callback that receives each source's report as soon as the source is done.
 pub type OnSourceReport = Arc<dyn Fn(&SourceReport) + Send + Sync>;
 
-/// How sources are asked together.
+/// The options of a search.
 #[derive(Clone)]
 pub struct PaperSearchOptions {
-    /// How many papers each is asked for.
+    /// The number of papers requested from each source.
     pub per_source: usize,
-    /// How long each may take.
+    /// The timeout of each source.
     pub timeout: Duration,
-    /// The constant of the fusion: the larger, the less the first places count.
+    /// The constant of reciprocal rank fusion: the larger, the less the first ranks count.
     pub rank_constant: f64,
-    /// Hears of each source as soon as it is done.
     pub on_progress: Option<OnSourceReport>,
 }
 
@@ -56,7 +54,7 @@ impl Default for PaperSearchOptions {
 }
 
 impl PaperSearchOptions {
-    /// As usual, with so many papers from each source.
+    /// The default options with this number of papers per source.
     pub fn with_limit(per_source: usize) -> Self {
         Self {
             per_source,
@@ -75,37 +73,37 @@ impl fmt::Debug for PaperSearchOptions {
     }
 }
 
-/// What was found, and how it went.
+/// The papers found and the report of each source.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PaperSearchResult {
-    /// The papers, best first; the newest first where that was asked for.
+    /// The papers, best first, or newest first if the query says so.
     pub papers: Vec<RankedPaper>,
-    /// A word from each source, in the order in which they were given.
+    /// The reports in the order of the sources.
     pub reports: Vec<SourceReport>,
 }
 
 impl PaperSearchResult {
-    /// Whether no source answered, so that "nothing found" would be a lie.
+    /// Whether no source answered, so that "nothing found" would be wrong.
     pub fn all_failed(&self) -> bool {
         !self.reports.iter().any(SourceReport::is_ok)
     }
 }
 
-/// A paper that was found.
+/// A paper with its rank.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RankedPaper {
-    /// The paper, with all that the sources say of it.
+    /// The merged record of all sources.
     pub article: Article,
-    /// How well it fits, as the sources' orders together say.
+    /// The fused score of the sources' rankings.
     pub score: f64,
-    /// Its place with each source, from 1.
+    /// The rank in each source, from 1.
     pub ranks: BTreeMap<String, u32>,
-    /// How many further records were of the same paper.
+    /// The number of merged duplicates.
     pub duplicates: u32,
 }
 
-/// Asks all sources at once and makes one list of what they find. How many each is asked for is in
-/// the options; the question's own limit does not matter here.
+/// Searches all sources concurrently and merges their results. The options set the number of papers
+/// per source; the limit of the query is ignored.
 pub async fn search(
     sources: &[Arc<dyn PaperSource>],
     query: &PaperQuery,
@@ -118,7 +116,7 @@ pub async fn search(
     search_with_queries(&asked, options).await
 }
 
-/// The same, each source with a question of its own.
+/// Searches each source with its own query.
 pub async fn search_with_queries(
     asked: &[(Arc<dyn PaperSource>, PaperQuery)],
     options: &PaperSearchOptions,
@@ -133,14 +131,14 @@ pub async fn search_with_queries(
     let (found, reports): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     let mut papers = fuse(found, options.rank_constant);
     if by_date {
-        // A place among the newest of one source says nothing of those of another. Papers without
-        // a date come last.
+        // The ranks of different sources' newest papers are not comparable, so the date decides.
+        // Papers without a date come last.
         papers.sort_by_key(|it| Reverse(it.article.date));
     }
     PaperSearchResult { papers, reports }
 }
 
-/// Asks one source, within its time.
+/// Searches one source within the timeout.
 async fn search_source(
     source: &dyn PaperSource,
     query: &PaperQuery,
@@ -183,8 +181,8 @@ async fn search_source(
     ((name, found.articles), report)
 }
 
-/// Whether a paper is of the time that is asked for, by the date it is shown with: sources have
-/// several of a paper, and search by another. One without a date may be.
+/// Whether the date shown for a paper is in the range. Sources have several dates of a paper and
+/// may search by another one. A paper without a date is kept.
 fn is_in_date_range(article: &Article, query: &PaperQuery) -> bool {
     let is = |date: PartialDate, edge: Option<PartialDate>, not: Ordering| {
         edge.is_none_or(|edge| compare_dates(date, edge) != not)

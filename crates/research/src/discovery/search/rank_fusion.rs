@@ -1,6 +1,6 @@
-//! Lists of several sources made one: records of the same paper found (transitively: a preprint
-//! known by its arXiv id, a version that has both, a record with the DOI alone), merged, and
-//! ordered by reciprocal rank. The order in which the sources come does not matter.
+//! Fuses the result lists of several sources: finds records of the same paper (transitively: a
+//! preprint with its arXiv ID, a version with both IDs, a record with the DOI alone), merges them,
+//! and ranks the papers by reciprocal rank. The order of the sources does not matter.
 
 use std::{
     cmp::Reverse,
@@ -12,14 +12,14 @@ use deliberate_core::Article;
 
 use super::{RankedPaper, dedup_keys::dedup_keys};
 
-/// Records that are of one paper.
+/// The records of one paper.
 struct PaperGroup {
     records: Vec<Article>,
     keys: BTreeSet<String>,
     ranks: BTreeMap<String, u32>,
 }
 
-/// One list of all, best first.
+/// Fuses the lists into one, best first.
 pub fn fuse(mut lists: Vec<(String, Vec<Article>)>, constant: f64) -> Vec<RankedPaper> {
     lists.sort_by(|a, b| a.0.cmp(&b.0));
     let mut groups: Vec<PaperGroup> = Vec::new();
@@ -66,8 +66,8 @@ fn fuse_group(group: &PaperGroup, constant: f64) -> RankedPaper {
     }
 }
 
-/// Groups that share a key made one. A merged record may be known by a key that none of its parts
-/// had (the title of one, the author of another), so this goes on until nothing joins any more.
+/// Merges groups that share a key. A merged record may have a key that none of its parts had (the
+/// title of one, the author of another), so merging repeats until nothing changes.
 fn merge_groups(mut groups: Vec<PaperGroup>) -> Vec<PaperGroup> {
     loop {
         let before = groups.len();
@@ -116,7 +116,7 @@ fn add_group(to: &mut PaperGroup, more: PaperGroup) {
     }
 }
 
-/// The first of those that something was joined with; the way to it is made shorter.
+/// Finds the root of a union-find tree and shortens the path to it.
 fn find_root(parents: &mut [usize], mut at: usize) -> usize {
     loop {
         let parent = parents.get(at).copied().unwrap_or(at);

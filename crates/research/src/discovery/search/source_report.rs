@@ -1,62 +1,58 @@
-//! A word from each source on how it went.
+//! The report on the search of one source.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::http::HttpClientError;
 
-/// How it went with a source.
+/// The report on one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceReport {
-    /// Which.
     pub source: String,
-    /// How.
     #[serde(flatten)]
     pub outcome: SourceOutcome,
-    /// How long it took.
     pub took_ms: u64,
-    /// What of the question it could not take into account.
+    /// Criteria that it could not apply.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub ignored: Vec<String>,
-    /// How many of its records could not be read.
+    /// Records that could not be read.
     #[serde(default)]
     pub skipped: u32,
-    /// Whether its answer was kept from before.
+    /// Whether the response came from the cache.
     pub kept: bool,
 }
 
-/// How a source answered.
+/// The outcome of searching a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum SourceOutcome {
     /// It answered.
     Ok {
-        /// With so many papers.
+        /// The number of papers.
         count: usize,
-        /// Of so many in all, if it says.
+        /// The number of matches at the source.
         total: Option<u64>,
     },
-    /// It is asked too often.
+    /// It is rate limited.
     RateLimited {
-        /// Ask again after so many seconds.
+        /// Seconds to wait.
         wait_s: u64,
     },
     /// It failed.
     Failed {
-        /// The stable code.
+        /// The error code.
         code: String,
-        /// Why, in a sentence.
+        /// The reason.
         why: String,
     },
 }
 
 impl SourceReport {
-    /// Whether it answered.
     pub fn is_ok(&self) -> bool {
         matches!(self.outcome, SourceOutcome::Ok { .. })
     }
 
-    /// How many seconds to wait before asking it again, if that is what it wants.
+    /// The seconds to wait if the source is rate limited.
     pub fn wait_seconds(&self) -> Option<u64> {
         match self.outcome {
             SourceOutcome::RateLimited { wait_s } => Some(wait_s),
@@ -64,19 +60,19 @@ impl SourceReport {
         }
     }
 
-    /// What went wrong, in a sentence.
+    /// Describes the failure in a sentence; `None` if the source answered.
     pub fn problem(&self) -> Option<String> {
         let source = &self.source;
         match &self.outcome {
             SourceOutcome::Ok { .. } => None,
-            SourceOutcome::RateLimited { wait_s } => Some(format!(
-                "{source} is asked too often; ask again in {wait_s} s"
-            )),
+            SourceOutcome::RateLimited { wait_s } => {
+                Some(format!("{source} is rate limited; retry in {wait_s} s"))
+            }
             SourceOutcome::Failed { why, .. } => Some(format!("{source} failed: {why}")),
         }
     }
 
-    /// How it went, in a few words.
+    /// Describes the outcome in a few words.
     pub fn describe(&self) -> String {
         let SourceOutcome::Ok { count, total } = &self.outcome else {
             return self.problem().unwrap_or_default();
@@ -85,7 +81,7 @@ impl SourceReport {
         let of = of.map(|it| format!(" of {it}")).unwrap_or_default();
         let without = match self.ignored.as_slice() {
             [] => String::new(),
-            ignored => format!(" (without regard to {})", ignored.join(", ")),
+            ignored => format!(" (ignoring {})", ignored.join(", ")),
         };
         format!("{} {count}{of}{without}", self.source)
     }
@@ -94,7 +90,7 @@ impl SourceReport {
 impl From<&HttpClientError> for SourceOutcome {
     fn from(error: &HttpClientError) -> Self {
         match error.retry_after() {
-            // Half a second is a second: to ask again too early is worse than a little late.
+            // Rounded up: a retry that is too early is worse than a late one.
             Some(wait) => Self::RateLimited {
                 wait_s: u64::try_from(wait.as_millis().div_ceil(1_000))
                     .unwrap_or(u64::MAX)

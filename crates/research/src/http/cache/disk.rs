@@ -1,5 +1,5 @@
-//! Answers on the disk, a file each, written whole or not at all. When there are too many the
-//! oldest are removed. What can't be read is passed over.
+//! The response cache on disk: one file per response, written atomically. The oldest files are
+//! removed when the cache is full, and unreadable files are ignored.
 
 use std::{
     fs, io,
@@ -11,7 +11,7 @@ use std::{
 
 use super::entry::CacheEntry;
 
-/// After so many answers the folder is looked through: other processes write to it as well.
+/// The folder is scanned again after this many writes, because other processes write to it too.
 const WRITES_PER_SCAN: u32 = 32;
 
 pub(super) struct DiskCache {
@@ -20,7 +20,7 @@ pub(super) struct DiskCache {
     usage: Mutex<DiskCacheUsage>,
 }
 
-/// What was in the folder when it was looked through, and what came since.
+/// The size of the folder at the last scan and the writes since then.
 #[derive(Default)]
 struct DiskCacheUsage {
     bytes: u64,
@@ -39,7 +39,7 @@ impl DiskCache {
 
     pub(super) fn read(&self, key: &str) -> Option<CacheEntry> {
         let path = self.path(key);
-        // A file that was put there by others may be of any size.
+        // A file that another program put there may be of any size.
         let length = fs::metadata(&path).ok()?.len();
         if length > self.max_bytes {
             return None;
@@ -66,13 +66,14 @@ impl DiskCache {
         fs::remove_file(self.path(key))
     }
 
-    /// Two letters of the key are a folder, so that none holds too many files.
+    /// The file of a key. The first two letters of the key are a folder, so that none gets too
+    /// large.
     fn path(&self, key: &str) -> PathBuf {
         let (front, _) = key.split_at_checked(2).unwrap_or(("__", key));
         self.folder.join(front).join(key)
     }
 
-    /// Removes the oldest while there is too much.
+    /// Removes the oldest files if the cache is over its limit.
     fn evict_oldest(&self, added: u64) {
         let mut tally = self.usage.lock().unwrap_or_else(PoisonError::into_inner);
         tally.bytes += added;
@@ -85,7 +86,7 @@ impl DiskCache {
         let mut bytes: u64 = files.iter().map(|it| it.bytes).sum();
         if bytes > self.max_bytes {
             files.sort_by_key(|it| it.modified);
-            // A tenth more is removed, so that this is not done for each answer.
+            // A tenth more is removed, so that eviction does not run for every response.
             let goal = self.max_bytes - self.max_bytes / 10;
             for file in files {
                 if bytes <= goal {
@@ -110,7 +111,7 @@ struct CachedFile {
     modified: SystemTime,
 }
 
-/// The files two levels down; everything else is not ours.
+/// The files two levels down; others do not belong to the cache.
 fn list_cached_files(folder: &Path) -> Vec<CachedFile> {
     let list = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten();
     list(folder)

@@ -1,5 +1,5 @@
-//! A kept answer as a file: a line of JSON that says what it is, then the answer. What is not
-//! exactly that is no answer.
+//! The file format of a cached response: a line of JSON metadata, then the body. A file of any
+//! other form is not a response.
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -7,10 +7,10 @@ use url::Url;
 
 use crate::http::{FetchResponse, digest::digest};
 
-/// The form of the files; others are not read.
+/// The version of the file format; files of other versions are ignored.
 const FORMAT_VERSION: u32 = 1;
 
-/// An answer and when it was stored, in microseconds since 1970.
+/// A response and the time it was stored, in microseconds since 1970.
 #[derive(Debug, Clone)]
 pub(super) struct CacheEntry {
     pub(super) stored_at: i64,
@@ -28,7 +28,7 @@ struct CacheEntryHeader {
 }
 
 impl CacheEntry {
-    /// As the bytes of a file.
+    /// Serializes the entry as a file.
     pub(super) fn to_bytes(&self) -> serde_json::Result<Vec<u8>> {
         let head = CacheEntryHeader {
             form: FORMAT_VERSION,
@@ -44,7 +44,7 @@ impl CacheEntry {
         Ok(bytes)
     }
 
-    /// From the bytes of a file, if they are whole.
+    /// Parses a file; `None` if it is incomplete.
     pub(super) fn from_bytes(bytes: Vec<u8>) -> Option<Self> {
         let end = memchr::memchr(b'\n', &bytes)?;
         let head: CacheEntryHeader = serde_json::from_slice(bytes.get(..end)?).ok()?;

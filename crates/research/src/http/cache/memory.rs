@@ -1,4 +1,4 @@
-//! Answers in memory, the oldest let go first.
+//! The response cache in memory; the oldest entries are evicted first.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,9 +7,9 @@ use std::{
 
 use super::entry::CacheEntry;
 
-/// Memory is dearer than disk.
+/// The size limit, lower than on disk because memory is scarcer.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
-/// What an answer costs beside its length.
+/// The memory an entry takes in addition to its body.
 const ENTRY_OVERHEAD_BYTES: u64 = 512;
 
 pub(super) struct MemoryCache {

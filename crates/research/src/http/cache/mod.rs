@@ -1,4 +1,4 @@
-//! Answers that are kept for a while, on the disk or in memory, never more than was allowed.
+//! A cache of responses, on disk or in memory, limited in size.
 
 mod disk;
 mod entry;
@@ -11,7 +11,7 @@ use deliberate_core::Clock;
 use self::{disk::DiskCache, entry::CacheEntry, memory::MemoryCache};
 use super::FetchResponse;
 
-/// The answers.
+/// The response cache.
 pub(super) struct ResponseCache {
     clock: Arc<dyn Clock>,
     backend: CacheBackend,
@@ -33,7 +33,7 @@ impl ResponseCache {
         Self { clock, backend }
     }
 
-    /// The answer, if there is one that is not older than that.
+    /// Reads a response that is at most `keep` old.
     pub(super) async fn read(&self, key: &str, keep: Duration) -> Option<FetchResponse> {
         let entry = match &self.backend {
             CacheBackend::Disk(disk) => {
@@ -44,12 +44,12 @@ impl ResponseCache {
             CacheBackend::Memory(memory) => memory.read(key),
         }?;
         let age = self.clock.now().as_micros().checked_sub(entry.stored_at)?;
-        // One from the future is from a clock that was wrong.
+        // A time in the future comes from a clock that was wrong.
         let age = Duration::from_micros(u64::try_from(age).ok()?);
         (age < keep).then_some(entry.response)
     }
 
-    /// Keeps an answer. That it can't be kept harms nobody.
+    /// Stores a response. A failure is logged and otherwise ignored.
     pub(super) async fn write(&self, key: &str, reply: &FetchResponse) {
         let entry = CacheEntry {
             stored_at: self.clock.now().as_micros(),
@@ -63,19 +63,19 @@ impl ResponseCache {
                 let (disk, key) = (Arc::clone(disk), key.to_owned());
                 let writing = tokio::task::spawn_blocking(move || disk.write(&key, &entry));
                 if let Ok(Err(error)) = writing.await {
-                    tracing::debug!(%error, "an answer could not be kept");
+                    tracing::debug!(%error, "a response could not be cached");
                 }
             }
             CacheBackend::Memory(memory) => memory.write(key, entry),
         }
     }
 
-    /// Forgets an answer.
+    /// Removes a response.
     pub(super) async fn remove(&self, key: &str) {
         match &self.backend {
             CacheBackend::Disk(disk) => {
                 let (disk, key) = (Arc::clone(disk), key.to_owned());
-                // That there was none is as good.
+                // A missing file is as good as a removed one.
                 let _ = tokio::task::spawn_blocking(move || disk.remove(&key)).await;
             }
             CacheBackend::Memory(memory) => memory.remove(key),

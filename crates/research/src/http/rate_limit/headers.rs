@@ -1,16 +1,16 @@
-//! What an answer says about the pace.
+//! Parses the rate limit headers of responses.
 
 use std::time::Duration;
 
 use deliberate_core::Timestamp;
 use reqwest::header::HeaderMap;
 
-/// The longest wait that is believed.
+/// The longest wait that is accepted from a server.
 pub(super) const MAX_WAIT: Duration = Duration::from_hours(1);
-/// The slowest pace that is believed.
+/// The longest interval that is accepted from a server.
 const MAX_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The wait that `Retry-After` asks for: seconds or a date.
+/// The wait that `Retry-After` requests in seconds or as a date.
 pub(in crate::http) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = header_text(headers, "retry-after")?;
     let wait = if let Ok(seconds) = text.parse::<f64>() {
@@ -23,8 +23,8 @@ pub(in crate::http) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Optio
     Some(wait.min(MAX_WAIT))
 }
 
-/// How far apart requests are to be by `X-Rate-Limit-Limit` and `X-Rate-Limit-Interval`, as
-/// Crossref sends them: `50` and `1s`.
+/// The interval between requests by `X-Rate-Limit-Limit` and `X-Rate-Limit-Interval`, as Crossref
+/// sends them: `50` and `1s`.
 pub(in crate::http) fn rate_limit_interval(headers: &HeaderMap) -> Option<Duration> {
     let limit: u32 = header_text(headers, "x-rate-limit-limit")?.parse().ok()?;
     let interval = header_text(headers, "x-rate-limit-interval")?;

@@ -1,6 +1,6 @@
-//! Turns: each source is asked no faster than its terms allow, and left alone for a while when it
-//! says so. Requests at a time are counted in this process; their distance in time and cooldowns
-//! are shared by all processes on this machine.
+//! The rate limiter. It keeps the request rate of each source within the source's terms and pauses
+//! after a throttled request. Concurrency is counted per process; the interval between requests and
+//! the cooldowns are shared by all processes on this machine.
 
 mod headers;
 mod state;
@@ -24,14 +24,14 @@ use state_store::RateStateStore;
 
 use super::request::SourceRateLimit;
 
-/// Gives turns.
+/// Grants permits for requests to sources.
 pub(super) struct SourceRateLimiter {
     clock: Arc<dyn Clock>,
     states: RateStateStore,
     semaphores: Mutex<HashMap<(String, usize), Arc<Semaphore>>>,
 }
 
-/// A turn; the next may begin when it is dropped.
+/// The permit to send one request. Dropping it lets the next request start.
 #[derive(Debug)]
 pub(super) struct RatePermit {
     pub(super) waited: Duration,
@@ -39,7 +39,7 @@ pub(super) struct RatePermit {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The least that is worth waiting when nobody knows how long.
+/// The shortest wait that is reported when the actual one is unknown.
 const MIN_WAIT: Duration = Duration::from_secs(1);
 
 impl SourceRateLimiter {
@@ -51,7 +51,7 @@ impl SourceRateLimiter {
         }
     }
 
-    /// Waits for a turn, or says how long it would be to wait.
+    /// Waits for a permit; an error with the wait if it would take too long.
     pub(super) async fn acquire(
         &self,
         pace: &SourceRateLimit,
@@ -70,7 +70,7 @@ impl SourceRateLimiter {
                 .update(&pace.name, now, move |it| it.reserve(now, every, left));
             let slot = taking.await?;
             sleep(slot.wait).await;
-            // While this one waited, another may have been told to slow down.
+            // While this request waited, another one may have been throttled.
             if slot.wait.is_zero() || self.cooldown(&pace.name).await.is_zero() {
                 return Ok(RatePermit {
                     waited: began.elapsed(),
@@ -81,7 +81,7 @@ impl SourceRateLimiter {
         }
     }
 
-    /// The source said "slower"; gives the wait.
+    /// Records that the source throttled a request; returns the wait.
     pub(super) async fn record_throttle(
         &self,
         pace: &SourceRateLimit,
@@ -92,11 +92,11 @@ impl SourceRateLimiter {
             .states
             .update(&pace.name, now, move |it| it.record_throttle(now, asked));
         let wait = cooling.await;
-        tracing::debug!(source = pace.name, ?wait, "asked too often");
+        tracing::debug!(source = pace.name, ?wait, "rate limited by the source");
         wait
     }
 
-    /// A request went well: the next trouble is a first one again.
+    /// Records a successful request, which resets the growing cooldown.
     pub(super) async fn record_success(&self, pace: &SourceRateLimit, turn: &RatePermit) {
         if turn.was_throttled {
             let now = self.now();
@@ -106,7 +106,7 @@ impl SourceRateLimiter {
         }
     }
 
-    /// Takes up the distance that the source asks for, if it is wider than ours.
+    /// Adopts the interval that the source requests if it is longer than ours.
     pub(super) async fn apply_rate_limit(&self, pace: &SourceRateLimit, every: Duration) {
         let wider = if every > pace.interval {
             u64::try_from(every.as_micros()).unwrap_or(u64::MAX)
@@ -118,7 +118,7 @@ impl SourceRateLimiter {
             .await;
     }
 
-    /// How long a source is still left alone; zero if it is not.
+    /// The rest of a source's cooldown; zero if there is none.
     pub(super) async fn cooldown(&self, name: &str) -> Duration {
         let now = self.now();
         self.states

@@ -1,4 +1,4 @@
-//! Whose turn is when: the arithmetic of one source's pace. Knows no clock and no file.
+//! The rate limit state of one source and its arithmetic. It must not know clocks or files.
 
 use std::time::Duration;
 
@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 
 use super::headers::MAX_WAIT;
 
-/// The first cooldown when nobody says how long it should be; it doubles with each one after.
+/// The first cooldown if the source names none. It doubles with each consecutive one.
 const FIRST_COOLDOWN: Duration = Duration::from_secs(30);
 const MAX_COOLDOWN: Duration = Duration::from_mins(10);
 
-/// The pace of one source, in microseconds since 1970.
+/// The rate limit state of one source; times are in microseconds since 1970.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RateState {
-    /// When the next request may begin.
+    /// The earliest start of the next request.
     next: i64,
-    /// Until when nothing is asked.
+    /// The end of the cooldown.
     cool_until: i64,
-    /// How many cooldowns came one after another.
+    /// The number of consecutive cooldowns.
     in_a_row: u32,
-    /// The distance between requests that the source itself asks for.
+    /// The interval between requests that the source itself requests.
     pub(super) slower: u64,
 }
 
-/// A turn that was given.
+/// A reserved start time for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RateSlot {
     pub(super) wait: Duration,
-    /// Whether the source said "slower" last.
+    /// Whether the source throttled the last request.
     pub(super) was_throttled: bool,
     pub(super) interval_micros: u64,
 }
 
 impl RateState {
-    /// Takes the next turn, or says how long it would be to wait for it.
+    /// Reserves the next start time; an error with the wait if it is too long.
     pub(super) fn reserve(
         &mut self,
         now: i64,
@@ -56,16 +56,16 @@ impl RateState {
         })
     }
 
-    /// How long nothing may be asked from now on; zero if something may.
+    /// The rest of the cooldown; zero if there is none.
     pub(super) fn cooldown(&mut self, now: i64) -> Duration {
         self.clamp_to_bounds(now);
         duration_between(now, self.cool_until)
     }
 
-    /// The source said "slower". Gives the wait.
+    /// Records that the source throttled a request; returns the wait.
     pub(super) fn record_throttle(&mut self, now: i64, asked: Option<Duration>) -> Duration {
         self.clamp_to_bounds(now);
-        // Several requests under way hear of one and the same throttling.
+        // Several concurrent requests may report the same throttling.
         if self.cool_until <= now {
             self.in_a_row = self.in_a_row.saturating_add(1);
         }
@@ -78,19 +78,19 @@ impl RateState {
         duration_between(now, self.cool_until)
     }
 
-    /// A request went well.
+    /// Records a successful request.
     pub(super) fn record_success(&mut self, now: i64) {
         if self.cool_until <= now {
             self.in_a_row = 0;
         }
     }
 
-    /// Whether it says nothing any more.
+    /// Whether the state no longer restricts anything.
     pub(super) fn is_idle(&self, now: i64) -> bool {
         self.next <= now && self.cool_until <= now && self.in_a_row == 0
     }
 
-    /// A clock that was set back, or a file that lies, must not stop a source for days.
+    /// Limits the times, so that a clock set back or a damaged file can't block a source for days.
     fn clamp_to_bounds(&mut self, now: i64) {
         let latest = add_duration(now, MAX_WAIT);
         for moment in [&mut self.next, &mut self.cool_until] {

@@ -1,5 +1,5 @@
-//! Where paces are kept: a small file each, changed under a lock, so that all processes on this
-//! machine keep one pace together; in memory if there is no folder or it can't be used.
+//! Stores rate limit states in one small file each, changed under a lock, so that all processes on
+//! this machine share them. Without a usable folder they are kept in memory.
 
 use std::{
     collections::HashMap,
@@ -15,15 +15,15 @@ use tokio::time::sleep;
 use super::state::RateState;
 use crate::http::digest::digest;
 
-/// More is no pace of ours.
+/// Larger files are not rate limit states.
 const MAX_FILE_BYTES: u64 = 4096;
-/// The lock is held for an instant; who does not get it in so many tries goes on without.
+/// The lock is held only briefly; after this many attempts the state in memory is used instead.
 const MAX_LOCK_ATTEMPTS: u32 = 200;
 const LOCK_RETRY_DELAY: Duration = Duration::from_millis(10);
-/// More names than this in memory, and those that are over are forgotten.
+/// Above this number of states in memory, idle ones are removed.
 const MAX_NAMES_IN_MEMORY: usize = 500;
 
-/// The paces by their names.
+/// The rate limit states by name.
 pub(super) struct RateStateStore {
     folder: Option<PathBuf>,
     memory: Mutex<HashMap<String, RateState>>,
@@ -37,7 +37,7 @@ impl RateStateStore {
         }
     }
 
-    /// Changes a pace, alone.
+    /// Changes a state exclusively.
     pub(super) async fn update<R: Send + 'static>(
         &self,
         name: &str,
@@ -47,7 +47,7 @@ impl RateStateStore {
         if let Some(folder) = &self.folder {
             match update_file(&folder.join(file_name(name)), &change).await {
                 Ok(done) => return done,
-                Err(error) => tracing::debug!(%error, "the pace is kept in memory"),
+                Err(error) => tracing::debug!(%error, "the rate limit state is kept in memory"),
             }
         }
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
@@ -73,7 +73,7 @@ async fn update_file<R: Send + 'static>(
     Err(io::ErrorKind::WouldBlock.into())
 }
 
-/// Changes the file; `None` if another is at it.
+/// Changes the file; `None` if another process holds its lock.
 fn try_update_file<R>(path: &Path, change: impl Fn(&mut RateState) -> R) -> io::Result<Option<R>> {
     if let Some(folder) = path.parent() {
         crate::create_private_folder(folder)?;
@@ -98,7 +98,7 @@ fn try_update_file<R>(path: &Path, change: impl Fn(&mut RateState) -> R) -> io::
     Ok(Some(done))
 }
 
-/// What can't be read is a source nobody has asked.
+/// Reads the state; an unreadable file counts as a fresh state.
 fn read(file: &mut File) -> io::Result<RateState> {
     let mut text = Vec::new();
     file.take(MAX_FILE_BYTES).read_to_end(&mut text)?;
@@ -112,7 +112,7 @@ fn write(file: &mut File, state: &RateState) -> io::Result<()> {
     file.set_len(text.len() as u64)
 }
 
-/// A name of a file for any name of a pace: readable, and never the same for two.
+/// The file name of a rate limit: readable and unique.
 fn file_name(name: &str) -> String {
     let readable: String = name
         .chars()

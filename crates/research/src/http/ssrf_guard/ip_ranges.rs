@@ -1,8 +1,8 @@
-//! Which addresses are out on the net, and which are on this machine, in its own net, or nobody's.
+//! Distinguishes public IP addresses from local, private and reserved ones.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Why an address may not be asked; `None` if it is a public one.
+/// The reason why an address is blocked; `None` if it is public.
 pub fn blocked_reason(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => blocked_v4_reason(address),
@@ -10,10 +10,10 @@ pub fn blocked_reason(address: IpAddr) -> Option<&'static str> {
     }
 }
 
-const PRIVATE: &str = "the address is in a private net";
+const PRIVATE: &str = "the address is in a private network";
 const RESERVED: &str = "the address is reserved";
 
-/// Nets that are not public: first address, length of the prefix, what they are.
+/// Networks that are not public: first address, prefix length, reason.
 const BLOCKED_NETS: &[([u8; 4], u32, &str)] = &[
     ([0, 0, 0, 0], 8, "the address is unspecified"),
     ([10, 0, 0, 0], 8, PRIVATE),
@@ -28,7 +28,7 @@ const BLOCKED_NETS: &[([u8; 4], u32, &str)] = &[
     ([198, 18, 0, 0], 15, RESERVED),
     ([198, 51, 100, 0], 24, RESERVED),
     ([203, 0, 113, 0], 24, RESERVED),
-    ([224, 0, 0, 0], 4, "the address is for many receivers"),
+    ([224, 0, 0, 0], 4, "the address is multicast"),
     ([240, 0, 0, 0], 4, RESERVED),
 ];
 
@@ -43,22 +43,22 @@ fn blocked_v4_reason(address: Ipv4Addr) -> Option<&'static str> {
         .map(|(_, _, what)| *what)
 }
 
-/// Of IPv6 only `2000::/3` is handed out; in it, ways to write an IPv4 address are read as that
-/// address, since a router on the way may do so too.
+/// Checks an IPv6 address. Only `2000::/3` is allocated. Embedded IPv4 addresses are checked as
+/// such, because a router on the way may translate them.
 fn blocked_v6_reason(address: Ipv6Addr) -> Option<&'static str> {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("the address is unspecified"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("the address is on this machine"),
         [0xfc00..=0xfdff, ..] => Some(PRIVATE),
         [0xfe80..=0xfebf, ..] => Some("the address is link-local"),
-        [0xff00..=0xffff, ..] => Some("the address is for many receivers"),
-        // Teredo: a server, and the client behind it with its bits turned over.
+        [0xff00..=0xffff, ..] => Some("the address is multicast"),
+        // Teredo: the address of a server, and that of the client behind it with inverted bits.
         [0x2001, 0, high, low, .., client_high, client_low] => {
             blocked_v4_reason(embedded_v4(high, low))
                 .or_else(|| blocked_v4_reason(embedded_v4(!client_high, !client_low)))
         }
         [0x2001, 1..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some(RESERVED),
-        // Mapped, NAT64, 6to4, ISATAP.
+        // IPv4-mapped, NAT64, 6to4, ISATAP.
         [0, 0, 0, 0, 0, 0xffff, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..]
@@ -163,7 +163,7 @@ mod tests {
             "4000::1",
             "5f00::1",
             "e000::1",
-            // Teredo: a public server, and this machine as the client behind it.
+            // Teredo: a public server with this machine as the client behind it.
             "2001:0:808:808:0:0:80ff:fffe",
         ] {
             assert!(

@@ -1,5 +1,5 @@
-//! Which addresses may be asked. Here they are judged by what they say; what their names lead to
-//! is judged when they are connected to (`names`).
+//! The SSRF guard: it decides which URLs may be requested. This module checks the URL as written;
+//! `resolver` checks the addresses of its host name at the time of the connection.
 
 mod ip_ranges;
 mod resolver;
@@ -14,10 +14,10 @@ pub use resolver::{HostResolver, SystemHostResolver};
 
 use super::{HttpClientError, request::redacted_url};
 
-/// The longest address that is asked.
+/// The longest URL that is requested.
 const MAX_URL_LEN: usize = 16 * 1024;
 
-/// Names that never lead out of this machine or its net.
+/// Host names of this machine or its network.
 const LOCAL_NAMES: &[&str] = &[
     "localhost",
     "local",
@@ -27,23 +27,23 @@ const LOCAL_NAMES: &[&str] = &[
     "intranet",
 ];
 
-/// Who names an address.
+/// The origin of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UrlSource {
-    /// We, or an origin that the settings trust.
+    /// Our own code, or an origin that the settings trust.
     Settings,
-    /// An answer from anywhere else.
+    /// A response from any other origin.
     Remote,
 }
 
-/// The rules.
+/// The rules of the SSRF guard.
 #[derive(Debug, Clone)]
 pub(super) struct SsrfGuard {
     trusted_origins: HashSet<String>,
 }
 
 impl SsrfGuard {
-    /// With origins that may be asked wherever they are.
+    /// Creates the guard with origins that may be requested wherever they are.
     pub(super) fn new(trusted: &[String]) -> Result<Self, HttpClientError> {
         let read = |text: &String| {
             Url::parse(text)
@@ -52,7 +52,7 @@ impl SsrfGuard {
                 .map(|it| origin(&it))
                 .ok_or_else(|| HttpClientError::Local {
                     what: "reading the trusted origins",
-                    reason: format!("{text:?} is none; write it as http://127.0.0.1:8080"),
+                    reason: format!("{text:?} is not an origin; write it as http://127.0.0.1:8080"),
                 })
         };
         let trusted = trusted.iter().map(read).collect::<Result<_, _>>()?;
@@ -66,13 +66,13 @@ impl SsrfGuard {
         self.trusted_origins.contains(&origin(url))
     }
 
-    /// Refuses what may not be asked.
+    /// Rejects a blocked URL.
     pub(super) fn check(&self, url: &Url) -> Result<(), HttpClientError> {
         self.check_for(url, UrlSource::Settings)
     }
 
-    /// Refuses what may not be asked. Where someone out on the net sends us, the trust of the
-    /// settings does not reach.
+    /// Rejects a blocked URL. The trust of the settings does not extend to URLs that come from a
+    /// remote response.
     pub(super) fn check_for(&self, url: &Url, asked_by: UrlSource) -> Result<(), HttpClientError> {
         let refused = |reason: &str| {
             Err(HttpClientError::Forbidden {
@@ -81,7 +81,7 @@ impl SsrfGuard {
             })
         };
         if !matches!(url.scheme(), "http" | "https") {
-            return refused("only http and https are asked");
+            return refused("only http and https are allowed");
         }
         if !url.username().is_empty() || url.password().is_some() {
             return refused("it holds a user name or a password");
@@ -93,21 +93,21 @@ impl SsrfGuard {
             return Ok(());
         }
         if !matches!(url.port_or_known_default(), Some(80 | 443 | 1025..)) {
-            return refused("the port is one that papers are not found at");
+            return refused("the port is not allowed");
         }
         match url.host() {
             None => refused("it names no host"),
             Some(Host::Ipv4(it)) => blocked_reason(it.into()).map_or(Ok(()), refused),
             Some(Host::Ipv6(it)) => blocked_reason(it.into()).map_or(Ok(()), refused),
             Some(Host::Domain(name)) if is_local_name(name) => {
-                refused("the name is of this machine or its net")
+                refused("the name is of this machine or its network")
             }
             Some(Host::Domain(_)) => Ok(()),
         }
     }
 }
 
-/// Scheme, host and port.
+/// The scheme, host and port of a URL.
 pub(super) fn origin(url: &Url) -> String {
     url.origin().ascii_serialization()
 }
@@ -129,7 +129,7 @@ mod tests {
         SsrfGuard::new(&trusted).unwrap()
     }
 
-    /// Whether it may be asked; an address that can't be read is refused as well.
+    /// Whether the guard permits a URL; an invalid one counts as rejected.
     fn passes(guard: &SsrfGuard, text: &str) -> bool {
         Url::parse(text).is_ok_and(|url| guard.check(&url).is_ok())
     }

@@ -1,5 +1,5 @@
-//! What names lead to, checked in the moment they are used: the addresses that pass are the ones
-//! that are connected to, so a name can't change its meaning between the check and the use.
+//! Resolves host names and checks their addresses at the time of use. The client connects to
+//! exactly the checked addresses, so a name can't change between the check and the connection.
 
 use std::{
     io,
@@ -12,17 +12,17 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::blocked_reason;
 
-/// Tells which addresses a name has.
+/// Resolves host names.
 pub trait HostResolver: Send + Sync {
-    /// The addresses of a name.
+    /// The addresses of a host name.
     fn lookup(&self, name: &str) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The names that this machine knows.
+/// The resolver of the operating system.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct SystemHostResolver;
 
-/// More addresses than this of one name are passed over.
+/// The most addresses of one name that are used.
 const MAX_ADDRESSES: usize = 32;
 
 impl HostResolver for SystemHostResolver {
@@ -35,15 +35,15 @@ impl HostResolver for SystemHostResolver {
     }
 }
 
-/// A name leads to where nothing may be asked.
+/// The error for a host name with a blocked address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct BlockedAddress(pub(crate) &'static str);
 
-/// The way a client finds addresses.
+/// The resolver that the `reqwest` clients use.
 pub(crate) struct GuardedResolver {
     pub(crate) resolver: Arc<dyn HostResolver>,
-    /// Whether any address will do: only in the client that asks trusted origins alone.
+    /// Whether every address is accepted; only for the client of the trusted origins.
     pub(crate) allow_private: bool,
 }
 
@@ -54,7 +54,8 @@ impl Resolve for GuardedResolver {
         Box::pin(async move {
             let mut found = looking.await?;
             found.truncate(MAX_ADDRESSES);
-            // A name with a public and a private address is a trick, not a choice.
+            // A name with a public and a private address indicates an attack, so it is blocked as a
+            // whole.
             if let Some(reason) = found.iter().find_map(|it| blocked_reason(*it))
                 && !anywhere
             {

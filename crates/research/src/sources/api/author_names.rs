@@ -1,10 +1,10 @@
-//! Who wrote it, as answers say it.
+//! Parses the author names of API responses.
 
 use deliberate_core::Author;
 
 use super::text_cleanup;
 
-/// How the names of groups end.
+/// The words that the names of organizations end with.
 const GROUP_NAME_ENDINGS: &[&str] = &[
     "collaboration",
     "consortium",
@@ -20,7 +20,7 @@ const GROUP_NAME_ENDINGS: &[&str] = &[
     "institute",
 ];
 
-/// Someone by one text, `Given Family` or `Family, Given`; `None` if there is no name in it.
+/// Parses `Given Family` or `Family, Given`; `None` if the text holds no name.
 pub(crate) fn parse_author(name: &str) -> Option<Author> {
     let name = text_cleanup::clean_markup(name, text_cleanup::MAX_LINE_CHARS)?;
     let last = name.rsplit(' ').next().unwrap_or_default().to_lowercase();
@@ -30,17 +30,17 @@ pub(crate) fn parse_author(name: &str) -> Option<Author> {
     Some(Author::parse(&name)).filter(|it| !it.family.is_empty())
 }
 
-/// Someone by the parts of the name.
+/// Builds an author from the parts of the name.
 pub(crate) fn author_from_parts(family: Option<String>, given: Option<String>) -> Option<Author> {
     match (family, given) {
         (Some(family), given) => Some(Author::person(family, given.unwrap_or_default())),
-        // Some have one name, and it stands in either place.
+        // Some people have a single name, and sources put it in either field.
         (None, Some(given)) => Some(Author::person(given, "")),
         (None, None) => None,
     }
 }
 
-/// A group.
+/// Builds an author that is an organization.
 pub(crate) fn organization(name: String) -> Author {
     Author {
         family: name,
@@ -49,7 +49,7 @@ pub(crate) fn organization(name: String) -> Author {
     }
 }
 
-/// An ORCID without the address in front of it.
+/// Parses an ORCID with or without the `https://orcid.org/` prefix.
 pub(crate) fn orcid(text: &str) -> Option<String> {
     let bare = text.trim().rsplit('/').next()?.to_uppercase();
     let fine = bare.len() == 19
@@ -61,7 +61,7 @@ pub(crate) fn orcid(text: &str) -> Option<String> {
     fine.then_some(bare)
 }
 
-/// `Smith JA, van der Berg C`, as medical indexes write lists of names.
+/// Parses `Smith JA, van der Berg C`, the list form of medical indexes.
 pub(crate) fn parse_author_list(names: &str) -> Vec<Author> {
     let names =
         text_cleanup::clean_markup(names, text_cleanup::MAX_ABSTRACT_CHARS).unwrap_or_default();

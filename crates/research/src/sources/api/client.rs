@@ -1,5 +1,5 @@
-//! Asking one API: where it is, how fast it may be asked, with which key; and its answers as JSON
-//! or XML, or the reason why they are neither.
+//! The client for one source's API: base address, rate limit, API key, and responses parsed as JSON
+//! or XML. It must not know any source by name.
 
 use std::time::Duration;
 
@@ -19,22 +19,22 @@ use crate::{
     sources::SourceSettings,
 };
 
-/// How long to wait if an answer says "slower" without saying until when.
+/// The wait when a response reports a rate limit without saying for how long.
 const DEFAULT_RETRY_WAIT: Duration = Duration::from_secs(10);
 
-/// The most papers of one question.
+/// The most papers one search returns.
 pub(crate) const MAX_RESULTS: usize = 500;
 
-/// Where a key goes.
+/// The part of a request that carries the API key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ApiKeyLocation {
-    /// Into a header, with this in front of it.
+    /// A header, by its name and the prefix of its value.
     Header(&'static str, &'static str),
-    /// Into the query.
+    /// A query parameter.
     Query(&'static str),
 }
 
-/// One API.
+/// A client for the API of one source.
 #[derive(Clone)]
 pub(crate) struct SourceApiClient {
     http_client: HttpClient,
@@ -47,7 +47,7 @@ pub(crate) struct SourceApiClient {
     contact: Option<(&'static str, SecretString)>,
 }
 
-/// An answer, whether it was kept from before, and what it answers.
+/// A parsed response with the request it answers.
 pub(crate) struct ApiResponse<T> {
     pub(crate) body: T,
     pub(crate) from_cache: bool,
@@ -55,7 +55,7 @@ pub(crate) struct ApiResponse<T> {
 }
 
 impl SourceApiClient {
-    /// An API at its usual address, or where the settings say.
+    /// Creates a client for the address in the settings, or else for the default address.
     pub(crate) fn new(
         http_client: HttpClient,
         settings: SourceSettings,
@@ -74,32 +74,31 @@ impl SourceApiClient {
         }
     }
 
-    /// Asks for XML.
+    /// Requests XML, and treats these statuses as a rate limit.
     pub(crate) fn for_xml(mut self, throttled: &'static [u16]) -> Self {
         self.accept = "application/atom+xml, application/xml, text/xml;q=0.9, */*;q=0.1";
         self.throttle_statuses = throttled;
         self
     }
 
-    /// Sends the key of the settings there, if there is one.
+    /// Sends the API key of the settings, if there is one.
     pub(crate) fn with_key(mut self, place: ApiKeyLocation) -> Self {
         self.key = self.settings.key.clone().map(|it| (place, it));
         self
     }
 
-    /// Says whom to write to, if the settings know.
+    /// Sends the contact address of the settings, if there is one.
     pub(crate) fn with_contact(mut self, name: &'static str) -> Self {
         let contact = self.settings.contact.clone();
         self.contact = contact.map(|it| (name, SecretString::from(it)));
         self
     }
 
-    /// Whether a key is sent.
     pub(crate) fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// An answer in JSON.
+    /// Sends a request and parses the response as JSON.
     pub(crate) async fn get_json(
         &self,
         path: &[&str],
@@ -108,7 +107,7 @@ impl SourceApiClient {
         self.get(path, query, parse_json).await
     }
 
-    /// An answer in XML.
+    /// Sends a request and parses the response as XML.
     pub(crate) async fn get_xml(
         &self,
         path: &[&str],
@@ -126,7 +125,8 @@ impl SourceApiClient {
         let request = self.build_request(path, query)?;
         let mut reply = self.http_client.get(request.clone()).await?;
         let mut read_so = read(&reply);
-        // What can't be read is not kept; the source may have come to its senses.
+        // An unreadable response must not stay in the cache. If this one came from the cache, the
+        // source may answer properly now.
         if read_so.is_err() && reply.from_cache {
             self.http_client.forget_response(&request).await;
             reply = self.http_client.get(request.clone()).await?;
@@ -142,8 +142,8 @@ impl SourceApiClient {
         })
     }
 
-    /// The error of an answer in JSON that is none: what it complains of, or the reason. It is
-    /// not used again.
+    /// The error for a JSON response without the expected content: the source's own message or else
+    /// `reason`. The response is removed from the cache.
     pub(crate) async fn response_error(
         &self,
         got: &ApiResponse<Value>,
@@ -153,7 +153,7 @@ impl SourceApiClient {
             .await
     }
 
-    /// The error of answers that are none. They are not used again.
+    /// The error for unusable responses. They are removed from the cache.
     pub(crate) async fn discard_responses(
         &self,
         asked: &[&FetchRequest],
@@ -172,20 +172,20 @@ impl SourceApiClient {
         query: &[(&str, String)],
     ) -> Result<FetchRequest, HttpClientError> {
         let local = |reason: &str| HttpClientError::Local {
-            what: "making an address",
+            what: "building a URL",
             reason: reason.to_owned(),
         };
         let mut url = self
             .base_url
             .clone()
-            .ok_or_else(|| local("there is none"))?;
-        // They would be left out, and the address be that of another paper.
+            .ok_or_else(|| local("the base address is missing"))?;
+        // URL normalization would drop these segments, and the URL would name another paper.
         if path.iter().any(|it| matches!(*it, "." | "..")) {
             let address = url.to_string();
             return Err(HttpClientError::NotFound { url: address });
         }
         url.path_segments_mut()
-            .map_err(|()| local("it has no path"))?
+            .map_err(|()| local("the base address can't have a path"))?
             .pop_if_empty()
             .extend(path);
         for (name, value) in query {
@@ -227,12 +227,12 @@ impl SourceApiClient {
             host: host.to_owned(),
             reason: said.map_or_else(
                 || reason.to_owned(),
-                |it| format!("{reason}; it says: {it}"),
+                |it| format!("{reason}; its message: {it}"),
             ),
         }
     }
 
-    /// The list at a pointer. One that is not there is an error, never an empty list.
+    /// The list at a JSON pointer. A missing list is an error, never an empty list.
     pub(crate) async fn list_at<'a>(
         &self,
         got: &'a ApiResponse<Value>,
@@ -240,19 +240,17 @@ impl SourceApiClient {
     ) -> Result<&'a [Value], HttpClientError> {
         match got.body.pointer(pointer).and_then(Value::as_array) {
             Some(all) => Ok(all),
-            None => Err(self
-                .response_error(got, "there is no list of papers in it")
-                .await),
+            None => Err(self.response_error(got, "it holds no list of papers").await),
         }
     }
 }
 
-/// How many are asked for: some, but not without end.
+/// Limits the number of requested papers to between 1 and [`MAX_RESULTS`].
 pub(crate) fn clamp_limit(limit: usize) -> usize {
     limit.clamp(1, MAX_RESULTS)
 }
 
-/// A thing that is not there, if that is what the error says.
+/// Turns the error `NotFound` into `None`.
 pub(crate) fn not_found_as_none<T>(
     result: Result<T, HttpClientError>,
 ) -> Result<Option<T>, HttpClientError> {
@@ -269,7 +267,7 @@ fn parse_json(reply: &FetchResponse) -> Result<Value, HttpClientError> {
 
 fn parse_xml(reply: &FetchResponse) -> Result<XmlElement, HttpClientError> {
     if reply.is_html() {
-        return Err(reply.unreadable_error("a web page, not XML"));
+        return Err(reply.unreadable_error("it is a web page, not XML"));
     }
     let text = String::from_utf8_lossy(&reply.body);
     let read = xml::read(text.trim_start_matches('\u{feff}'));

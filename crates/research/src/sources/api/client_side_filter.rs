@@ -1,13 +1,13 @@
-//! What a source can't be asked for is looked for here, in what it found.
+//! Filters search results by the criteria that a source's API does not support.
 
 use deliberate_core::Article;
 
 use super::{client::clamp_limit, query_terms::QueryTerms, text_folding::fold_text};
 
-/// How many more are asked for when some will be sifted out.
+/// How many times more papers are requested when some will be filtered out.
 const OVERFETCH_FACTOR: usize = 4;
 
-/// How many to ask for where so many are wanted and some may be sifted out.
+/// The number of papers to request so that `limit` are likely to remain after filtering.
 pub(crate) fn overfetch_limit(limit: usize, will_sift: bool) -> usize {
     if will_sift {
         clamp_limit(limit.saturating_mul(OVERFETCH_FACTOR))
@@ -16,7 +16,7 @@ pub(crate) fn overfetch_limit(limit: usize, will_sift: bool) -> usize {
     }
 }
 
-/// Whether all authors that were asked for wrote it.
+/// Whether the article has all requested authors.
 pub(crate) fn matches_authors(article: &Article, asked: &QueryTerms) -> bool {
     asked.authors.iter().all(|wanted| {
         let family = fold_text(&wanted.family);
@@ -30,7 +30,7 @@ pub(crate) fn matches_authors(article: &Article, asked: &QueryTerms) -> bool {
     })
 }
 
-/// Whether it appeared where it should have.
+/// Whether the article appeared in the requested venue.
 pub(crate) fn matches_venue(article: &Article, asked: &QueryTerms) -> bool {
     let Some(venue) = &asked.venue else {
         return true;
@@ -39,7 +39,7 @@ pub(crate) fn matches_venue(article: &Article, asked: &QueryTerms) -> bool {
     theirs.contains(&fold_text(venue))
 }
 
-/// How well words and phrases fit: 0 if a wanted phrase or too many words are missing.
+/// Scores the match of words and phrases; 0 if a phrase or too many words are missing.
 pub(crate) fn match_score(article: &Article, asked: &QueryTerms) -> usize {
     let title = pad_words(&article.title);
     let rest = pad_words(article.summary.as_deref().unwrap_or_default());
@@ -67,7 +67,7 @@ pub(crate) fn match_score(article: &Article, asked: &QueryTerms) -> usize {
         .map(|it| weight(it))
         .filter(|it| *it > 0)
         .collect();
-    // Two thirds of the words of a question are in a paper that answers it.
+    // A paper that answers a question contains at least two thirds of its words.
     if found.len() * 3 < telling.len() * 2 {
         return 0;
     }

@@ -1,12 +1,12 @@
-//! JSON read loosely: a field of the wrong type is a field that is not there, a number may be
-//! written as text, and one thing may stand where several were meant.
+//! Lenient JSON access: a field of the wrong type counts as missing, a number may be written as
+//! text, and a single value may stand in place of a list.
 
 use deliberate_core::{ArxivId, Doi, PartialDate};
 use serde_json::Value;
 
 use super::text_cleanup;
 
-/// Text at a pointer, made plain.
+/// Text at a pointer, without markup.
 pub(crate) fn text(value: &Value, pointer: &str) -> Option<String> {
     text_cleanup::clean_markup(&raw(value, pointer)?, text_cleanup::MAX_LINE_CHARS)
 }
@@ -21,7 +21,7 @@ pub(crate) fn summary(value: &Value, pointer: &str) -> Option<String> {
     text_cleanup::clean_abstract(&raw(value, pointer)?)
 }
 
-/// An address at a pointer.
+/// A URL at a pointer.
 pub(crate) fn url(value: &Value, pointer: &str) -> Option<String> {
     text_cleanup::clean_url(&raw(value, pointer)?)
 }
@@ -36,19 +36,19 @@ pub(crate) fn arxiv(value: &Value, pointer: &str) -> Option<ArxivId> {
     ArxivId::parse(&raw(value, pointer)?)
 }
 
-/// A date at a pointer, whole or in part.
+/// A full or partial date at a pointer.
 pub(crate) fn date(value: &Value, pointer: &str) -> Option<PartialDate> {
     PartialDate::parse(&raw(value, pointer)?)
 }
 
-/// A number at a pointer, perhaps as text.
+/// A number at a pointer, which may be written as text.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
     let value = value.pointer(pointer)?;
     let written = || value.as_str().and_then(|it| it.trim().parse().ok());
     value.as_u64().or_else(written)
 }
 
-/// Yes or no at a pointer: `true`, `"Y"`, `1`.
+/// A boolean at a pointer: `true`, `"Y"`, `1`.
 pub(crate) fn flag(value: &Value, pointer: &str) -> Option<bool> {
     let value = value.pointer(pointer)?;
     let written = || match value.as_str()?.to_lowercase().as_str() {
@@ -59,7 +59,7 @@ pub(crate) fn flag(value: &Value, pointer: &str) -> Option<bool> {
     value.as_bool().or_else(written)
 }
 
-/// What is listed at a pointer. One thing that is no list is a list of one.
+/// The list at a pointer. A single value counts as a list of one.
 pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     match value.pointer(pointer) {
         None | Some(Value::Null) => &[],
@@ -68,7 +68,7 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     }
 }
 
-/// Texts listed at a pointer, each once.
+/// The texts of a list at a pointer, without duplicates.
 pub(crate) fn texts(value: &Value, pointer: &str, inner: &str) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for it in list(value, pointer).iter().filter_map(|it| text(it, inner)) {
@@ -79,7 +79,7 @@ pub(crate) fn texts(value: &Value, pointer: &str, inner: &str) -> Vec<String> {
     all
 }
 
-/// Text or a number at a pointer, as it came.
+/// Text or a number at a pointer, unchanged.
 pub(crate) fn raw(value: &Value, pointer: &str) -> Option<String> {
     match value.pointer(pointer)? {
         Value::String(text) => Some(text.clone()),
@@ -88,7 +88,7 @@ pub(crate) fn raw(value: &Value, pointer: &str) -> Option<String> {
     }
 }
 
-/// What an answer says went wrong, if that is what it is about.
+/// The error message of a response, if it holds one.
 pub(crate) fn error_message(value: &Value) -> Option<String> {
     let said = [
         "/error/message",

@@ -1,5 +1,5 @@
-//! What all sources need to make sense of answers: asking, text, JSON, XML, and what several say
-//! in the same way. Knows no source by name.
+//! The parts that all sources share: API client, text cleanup, JSON, XML, pagination, query terms.
+//! It must not know any source by name.
 
 pub(super) mod author_names;
 pub(super) mod client;
@@ -13,8 +13,8 @@ pub(super) mod xml;
 
 use deliberate_core::Article;
 
-/// The last touch to every record: its source, what follows from what is known, and the bounds.
-/// One without a title is none.
+/// Completes a record: adds its source and derived fields, and applies the length limits. `None` if
+/// the record has no title.
 pub(super) fn finish_article(mut article: Article, source: &str) -> Option<Article> {
     if article.title.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! Pages of records until there are enough: what was read of them, and whether to go on.
+//! Collects pages of records until there are enough.
 
 use deliberate_core::Article;
 use serde_json::Value;
@@ -9,10 +9,10 @@ use crate::{
     sources::SourceResult,
 };
 
-/// The most pages of one question, whatever is on them.
+/// The most pages one search reads, whatever they hold.
 const MAX_PAGES: usize = 10;
 
-/// What was read of a list of records, page by page.
+/// The records read so far, page by page.
 pub(crate) struct PagedResults {
     pub(crate) result: SourceResult,
     limit: usize,
@@ -23,7 +23,7 @@ pub(crate) struct PagedResults {
 }
 
 impl PagedResults {
-    /// Nothing yet of so many that are wanted, at most so many on a page.
+    /// An empty collection for `limit` records, read in pages of at most `page_size`.
     pub(crate) fn new(limit: usize, page_size: usize) -> Self {
         Self {
             result: SourceResult::default(),
@@ -35,20 +35,19 @@ impl PagedResults {
         }
     }
 
-    /// How many are to be asked for on the next page; `None` if there is to be none.
+    /// The number of records to request on the next page; `None` if no page is needed.
     pub(crate) fn next_page_size(&self) -> Option<usize> {
         let left = self.limit.saturating_sub(self.result.articles.len());
         let more = left > 0 && !self.is_finished && self.requests.len() < MAX_PAGES;
         more.then(|| left.min(self.page_size))
     }
 
-    /// How many records came so far, whether they could be read or not.
+    /// The number of records received so far, readable or not.
     pub(crate) fn records_read(&self) -> usize {
         self.records_read
     }
 
-    /// Takes in a page of records; those that can't be read are counted. One without any is the
-    /// last.
+    /// Adds a page of records and counts the unreadable ones. A page without records is the last.
     pub(crate) fn add_page<T>(
         &mut self,
         got: &ApiResponse<T>,
@@ -66,19 +65,19 @@ impl PagedResults {
         self.is_finished |= self.records_read == before;
     }
 
-    /// Takes note of where a page came from.
+    /// Remembers the request of a page and whether its response came from the cache.
     pub(crate) fn record_response<T>(&mut self, got: &ApiResponse<T>) {
         self.result.from_cache =
             got.from_cache && (self.requests.is_empty() || self.result.from_cache);
         self.requests.push(got.request.clone());
     }
 
-    /// There are no more pages.
+    /// Marks the last page as read.
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;
     }
 
-    /// What was found. Records of which none can be read are no empty result.
+    /// Returns the result. It is an error if there are records and none can be read.
     pub(crate) async fn into_result(
         mut self,
         limit: usize,
@@ -86,14 +85,17 @@ impl PagedResults {
     ) -> Result<SourceResult, HttpClientError> {
         let said = self.result.total.unwrap_or(0);
         if self.result.articles.is_empty() && (self.records_read > 0 || said > 0) {
-            let reason = format!("it speaks of {} papers, and none can be read", said.max(1));
+            let reason = format!(
+                "it lists {} papers, and none of them can be read",
+                said.max(1)
+            );
             return Err(self.response_error(api, &reason).await);
         }
         self.result.articles.truncate(limit);
         Ok(self.result)
     }
 
-    /// The error of pages that are no answer. They are not used again.
+    /// The error for unusable pages. They are removed from the cache.
     pub(crate) async fn response_error(
         &self,
         api: &SourceApiClient,

@@ -1,5 +1,5 @@
-//! What is asked for, in words that a search engine takes as words: no operators, no quotes of
-//! its own, nothing too long.
+//! The terms of a query, reduced to plain words and phrases of limited length, so that no search
+//! engine takes any of them for an operator.
 
 use deliberate_core::{Author, PartialDate};
 
@@ -9,15 +9,15 @@ use crate::{
     sources::{PaperOrder, PaperQuery},
 };
 
-/// The most words of a question that are sent.
+/// The most words of a query that are sent.
 const MAX_WORDS: usize = 40;
-/// The most phrases, authors, categories that are sent.
+/// The most phrases, authors or categories that are sent.
 const MAX_LIST_ITEMS: usize = 20;
 
-/// So many words are asked for together.
+/// The most words that a paper must contain all of; with more words, any of them suffices.
 const MAX_REQUIRED_WORDS: usize = 8;
 
-/// Words that say nothing of what a paper is about.
+/// Words that carry no subject.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "been", "between", "by", "can", "could", "did",
     "do", "does", "for", "from", "had", "has", "have", "how", "if", "in", "into", "is", "it",
@@ -26,23 +26,21 @@ const STOP_WORDS: &[&str] = &[
     "when", "where", "which", "who", "why", "will", "with", "would", "about", "any",
 ];
 
-/// The question, as words and phrases without anything an engine could take for an operator.
+/// A query as words and phrases without operators.
 #[derive(Debug, Default)]
 pub(crate) struct QueryTerms {
-    /// All words, in order.
     pub(crate) words: Vec<String>,
-    /// Phrases, any of which will do.
+    /// Phrases, any of which suffices.
     pub(crate) phrases: Vec<String>,
-    /// Authors, all of them.
+    /// Authors, all of whom are required.
     pub(crate) authors: Vec<Author>,
-    /// The journal.
+    /// The journal or conference.
     pub(crate) venue: Option<String>,
-    /// The newest first.
     pub(crate) newest_first: bool,
 }
 
 impl QueryTerms {
-    /// Reads the question.
+    /// Extracts the terms of a query.
     pub(crate) fn from_query(query: &PaperQuery) -> Self {
         let bare = |it: &String| Some(strip_operators(it)).filter(|it| !it.is_empty());
         let authors = query.authors.iter().filter_map(|it| parse_author_name(it));
@@ -65,19 +63,19 @@ impl QueryTerms {
         }
     }
 
-    /// The same, if there is something to search for in it.
+    /// Extracts the terms of a query; an error if there are none.
     pub(crate) fn from_non_empty_query(query: &PaperQuery) -> Result<Self, HttpClientError> {
         let asked = Self::from_query(query);
         if asked.words.is_empty() && asked.phrases.is_empty() && asked.authors.is_empty() {
             return Err(HttpClientError::Local {
                 what: "the search",
-                reason: "there is nothing to search for; give words, phrases or authors".to_owned(),
+                reason: "the query is empty; give words, phrases or authors".to_owned(),
             });
         }
         Ok(asked)
     }
 
-    /// The words that say something; all of them if none does.
+    /// The words that are not stop words, or all words if all are stop words.
     pub(crate) fn content_words(&self) -> Vec<&str> {
         let all = || self.words.iter().map(String::as_str);
         let telling: Vec<&str> = all()
@@ -90,7 +88,7 @@ impl QueryTerms {
         }
     }
 
-    /// Words and phrases in one line, for engines that make what they will of it.
+    /// Words and phrases in one line, for engines that interpret free text.
     pub(crate) fn plain_query(&self) -> String {
         let words = self.words.iter().chain(&self.phrases);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -99,7 +97,8 @@ impl QueryTerms {
     /// Words and phrases with `AND` and `OR`: all words, and any of the phrases.
     pub(crate) fn boolean_query(&self) -> String {
         let telling = self.content_words();
-        // So many are seldom all in one paper; then any will do, and the best come first.
+        // One paper seldom contains that many words: then any suffices, and the best match comes
+        // first.
         let join = if telling.len() > MAX_REQUIRED_WORDS {
             " OR "
         } else {
@@ -115,14 +114,14 @@ impl QueryTerms {
         }
     }
 
-    /// The names of the authors in one line.
+    /// The authors' names in one line.
     pub(crate) fn author_query(&self) -> String {
         let names = self.authors.iter().map(Author::full_name);
         names.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The first and the last day that a date can mean, as `2024-01-01`.
+/// The first day of a partial date, as `2024-01-01`.
 pub(crate) fn first_day(date: PartialDate) -> String {
     let part = |it: Option<u8>| it.unwrap_or(1);
     format!(
@@ -133,7 +132,7 @@ pub(crate) fn first_day(date: PartialDate) -> String {
     )
 }
 
-/// The last day that a date can mean.
+/// The last day of a partial date, as `2024-12-31`.
 pub(crate) fn last_day(date: PartialDate) -> String {
     let month = date.month.unwrap_or(12);
     let days = || {
@@ -144,7 +143,7 @@ pub(crate) fn last_day(date: PartialDate) -> String {
     format!("{:04}-{month:02}-{day:02}", date.year)
 }
 
-/// Only letters, numbers and what joins them: `self-supervised`, `C++`, `p53's`.
+/// Keeps letters, digits and the characters that join them: `self-supervised`, `C++`, `p53's`.
 fn strip_operators(text: &str) -> String {
     let text = text_cleanup::clean_text(text, text_cleanup::MAX_TITLE_CHARS).unwrap_or_default();
     let kept = |it: char| it.is_alphanumeric() || matches!(it, '-' | '\'' | '.' | '+' | '/' | '#');
@@ -155,7 +154,7 @@ fn strip_operators(text: &str) -> String {
     let words = spaced
         .split_whitespace()
         .map(|it| it.trim_matches(['-', '\'', '.', '/']))
-        // In capitals they would join or exclude.
+        // In capitals these words would be operators.
         .map(|it| match it {
             "AND" | "OR" | "NOT" | "ANDNOT" | "TO" => it.to_lowercase(),
             _ => it.to_owned(),

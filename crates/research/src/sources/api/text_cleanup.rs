@@ -1,25 +1,21 @@
-//! Text of answers made plain: tags gone, entities decoded once, white space in order, nothing
-//! that can't be seen, and never longer than it should be.
+//! Cleans the text of API responses: removes tags and invisible characters, decodes entities once,
+//! normalizes white space, and limits the length.
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use regex::Regex;
 
-/// The longest title.
 pub(crate) const MAX_TITLE_CHARS: usize = 1_000;
-/// The longest abstract.
 pub(crate) const MAX_ABSTRACT_CHARS: usize = 20_000;
-/// The longest of everything else: a name, a venue, a number of pages.
+/// The longest text of every other field: a name, a venue, page numbers.
 pub(crate) const MAX_LINE_CHARS: usize = 500;
-/// The most authors of a paper.
 pub(crate) const MAX_AUTHORS: usize = 2_000;
-/// The most keywords of a paper.
 pub(crate) const MAX_KEYWORDS: usize = 50;
 
-/// No name of an entity in the list is longer.
+/// The length of the longest name in [`NAMED_ENTITIES`], rounded up.
 const MAX_ENTITY_NAME_LEN: usize = 24;
 
-/// The names that texts of papers use: those of HTML 4, accents of the Latin alphabet, and signs.
+/// The entities that papers use: those of HTML 4, Latin letters with accents, and symbols.
 static NAMED_ENTITIES: LazyLock<HashMap<&str, char>> = LazyLock::new(|| {
     let lines = include_str!("entities.txt").lines();
     let pairs = lines.filter_map(|it| it.split_once(' '));
@@ -28,7 +24,7 @@ static NAMED_ENTITIES: LazyLock<HashMap<&str, char>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Only elements that papers are written with: `a <b and c> d` is mathematics.
+/// Matches tags of the elements that papers use and no others: `a <b and c> d` is mathematics.
 static MARKUP_TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let names = "jats:[a-z-]+|mml:[a-z]+|p|br|b|i|u|em|strong|bold|italic|sub|sup|sc|span|div|sec|\
                  title|label|h[1-6]|ul|ol|li|list|list-item|inline-formula|disp-formula|\
@@ -40,25 +36,25 @@ static MARKUP_TAG: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// What is between these is no text: programs, and formulas that are there a second time.
+/// Matches elements whose content is not text: scripts, and formulas that are given a second time.
 static NON_TEXT_ELEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let of = |name: &str| format!(r"<{name}\b[^<>]*>.*?</{name}\s*>");
     let all = ["script", "style", "tex-math", "jats:tex-math"].map(of);
     Regex::new(&format!("(?is){}|<!--.*?-->", all.join("|"))).ok()
 });
 
-/// Text that may hold tags and entities, as JSON answers do.
+/// Cleans text that may hold tags and entities, as in JSON responses.
 pub(crate) fn clean_markup(raw: &str, most: usize) -> Option<String> {
-    // Beyond that nothing is kept anyway, and what is thrown away need not be looked through.
+    // The result is cut to `most` characters, so the rest of a long text need not be cleaned.
     let raw = truncate(raw, most.saturating_mul(8));
     let bare = strip_tags(raw);
     let decoded = decode_entities(&bare);
-    // Some put tags in as text, so they come out only now.
+    // Some sources escape their tags, so these appear only after decoding.
     let plain_text = strip_tags(&decoded);
     clean_text(&plain_text, most)
 }
 
-/// Text in which nothing has a meaning of its own, as it comes out of XML.
+/// Cleans text without markup, as it comes out of XML.
 pub(crate) fn clean_text(raw: &str, most: usize) -> Option<String> {
     let mut text = String::with_capacity(raw.len().min(most));
     let (mut left, mut gap) = (most, false);
@@ -83,7 +79,7 @@ pub(crate) fn clean_text(raw: &str, most: usize) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The first characters of a text.
+/// The first `most` characters of a text.
 pub(crate) fn truncate(text: &str, most: usize) -> &str {
     match text.char_indices().nth(most) {
         Some((end, _)) => text.get(..end).unwrap_or(text),
@@ -91,19 +87,19 @@ pub(crate) fn truncate(text: &str, most: usize) -> &str {
     }
 }
 
-/// An abstract without the heading that says it is one.
+/// Cleans an abstract and removes the heading `Abstract`.
 pub(crate) fn clean_abstract(raw: &str) -> Option<String> {
     let text = clean_markup(raw, MAX_ABSTRACT_CHARS)?;
     let heading = ["Abstract:", "ABSTRACT:", "Abstract ", "ABSTRACT "];
     let rest = heading.iter().find_map(|it| text.strip_prefix(it));
     match rest.map(str::trim_start) {
-        // `Abstract interpretation is …` is no heading.
+        // In `Abstract interpretation is …` the word is not a heading.
         Some(rest) if rest.starts_with(char::is_uppercase) => Some(rest.to_owned()),
         _ => Some(text),
     }
 }
 
-/// A title without the full stop and the brackets that medical indexes put around it.
+/// Removes the full stop and the brackets that medical indexes add to a title.
 pub(crate) fn strip_title_marks(title: &str) -> String {
     let one_stop = title.strip_suffix('.').filter(|it| !it.ends_with('.'));
     let title = one_stop.unwrap_or(title).trim();
@@ -111,7 +107,7 @@ pub(crate) fn strip_title_marks(title: &str) -> String {
     inner.unwrap_or(title).trim().to_owned()
 }
 
-/// Whether a publisher wrote over the title that the paper was taken back.
+/// Whether the publisher marked the title of a paper as retracted.
 pub(crate) fn is_marked_retracted(title: &str) -> bool {
     let lower = truncate(title, 40).to_lowercase();
     [
@@ -124,7 +120,7 @@ pub(crate) fn is_marked_retracted(title: &str) -> bool {
     .any(|it| lower.starts_with(it))
 }
 
-/// `12-34`, whatever stood between the numbers.
+/// Writes page ranges as `12-34`, whatever separates the numbers.
 pub(crate) fn normalize_pages(pages: &str) -> String {
     let dashes = ['–', '—', '‐', '‑', '−'];
     let parts: Vec<String> = pages
@@ -135,7 +131,7 @@ pub(crate) fn normalize_pages(pages: &str) -> String {
     parts.join("-")
 }
 
-/// A journal without the town that tells it from others of its name: `Lancet (London, England)`.
+/// Removes the place that distinguishes journals of one name: `Lancet (London, England)`.
 pub(crate) fn normalize_venue(venue: &str) -> String {
     let town = venue.strip_suffix(')').and_then(|it| it.rsplit_once(" ("));
     match town {
@@ -144,7 +140,7 @@ pub(crate) fn normalize_venue(venue: &str) -> String {
     }
 }
 
-/// A language by two letters, where a library writes three.
+/// Turns a three-letter language code into the two-letter one.
 pub(crate) fn normalize_language(language: &str) -> String {
     let short = match language.to_lowercase().as_str() {
         "eng" => "en",
@@ -171,7 +167,7 @@ pub(crate) fn normalize_language(language: &str) -> String {
     short.to_owned()
 }
 
-/// An address that a person could follow.
+/// Keeps a URL only if it is a valid web address.
 pub(crate) fn clean_url(raw: &str) -> Option<String> {
     let raw = raw.trim();
     let url = (raw.len() <= 2_000).then(|| url::Url::parse(raw).ok())??;
@@ -188,7 +184,7 @@ fn strip_tags(text: &str) -> String {
     let text = unread.replace_all(text, " ");
     let gap = |found: &regex::Captures<'_>| {
         let name = found.get(2).map_or("", |it| it.as_str()).to_lowercase();
-        // `H<sub>2</sub>O` is one word, two paragraphs are not.
+        // `H<sub>2</sub>O` stays one word, but the words of two paragraphs stay apart.
         let block = matches!(
             name.trim_start_matches("jats:"),
             "p" | "br"
@@ -212,7 +208,7 @@ fn strip_tags(text: &str) -> String {
     tag.replace_all(&text, gap).into_owned()
 }
 
-/// Entities by the characters they stand for. One pass: what comes out is not looked at again.
+/// Decodes entities in one pass: the decoded characters are not decoded again.
 fn decode_entities(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -234,7 +230,7 @@ fn decode_entities(text: &str) -> String {
     out
 }
 
-/// What an entity stands for: a number, or a name that HTML knows. None other exists for us.
+/// Decodes a numeric entity or a named entity of HTML; no others are known.
 pub(crate) fn decode_entity(name: &str) -> Option<char> {
     let Some(code) = name.strip_prefix('#') else {
         return NAMED_ENTITIES.get(name).copied();
@@ -251,7 +247,7 @@ fn decode_code_point(digits: &str, base: u32) -> Option<char> {
         .and_then(char::from_u32)
 }
 
-/// Neither a control character nor one that changes how others are shown.
+/// Whether a character is neither a control character nor one that changes how others are shown.
 fn is_visible(it: char) -> bool {
     !it.is_control()
         && !matches!(it, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'

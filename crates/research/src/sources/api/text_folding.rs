@@ -1,4 +1,4 @@
-//! The one form in which names and titles are compared.
+//! The folded form in which names and titles are compared.
 
 pub(crate) use deliberate_citations::fold_text;
 

@@ -1,5 +1,5 @@
-//! XML as a tree of elements. Entities that a document declares are never expanded: one that
-//! declares any is refused. Depth, number of elements and the memory they take are bounded.
+//! Parses XML into a tree of elements. Documents that declare entities are rejected, so none is
+//! ever expanded. Depth, number of elements and memory are bounded.
 
 use quick_xml::{
     Reader, XmlVersion,
@@ -8,17 +8,16 @@ use quick_xml::{
 
 use super::text_cleanup;
 
-/// Deeper than any answer in use.
+/// The greatest nesting depth; no source's responses are nested deeper.
 const MAX_DEPTH: usize = 64;
-/// More than a page of 2,000 papers has.
+/// The most elements of a document; a page of 2,000 papers has fewer.
 const MAX_ELEMENTS: usize = 1_000_000;
-/// The most bytes the tree may take. An element takes far more there than in the document.
+/// The most bytes the tree may take. An element takes far more memory there than in the document.
 const MAX_TREE_BYTES: usize = 64 * 1024 * 1024;
 
-/// An element.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct XmlElement {
-    /// Its name without a prefix.
+    /// The element's name without its prefix.
     pub(crate) name: String,
     attributes: Vec<(String, String)>,
     children: Vec<XmlNode>,
@@ -31,7 +30,7 @@ enum XmlNode {
 }
 
 impl XmlElement {
-    /// The elements of that name right inside it.
+    /// The direct children with this name.
     pub(crate) fn children_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
         let elements = self.children.iter().filter_map(|it| match it {
             XmlNode::Element(element) => Some(element),
@@ -53,25 +52,24 @@ impl XmlElement {
         found.find_map(|it| it.find_path(rest))
     }
 
-    /// An attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
         let found = self.attributes.iter().find(|(it, _)| it == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether one of the names it declares for namespaces is that of this one.
+    /// Whether the element declares this namespace.
     pub(crate) fn declares_namespace(&self, namespace: &str) -> bool {
         self.attributes.iter().any(|(_, it)| it == namespace)
     }
 
-    /// All text in it, that of the elements inside included.
+    /// All text in the element, including that of its descendants.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         self.collect_text(&mut text);
         text
     }
 
-    /// The text at the end of a path, plain and bounded.
+    /// The cleaned and shortened text at the end of a path.
     pub(crate) fn line_at(&self, path: &[&str]) -> Option<String> {
         text_cleanup::clean_text(&self.find_path(path)?.text(), text_cleanup::MAX_LINE_CHARS)
     }
@@ -93,7 +91,7 @@ impl XmlElement {
     }
 }
 
-/// A document as far as it is read: the elements that are open, and what the tree takes.
+/// A partly read document: the open elements and the size of the tree.
 struct XmlTreeBuilder {
     open_elements: Vec<XmlElement>,
     elements: usize,
@@ -101,11 +99,11 @@ struct XmlTreeBuilder {
 }
 
 impl XmlTreeBuilder {
-    /// Counts an element before it is kept, however it is written.
+    /// Counts an element against the limits before it is stored, in whichever form it is written.
     fn start_element(&mut self, start: &BytesStart<'_>) -> Result<XmlElement, String> {
         self.elements += 1;
         if self.open_elements.len() > MAX_DEPTH || self.elements > MAX_ELEMENTS {
-            return Err("XML with too many elements".to_owned());
+            return Err("the XML has too many elements".to_owned());
         }
         self.count_bytes(size_of::<XmlNode>() + start.len())?;
         let element = new_element(start);
@@ -116,7 +114,7 @@ impl XmlTreeBuilder {
     fn count_bytes(&mut self, bytes: usize) -> Result<(), String> {
         self.bytes = self.bytes.saturating_add(bytes);
         if self.bytes > MAX_TREE_BYTES {
-            return Err("XML that takes too much memory".to_owned());
+            return Err("the XML takes too much memory".to_owned());
         }
         Ok(())
     }
@@ -128,7 +126,7 @@ impl XmlTreeBuilder {
     }
 
     fn add_text(&mut self, text: &str) -> Result<(), String> {
-        // Each text may be the first in its place.
+        // Each text may become a node of its own.
         self.count_bytes(size_of::<XmlNode>() + text.len())?;
         if let Some(parent) = self.open_elements.last_mut() {
             parent.add_text(text);
@@ -141,7 +139,7 @@ impl XmlTreeBuilder {
             .open_elements
             .pop()
             .filter(|_| !self.open_elements.is_empty());
-        let done = done.ok_or("malformed XML, an end without a beginning")?;
+        let done = done.ok_or("malformed XML: an end tag without a start tag")?;
         self.append(XmlNode::Element(done));
         Ok(())
     }
@@ -157,12 +155,12 @@ impl XmlTreeBuilder {
         let at = inner.position(|it| matches!(it, XmlNode::Element(_)));
         match at.map(|at| document.children.swap_remove(at)) {
             Some(XmlNode::Element(root)) => Ok(root),
-            _ => Err("XML that breaks off".to_owned()),
+            _ => Err("the XML is incomplete".to_owned()),
         }
     }
 }
 
-/// Reads a document. The error says what is wrong with it.
+/// Parses a document. The error says what is wrong with it.
 pub(crate) fn read(document: &str) -> Result<XmlElement, String> {
     let mut reader = Reader::from_str(document);
     let mut tree = XmlTreeBuilder {
@@ -173,7 +171,7 @@ pub(crate) fn read(document: &str) -> Result<XmlElement, String> {
     loop {
         let event = reader
             .read_event()
-            .map_err(|it| format!("malformed XML, {it}"))?;
+            .map_err(|it| format!("malformed XML: {it}"))?;
         match event {
             Event::Start(start) => {
                 let element = tree.start_element(&start)?;
@@ -188,10 +186,10 @@ pub(crate) fn read(document: &str) -> Result<XmlElement, String> {
             Event::CData(text) => tree.add_text(&text.xml10_content())?,
             Event::GeneralRef(name) => match text_cleanup::decode_entity(&name) {
                 Some(letter) => tree.add_text(letter.encode_utf8(&mut [0; 4]))?,
-                None => return Err("XML with an entity that nobody knows".to_owned()),
+                None => return Err("the XML has an unknown entity".to_owned()),
             },
             Event::DocType(kind) if kind.contains('[') || kind.contains("<!") => {
-                return Err("XML that declares entities of its own".to_owned());
+                return Err("the XML declares its own entities".to_owned());
             }
             Event::Eof => break,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
@@ -258,7 +256,7 @@ mod tests {
         ] {
             let document = format!("<feed>{}</feed>", inner.repeat(many));
             let refused = read(&document).err().unwrap_or_default();
-            assert!(refused.starts_with("XML "), "{inner}: {refused:?}");
+            assert!(refused.starts_with("the XML "), "{inner}: {refused:?}");
         }
         let most = format!("<feed>{}</feed>", "<a/>".repeat(MAX_ELEMENTS / 4));
         assert!(read(&most).is_ok());
@@ -269,7 +267,7 @@ mod tests {
         let bomb = "<!DOCTYPE a [<!ENTITY b \"bbbb\"><!ENTITY c \"&b;&b;\">]><a>&c;</a>";
         assert_eq!(
             read(bomb),
-            Err("XML that declares entities of its own".to_owned())
+            Err("the XML declares its own entities".to_owned())
         );
         let fine = "<!DOCTYPE a PUBLIC \"-//NLM//DTD\" \"https://dtd.org/a.dtd\"><a>x</a>";
         assert_eq!(read(fine).map(|it| it.text()), Ok("x".to_owned()));

@@ -1,16 +1,16 @@
-//! Crossref: what publishers say of their own works, and what became of them since. Who gives an
-//! address to write to is served faster.
+//! Crossref: the publishers' records of their works, with corrections and retractions. Requests
+//! that carry a contact address are served faster.
 
 mod response;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, Doi};
 use serde_json::Value;
 
 use super::{
-    PaperId, PaperNotice, PaperQuery, PaperSource, PdfLocation, SourceFuture, SourceInfo,
-    SourceResult, SourceSettings,
+    PaperId, PaperNotice, PaperQuery, PaperSource, PdfLocation, SourceDefinition, SourceFuture,
+    SourceInfo, SourceResult, SourceSettings,
     api::{
         client::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
         client_side_filter, json,
@@ -21,23 +21,31 @@ use super::{
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
 use response::read;
 
-/// Records are long: their references come with them.
+/// Pages are small because each record includes the work's references.
 const PAGE_SIZE: usize = 100;
 
-/// Crossref.
+pub(crate) const DEFINITION: SourceDefinition = SourceDefinition {
+    lists_paywalled_pdfs: true,
+    ..SourceDefinition::new(
+        "crossref",
+        "https://api.crossref.org",
+        |http_client, settings| Arc::new(Crossref::new(http_client, settings)),
+    )
+};
+
+/// The source Crossref.
 pub struct Crossref {
     api: SourceApiClient,
 }
 
 impl Crossref {
-    /// Crossref as the settings say.
     pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
         let pace = if settings.contact.is_some() {
-            SourceRateLimit::new("crossref", Duration::from_millis(120)).max_concurrent(3)
+            SourceRateLimit::new(DEFINITION.name, Duration::from_millis(120)).max_concurrent(3)
         } else {
-            SourceRateLimit::new("crossref", Duration::from_millis(250))
+            SourceRateLimit::new(DEFINITION.name, Duration::from_millis(250))
         };
-        let api = SourceApiClient::new(web, settings, "https://api.crossref.org", pace);
+        let api = SourceApiClient::new(web, settings, DEFINITION.default_url, pace);
         let place = ApiKeyLocation::Header("crossref-plus-api-token", "Bearer ");
         let api = api.with_key(place);
         Self {
@@ -48,7 +56,7 @@ impl Crossref {
     async fn find(&self, query: &PaperQuery) -> Result<SourceResult, HttpClientError> {
         let asked = QueryTerms::from_non_empty_query(query)?;
         let limit = clamp_limit(query.limit);
-        // It takes names of authors and journals for words, any of which will do.
+        // Crossref treats author and journal names as words, any of which suffices.
         let wanted = client_side_filter::overfetch_limit(
             limit,
             !asked.authors.is_empty() || asked.venue.is_some(),
@@ -91,21 +99,18 @@ impl Crossref {
         };
         match got.body.get_mut("message") {
             Some(work @ Value::Object(_)) => Ok(Some(work.take())),
-            _ => Err(self
-                .api
-                .response_error(&got, "there is no work in it")
-                .await),
+            _ => Err(self.api.response_error(&got, "it holds no work").await),
         }
     }
 
-    /// Both ways: what the work's own record says, and what notices say of the work. One alone
-    /// misses some.
+    /// Reads the notices in the work's own record and those in records that update the work. Either
+    /// alone misses some.
     async fn fetch_notices(&self, doi: &Doi) -> Result<Option<Vec<PaperNotice>>, HttpClientError> {
         let Some(work) = self.fetch_by_doi(doi).await? else {
             return Ok(None);
         };
         let mut notices = response::notices(&work);
-        // A comma begins another filter, and there is no way to say that it does not.
+        // A comma starts another filter and can't be escaped.
         if doi.as_str().contains(',') {
             return Ok(Some(notices));
         }
@@ -153,7 +158,7 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> Vec<(&'static str, Str
 
 fn as_doi(id: &PaperId) -> Option<&Doi> {
     match id {
-        // arXiv's own are registered elsewhere.
+        // arXiv's DOIs are registered elsewhere.
         PaperId::Doi(doi) if doi.arxiv_id().is_none() => Some(doi),
         _ => None,
     }
@@ -162,14 +167,14 @@ fn as_doi(id: &PaperId) -> Option<&Doi> {
 impl PaperSource for Crossref {
     fn info(&self) -> SourceInfo {
         SourceInfo {
-            name: "crossref".to_owned(),
+            name: DEFINITION.name.to_owned(),
             title: "Crossref".to_owned(),
-            description: "What publishers say of their works: the record behind most DOIs, with \
-                          corrections and retractions"
+            description: "The publishers' records behind most DOIs, with corrections and \
+                        retractions"
                 .to_owned(),
-            by_words: true,
+            by_words: DEFINITION.by_words,
             has_key: self.api.has_key(),
-            key_hint: Some("only for those who pay for Metadata Plus; none is needed".to_owned()),
+            key_hint: Some("only for subscribers of Metadata Plus; none is needed".to_owned()),
         }
     }
 
@@ -207,5 +212,24 @@ impl PaperSource for Crossref {
                 .map(response::pdf_locations)
                 .unwrap_or_default())
         })
+    }
+
+    fn metadata_rank(&self, id: &PaperId) -> Option<u8> {
+        match id {
+            PaperId::Doi(_) => Some(1),
+            _ => None,
+        }
+    }
+
+    fn citation_check_rank(&self) -> Option<u8> {
+        Some(0)
+    }
+
+    fn pdf_rank(&self) -> Option<u8> {
+        Some(0)
+    }
+
+    fn pdf_lookup_id(&self, article: &Article) -> Option<PaperId> {
+        article.doi.clone().map(PaperId::Doi)
     }
 }

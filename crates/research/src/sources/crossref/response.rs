@@ -1,14 +1,14 @@
-//! Crossref's works as articles, and what they say became of others.
+//! Converts Crossref's works to articles and reads their notices.
 
 use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 use serde_json::Value;
 
+use super::DEFINITION;
 use crate::sources::{
     PaperNotice, PaperNoticeKind, PdfLocation,
     api::{author_names, finish_article, json, text_cleanup},
 };
 
-/// A work.
 pub(super) fn read(work: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(work, pointer);
     let preprint = || text("/institution/0/name").or_else(|| text("/group-title"));
@@ -46,17 +46,17 @@ pub(super) fn read(work: &Value) -> Option<Article> {
             .then_some(true),
         ..Article::default()
     };
-    finish_article(article, "crossref")
+    finish_article(article, DEFINITION.name)
 }
 
-/// What became of a work, as its own record says.
+/// The notices in a work's own record.
 pub(super) fn notices(work: &Value) -> Vec<PaperNotice> {
     let all = json::list(work, "/updated-by").iter().take(100);
     all.filter_map(|it| parse_notice(it, json::doi(it, "/DOI")))
         .collect()
 }
 
-/// What a notice says became of a work.
+/// The notices about the work `of` in another record.
 pub(super) fn update_notices(item: &Value, of: &Doi) -> Vec<PaperNotice> {
     let all = json::list(item, "/update-to").iter().take(100);
     all.filter(|it| json::doi(it, "/DOI").as_ref() == Some(of))
@@ -64,7 +64,7 @@ pub(super) fn update_notices(item: &Value, of: &Doi) -> Vec<PaperNotice> {
         .collect()
 }
 
-/// PDFs that the publisher names, for readers rather than for finding copies.
+/// The publisher's PDFs for readers, without those for similarity checking.
 pub(super) fn pdf_locations(work: &Value) -> Vec<PdfLocation> {
     let is_pdf = |it: &&Value| {
         let kind = json::text(it, "/content-type");
@@ -75,7 +75,7 @@ pub(super) fn pdf_locations(work: &Value) -> Vec<PdfLocation> {
     let place = |it: &Value| {
         Some(PdfLocation {
             url: json::url(it, "/URL")?,
-            source: "crossref".to_owned(),
+            source: DEFINITION.name.to_owned(),
             version: json::text(it, "/content-version").map(|it| version(&it).to_owned()),
             licence: license(work),
         })
@@ -93,7 +93,7 @@ fn parse_notice(update: &Value, doi: Option<Doi>) -> Option<PaperNotice> {
             "retraction" => PaperNoticeKind::Retraction,
             "withdrawal" | "removal" => PaperNoticeKind::Withdrawal,
             "expression_of_concern" => PaperNoticeKind::ExpressionOfConcern,
-            // What is left of a paper after a part was taken back still stands.
+            // After a partial retraction the rest of the paper still stands.
             "partial_retraction" | "correction" | "corrigendum" | "erratum" | "addendum"
             | "clarification" => PaperNoticeKind::Correction,
             _ => PaperNoticeKind::Other,
@@ -102,7 +102,7 @@ fn parse_notice(update: &Value, doi: Option<Doi>) -> Option<PaperNotice> {
         doi,
         source: match json::text(update, "/source").as_deref() {
             Some("retraction-watch") => "crossref (Retraction Watch)".to_owned(),
-            _ => "crossref".to_owned(),
+            _ => DEFINITION.name.to_owned(),
         },
     })
 }
@@ -133,7 +133,7 @@ fn authors(work: &Value) -> Vec<Author> {
     all.take(text_cleanup::MAX_AUTHORS).collect()
 }
 
-/// The date of the issue, else the first day it could be read.
+/// The date of the issue, or else the first day of publication.
 fn date(work: &Value) -> Option<PartialDate> {
     [
         "/published-print",

@@ -1,16 +1,16 @@
-//! Europe PMC: the life sciences, `PubMed` and preprints included, with full texts, citations and
+//! Europe PMC: the life sciences including `PubMed` and preprints, with full texts, citations and
 //! references.
 
 mod response;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::Article;
 use serde_json::Value;
 
 use super::{
     CitationDirection, CitationLink, PaperId, PaperNotice, PaperQuery, PaperSource, PdfLocation,
-    SourceFuture, SourceInfo, SourceResult, SourceSettings,
+    SourceDefinition, SourceFuture, SourceInfo, SourceResult, SourceSettings,
     api::{
         client::{ApiResponse, SourceApiClient, clamp_limit},
         json,
@@ -21,22 +21,27 @@ use super::{
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
 use response::read;
 
-/// The most of one page that is asked for.
 const PAGE_SIZE: usize = 100;
-/// More words than that are seldom all in one paper; then any will do, and the best come first.
+/// The most words that a paper must contain all of. With more words any of them suffices, and the
+/// best match comes first.
 const MAX_REQUIRED_WORDS: usize = 6;
 
-/// Europe PMC.
+pub(crate) const DEFINITION: SourceDefinition = SourceDefinition::new(
+    "europe_pmc",
+    "https://www.ebi.ac.uk/europepmc/webservices/rest",
+    |http_client, settings| Arc::new(EuropePmc::new(http_client, settings)),
+);
+
+/// The source Europe PMC.
 pub struct EuropePmc {
     api: SourceApiClient,
 }
 
 impl EuropePmc {
-    /// Europe PMC as the settings say.
     pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
-        let pace = SourceRateLimit::new("europe_pmc", Duration::from_millis(200)).max_concurrent(2);
-        let usual = "https://www.ebi.ac.uk/europepmc/webservices/rest";
-        let api = SourceApiClient::new(web, settings, usual, pace);
+        let pace =
+            SourceRateLimit::new(DEFINITION.name, Duration::from_millis(200)).max_concurrent(2);
+        let api = SourceApiClient::new(web, settings, DEFINITION.default_url, pace);
         Self {
             api: api.with_contact("email"),
         }
@@ -95,7 +100,6 @@ impl EuropePmc {
         self.api.get_json(&["search"], &query).await
     }
 
-    /// The record of that name.
     async fn fetch_by_id(&self, id: &PaperId) -> Result<Option<Value>, HttpClientError> {
         let Some(question) = id_query(id) else {
             return Ok(None);
@@ -131,7 +135,7 @@ impl EuropePmc {
             ("format", "json".to_owned()),
         ];
         let got = self.api.get_json(&[&source, &id, list], &query).await?;
-        // None are told without a list.
+        // If there are no links, the response has no list.
         let none = json::number(&got.body, "/hitCount") == Some(0);
         let records = if none {
             &[]
@@ -208,10 +212,10 @@ fn has_id(record: &Value, id: &PaperId) -> bool {
 impl PaperSource for EuropePmc {
     fn info(&self) -> SourceInfo {
         SourceInfo {
-            name: "europe_pmc".to_owned(),
+            name: DEFINITION.name.to_owned(),
             title: "Europe PMC".to_owned(),
-            description: "The life sciences, preprints included, searched in full texts".to_owned(),
-            by_words: true,
+            description: "The life sciences including preprints, with full-text search".to_owned(),
+            by_words: DEFINITION.by_words,
             has_key: false,
             key_hint: None,
         }
@@ -246,5 +250,32 @@ impl PaperSource for EuropePmc {
                 .map(response::pdf_locations)
                 .unwrap_or_default())
         })
+    }
+
+    fn metadata_rank(&self, id: &PaperId) -> Option<u8> {
+        match id {
+            PaperId::Pmc(_) => Some(0),
+            PaperId::Pubmed(_) => Some(1),
+            _ => None,
+        }
+    }
+
+    fn citation_check_rank(&self) -> Option<u8> {
+        Some(5)
+    }
+
+    fn has_citation_links(&self) -> bool {
+        true
+    }
+
+    fn pdf_rank(&self) -> Option<u8> {
+        Some(3)
+    }
+
+    fn pdf_lookup_id(&self, article: &Article) -> Option<PaperId> {
+        let pmc = article.pmcid.clone().map(PaperId::Pmc);
+        let pubmed = article.pmid.clone().map(PaperId::Pubmed);
+        let doi = article.doi.clone().map(PaperId::Doi);
+        pmc.or(pubmed).or(doi)
     }
 }

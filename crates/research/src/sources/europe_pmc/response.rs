@@ -1,14 +1,15 @@
-//! Europe PMC's records as articles.
+//! Converts Europe PMC's records to articles.
 
 use deliberate_core::{Article, Author, PartialDate, WorkKind};
 use serde_json::Value;
 
+use super::DEFINITION;
 use crate::sources::{
     PaperNotice, PaperNoticeKind, PdfLocation,
     api::{author_names, finish_article, json, text_cleanup},
 };
 
-/// A whole record.
+/// Converts a full record.
 pub(super) fn read(record: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(record, pointer);
     let types = json::texts(record, "/pubTypeList/pubType", "");
@@ -55,10 +56,10 @@ pub(super) fn read(record: &Value) -> Option<Article> {
         open_access: json::flag(record, "/isOpenAccess"),
         ..Article::default()
     };
-    finish_article(article, "europe_pmc")
+    finish_article(article, DEFINITION.name)
 }
 
-/// A record of a list of citations or references, which says less.
+/// Converts a record of a list of citations or references, which has fewer fields.
 pub(super) fn read_brief(record: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(record, pointer);
     let medical = text("/source").as_deref() == Some("MED");
@@ -81,17 +82,17 @@ pub(super) fn read_brief(record: &Value) -> Option<Article> {
         citation_count: json::number(record, "/citedByCount"),
         ..Article::default()
     };
-    finish_article(article, "europe_pmc")
+    finish_article(article, DEFINITION.name)
 }
 
-/// Which of its collections a record is in, and its number there.
+/// The collection of Europe PMC that holds a record, and the record's number there.
 pub(super) fn record_key(record: &Value) -> Option<(String, String)> {
     let fine = |it: &String| it.len() < 30 && it.bytes().all(|it| it.is_ascii_alphanumeric());
     let part = |pointer: &str| json::text(record, pointer).filter(fine);
     Some((part("/source")?, part("/id")?))
 }
 
-/// What became of a paper.
+/// The corrections and retractions of a paper.
 pub(super) fn notices(record: &Value) -> Vec<PaperNotice> {
     let all = json::list(record, "/commentCorrectionList/commentCorrection");
     let notice = |it: &Value| {
@@ -113,13 +114,13 @@ pub(super) fn notices(record: &Value) -> Vec<PaperNotice> {
             kind,
             date: year.and_then(|it| PartialDate::new(it, None, None)),
             doi: None,
-            source: "europe_pmc".to_owned(),
+            source: DEFINITION.name.to_owned(),
         })
     };
     all.iter().take(100).filter_map(notice).collect()
 }
 
-/// PDFs that everyone may read.
+/// The open-access PDFs of a paper.
 pub(super) fn pdf_locations(record: &Value) -> Vec<PdfLocation> {
     let open = |it: &&Value| {
         let code = json::text(it, "/availabilityCode");
@@ -129,7 +130,7 @@ pub(super) fn pdf_locations(record: &Value) -> Vec<PdfLocation> {
     let place = |it: &Value| {
         Some(PdfLocation {
             url: json::url(it, "/url")?,
-            source: "europe_pmc".to_owned(),
+            source: DEFINITION.name.to_owned(),
             version: None,
             licence: json::text(record, "/license"),
         })
@@ -160,7 +161,7 @@ fn authors(record: &Value) -> Vec<Author> {
     }
 }
 
-/// The date of the issue as far as it is known, else the first day it could be read.
+/// The date of the issue as far as it is known, or else the first day of publication.
 fn date(record: &Value) -> Option<PartialDate> {
     let small = |pointer: &str| {
         let number = json::number(record, pointer)?;
@@ -172,7 +173,7 @@ fn date(record: &Value) -> Option<PartialDate> {
         year.and_then(|it| PartialDate::new(it, small("/journalInfo/monthOfPublication"), None));
     let first = json::date(record, "/firstPublicationDate");
     match (issue, first) {
-        // The day is known only of the first.
+        // Only the date of first publication has a day.
         (Some(issue), Some(first)) if issue.year == first.year => Some(first),
         (issue, first) => issue.or(first).or_else(|| json::date(record, "/pubYear")),
     }

@@ -1,16 +1,18 @@
-//! `OpenAlex`: works of all fields with their citations, free and open. Since 2026 a free key gives
-//! most of its allowance; without one pages are counted, as cursors want a key.
+//! `OpenAlex`: works of all fields with their citations, free and open. Since 2026 most of the
+//! allowance needs a free API key. Cursors need one too, so requests without a key use page
+//! numbers.
 
 mod response;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::Article;
 use serde_json::Value;
 
 use super::{
     CitationDirection, CitationLink, PaperId, PaperNotice, PaperNoticeKind, PaperQuery,
-    PaperSource, PdfLocation, SourceFuture, SourceInfo, SourceResult, SourceSettings,
+    PaperSource, PdfLocation, SourceDefinition, SourceFuture, SourceInfo, SourceResult,
+    SourceSettings,
     api::{
         client::{ApiKeyLocation, SourceApiClient, clamp_limit, not_found_as_none},
         client_side_filter, json,
@@ -24,19 +26,25 @@ use response::read;
 const FIELDS: &str = "id,doi,display_name,publication_year,publication_date,ids,language,type,\
                       primary_location,best_oa_location,open_access,authorships,cited_by_count,\
                       biblio,is_retracted,keywords,abstract_inverted_index";
-/// The most of one page, and of one filter with several values.
+/// The most records on one page, and the most values in one filter.
 const PAGE_SIZE: usize = 100;
 
-/// `OpenAlex`.
+pub(crate) const DEFINITION: SourceDefinition = SourceDefinition::new(
+    "openalex",
+    "https://api.openalex.org",
+    |http_client, settings| Arc::new(OpenAlex::new(http_client, settings)),
+);
+
+/// The source `OpenAlex`.
 pub struct OpenAlex {
     api: SourceApiClient,
 }
 
 impl OpenAlex {
-    /// `OpenAlex` as the settings say.
     pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
-        let pace = SourceRateLimit::new("openalex", Duration::from_millis(200)).max_concurrent(2);
-        let api = SourceApiClient::new(web, settings, "https://api.openalex.org", pace);
+        let pace =
+            SourceRateLimit::new(DEFINITION.name, Duration::from_millis(200)).max_concurrent(2);
+        let api = SourceApiClient::new(web, settings, DEFINITION.default_url, pace);
         Self {
             api: api.with_key(ApiKeyLocation::Query("api_key")),
         }
@@ -60,7 +68,7 @@ impl OpenAlex {
         Ok(found)
     }
 
-    /// Pages of a list until there are enough.
+    /// Reads pages of a list until there are enough records.
     async fn fetch_pages(
         &self,
         question: &[(&str, String)],
@@ -74,7 +82,7 @@ impl OpenAlex {
         };
         let mut place = first.to_owned();
         let mut page = 1_usize;
-        // Where a page begins follows from its number, so all are of one size.
+        // The start of a page follows from its number, so all pages must have the same size.
         let size = wanted.clamp(1, PAGE_SIZE);
         let mut gathered = PagedResults::new(wanted, size);
         while gathered.next_page_size().is_some() {
@@ -114,10 +122,7 @@ impl OpenAlex {
             return Ok(None);
         };
         if got.body.get("id").is_none() {
-            return Err(self
-                .api
-                .response_error(&got, "there is no work in it")
-                .await);
+            return Err(self.api.response_error(&got, "it holds no work").await);
         }
         Ok(Some(got.body))
     }
@@ -155,7 +160,7 @@ impl OpenAlex {
                     let found = self.fetch_pages(&[("filter", filter)], some.len()).await?;
                     articles.extend(found.into_result(PAGE_SIZE, &self.api).await?.articles);
                 }
-                // The answer comes in an order of its own; references have one too.
+                // The response has an order of its own; restore that of the references.
                 let place = |it: &Article| {
                     let id = it.openalex_id.as_ref();
                     cited.iter().position(|cited| Some(cited) == id)
@@ -178,14 +183,14 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> Vec<(&'static str, Str
     let edge = |name: &str, day: Option<String>| day.map(|day| format!("{name}:{day}"));
     filters.extend(edge("from_publication_date", query.from.map(first_day)));
     filters.extend(edge("to_publication_date", query.to.map(last_day)));
-    // A comma or a bar would begin another filter; they are not in bare names.
+    // A comma or a bar would start another filter; plain names contain neither.
     let names = asked.authors.iter().map(deliberate_core::Author::full_name);
     filters.extend(names.map(|it| format!("raw_author_name.search:{it}")));
     let words = asked.boolean_query();
     let order = match (asked.newest_first, words.is_empty()) {
         (true, _) => "publication_date:desc",
         (false, false) => "relevance_score:desc",
-        // Without words there is no relevance, and asking for it is an error.
+        // Without words there is no relevance, and sorting by it is an error.
         (false, true) => "cited_by_count:desc",
     };
     let mut question = vec![("sort", order.to_owned())];
@@ -212,14 +217,14 @@ fn work_key(id: &PaperId) -> Option<String> {
 impl PaperSource for OpenAlex {
     fn info(&self) -> SourceInfo {
         SourceInfo {
-            name: "openalex".to_owned(),
+            name: DEFINITION.name.to_owned(),
             title: "OpenAlex".to_owned(),
-            description: "Works of all fields with citations, open access and retractions"
+            description: "Works of all fields with citations, open-access status and retractions"
                 .to_owned(),
-            by_words: true,
+            by_words: DEFINITION.by_words,
             has_key: self.api.has_key(),
             key_hint: Some(
-                "a free key gives about a thousand searches a day; without one it is a tenth"
+                "a free key allows about a thousand searches a day, ten times as many as without"
                     .to_owned(),
             ),
         }
@@ -251,7 +256,7 @@ impl PaperSource for OpenAlex {
                 kind: PaperNoticeKind::Retraction,
                 date: None,
                 doi: None,
-                source: "openalex".to_owned(),
+                source: DEFINITION.name.to_owned(),
             };
             let retracted = json::flag(&work, "/is_retracted");
             Ok(retracted.map(|it| if it { vec![notice] } else { Vec::new() }))
@@ -268,5 +273,32 @@ impl PaperSource for OpenAlex {
                 .map(response::pdf_locations)
                 .unwrap_or_default())
         })
+    }
+
+    fn metadata_rank(&self, id: &PaperId) -> Option<u8> {
+        match id {
+            PaperId::OpenAlex(_) => Some(0),
+            PaperId::Doi(_) | PaperId::Arxiv(_) => Some(2),
+            _ => None,
+        }
+    }
+
+    fn citation_check_rank(&self) -> Option<u8> {
+        Some(1)
+    }
+
+    fn has_citation_links(&self) -> bool {
+        true
+    }
+
+    fn pdf_rank(&self) -> Option<u8> {
+        Some(2)
+    }
+
+    fn pdf_lookup_id(&self, article: &Article) -> Option<PaperId> {
+        let own = article.openalex_id.clone().map(PaperId::OpenAlex);
+        let doi = article.doi.clone().map(PaperId::Doi);
+        let pubmed = article.pmid.clone().map(PaperId::Pubmed);
+        own.or(doi).or(pubmed)
     }
 }

@@ -1,19 +1,19 @@
-//! Works of `OpenAlex` as articles.
+//! Converts `OpenAlex` works to articles.
 
 use std::collections::BTreeMap;
 
 use deliberate_core::{Article, ArxivId, WorkKind};
 use serde_json::Value;
 
+use super::DEFINITION;
 use crate::sources::{
     PdfLocation,
     api::{author_names, finish_article, json, text_cleanup},
 };
 
-/// More words than any abstract has.
+/// The most words of an abstract; real ones have fewer.
 const MAX_ABSTRACT_WORDS: usize = 10_000;
 
-/// A work.
 pub(super) fn read(work: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(work, pointer);
     let arxiv = |pointer: &str| ArxivId::parse(&json::raw(work, pointer)?);
@@ -49,10 +49,10 @@ pub(super) fn read(work: &Value) -> Option<Article> {
         open_access: json::flag(work, "/open_access/is_oa"),
         ..Article::default()
     };
-    finish_article(article, "openalex")
+    finish_article(article, DEFINITION.name)
 }
 
-/// `W123` out of `https://openalex.org/W123`.
+/// Extracts `W123` from `https://openalex.org/W123`.
 pub(super) fn parse_openalex_id(value: &Value, pointer: &str) -> Option<String> {
     let id = json::raw(value, pointer)?;
     let id = id.trim().rsplit('/').next()?.to_uppercase();
@@ -62,7 +62,7 @@ pub(super) fn parse_openalex_id(value: &Value, pointer: &str) -> Option<String> 
     fine.then_some(id)
 }
 
-/// Where PDFs may be read by everyone, best first, each once.
+/// The open-access PDFs of a work, best first, without duplicates.
 pub(super) fn pdf_locations(work: &Value) -> Vec<PdfLocation> {
     let best = work.get("best_oa_location").into_iter();
     let open = |it: &&Value| json::flag(it, "/is_oa") != Some(false);
@@ -78,7 +78,7 @@ pub(super) fn pdf_locations(work: &Value) -> Vec<PdfLocation> {
         if places.iter().all(|it| it.url != url) {
             places.push(PdfLocation {
                 url,
-                source: "openalex".to_owned(),
+                source: DEFINITION.name.to_owned(),
                 version: json::text(it, "/version").map(|it| it.replace("Version", "")),
                 licence: json::text(it, "/license"),
             });
@@ -99,7 +99,7 @@ fn authors(work: &Value) -> Vec<deliberate_core::Author> {
     all.take(text_cleanup::MAX_AUTHORS).collect()
 }
 
-/// The abstract, which comes as words with the places they stand at.
+/// The abstract, which the API gives as words with their positions.
 fn summary(work: &Value) -> Option<String> {
     let index = work.get("abstract_inverted_index")?.as_object()?;
     let mut words: BTreeMap<u64, &str> = BTreeMap::new();
@@ -150,7 +150,7 @@ fn work_kind(work: &Value) -> WorkKind {
     }
 }
 
-/// `123` out of `https://pubmed.ncbi.nlm.nih.gov/123`.
+/// Extracts `123` from `https://pubmed.ncbi.nlm.nih.gov/123`.
 fn last_number(text: &str) -> Option<String> {
     let last = text.trim_end_matches('/').rsplit('/').next()?;
     let digits = last.trim_start_matches("PMC");

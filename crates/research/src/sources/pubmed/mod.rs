@@ -1,15 +1,15 @@
-//! `PubMed`: medicine and the life sciences. Two steps: ids by a search, then records by ids. Three
-//! requests a second, ten with a key.
+//! `PubMed`: medicine and the life sciences. A search returns IDs, and a second request returns
+//! their records. Three requests a second are allowed, ten with an API key.
 
 mod response;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, Author};
 
 use super::{
-    PaperId, PaperNotice, PaperQuery, PaperSource, SourceFuture, SourceInfo, SourceResult,
-    SourceSettings,
+    PaperId, PaperNotice, PaperQuery, PaperSource, SourceDefinition, SourceFuture, SourceInfo,
+    SourceResult, SourceSettings,
     api::{
         client::{ApiKeyLocation, ApiResponse, SourceApiClient, clamp_limit, not_found_as_none},
         json,
@@ -20,24 +20,32 @@ use super::{
 };
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit, strip_markup_chars};
 
-/// Records of one request.
+/// The number of records in one request.
 const PAGE_SIZE: usize = 200;
-/// More words than that are seldom all in one abstract; then any will do, and the best come first.
+/// The most words that an abstract must contain all of. With more words any of them suffices, and
+/// the best match comes first.
 const MAX_REQUIRED_WORDS: usize = 6;
+/// NCBI counts the requests to all of its databases together.
+const RATE_LIMIT_KEY: &str = "ncbi";
 
-/// `PubMed`.
+pub(crate) const DEFINITION: SourceDefinition = SourceDefinition::new(
+    "pubmed",
+    "https://eutils.ncbi.nlm.nih.gov/entrez/eutils",
+    |http_client, settings| Arc::new(Pubmed::new(http_client, settings)),
+);
+
+/// The source `PubMed`.
 pub struct Pubmed {
     search_api: SourceApiClient,
     fetch_api: SourceApiClient,
 }
 
 impl Pubmed {
-    /// `PubMed` as the settings say.
     pub fn new(web: HttpClient, settings: SourceSettings) -> Self {
         let every = if settings.key.is_some() { 110 } else { 350 };
-        let usual = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils";
-        let pace = SourceRateLimit::new("ncbi", Duration::from_millis(every)).max_concurrent(3);
-        let api = SourceApiClient::new(web, settings, usual, pace);
+        let pace =
+            SourceRateLimit::new(RATE_LIMIT_KEY, Duration::from_millis(every)).max_concurrent(3);
+        let api = SourceApiClient::new(web, settings, DEFINITION.default_url, pace);
         let api = api.with_key(ApiKeyLocation::Query("api_key"));
         let api = api.with_contact("email");
         Self {
@@ -61,7 +69,7 @@ impl Pubmed {
         for some in ids.chunks(PAGE_SIZE) {
             let got = self.fetch_records(some).await?;
             let mut records = response::records(&got.body);
-            // Records come in an order of their own; the search had the better one.
+            // The records have an order of their own; restore that of the search.
             let place = |id: Option<&String>| some.iter().position(|it| Some(it) == id);
             records.sort_by_key(|it| place(it.as_ref().and_then(|it| it.pmid.as_ref())));
             let count = records.len();
@@ -79,7 +87,7 @@ impl Pubmed {
         gathered.into_result(limit, &self.fetch_api).await
     }
 
-    /// The ids that a search finds, how many there are in all, and whether that was kept.
+    /// Searches for IDs; returns them, the total, and whether the response came from the cache.
     async fn search_ids(
         &self,
         term: String,
@@ -133,7 +141,7 @@ impl Pubmed {
         let said = got
             .body
             .line_at(&["ERROR"])
-            .unwrap_or_else(|| "it is no set of papers".to_owned());
+            .unwrap_or_else(|| "it holds no records".to_owned());
         let nothing = serde_json::Value::Null;
         let said = strip_markup_chars(&said);
         Err((self
@@ -142,7 +150,7 @@ impl Pubmed {
         .await)
     }
 
-    /// The set with the one paper of that name.
+    /// Requests the record set of one paper.
     async fn fetch_by_id(&self, id: &PaperId) -> Result<Option<XmlElement>, HttpClientError> {
         let ids = match id {
             PaperId::Pubmed(id) => vec![id.clone()],
@@ -165,7 +173,7 @@ impl Pubmed {
     }
 }
 
-/// The question in `PubMed`'s own language.
+/// Builds the query in `PubMed`'s syntax.
 fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
     let telling = asked.content_words();
     let join = if telling.len() > MAX_REQUIRED_WORDS {
@@ -209,7 +217,8 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
     parts.join(" AND ")
 }
 
-/// What is not found as a whole is searched for in parts, so not everything found is meant.
+/// Whether an article has this identifier. If `PubMed` does not find an identifier as a whole, it
+/// searches for its parts, so a result may be another paper.
 fn has_id(article: &Article, id: &PaperId) -> bool {
     match id {
         PaperId::Doi(doi) => article.doi.as_ref() == Some(doi),
@@ -219,7 +228,7 @@ fn has_id(article: &Article, id: &PaperId) -> bool {
     }
 }
 
-/// `Doe JA`, as `PubMed` writes names.
+/// Writes a name in `PubMed`'s form: `Doe JA`.
 fn short_name(author: &Author) -> String {
     let given = author.given.as_deref().unwrap_or_default();
     let initials = given
@@ -232,13 +241,13 @@ fn short_name(author: &Author) -> String {
 impl PaperSource for Pubmed {
     fn info(&self) -> SourceInfo {
         SourceInfo {
-            name: "pubmed".to_owned(),
+            name: DEFINITION.name.to_owned(),
             title: "PubMed".to_owned(),
             description: "Medicine and the life sciences, with abstracts and subject headings"
                 .to_owned(),
-            by_words: true,
+            by_words: DEFINITION.by_words,
             has_key: self.search_api.has_key(),
-            key_hint: Some("a free key gives ten requests a second in place of three".to_owned()),
+            key_hint: Some("a free key allows ten requests a second instead of three".to_owned()),
         }
     }
 
@@ -259,5 +268,21 @@ impl PaperSource for Pubmed {
             let set = self.fetch_by_id(id).await?.unwrap_or_default();
             Ok(response::notices(&set, |it| has_id(it, id)))
         })
+    }
+
+    fn rate_limit_key(&self) -> String {
+        RATE_LIMIT_KEY.to_owned()
+    }
+
+    fn metadata_rank(&self, id: &PaperId) -> Option<u8> {
+        match id {
+            PaperId::Pubmed(_) => Some(0),
+            PaperId::Pmc(_) => Some(1),
+            _ => None,
+        }
+    }
+
+    fn citation_check_rank(&self) -> Option<u8> {
+        Some(4)
     }
 }

@@ -1,13 +1,14 @@
-//! `PubMed`'s records as articles.
+//! Converts `PubMed`'s records to articles.
 
 use deliberate_core::{Article, Author, Doi, PartialDate, WorkKind};
 
+use super::DEFINITION;
 use crate::sources::{
     PaperNotice, PaperNoticeKind,
     api::{author_names, finish_article, text_cleanup, xml::XmlElement},
 };
 
-/// The records of a set; `None` for one that can't be read.
+/// The records of a set; `None` for each that can't be read.
 pub(super) fn records(set: &XmlElement) -> Vec<Option<Article>> {
     let articles = set.children_named("PubmedArticle").map(parse_article);
     articles
@@ -15,7 +16,7 @@ pub(super) fn records(set: &XmlElement) -> Vec<Option<Article>> {
         .collect()
 }
 
-/// What became of the paper of a set that is meant.
+/// The corrections and retractions of the paper in the set that `meant` selects.
 pub(super) fn notices(
     set: &XmlElement,
     meant: impl Fn(&Article) -> bool,
@@ -63,7 +64,7 @@ fn notice_of_kind(kind: PaperNoticeKind) -> PaperNotice {
         kind,
         date: None,
         doi: None,
-        source: "pubmed".to_owned(),
+        source: DEFINITION.name.to_owned(),
     }
 }
 
@@ -104,7 +105,7 @@ fn parse_article(record: &XmlElement) -> Option<Article> {
         retracted: Some(retracted),
         ..Article::default()
     };
-    finish_article(article, "pubmed")
+    finish_article(article, DEFINITION.name)
 }
 
 fn parse_book(record: &XmlElement) -> Option<Article> {
@@ -133,7 +134,7 @@ fn parse_book(record: &XmlElement) -> Option<Article> {
         pmid,
         ..Article::default()
     };
-    finish_article(article, "pubmed")
+    finish_article(article, DEFINITION.name)
 }
 
 fn authors(inner: &XmlElement) -> Vec<Author> {
@@ -162,7 +163,7 @@ fn authors(inner: &XmlElement) -> Vec<Author> {
     all.take(text_cleanup::MAX_AUTHORS).collect()
 }
 
-/// All sections with their labels, not the first alone.
+/// The abstract: all sections with their labels.
 fn summary(inner: &XmlElement) -> Option<String> {
     let sections = inner
         .find_path(&["Abstract"])?
@@ -191,7 +192,7 @@ fn date(inner: &XmlElement) -> Option<PartialDate> {
         PartialDate::new(year, month, day)
     };
     let issue = inner.find_path(&["Journal", "JournalIssue", "PubDate"]);
-    // `2000 Nov-Dec`, `1998 Dec-1999 Jan`, `Spring 2001`.
+    // Examples: `2000 Nov-Dec`, `1998 Dec-1999 Jan`, `Spring 2001`.
     let loose = |it: &XmlElement| {
         let text = it.line_at(&["MedlineDate"])?;
         let mut words = text.split([' ', '-']);
@@ -213,7 +214,7 @@ fn parse_month(text: &str) -> Option<u8> {
     named.or_else(|| text.parse().ok())
 }
 
-/// `1204-9` means `1204-1209`.
+/// Expands `1204-9` to `1204-1209`.
 fn expand_page_range(pages: &str) -> String {
     let Some((first, last)) = pages.split_once('-') else {
         return pages.to_owned();
@@ -226,7 +227,7 @@ fn expand_page_range(pages: &str) -> String {
     format!("{first}-{shared}{last}")
 }
 
-/// A DOI or another name of the paper itself; those of its references are further down.
+/// The DOI or another identifier of the paper itself; those of its references are further down.
 fn article_id(record: &XmlElement, inner: &XmlElement, kind: &str) -> Option<String> {
     let list = record.find_path(&["PubmedData", "ArticleIdList"]);
     let mut ids = list

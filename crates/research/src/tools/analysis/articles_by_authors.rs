@@ -1,4 +1,4 @@
-//! `find_articles_by_authors`.
+//! The `find_articles_by_authors` tool: lists articles of the collection by their authors.
 
 use std::{cmp::Reverse, fmt::Write as _};
 
@@ -17,17 +17,16 @@ use crate::{
     },
 };
 
-/// `find_articles_by_authors`.
+/// The `find_articles_by_authors` tool.
 pub(crate) struct FindArticlesByAuthors;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Family names, or full ones
     #[schemars(length(min = 1, max = 20), inner(length(max = 200)), extend("x-separated" = "families"))]
     authors: Vec<String>,
-    /// All of them, rather than any
+    /// Require all authors, not any
     #[serde(default)]
     match_all: bool,
     year_from: Option<i32>,
@@ -37,24 +36,22 @@ pub(crate) struct Input {
     limit: u32,
 }
 
-/// Authors of one article that are told.
+/// Authors of one article in the output.
 const MAX_AUTHORS: usize = 50;
 
 fn fifty() -> u32 {
     50
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// How many there are in all
     total: usize,
-    /// The newest first
+    /// Newest first
     articles: Vec<AuthorArticle>,
 }
 
-/// An article by them.
+/// An article by one of the authors.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AuthorArticle {
     article_id: String,
@@ -79,7 +76,7 @@ impl Tool for FindArticlesByAuthors {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let names: Vec<Author> = input.authors.iter().map(|it| Author::parse(it)).collect();
         if names.iter().any(|it| author_key(&it.family).is_empty()) {
-            let issue = ArgumentIssue::new("authors", "must hold names");
+            let issue = ArgumentIssue::new("authors", "must contain names");
             return Err(ToolError::Invalid(vec![issue]));
         }
         let (from, to) = year_range(input.year_from, input.year_to)?;
@@ -111,7 +108,7 @@ impl Tool for FindArticlesByAuthors {
         let limit = usize::try_from(input.limit).unwrap_or(200);
         let mut said = pluralize(total as u64, "article");
         if total > limit {
-            let _ = write!(said, ", the newest {limit} shown");
+            let _ = write!(said, ", showing the newest {limit}");
         }
         said.push_str("\n\n");
         let articles = found.into_iter().take(limit).map(|it| {
@@ -145,7 +142,7 @@ impl Tool for FindArticlesByAuthors {
     }
 }
 
-/// Articles by people of one of these family names, the newest first.
+/// Finds articles by authors with one of these family names, newest first.
 async fn find_by_family_names(
     library: ArticleRepository<'_>,
     names: &[Author],
@@ -159,7 +156,7 @@ async fn find_by_family_names(
             },
             ..DocumentFilter::of_kind(ARTICLE)
         };
-        // Some leave the particles out: who wants `Meer` finds `van der Meer`.
+        // Some callers omit name particles: `Meer` must find `van der Meer`.
         filter.keys.push(KeyMatch::Contains {
             name: "family".to_owned(),
             text: without_particles(&author_key(&name.family)).to_owned(),
@@ -175,13 +172,13 @@ async fn find_by_family_names(
     Ok(all)
 }
 
-/// A family name without what stands before it.
+/// A family name without its leading particles.
 fn without_particles(family: &str) -> &str {
     family.rsplit(' ').next().unwrap_or(family)
 }
 
-/// Of the same family name, with or without its particles, and with given names that do not differ
-/// as far as both are known.
+/// Whether two names can be the same person: the same family name, with or without particles, and
+/// given names that agree as far as both are known.
 fn same_person(one: &Author, wanted: &Author) -> bool {
     let given = |it: &Author| -> Vec<String> {
         let names = author_key(it.given.as_deref().unwrap_or(""));
@@ -191,14 +188,14 @@ fn same_person(one: &Author, wanted: &Author) -> bool {
             .map(str::to_owned)
             .collect()
     };
-    // `J` and `Johann` may be one, `Jakob` and `Johann` are two.
+    // `J` and `Johann` may be the same person, `Jakob` and `Johann` are not.
     let alike = given(one)
         .iter()
         .zip(&given(wanted))
         .all(|(one, other)| one.starts_with(other.as_str()) || other.starts_with(one.as_str()));
     let (own, other) = (author_key(&one.family), author_key(&wanted.family));
     let within = own.ends_with(&format!(" {other}")) || other.ends_with(&format!(" {own}"));
-    // `O Briain` may be all family.
+    // `O Briain` may be a family name without a given name.
     let whole = own == author_key(&wanted.full_name());
     (own == other || within) && alike || whole
 }

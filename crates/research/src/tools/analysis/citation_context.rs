@@ -1,11 +1,11 @@
-//! `get_citation_context`.
+//! The `get_citation_context` tool: finds the sentences in which one paper cites another.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_citations::is_same_work;
 use deliberate_core::Article;
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,23 +15,22 @@ use crate::{
     analysis::{CitationContext, analyze_blocking, find_citation_contexts, lookup_id},
     articles::ArticleRepository,
     prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
-    sources::{CitationDirection, CitationLink, PaperId},
+    sources::{CitationDirection, CitationLink, PaperId, SourceInfo},
     tools::{
         citations::parse_citation as read_citation,
         rendering::{custom_error, escape_markdown, read_only_output, tool_meta},
     },
 };
 
-/// `get_citation_context`.
+/// The `get_citation_context` tool.
 pub(crate) struct GetCitationContext(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     citing_paper_id: String,
     cited_paper_id: String,
-    /// Sentences around it
+    /// Sentences on each side
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 5))]
     context_window: usize,
@@ -41,11 +40,10 @@ fn two() -> usize {
     2
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// The entry of the bibliography
+    /// Bibliography entry
     reference: Option<String>,
     contexts: Vec<CitationContext>,
     notes: Vec<String>,
@@ -94,8 +92,8 @@ impl Tool for GetCitationContext {
                         notes.push("its bibliography has no such entry".to_owned());
                     } else if it.contexts.is_empty() {
                         notes.push(format!(
-                            "its text was searched for {}; citations of another form are not \
-                             recognized: read_article shows the text",
+                            "its text was searched for {}; citations in another form are not \
+                             recognized. read_article shows the text",
                             it.marker_forms
                         ));
                     }
@@ -103,8 +101,7 @@ impl Tool for GetCitationContext {
                     found = it.contexts;
                 }
                 None => {
-                    notes
-                        .push("the citing paper was not read yet: process_pdf reads it".to_owned());
+                    notes.push("the citing paper has no text yet; process_pdf reads it".to_owned());
                 }
             },
             None => notes.push("the citing paper is not in the collection".to_owned()),
@@ -115,9 +112,9 @@ impl Tool for GetCitationContext {
             match (id, &citing) {
                 (Some(id), _) => match self.contexts_from_sources(&id, &cited, &mut notes).await {
                     Ok(told) => found = told,
-                    // Who could not ask does not know that there is nothing.
+                    // After a failed request it is not known whether there is a citation.
                     Err(why) if !was_read => return Err(sources_failed_error(&why)),
-                    Err(why) => notes.push(format!("Semantic Scholar: {why}")),
+                    Err(why) => notes.push(why),
                 },
                 (None, Some(_)) => {}
                 (None, None) => library.find(&input.citing_paper_id).await.map(|_| ())?,
@@ -132,7 +129,7 @@ impl Tool for GetCitationContext {
     }
 }
 
-/// A work that is not in the collection, by its id or as a reference names it.
+/// Parses a work that is not in the collection from its id or a printed reference.
 fn parse_cited_work(text: &str) -> Result<Article, ToolError> {
     let article = read_citation(text);
     if article.title.trim().is_empty() && lookup_id(&article).is_none() {
@@ -145,39 +142,40 @@ fn parse_cited_work(text: &str) -> Result<Article, ToolError> {
 
 fn sources_failed_error(why: &str) -> ToolError {
     custom_error(
-        "SourcesFailed",
-        format!("the citing paper was not read, and Semantic Scholar could not be asked: {why}"),
-        "Ask again later, or read the citing paper with process_pdf.",
+        ErrorCode::SourcesFailed,
+        format!("the citing paper has no text, and its citations could not be looked up: {why}"),
+        "Try again later, or read the citing paper with process_pdf.",
     )
 }
 
 impl GetCitationContext {
-    /// What Semantic Scholar has of it, for a paper that was not read.
+    /// Asks a source for the citing sentences of a paper whose text is not in the collection.
     async fn contexts_from_sources(
         &self,
         citing: &PaperId,
         cited: &Article,
         notes: &mut Vec<String>,
     ) -> Result<Vec<CitationContext>, String> {
-        let Some(source) = self.0.source("semantic_scholar") else {
-            return Err("it is not among the sources of the settings".to_owned());
+        let mut sources = self.0.sources().iter();
+        let Some(source) = sources.find(|it| it.has_citation_contexts()) else {
+            return Err("no enabled source provides the sentences of citations".to_owned());
         };
+        let SourceInfo { name, title, .. } = source.info();
         let links = source
             .citation_links(citing, CitationDirection::Cited, 1_000)
             .await;
-        let links = links.map_err(|error| error.to_string())?;
+        let links = links.map_err(|error| format!("{title}: {error}"))?;
         let is_it = |it: &CitationLink| {
             let same_id = it.article.s2_id.is_some() && it.article.s2_id == cited.s2_id;
             same_id || is_same_work(&it.article, cited)
         };
         let Some(links) = links else {
-            notes.push("Semantic Scholar does not know what the citing paper cites".to_owned());
+            notes.push(format!("{title} does not know what the citing paper cites"));
             return Ok(Vec::new());
         };
         let links: Vec<CitationLink> = links.into_iter().filter(is_it).collect();
         if !links.is_empty() && links.iter().all(|it| it.contexts.is_empty()) {
-            let note = "Semantic Scholar says that it cites it, and not in which sentences";
-            notes.push(note.to_owned());
+            notes.push(format!("{title} lists the citation, but not its sentences"));
         }
         let mut all = Vec::new();
         for link in links {
@@ -189,7 +187,7 @@ impl GetCitationContext {
                         around: sentence.clone(),
                         sentence,
                         place: None,
-                        from: "semantic_scholar".to_owned(),
+                        from: name.clone(),
                     }),
             );
         }
@@ -197,7 +195,7 @@ impl GetCitationContext {
     }
 }
 
-/// Sentences beyond this are not told.
+/// Further sentences are omitted.
 const MAX_CONTEXTS: usize = 50;
 
 fn render_text(reference: Option<&str>, found: &[CitationContext], notes: &[String]) -> String {

@@ -1,5 +1,5 @@
-//! `compare_articles`: what each says about the same things, with places, side by side. Whoever
-//! called reads and concludes.
+//! The `compare_articles` tool: shows what each article says about the same aspects, with pages.
+//! The caller draws the conclusions.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -17,23 +17,19 @@ use crate::{
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
-/// `compare_articles`.
+/// The `compare_articles` tool.
 pub(crate) struct CompareArticles;
 
-/// What is compared.
+/// Aspect to compare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum Dimension {
-    /// How it was done.
     Methodology,
-    /// What came out.
     Findings,
-    /// Who cites and is cited.
     Citations,
-    /// Figures.
     Metrics,
-    /// What is new.
+    /// The contributions.
     Approach,
 }
 
@@ -59,7 +55,6 @@ impl Dimension {
     }
 }
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -79,7 +74,6 @@ fn default_dimensions() -> Vec<Dimension> {
     ]
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
@@ -89,7 +83,7 @@ pub(crate) struct Output {
     notes: Vec<String>,
 }
 
-/// One of those that are compared.
+/// A compared article.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ComparedArticle {
     article_id: String,
@@ -98,25 +92,25 @@ pub(crate) struct ComparedArticle {
     year: Option<u16>,
     venue: Option<String>,
     citation_count: Option<u64>,
-    /// Whether it was retracted, if that is known
+    /// Absent if unknown
     #[serde(skip_serializing_if = "Option::is_none")]
     retracted: Option<bool>,
     references: usize,
-    /// What it says, by dimension
+    /// Sentences by aspect
     says: Vec<DimensionInsights>,
 }
 
-/// What one says about one dimension.
+/// Sentences of an article about one aspect.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DimensionInsights {
     dimension: Dimension,
     sentences: Vec<ArticleInsight>,
 }
 
-/// Sentences of one about one dimension.
+/// Sentences of an article about one aspect.
 const MAX_SENTENCES: usize = 4;
 
-/// Authors of one that are told.
+/// Authors of an article in the output.
 const MAX_AUTHORS: usize = 50;
 
 impl Tool for CompareArticles {
@@ -146,7 +140,7 @@ impl Tool for CompareArticles {
             let text = library.text(&one.id).await?;
             if text.is_none() {
                 notes.push(format!(
-                    "{:?} was not read yet: only its abstract is compared; process_pdf reads it",
+                    "{:?} has no text yet, so only its abstract is compared; process_pdf reads it",
                     one.article.title
                 ));
             }
@@ -176,7 +170,7 @@ impl Tool for CompareArticles {
     }
 }
 
-/// Those that are named, each once.
+/// Loads the named articles, each once.
 async fn load_articles(
     library: ArticleRepository<'_>,
     names: &[String],
@@ -194,7 +188,7 @@ async fn load_articles(
     Ok(kept)
 }
 
-/// What one says, and the works it cites by what they are known by.
+/// Analyzes an article and returns the works that it cites, by their keys.
 fn analyze_article(
     one: ArticleRecord,
     text: Option<FullText>,
@@ -234,7 +228,7 @@ fn analyze_article(
     (compared, cites)
 }
 
-/// What an entry of a bibliography is known by, its DOI and its title, with how it is told.
+/// Keys of a bibliography entry, its DOI and its title, each with its readable form.
 fn reference_keys(reference: &DocumentReference) -> Vec<(String, String)> {
     let read = read_reference(&reference.text);
     let doi = read.doi.map(|it| it.to_string()).or(reference.doi.clone());
@@ -250,11 +244,11 @@ fn reference_keys(reference: &DocumentReference) -> Vec<(String, String)> {
     keys.map(|key| (key, told.clone())).collect()
 }
 
-/// Works that at least two of them cite.
+/// Works that at least two of the articles cite.
 fn shared_references(cited: &[BTreeMap<String, String>]) -> Vec<String> {
     let many = |key: &String| cited.iter().filter(|it| it.contains_key(key)).count();
     let shared = cited.iter().flatten().filter(|(key, _)| many(key) > 1);
-    // Of a work that is known by two keys the one entry tells both.
+    // A work with two keys has the same readable form under both, so it is listed once.
     let told: BTreeMap<String, &String> = shared.map(|(_, told)| (title_key(told), told)).collect();
     told.into_values().take(50).cloned().collect()
 }

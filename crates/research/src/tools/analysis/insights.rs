@@ -1,4 +1,4 @@
-//! `extract_article_insights`: what an article says of itself, sentence by sentence with its place.
+//! The `extract_article_insights` tool: sentences in which an article describes itself, with pages.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -13,10 +13,9 @@ use crate::{
     tools::rendering::{escape_markdown, read_only_meta, read_only_output, with_notes},
 };
 
-/// `extract_article_insights`.
+/// The `extract_article_insights` tool.
 pub(crate) struct ExtractArticleInsights;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -36,17 +35,16 @@ fn default_sections() -> Vec<InsightKind> {
     ]
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     article_id: String,
-    /// Sentences by what they are about
+    /// Sentences by kind
     insights: BTreeMap<String, Vec<ArticleInsight>>,
     notes: Vec<String>,
 }
 
-/// Sentences of each.
+/// Sentences of each kind.
 const MAX_SENTENCES: usize = 6;
 
 impl Tool for ExtractArticleInsights {
@@ -57,7 +55,7 @@ impl Tool for ExtractArticleInsights {
         read_only_meta(
             "extract_article_insights",
             "Extract article insights",
-            "What an article says of its contributions, method, findings, limits and future work, with pages",
+            "What an article says about its contributions, method, findings, limits and future work, with pages",
         )
     }
 
@@ -67,7 +65,7 @@ impl Tool for ExtractArticleInsights {
         let text = library.text(&kept.id).await?;
         let mut notes = Vec::new();
         if text.is_none() {
-            notes.push("only its abstract is known; process_pdf reads its text".to_owned());
+            notes.push("only its abstract is available; process_pdf reads its text".to_owned());
         }
         let was_read = text.is_some();
         let text = text.unwrap_or_else(|| abstract_text(&kept));

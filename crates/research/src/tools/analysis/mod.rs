@@ -1,4 +1,4 @@
-//! Looking at articles side by side.
+//! Tools that analyze and compare articles.
 
 mod articles_by_authors;
 mod citation_context;
@@ -11,7 +11,7 @@ mod topic;
 
 use super::ToolRegistrar;
 
-/// The tools of analysis.
+/// Registers the analysis tools.
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding

@@ -1,9 +1,11 @@
-//! `explore_citation_network`.
+//! The `explore_citation_network` tool: shows which papers cite a paper and which it cites.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_core::{Article, truncate_chars};
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
+use deliberate_toolkit::{
+    ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,14 +22,13 @@ use crate::{
     },
 };
 
-/// `explore_citation_network`.
+/// The `explore_citation_network` tool.
 pub(crate) struct ExploreCitationNetwork(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// An article, or a DOI or arXiv id
+    /// An article, a DOI or an arXiv id
     article_id: String,
     #[serde(default = "default_depth")]
     #[schemars(range(min = 1, max = 3))]
@@ -44,22 +45,21 @@ fn yes() -> bool {
     true
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     metrics: Option<NetworkMetrics>,
-    /// Works that are cited together with it, by their numbers, with by how many works
+    /// Works cited together with it: number, and count of works that cite both
     cited_together: Vec<(usize, usize)>,
-    /// What the collection itself knows, where no source does
+    /// From the collection, if no source knows the citations
     #[serde(skip_serializing_if = "Option::is_none")]
     in_collection: Option<CollectionCitations>,
     #[serde(flatten)]
     network: CitationNetwork,
 }
 
-/// Figures.
+/// Figures of the network.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct NetworkMetrics {
     citation_count: Option<u64>,
@@ -108,9 +108,9 @@ impl Tool for ExploreCitationNetwork {
         if network.answered.is_empty() && network.failed && in_collection.is_none() {
             let problems = network.problems.join("; ");
             return Err(custom_error(
-                "SourcesFailed",
-                format!("no source could say who cites it: {problems}"),
-                "Ask again later; extract_citations reads the article's own references.",
+                ErrorCode::SourcesFailed,
+                format!("no source could report its citations: {problems}"),
+                "Try again later; extract_citations reads the article's own references.",
             ));
         }
         let metrics = input
@@ -132,7 +132,7 @@ impl Tool for ExploreCitationNetwork {
 }
 
 impl ExploreCitationNetwork {
-    /// The article of the collection, or whatever has that identifier.
+    /// Finds the article in the collection, or looks up its identifier.
     async fn resolve_article(
         &self,
         call: &ToolContext,
@@ -151,17 +151,17 @@ impl ExploreCitationNetwork {
         match known.article {
             Some(article) => Ok((article, None)),
             None if known.answered && known.notes.is_empty() => Err(custom_error(
-                "PaperNotFound",
+                ErrorCode::PaperNotFound,
                 "no source knows it",
-                "Check the id; search_papers finds papers by their titles.",
+                "Check the id; search_papers finds papers by title.",
             )),
-            // Its citations may be known where its record is not.
+            // Sources may know its citations without its record.
             None => Ok((article_from_id(id, identifier), None)),
         }
     }
 }
 
-/// A work of which nothing is known but what it is called.
+/// A work of which only the identifier is known.
 fn article_from_id(id: PaperId, identifier: &str) -> Article {
     let mut article = Article {
         title: identifier.trim().to_owned(),
@@ -195,10 +195,10 @@ fn compute_metrics(network: &CitationNetwork, call: &ToolContext) -> NetworkMetr
     }
 }
 
-/// How many works are told that are cited together with it.
+/// Co-cited works in the output.
 const MAX_CO_CITED: usize = 5;
 
-/// How many the collection's own bibliographies tell each way.
+/// Citations from the collection's own bibliographies in each direction.
 const MAX_PER_DIRECTION: usize = 30;
 
 fn co_cited(network: &CitationNetwork) -> Vec<(usize, usize)> {
@@ -206,7 +206,7 @@ fn co_cited(network: &CitationNetwork) -> Vec<(usize, usize)> {
     all.map(|(node, many)| (node.number, many)).collect()
 }
 
-/// Works that are more than one citation away, each with the works by which it was met.
+/// Lists works that are more than one citation away, with the works that lead to them.
 fn render_distant_works(network: &CitationNetwork) -> String {
     let mut text = String::new();
     for node in network.nodes.iter().filter(|it| it.distance > 1) {
@@ -251,7 +251,7 @@ fn render_text(
             .map_or_else(|| "unknown".to_owned(), |it| it.to_string());
         let _ = write!(text, "Citations: {count}");
         if let Some(per_year) = metrics.citations_per_year {
-            let _ = write!(text, ", {per_year:.1} a year");
+            let _ = write!(text, ", {per_year:.1} per year");
         }
         text.push('\n');
     }
@@ -273,9 +273,9 @@ fn render_text(
             let _ = writeln!(text, "- {} (by {many})", paper_line(&node.article));
         }
     } else if depth > 1 {
-        text.push_str("\nNothing was found that is cited together with it.\n");
+        text.push_str("\nNo works that are cited together with it were found.\n");
     } else if !is_alone {
-        text.push_str("\nWhat is cited together with it is found with depth 2.\n");
+        text.push_str("\nUse depth 2 to find works that are cited together with it.\n");
     }
     text.push_str(&render_distant_works(network));
     text.push_str(

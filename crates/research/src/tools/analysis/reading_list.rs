@@ -1,4 +1,4 @@
-//! `generate_reading_list`.
+//! The `generate_reading_list` tool: orders articles on a topic for reading.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -19,22 +19,19 @@ use crate::{
     },
 };
 
-/// `generate_reading_list`.
+/// The `generate_reading_list` tool.
 pub(crate) struct GenerateReadingList(pub(super) Arc<ResearchServices>);
 
-/// What comes first.
+/// Order of a reading list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum Priority {
-    /// What fits best.
     #[default]
     Relevance,
-    /// What is cited most.
     Citations,
-    /// What is new.
     Recent,
-    /// All three.
+    /// All three combined.
     Comprehensive,
 }
 
@@ -49,7 +46,6 @@ impl Priority {
     }
 }
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -74,13 +70,12 @@ fn yes() -> bool {
     true
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// In the order in which to read
+    /// In reading order
     papers: Vec<ReadingListEntry>,
-    /// Of those that have a text
+    /// Of papers with a text
     #[serde(skip_serializing_if = "Option::is_none")]
     total_minutes: Option<u64>,
     notes: Vec<String>,
@@ -115,7 +110,7 @@ impl Tool for GenerateReadingList {
         let order = (input.priority_criteria.order(), input.max_papers);
         let (mut found, notes) =
             find_topic_articles(&self.0, call, topic, filter, order, 1).await?;
-        // What was taken back is not what to begin with.
+        // Retracted papers come last.
         found.sort_by_key(|it| it.record.article.retracted == Some(true));
         let timed =
             |it: &TopicArticle| reading_minutes(&it.record).filter(|_| input.reading_time_estimate);
@@ -128,9 +123,9 @@ impl Tool for GenerateReadingList {
                 minutes: timed(it),
             })
             .collect();
-        let mut said = format!("# To read on {}\n\n", escape_markdown(topic));
+        let mut said = format!("# Reading list: {}\n\n", escape_markdown(topic));
         if found.is_empty() {
-            said.push_str("Nothing in the collection fits.\n");
+            said.push_str("Nothing in the collection matches.\n");
         }
         if input.include_summaries && !found.is_empty() {
             let _ = writeln!(said, "{UNTRUSTED_DATA_NOTICE}\n");
@@ -141,11 +136,11 @@ impl Tool for GenerateReadingList {
         let known = papers.iter().filter_map(|it| it.minutes);
         let total_minutes = known.reduce(|one, other| one + other);
         if let Some(total) = total_minutes {
-            let _ = write!(said, "\nIn all about {total} min");
+            let _ = write!(said, "\nAbout {total} min in total");
             let without = papers.iter().filter(|it| it.minutes.is_none()).count();
             if without > 0 {
                 let without = pluralize(without as u64, "paper");
-                let _ = write!(said, ", and {without} without a text here");
+                let _ = write!(said, ", plus {without} without a text");
             }
             said.push_str(".\n");
         }
@@ -158,7 +153,7 @@ impl Tool for GenerateReadingList {
     }
 }
 
-/// A paper on its line, with what it is about below it.
+/// Renders a paper as one line, with its summary below.
 fn render_entry(it: &TopicArticle, minutes: Option<u64>, with_summary: bool) -> String {
     let kept = &it.record;
     let mut said = format!("- [ ] {} (`{}`)", paper_line(&kept.article), kept.cite_key);
@@ -177,8 +172,8 @@ fn render_entry(it: &TopicArticle, minutes: Option<u64>, with_summary: bool) -> 
     said
 }
 
-/// A thousand characters a minute, as people read who have to understand; a quarter of an hour at
-/// least. What has no text here may be of any length.
+/// Reading time at a thousand characters per minute, the speed of careful reading; at least 15
+/// minutes. Without a text the length is unknown.
 fn reading_minutes(kept: &ArticleRecord) -> Option<u64> {
     (kept.pages > 0).then(|| (kept.chars / 1_000).max(15))
 }

@@ -1,4 +1,4 @@
-//! `find_related_papers`.
+//! The `find_related_papers` tool: finds articles of similar meaning.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,10 +20,9 @@ use crate::{
     },
 };
 
-/// `find_related_papers`.
+/// The `find_related_papers` tool.
 pub(crate) struct FindRelatedPapers(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -31,7 +30,7 @@ pub(crate) struct Input {
     #[serde(default = "five")]
     #[schemars(range(min = 1, max = 20))]
     max_results: usize,
-    /// Say what they share
+    /// Include what they share
     #[serde(default)]
     explain_connections: bool,
     #[serde(default = "a_tenth")]
@@ -47,12 +46,11 @@ fn a_tenth() -> f32 {
     0.1
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     article_id: String,
-    /// The most similar first
+    /// Most similar first
     related: Vec<RelatedArticle>,
     notes: Vec<String>,
 }
@@ -64,7 +62,7 @@ pub(crate) struct RelatedArticle {
     title: String,
     /// 0 to 1
     similarity: f32,
-    /// What the two share
+    /// What they share
     connections: Vec<String>,
 }
 
@@ -76,7 +74,7 @@ impl Tool for FindRelatedPapers {
         read_only_meta(
             "find_related_papers",
             "Find related papers",
-            "Articles of the collection that are nearest in meaning to one of them",
+            "Articles of the collection that are most similar to one of them",
         )
     }
 
@@ -128,9 +126,9 @@ impl Tool for FindRelatedPapers {
     }
 }
 
-/// What can be shared.
+/// Properties that two articles can share.
 struct ArticleTraits {
-    /// By the form that is compared, as it is told.
+    /// Readable names by normalized key.
     authors: BTreeMap<String, String>,
     words: BTreeMap<String, String>,
     venue: BTreeMap<String, String>,
@@ -169,14 +167,14 @@ impl ArticleTraits {
         })
     }
 
-    /// What the two have in common, in words.
+    /// Describes what two articles share.
     fn shared_traits(&self, other: &Self) -> Vec<String> {
         let mut all = Vec::new();
         let parts = [
-            ("both are by", &self.authors, &other.authors, 5),
-            ("both are about", &self.words, &other.words, 8),
+            ("shared authors", &self.authors, &other.authors, 5),
+            ("shared topics", &self.words, &other.words, 8),
             ("both cite", &self.cited, &other.cited, 5),
-            ("both appeared in", &self.venue, &other.venue, 1),
+            ("same venue", &self.venue, &other.venue, 1),
         ];
         for (what, own, others, most) in parts {
             let both = own.iter().filter(|(key, _)| others.contains_key(*key));
@@ -189,16 +187,16 @@ impl ArticleTraits {
             }
         }
         if self.cited.contains_key(&other.title) {
-            all.push("it is cited by the one that was asked about".to_owned());
+            all.push("the given article cites it".to_owned());
         }
         if other.cited.contains_key(&self.title) {
-            all.push("it cites the one that was asked about".to_owned());
+            all.push("it cites the given article".to_owned());
         }
         all
     }
 }
 
-/// Long words that papers about anything share.
+/// Long words that occur in papers about any topic.
 const GENERIC_WORDS: &[&str] = &[
     "according",
     "although",

@@ -1,4 +1,4 @@
-//! `analyze_topic` and `search_by_topic`.
+//! The `analyze_topic` and `search_by_topic` tools: articles of the collection on a topic.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -19,20 +19,20 @@ use crate::{
     },
 };
 
-/// `analyze_topic`.
+/// The `analyze_topic` tool.
 pub(crate) struct AnalyzeTopic(pub(super) Arc<ResearchServices>);
 
-/// How closely it is looked at.
+/// Detail of a topic analysis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum TopicDepth {
-    /// Papers alone.
+    /// Papers without passages.
     Quick,
-    /// With the best passage of each.
+    /// With the best passage of each paper.
     #[default]
     Medium,
-    /// With several.
+    /// With several passages of each paper.
     Deep,
 }
 
@@ -46,7 +46,6 @@ impl TopicDepth {
     }
 }
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TopicInput {
@@ -63,21 +62,20 @@ fn ten() -> usize {
     10
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TopicOutput {
     said: String,
-    /// The best first
+    /// Best first
     papers: Vec<TopicPaper>,
-    /// Who wrote most of them
+    /// Most frequent authors
     people: Vec<(String, usize)>,
     venues: Vec<(String, usize)>,
-    /// The first and the last year
+    /// First and last year
     period: Option<(u16, u16)>,
     notes: Vec<String>,
 }
 
-/// A paper about it.
+/// A paper on the topic.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TopicPaper {
     article_id: String,
@@ -86,12 +84,12 @@ pub(crate) struct TopicPaper {
     year: Option<u16>,
     venue: Option<String>,
     citation_count: Option<u64>,
-    /// As a share of the best
+    /// Relative to the best
     relevance: f32,
     passages: Vec<TopicPassage>,
 }
 
-/// What it says about it.
+/// A passage on the topic.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TopicPassage {
     text: String,
@@ -193,10 +191,10 @@ fn push_counts(text: &mut String, title: &str, counts: &[(String, usize)]) {
     }
 }
 
-/// The papers, each with its passages between marks.
+/// Renders the papers with their fenced passages.
 fn render_papers(found: &[TopicArticle], each: usize) -> String {
     if found.is_empty() {
-        return "\nNothing in the collection fits.\n".to_owned();
+        return "\nNothing in the collection matches.\n".to_owned();
     }
     let mut text = String::from("\n## Papers\n");
     if each > 0 {
@@ -224,7 +222,7 @@ fn render_papers(found: &[TopicArticle], each: usize) -> String {
     text
 }
 
-/// How often each occurs, the most frequent first.
+/// Counts occurrences, most frequent first.
 fn count_occurrences(all: impl Iterator<Item = String>) -> Vec<(String, usize)> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for it in all {
@@ -236,24 +234,22 @@ fn count_occurrences(all: impl Iterator<Item = String>) -> Vec<(String, usize)> 
     counts
 }
 
-/// `search_by_topic`.
+/// The `search_by_topic` tool.
 pub(crate) struct SearchByTopic(pub(super) Arc<ResearchServices>);
 
-/// In which order.
+/// Order of results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum TopicOrder {
-    /// The best first.
     #[default]
     Relevance,
-    /// The newest first.
+    /// Newest first.
     Date,
-    /// The most cited first.
+    /// Most cited first.
     Citations,
 }
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TopicSearchInput {
@@ -272,7 +268,6 @@ fn twenty() -> usize {
     20
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TopicSearchOutput {
     said: String,
@@ -323,7 +318,7 @@ impl Tool for SearchByTopic {
     }
 }
 
-/// Two years as dates, in their order.
+/// Converts two years to dates and checks their order.
 pub(super) fn year_range(
     from: Option<i32>,
     to: Option<i32>,
@@ -336,7 +331,7 @@ pub(super) fn year_range(
     Ok((from, to))
 }
 
-/// A year as a date.
+/// Converts a year to a date.
 fn parse_year(field: &str, year: Option<i32>) -> Result<Option<PartialDate>, ToolError> {
     let Some(year) = year else {
         return Ok(None);

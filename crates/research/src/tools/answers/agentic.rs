@@ -1,4 +1,4 @@
-//! `agentic_research_question`.
+//! The `agentic_research_question` tool: answers hard questions with the agentic graph.
 
 use std::sync::Arc;
 
@@ -17,10 +17,9 @@ use crate::{
     },
 };
 
-/// `agentic_research_question`.
+/// The `agentic_research_question` tool.
 pub struct AgenticResearchQuestion<R = ResearchServices>(pub Arc<R>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -49,7 +48,6 @@ fn default_scope() -> String {
     "all".to_owned()
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     said: String,
@@ -57,21 +55,21 @@ pub struct Output {
     /// Whether enough of the answer is supported
     grounded: bool,
     query_type: QueryKind,
-    /// The share of passages of the last search that help; `support` where none was graded
+    /// Share of relevant passages in the last search; `support` if none was graded
     confidence: f64,
     assessment: Option<Assessment>,
     /// Searches
     rounds: u32,
     queries: Vec<String>,
     sentences: Vec<AnswerSentence>,
-    /// The share of claims that the passages support; null if nothing is claimed
+    /// Share of claims that the passages support; null without claims
     support: Option<f64>,
     sources: Vec<AnswerSource>,
     mode: &'static str,
     trace: Vec<NodeTrace>,
-    /// What a spent budget or a failure left undone
+    /// Steps skipped because of a limit or a failure
     left_out: Vec<String>,
-    /// Model calls, tokens (about) and milliseconds
+    /// Model calls, approximate tokens and milliseconds
     spent: Value,
     notes: Vec<String>,
 }

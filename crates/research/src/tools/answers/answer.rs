@@ -1,4 +1,4 @@
-//! `answer_research_question`.
+//! The `answer_research_question` tool: answers a question from the collection with checked claims.
 
 use std::sync::Arc;
 
@@ -16,10 +16,9 @@ use crate::{
     },
 };
 
-/// `answer_research_question`.
+/// The `answer_research_question` tool.
 pub struct AnswerResearchQuestion<R = ResearchServices>(pub Arc<R>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -54,16 +53,15 @@ fn default_scope() -> String {
     "all".to_owned()
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     said: String,
     status: AnswerStatus,
     sentences: Vec<AnswerSentence>,
-    /// The share of claims that the passages support; null if nothing is claimed
+    /// Share of claims that the passages support; null without claims
     support: Option<f64>,
     sources: Vec<AnswerSource>,
-    /// By what passages were found: hybrid, text, vector
+    /// Search mode: hybrid, text, vector
     mode: &'static str,
     notes: Vec<String>,
 }

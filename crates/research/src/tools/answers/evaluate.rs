@@ -1,4 +1,4 @@
-//! `evaluate_article`.
+//! The `evaluate_article` tool: scores how relevant an article is to a question.
 
 use std::sync::Arc;
 
@@ -20,29 +20,27 @@ use crate::{
     tools::rendering::{escape_markdown, pluralize, read_only_output, with_notes},
 };
 
-/// `evaluate_article`.
+/// The `evaluate_article` tool.
 pub struct EvaluateArticle<R = ResearchServices>(pub Arc<R>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
     /// DOI, arXiv id, citation key, title or id
     #[schemars(length(min = 1))]
     article_identifier: String,
-    /// A saved research question's name, or any text
+    /// Name of a saved research question, or any text
     #[schemars(length(min = 1))]
     query_name: String,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
     said: String,
     article_id: String,
     /// Whether `query_name` is a saved question
     saved: bool,
-    /// 0 to 1; what is said is ten times that
+    /// 0 to 1; the text shows it times ten
     score: f64,
     decision: &'static str,
     reasoning: String,
@@ -52,19 +50,19 @@ pub struct Output {
     notes: Vec<String>,
 }
 
-/// The kind of item a saved question is.
+/// Document kind of saved questions.
 const QUESTION_KIND: &str = "question";
 
-/// How many saved questions are looked through.
+/// Saved questions that are searched for the name.
 const MAX_QUESTIONS: u32 = 1_000;
 
-/// Passages of its text that count.
+/// Passages of the text that are scored.
 const MAX_PASSAGES: usize = 5;
 
-/// How much of its abstract stands before them, in characters: a model is shown the beginning.
+/// Characters of the abstract before the passages, because a model sees only the beginning.
 const ABSTRACT_CHARS: usize = 800;
 
-/// The longest text its passages are looked for with, in characters.
+/// Characters of the query for passages.
 const MAX_QUERY_CHARS: usize = 2_000;
 
 impl<R: Retriever> Tool for EvaluateArticle<R> {
@@ -102,7 +100,7 @@ impl<R: Retriever> Tool for EvaluateArticle<R> {
         let mut found = found.pop().ok_or(ToolError::Internal)?;
         if !passages.is_empty() {
             let read = pluralize(passages.len() as u64, "passage");
-            found.reasoning = format!("{} Read with {read} of its text.", found.reasoning);
+            found.reasoning = format!("{} Scored with {read} of its text.", found.reasoning);
         }
         let decision = score_label(found.score);
         let by = match found.by {
@@ -131,8 +129,8 @@ impl<R: Retriever> Tool for EvaluateArticle<R> {
     }
 }
 
-/// What its text has to say to the question, best first, and what to tell of the search. A text
-/// that can't be searched is no reason not to judge the rest.
+/// Retrieves the passages of the article that match the question, best first, with notes about the
+/// search. If the text cannot be searched, the rest is still scored.
 async fn retrieve_passages<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
@@ -158,7 +156,7 @@ async fn retrieve_passages<R: Retriever>(
     };
     match retrieve_memoized(shelf, call, "retrieved", &wanted).await {
         Ok(mut found) => {
-            // Page 0 is the abstract, which counts anyway.
+            // Page 0 is the abstract, which is scored anyway.
             found
                 .passages
                 .retain(|it| it.kept.id == kept.id && it.place.page > 0);
@@ -172,7 +170,7 @@ async fn retrieve_passages<R: Retriever>(
     }
 }
 
-/// The article with these passages beside its abstract.
+/// Adds the passages to the abstract of the article.
 fn with_passages(article: &Article, passages: &[RetrievedPassage]) -> Article {
     let mut whole = article.clone();
     if passages.is_empty() {
@@ -187,7 +185,7 @@ fn with_passages(article: &Article, passages: &[RetrievedPassage]) -> Article {
     whole
 }
 
-/// The saved question of that name or id.
+/// Loads the saved question with this name or id.
 async fn load_saved_question(
     call: &ToolContext,
     name: &str,

@@ -1,4 +1,4 @@
-//! Answers from the collection, and how well a paper fits a question.
+//! Tools that answer from the collection or score a paper for a question.
 
 mod agentic;
 mod answer;
@@ -11,7 +11,7 @@ pub use evaluate::EvaluateArticle;
 
 use super::ToolRegistrar;
 
-/// The tools of this area.
+/// Registers the answer tools.
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding

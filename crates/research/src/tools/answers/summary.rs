@@ -1,5 +1,5 @@
-//! `generate_research_summary`: a summary is an answer to a question about the topic, made and
-//! checked in the same way.
+//! The `generate_research_summary` tool: a summary is an answer to a question about the topic and
+//! is checked in the same way.
 
 use std::sync::Arc;
 
@@ -14,23 +14,19 @@ use crate::{
     answer::{AnswerRequest, AnswerSentence, AnswerSource, AnswerStatus, answer, check_query},
 };
 
-/// `generate_research_summary`.
+/// The `generate_research_summary` tool.
 pub(crate) struct GenerateResearchSummary(pub(super) Arc<ResearchServices>);
 
-/// What is summed up.
+/// Kind of summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum SummaryType {
-    /// What it is about.
     Overview,
-    /// How it was studied.
     Methodology,
-    /// What came out.
     Findings,
-    /// What is not known.
+    /// Open questions.
     Gaps,
-    /// All of it.
     #[default]
     Comprehensive,
 }
@@ -51,7 +47,6 @@ impl SummaryType {
     }
 }
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -74,13 +69,12 @@ fn yes() -> bool {
     true
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     status: AnswerStatus,
     sentences: Vec<AnswerSentence>,
-    /// The share of claims that the passages support; null if nothing is claimed
+    /// Share of claims that the passages support; null without claims
     support: Option<f64>,
     sources: Vec<AnswerSource>,
     notes: Vec<String>,

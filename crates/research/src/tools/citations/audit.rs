@@ -1,10 +1,11 @@
-//! `audit_bibliography`: every entry checked, a few side by side; a long bibliography in parts.
+//! The `audit_bibliography` tool: checks every entry, several concurrently; a long bibliography in
+//! parts.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use deliberate_citations::{BibRecord, read_any};
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
 use futures::{StreamExt as _, stream};
 use schemars::JsonSchema;
@@ -21,10 +22,9 @@ use crate::{
     tools::rendering::{custom_error as told_error, escape_markdown, read_only_output, tool_meta},
 };
 
-/// `audit_bibliography`.
+/// The `audit_bibliography` tool.
 pub(crate) struct AuditBibliography(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -48,31 +48,30 @@ fn fifty() -> usize {
     50
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// Entries by how they were found
+    /// Entries by status
     counts: BTreeMap<String, usize>,
-    /// Entries that were retracted, by their keys
+    /// Keys of retracted entries
     retracted: Vec<String>,
-    /// Entries of which nobody could say whether they were
+    /// Keys of entries whose retraction is unknown
     retraction_unknown: Vec<String>,
-    /// Entries that are the same work, among all of the bibliography
+    /// Entries of the whole bibliography that are the same work
     duplicates: Vec<Vec<String>>,
-    /// Keys that more than one entry has, which BibTeX rejects
+    /// Keys of several entries, which BibTeX rejects
     repeated_keys: Vec<String>,
-    /// What could not be read of the bibliography
+    /// Parts that could not be parsed
     unreadable: Vec<String>,
-    /// Entries behind these that were not looked at
+    /// Entries after these, not checked
     left_out: usize,
-    /// The `offset` that goes on with those
+    /// `offset` of the next part
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
     entries: Vec<AuditedEntry>,
 }
 
-/// An entry and what was found of it.
+/// An entry with its check.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct AuditedEntry {
     key: String,
@@ -80,7 +79,7 @@ pub(crate) struct AuditedEntry {
     checked: CitationCheck,
 }
 
-/// Entries that are looked at side by side; sources keep their own pace.
+/// Entries that are checked concurrently; sources have their own rate limits.
 const CONCURRENCY: usize = 4;
 
 impl Tool for AuditBibliography {
@@ -91,7 +90,7 @@ impl Tool for AuditBibliography {
         tool_meta(
             "audit_bibliography",
             "Audit bibliography",
-            "Check each entry: does it exist, is it right, whole, a duplicate, retracted",
+            "Check each entry: does it exist, is it correct, complete, a duplicate, retracted",
             ToolHints {
                 open_world: true,
                 ..ToolHints::READ_ONLY
@@ -142,20 +141,20 @@ impl Tool for AuditBibliography {
     }
 }
 
-/// A bibliography.
+/// A loaded bibliography.
 #[derive(Default)]
 struct LoadedBibliography {
     records: Vec<BibRecord>,
-    /// Keys that more than one entry has.
+    /// Keys that several entries share.
     duplicate_keys: Vec<String>,
-    /// What can't be read.
+    /// Parts that cannot be parsed.
     unreadable: Vec<String>,
-    /// How many there are before those, and behind them.
+    /// Number of entries before and after the loaded ones.
     before: usize,
     after: usize,
 }
 
-/// What of it is to be looked at.
+/// The part of a bibliography that is checked.
 struct BibliographySlice {
     records: Vec<BibRecord>,
     duplicates: Vec<Vec<String>>,
@@ -173,13 +172,13 @@ impl LoadedBibliography {
         let records: Vec<BibRecord> = records.collect();
         if records.is_empty() {
             let rule = format!(
-                "must be less than {}, for there are no more",
+                "must be less than {}, the number of entries",
                 there + self.before
             );
             let issue = ArgumentIssue::new("offset", rule).with_value(&offset.into());
             return Err(ToolError::Invalid(vec![issue]));
         }
-        // Each is told once, with the part its first is in.
+        // Each group is reported once, with the part that contains its first entry.
         duplicates.retain(|group| records.iter().any(|it| group.first() == Some(&it.key)));
         let mut repeated_keys = self.duplicate_keys;
         repeated_keys.retain(|key| records.iter().any(|it| it.key == *key));
@@ -219,7 +218,7 @@ async fn load_bibliography(
         let found = reading.map_err(|_| ToolError::Internal)?;
         return if found.records.is_empty() {
             let what = found.unreadable.into_iter().next();
-            let rule = what.unwrap_or_else(|| "must hold at least one entry".to_owned());
+            let rule = what.unwrap_or_else(|| "must contain at least one entry".to_owned());
             Err(wrong("bibliography", rule))
         } else {
             Ok(found)
@@ -253,10 +252,10 @@ fn parse_bibliography(text: &str) -> LoadedBibliography {
     }
 }
 
-/// Faults of a bibliography that are told.
+/// Parse errors that are reported.
 const MAX_PROBLEMS: usize = 50;
 
-/// An entry without a key is called by its number.
+/// Uses the number of an entry as its key if it has none.
 fn with_fallback_key((at, record): (usize, BibRecord)) -> BibRecord {
     match record.key.trim() {
         "" => BibRecord {
@@ -275,11 +274,11 @@ async fn load_article_references(
     let outline = library.outline(&kept.id).await?.unwrap_or_default();
     if outline.references.is_empty() {
         let message = match kept.pages {
-            0 => "its text was not read yet, so its references are not known",
+            0 => "it has no text yet, so its references are unknown",
             _ => "no references were found in its text",
         };
-        let hint = "process_pdf reads a text; a bibliography can be given as BibTeX.";
-        return Err(told_error("NoReferences", message, hint));
+        let hint = "Read its text with process_pdf, or pass the bibliography as BibTeX.";
+        return Err(told_error(ErrorCode::NoReferences, message, hint));
     }
     let records = outline.references.iter().map(|reference| BibRecord {
         key: reference
@@ -294,7 +293,7 @@ async fn load_article_references(
     })
 }
 
-/// Those that are named, or all.
+/// Loads the named articles, or all.
 async fn load_collection(
     lab: &ResearchServices,
     input: &Input,
@@ -318,10 +317,10 @@ async fn load_collection(
         select_articles(lab, call, &input.articles, None, input.max_entries).await?
     };
     if articles.is_empty() && before == 0 {
-        let none = "there is no article in the collection".to_owned();
+        let none = "the collection has no articles".to_owned();
         let message = not_found.into_iter().next().unwrap_or(none);
-        let hint = "list_articles shows what is in the collection.";
-        return Err(told_error("NothingToAudit", message, hint));
+        let hint = "list_articles shows the collection.";
+        return Err(told_error(ErrorCode::NothingToAudit, message, hint));
     }
     let records = articles.into_iter().map(|kept| BibRecord {
         key: kept.cite_key,
@@ -389,7 +388,7 @@ fn render_text(output: &Output) -> String {
     if let Some(next) = output.next_offset {
         let _ = writeln!(
             text,
-            "- {} more were not looked at; offset {next} goes on with them",
+            "- {} more were not checked; continue with offset {next}",
             output.left_out
         );
     }

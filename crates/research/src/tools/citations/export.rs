@@ -1,4 +1,4 @@
-//! `export_bibliography`: a file, and where it is.
+//! The `export_bibliography` tool: writes a bibliography file.
 
 use std::{
     fmt::Write as _,
@@ -11,7 +11,7 @@ use deliberate_citations::{
     BibliographyEntry, missing_fields, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
 };
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,24 +25,20 @@ use crate::{
     tools::rendering::{custom_error, read_only_output, tool_meta, with_notes},
 };
 
-/// `export_bibliography`.
+/// The `export_bibliography` tool.
 pub(crate) struct ExportBibliography(pub(super) Arc<ResearchServices>);
 
-/// In which form.
+/// File format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum ExportFormat {
-    /// BibTeX.
     #[default]
     Bibtex,
-    /// RIS.
     Ris,
-    /// EndNote.
     Endnote,
     /// CSL-JSON.
     Json,
-    /// A table.
     Csv,
 }
 
@@ -68,17 +64,16 @@ impl ExportFormat {
     }
 }
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     #[serde(default)]
     format: ExportFormat,
-    /// Identifiers; all without them
+    /// Identifiers; default: all
     #[serde(default)]
     #[schemars(length(max = 1000), extend("x-separated" = "ids"))]
     articles: Vec<String>,
-    /// In place of articles
+    /// Instead of articles
     search_query: Option<String>,
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 10_000))]
@@ -93,28 +88,26 @@ fn hundred() -> usize {
     100
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// Where the file is
     path: String,
-    /// How many works are in it
+    /// Number of works in it
     records: usize,
-    /// Those that lack something, by their keys
+    /// Keys of incomplete works
     incomplete: Vec<String>,
-    /// Those that were retracted, by their keys
+    /// Keys of retracted works
     retracted: Vec<String>,
-    /// What was named and is not there
+    /// Identifiers that were not found
     not_found: Vec<String>,
-    /// Articles that are not in it, because there are more than `max_results`
+    /// Articles beyond `max_results`
     left_out: usize,
     notes: Vec<String>,
-    /// The file's beginning
+    /// Beginning of the file
     preview: String,
 }
 
-/// How much of the file is shown.
+/// Characters of the preview.
 const PREVIEW_CHARS: usize = 2_000;
 
 impl Tool for ExportBibliography {
@@ -171,19 +164,19 @@ impl Tool for ExportBibliography {
     }
 }
 
-/// Why no file is written.
+/// The error if there is nothing to write.
 fn nothing_to_export_error(not_found: Vec<String>, searched: bool, notes: &[String]) -> ToolError {
-    let none = "there is no article to export".to_owned();
+    let none = "there are no articles to export".to_owned();
     let message = not_found.into_iter().next().unwrap_or(none);
     let mut hint = String::from(if searched {
-        "search_articles shows what comes near it."
+        "search_articles finds similar articles."
     } else {
-        "list_articles shows what is in the collection."
+        "list_articles shows the collection."
     });
     for note in notes {
         let _ = write!(hint, " {note}");
     }
-    custom_error("NothingToExport", message, hint)
+    custom_error(ErrorCode::NothingToExport, message, hint)
 }
 
 fn output_path(lab: &ResearchServices, input: &Input) -> Result<PathBuf, ToolError> {
@@ -208,28 +201,28 @@ fn output_path(lab: &ResearchServices, input: &Input) -> Result<PathBuf, ToolErr
     Ok(lab.options().exports_folder.join(name))
 }
 
-/// Beside it first, then in its place: nobody sees half a file.
+/// Writes a temporary file and renames it, so that nobody sees a partial file.
 async fn write_export(place: PathBuf, text: String, overwrite: bool) -> Result<(), ToolError> {
     let shown = place.display().to_string();
     let written = tokio::task::spawn_blocking(move || write_file(&place, &text, overwrite));
     match written.await {
         Ok(Ok(true)) => Ok(()),
         Ok(Ok(false)) => Err(custom_error(
-            "Exists",
-            format!("{shown} is there already, with something else in it"),
-            "Give another filename, or set overwrite.",
+            ErrorCode::Exists,
+            format!("{shown} already exists with different content"),
+            "Choose another filename, or set overwrite.",
         )),
         Ok(Err(error)) => Err(custom_error(
-            "File",
-            format!("{shown} can't be written: {error}"),
-            "Check `research.exports`.",
+            ErrorCode::File,
+            format!("{shown} cannot be written: {error}"),
+            "Check the setting `research.exports`.",
         )),
         Err(_) => Err(ToolError::Internal),
     }
 }
 
-/// Whether the text stands there now. What is there is looked at only if it is a file of the same
-/// length: a link is not followed, a pipe not waited for.
+/// Writes the file and returns whether it now contains the text. An existing file is read only if
+/// it is a regular file of the same length: links are not followed and pipes cannot block.
 fn write_file(place: &Path, text: &str, overwrite: bool) -> std::io::Result<bool> {
     if let Ok(before) = std::fs::symlink_metadata(place) {
         let like = before.is_file() && before.len() == text.len() as u64;
@@ -265,7 +258,7 @@ fn render_text(output: &Output) -> String {
     if output.left_out > 0 {
         let _ = writeln!(
             text,
-            "\n**{} more of the collection would be in it**; max_results says how many are.",
+            "\n**{} more of the collection not included**; raise max_results to include them.",
             output.left_out
         );
     }

@@ -1,5 +1,5 @@
-//! `extract_citations`: what an article cites by its own bibliography, and which articles of the
-//! collection cite it.
+//! The `extract_citations` tool: the references of an article, and the articles of the collection
+//! that cite it.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
@@ -16,20 +16,19 @@ use crate::{
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
 };
 
-/// `extract_citations`.
+/// The `extract_citations` tool.
 pub(crate) struct ExtractCitations;
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     article_identifier: String,
     #[serde(default = "yes")]
     include_outbound: bool,
-    /// Articles of the collection that cite it
+    /// Include articles of the collection that cite it
     #[serde(default = "yes")]
     include_inbound: bool,
-    /// How far to follow what it cites through articles of the collection
+    /// How many citations to follow through the collection
     #[serde(default = "two")]
     #[schemars(range(min = 1, max = 3))]
     max_depth: u32,
@@ -50,28 +49,27 @@ fn hundred() -> usize {
     100
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     article_id: String,
-    /// What it cites, then what those of the collection cite
+    /// Its references, then those of cited articles in the collection
     outbound: Vec<CitedWork>,
-    /// Which articles of the collection cite it
+    /// Articles of the collection that cite it
     inbound: Vec<CitingArticle>,
-    /// How many references its text has
+    /// Number of references in its text
     references: usize,
-    /// Articles of the collection that were looked at for citations
+    /// Articles searched for citations
     looked_at: usize,
     notes: Vec<String>,
 }
 
-/// A work that is cited.
+/// A cited work.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CitedWork {
-    /// 1 is cited by the article itself
+    /// 1: cited by the article itself
     depth: u32,
-    /// The article that cites it
+    /// Citing article
     by: String,
     label: Option<String>,
     text: String,
@@ -80,21 +78,21 @@ pub(crate) struct CitedWork {
     year: Option<u16>,
     doi: Option<String>,
     arxiv_id: Option<String>,
-    /// The article of the collection
+    /// If it is in the collection
     article_id: Option<String>,
 }
 
-/// An article that cites.
+/// A citing article.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CitingArticle {
     article_id: String,
     title: String,
-    /// The reference, as it is printed there
+    /// The reference as printed
     text: String,
     page: u32,
 }
 
-/// The most articles that are looked at for citations.
+/// Articles that are searched for citations.
 const MAX_SCANNED_ARTICLES: usize = 5_000;
 
 impl Tool for ExtractCitations {
@@ -114,7 +112,7 @@ impl Tool for ExtractCitations {
         let kept = library.find(&input.article_identifier).await?.record;
         let mut notes = Vec::new();
         if kept.pages == 0 {
-            notes.push("its text was not read yet: process_pdf reads it".to_owned());
+            notes.push("it has no text yet; process_pdf reads it".to_owned());
         }
         let own = library.outline(&kept.id).await?.unwrap_or_default();
         let mut outbound = Vec::new();
@@ -124,7 +122,7 @@ impl Tool for ExtractCitations {
             if outbound.len() > most {
                 outbound.truncate(most);
                 notes.push(format!(
-                    "Only the first {most} are told; max_results says how many."
+                    "Only the first {most} are shown; raise max_results for more."
                 ));
             }
         }
@@ -160,7 +158,7 @@ fn render_text(kept: &ArticleRecord, output: &Output, input: &Input) -> String {
     with_notes(said, &output.notes)
 }
 
-/// References as they are printed, between marks.
+/// Renders the references as printed, fenced.
 fn render_outbound(outbound: &[CitedWork]) -> String {
     let mut said = String::new();
     if !outbound.is_empty() {
@@ -193,17 +191,17 @@ fn render_inbound(inbound: &[CitingArticle]) -> String {
     said
 }
 
-/// What the bibliographies of the collection say of an article, one citation deep.
+/// Citations of an article in the bibliographies of the collection, one citation deep.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CollectionCitations {
-    /// What it cites
+    /// Works that it cites
     outbound: Vec<CitedWork>,
-    /// Which articles of the collection cite it
+    /// Articles of the collection that cite it
     inbound: Vec<CitingArticle>,
 }
 
 impl CollectionCitations {
-    /// So many each way at the most; nothing if they say nothing.
+    /// Loads at most `most` citations in each direction; `None` if there are none.
     pub(crate) async fn load(
         library: ArticleRepository<'_>,
         kept: &ArticleRecord,
@@ -214,7 +212,7 @@ impl CollectionCitations {
         if outbound.len() > most {
             outbound.truncate(most);
             notes.push(format!(
-                "Only {most} of its references are told; extract_citations tells more."
+                "Only {most} of its references are shown; extract_citations shows more."
             ));
         }
         let (inbound, _) = find_inbound(library, kept, most, notes).await?;
@@ -222,19 +220,19 @@ impl CollectionCitations {
         Ok(is_any.then_some(Self { outbound, inbound }))
     }
 
-    /// For people and models.
+    /// Renders both directions.
     pub(crate) fn render_text(&self) -> String {
         let references = pluralize(self.outbound.len() as u64, "reference");
         format!(
-            "\n## By the collection's own bibliographies\n\n{references}\n{}{}",
+            "\n## From the bibliographies of the collection\n\n{references}\n{}{}",
             render_outbound(&self.outbound),
             render_inbound(&self.inbound)
         )
     }
 }
 
-/// What an article cites, and what those of the collection among it cite, so many citations deep;
-/// one more than the most if there are more.
+/// The references of an article and of its cited articles in the collection, `depth` citations
+/// deep; returns one more than `most` if there are more.
 async fn find_outbound(
     library: ArticleRepository<'_>,
     kept: &ArticleRecord,
@@ -289,7 +287,7 @@ async fn resolve_reference(
     })
 }
 
-/// Articles whose bibliographies name this one, the newest first.
+/// Articles whose bibliographies contain this one, newest first.
 async fn find_inbound(
     library: ArticleRepository<'_>,
     kept: &ArticleRecord,
@@ -313,7 +311,7 @@ async fn find_inbound(
         for other in others.into_iter().filter(|it| it.record.id != kept.id) {
             if citing.len() >= most {
                 notes.push(format!(
-                    "Only {most} that cite it are told; there may be more."
+                    "Only {most} citing articles are shown; there may be more."
                 ));
                 return Ok((citing, looked_at));
             }
@@ -327,14 +325,14 @@ async fn find_inbound(
                 });
             }
         }
-        // Nobody else is kept waiting while many are read.
+        // Let other tasks run while many articles are read.
         tokio::task::yield_now().await;
     }
     notes.push(format!(
-        "Only the newest {looked_at} articles were looked at for citations."
+        "Only the newest {looked_at} articles were searched for citations."
     ));
     Ok((citing, looked_at))
 }
 
-/// How many articles are read at once.
+/// Articles that are read at a time.
 const BATCH_SIZE: u32 = 200;

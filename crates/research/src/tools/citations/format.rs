@@ -1,4 +1,4 @@
-//! `format_citations`.
+//! The `format_citations` tool: formats citations in a style.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -6,7 +6,9 @@ use deliberate_citations::{
     BibliographyEntry, CitationError, CitationStyle, FormatOptions, FormattedEntry,
     OutputFormat as Form, format,
 };
-use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
+use deliberate_toolkit::{
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +19,9 @@ use crate::{
     tools::rendering::{read_only_meta, read_only_output, with_notes},
 };
 
-/// `format_citations`.
+/// The `format_citations` tool.
 pub(crate) struct FormatCitations(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -31,7 +32,7 @@ pub(crate) struct Input {
     /// apa, ieee, mla, chicago, harvard, nature, vancouver…
     #[serde(default = "ieee")]
     style: String,
-    /// In place of articles
+    /// Instead of articles
     search_query: Option<String>,
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 200))]
@@ -48,18 +49,17 @@ fn ten() -> usize {
     10
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     style: String,
-    /// In the order of the bibliography
+    /// In bibliography order
     citations: Vec<FormattedEntry>,
-    /// Those that were retracted, by their keys
+    /// Keys of retracted works
     retracted: Vec<String>,
-    /// What was named and is not there
+    /// Identifiers that were not found
     not_found: Vec<String>,
-    /// Articles that are not among them, because there are more than `max_results`
+    /// Articles beyond `max_results`
     left_out: usize,
     notes: Vec<String>,
 }
@@ -96,7 +96,7 @@ impl Tool for FormatCitations {
         });
         let formatted = formatting.await.map_err(|_| ToolError::Internal)?;
         let (citations, marked) = formatted.map_err(|error| ToolError::Custom {
-            code: "Citation".to_owned(),
+            code: ErrorCode::Citation,
             message: error.to_string(),
             hint: None,
         })?;
@@ -113,8 +113,7 @@ impl Tool for FormatCitations {
     }
 }
 
-/// The citations as plain text, which is what is taken over into other texts, and as Markdown, which
-/// is what is read.
+/// Formats the citations as plain text, for use in other texts, and as Markdown, for reading.
 fn format_text_and_markdown(
     articles: &[ArticleRecord],
     style: &CitationStyle,
@@ -135,12 +134,12 @@ fn format_text_and_markdown(
     Ok((formatted(Form::Plain)?, formatted(Form::Markdown)?))
 }
 
-/// The key of an article that was retracted.
+/// The key of an article if it is retracted.
 pub(super) fn retracted_key(kept: &ArticleRecord) -> Option<String> {
     (kept.article.retracted == Some(true)).then(|| kept.cite_key.clone())
 }
 
-/// What `update_article_metadata` calls a field.
+/// The name of a field in the arguments of `update_article_metadata`.
 fn argument_name(field: &str) -> &str {
     match field {
         "date" => "publication_date",
@@ -163,7 +162,7 @@ fn render_text(
     for entry in entries {
         let _ = writeln!(text, "- {}", entry.text);
         if retracted.contains(&entry.key) {
-            text.push_str("  **Retracted**: say so wherever it is cited.\n");
+            text.push_str("  **Retracted**: mention this wherever you cite it.\n");
         }
         let lacks = entry.missing.iter().map(|it| it.field.as_str());
         let lacks: Vec<&str> = lacks.map(argument_name).collect();
@@ -181,7 +180,7 @@ fn render_text(
     if left_out > 0 {
         let _ = writeln!(
             text,
-            "\n{left_out} more of the collection would be among them; max_results says how many are."
+            "\n{left_out} more of the collection not included; raise max_results to include them."
         );
     }
     text

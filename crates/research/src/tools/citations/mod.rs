@@ -1,4 +1,4 @@
-//! Citations and bibliographies.
+//! Tools for citations and bibliographies.
 
 mod audit;
 mod export;
@@ -11,7 +11,7 @@ pub(crate) use verify::parse_citation;
 
 use super::ToolRegistrar;
 
-/// The tools of citations.
+/// Registers the citation tools.
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding

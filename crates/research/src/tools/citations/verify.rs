@@ -1,4 +1,4 @@
-//! `verify_citation`.
+//! The `verify_citation` tool: checks a single citation.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -21,10 +21,9 @@ use crate::{
     },
 };
 
-/// `verify_citation`.
+/// The `verify_citation` tool.
 pub(crate) struct VerifyCitation(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -42,7 +41,6 @@ pub(crate) struct Input {
     doi: Option<String>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
@@ -58,7 +56,7 @@ impl Tool for VerifyCitation {
         tool_meta(
             "verify_citation",
             "Verify citation",
-            "Whether a cited work exists, is described rightly, and was not retracted",
+            "Check whether a cited work exists, is cited correctly, and is not retracted",
             ToolHints {
                 open_world: true,
                 ..ToolHints::READ_ONLY
@@ -89,7 +87,7 @@ async fn input_article(input: Input, call: &ToolContext) -> Result<Article, Tool
             || input.year.is_some()
             || input.doi.is_some();
         if more {
-            let rule = "stands alone: give it, or the citation or its parts";
+            let rule = "cannot be combined with the citation or its parts";
             let issue = ArgumentIssue::new("article_identifier", rule);
             return Err(ToolError::Invalid(vec![issue]));
         }
@@ -119,7 +117,7 @@ async fn input_article(input: Input, call: &ToolContext) -> Result<Article, Tool
         article.date = Some(date.ok_or_else(|| ToolError::Invalid(vec![issue()]))?);
     }
     if let Some(doi) = &input.doi {
-        let issue = || ArgumentIssue::new("doi", "is no DOI").with_value(&doi.as_str().into());
+        let issue = || ArgumentIssue::new("doi", "is not a DOI").with_value(&doi.as_str().into());
         let doi = Doi::parse(doi).ok_or_else(|| ToolError::Invalid(vec![issue()]))?;
         article.doi = Some(doi);
     }
@@ -131,24 +129,25 @@ async fn input_article(input: Input, call: &ToolContext) -> Result<Article, Tool
         || article.s2_id.is_some()
         || article.openalex_id.is_some();
     if !named {
-        let issue = ArgumentIssue::new("citation", "must hold at least a title or an identifier");
+        let issue =
+            ArgumentIssue::new("citation", "must contain at least a title or an identifier");
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(article)
 }
 
-/// One citation. An entry that is broken is told, not looked for as if it were a title.
+/// Parses one citation. A malformed BibTeX entry is reported instead of searched as a title.
 fn parse_single_citation(text: &str) -> Result<Article, ToolError> {
     let rule = match (detect_format(text), read_any(text)) {
         (_, (records, _)) if records.len() > 1 => Some(format!(
-            "holds {} entries; audit_bibliography checks several",
+            "contains {} entries; audit_bibliography checks several",
             records.len()
         )),
         (Some(BibliographyFormat::Bibtex | BibliographyFormat::Ris), (records, problems))
             if records.is_empty() =>
         {
             let problem = problems.into_iter().next();
-            problem.map(|it| format!("can't be read, line {}: {}", it.line, it.what))
+            problem.map(|it| format!("cannot be parsed, line {}: {}", it.line, it.what))
         }
         _ => None,
     };
@@ -160,7 +159,7 @@ fn parse_single_citation(text: &str) -> Result<Article, ToolError> {
     }
 }
 
-/// An identifier, an entry of a bibliography, or a reference as it is printed.
+/// Parses an identifier, a bibliography entry, or a printed reference.
 pub(crate) fn parse_citation(text: &str) -> Article {
     let mut article = Article::default();
     match PaperId::parse(text) {
@@ -188,13 +187,13 @@ const fn notice_name(kind: PaperNoticeKind) -> &'static str {
     }
 }
 
-/// Whether a work is found, and nobody could say what became of it.
+/// Whether a work was found but its retraction status is unknown.
 pub(super) fn is_retraction_unknown(checked: &CitationCheck) -> bool {
     let is_found = checked.found.is_some() && checked.status != CitationStatus::WrongIdentifier;
     is_found && checked.retracted.is_none()
 }
 
-/// A check, as it is read.
+/// Renders a check.
 pub(super) fn render_check(checked: &CitationCheck) -> String {
     let mut text = format!("**{}**", checked.status.label());
     if checked.retracted == Some(true) {
@@ -205,7 +204,7 @@ pub(super) fn render_check(checked: &CitationCheck) -> String {
         let _ = writeln!(text, "\nFound: {}", paper_line(found));
     }
     if let Some(near) = &checked.near {
-        let _ = writeln!(text, "\nMay be meant: {}", paper_line(near));
+        let _ = writeln!(text, "\nPossibly meant: {}", paper_line(near));
     }
     for it in &checked.differences {
         let _ = writeln!(
@@ -228,7 +227,7 @@ pub(super) fn render_check(checked: &CitationCheck) -> String {
         );
     }
     if is_retraction_unknown(checked) {
-        text.push_str("- whether it was retracted is not known\n");
+        text.push_str("- retraction: unknown\n");
     }
     for it in &checked.missing {
         let _ = writeln!(text, "- lacks {}, which {} needs", it.field, it.needed_for);

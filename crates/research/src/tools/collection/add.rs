@@ -1,11 +1,11 @@
-//! `add_article`: papers named by their ids come into the collection, one after the other, each kept
-//! before the next is looked up.
+//! The `add_article` tool: adds papers by their ids, one after the other; each is committed before
+//! the next is looked up.
 
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Article, Change, truncate_chars};
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,13 +32,13 @@ use crate::{
 
 const NAME: &str = "add_article";
 
-/// The longest that one file is waited for.
+/// Longest wait for one file.
 const FILE_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// No id is longer.
+/// Longest accepted id.
 const MAX_IDENTIFIER_CHARS: usize = 500;
 
-/// `add_article`.
+/// The `add_article` tool.
 pub(crate) struct AddArticle(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,10 +46,10 @@ pub(crate) struct AddArticle(pub(crate) Arc<ResearchServices>);
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 20), extend("x-separated" = "ids"))]
     identifiers: Vec<String>,
-    /// Also read open PDFs
+    /// Also download and read open PDFs
     #[serde(default)]
     download: bool,
-    /// How far it has come.
+    /// Progress of the batch.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
     leg: Option<BatchJob>,
@@ -126,7 +126,7 @@ impl Tool for AddArticle {
     }
 }
 
-/// One paper on its way into the collection.
+/// Adds one paper to the collection.
 struct ArticleAdder<'a> {
     lab: &'a ResearchServices,
     call: &'a ToolContext,
@@ -152,7 +152,8 @@ impl ArticleAdder<'_> {
             remove_conflicting_ids(library, &mut known.record, &mut notes).await?;
             known
         } else {
-            // Nobody has its ids. If somebody gets them until it is kept, the call is run again.
+            // No article has these ids. If another call adds one before the commit, this call is
+            // run again.
             let category = ArticleCategory::ResearchPaper;
             new_article(self.call, article, category, Provenance::Discovered).await?
         };
@@ -166,28 +167,28 @@ impl ArticleAdder<'_> {
     async fn look_up_article(&self, name: &str) -> Result<(Article, Vec<String>), ToolError> {
         let Some(id) = PaperId::parse(name) else {
             return Err(custom_error(
-                "WrongIdentifier",
-                "it is no DOI, arXiv id, PubMed id, PMC id, Semantic Scholar or OpenAlex id",
-                "search_papers finds papers by their titles, with their ids.",
+                ErrorCode::WrongIdentifier,
+                "it is not a DOI, arXiv, PubMed, PMC, Semantic Scholar or OpenAlex id",
+                "search_papers finds papers and their ids by title.",
             ));
         };
         let found = look_up(self.lab, &id).await;
         match found.article {
             Some(article) => Ok((article, found.notes)),
             None if found.answered => Err(custom_error(
-                "PaperNotFound",
+                ErrorCode::PaperNotFound,
                 "no source knows it",
-                "Check the id; search_papers finds papers by their titles.",
+                "Check the id; search_papers finds papers by title.",
             )),
             None => Err(custom_error(
-                "SourcesFailed",
-                format!("no source could answer: {}", found.notes.join(" ")),
+                ErrorCode::SourcesFailed,
+                format!("no source answered: {}", found.notes.join(" ")),
                 "Try again later.",
             )),
         }
     }
 
-    /// With the text of its open PDF, if one can be fetched and read; without it otherwise.
+    /// Adds the paper with the text of its open PDF, or without it if that fails.
     async fn add_with_file(
         &self,
         name: &str,
@@ -207,7 +208,7 @@ impl ArticleAdder<'_> {
             Err(error @ (ToolError::Store(_) | ToolError::Cancelled)) => return Err(error),
             Err(error) => {
                 let hint = error.hint().map(|it| format!(" {it}")).unwrap_or_default();
-                notes.push(format!("Without its text: {error}.{hint}"));
+                notes.push(format!("Added without its text: {error}.{hint}"));
             }
         }
         let changed = is_new || outcome != "known";
@@ -236,7 +237,7 @@ impl ArticleAdder<'_> {
     }
 }
 
-/// What was given, each once.
+/// The given identifiers, each once.
 fn unique_identifiers(names: &[String]) -> Result<Vec<String>, ToolError> {
     let mut all = Vec::<String>::new();
     for name in names.iter().map(|it| it.trim()).filter(|it| !it.is_empty()) {
@@ -246,7 +247,8 @@ fn unique_identifiers(names: &[String]) -> Result<Vec<String>, ToolError> {
         }
     }
     if all.is_empty() {
-        let issue = ArgumentIssue::new("identifiers", "must hold at least one that is not empty");
+        let issue =
+            ArgumentIssue::new("identifiers", "must contain at least one that is not empty");
         return Err(ToolError::Invalid(vec![issue]));
     }
     Ok(all)

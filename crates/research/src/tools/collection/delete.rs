@@ -1,4 +1,4 @@
-//! `delete_article`: an article and its text, for good, if that is said twice.
+//! The `delete_article` tool: permanently deletes an article and its text after confirmation.
 
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use crate::{
     tools::rendering::{ArticleView, article_line, escape_markdown, tool_meta},
 };
 
-/// `delete_article`.
+/// The `delete_article` tool.
 pub(crate) struct DeleteArticle;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ impl Tool for DeleteArticle {
         tool_meta(
             "delete_article",
             "Delete an article",
-            "Delete an article for good; without confirm_deletion only says what would go.",
+            "Permanently delete an article; without confirm_deletion only preview it.",
             ToolHints {
                 destructive: true,
                 idempotent: true,
@@ -61,8 +61,8 @@ impl Tool for DeleteArticle {
             (said, changes)
         } else {
             let said = format!(
-                "Nothing was deleted. This would go: {} ({} characters of text). Call again with \
-                 confirm_deletion true to delete it for good; its file stays where it is.",
+                "Nothing was deleted. This would be deleted: {} ({} characters of text). Call again with \
+                 confirm_deletion true to delete it permanently; its file stays.",
                 article_line(kept),
                 kept.chars
             );

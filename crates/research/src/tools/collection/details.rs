@@ -1,4 +1,4 @@
-//! `get_article_details`: all that is known of one article, found by exactly what it is called.
+//! The `get_article_details` tool: everything known about one article, found by its exact name.
 
 use std::fmt::Write as _;
 
@@ -15,19 +15,19 @@ use crate::{
     },
 };
 
-/// How much of the text is shown.
+/// Characters of the text preview.
 const PREVIEW_CHARS: usize = 500;
 
-/// Words are looked for on so many pages: the first may be a picture.
+/// Pages that are searched for text, because the first may be an image.
 const PREVIEW_PAGES: u32 = 5;
 
-/// `get_article_details`.
+/// The `get_article_details` tool.
 pub(crate) struct GetArticleDetails;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Id, DOI, arXiv id, citation key or whole title
+    /// Id, DOI, arXiv id, citation key or full title
     #[schemars(length(min = 1, max = 1000))]
     article_identifier: String,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Output {
     said: String,
     article_id: String,
     summary: ArticleView,
-    /// The whole record
+    /// The full record
     record: Article,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<ArticleFile>,
@@ -57,7 +57,7 @@ impl Tool for GetArticleDetails {
         read_only_meta(
             "get_article_details",
             "Article details",
-            "All that is known of one article.",
+            "All that is known about one article.",
         )
     }
 

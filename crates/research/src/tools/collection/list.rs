@@ -1,4 +1,4 @@
-//! `list_articles`: the collection page by page, the newest first, each article once.
+//! The `list_articles` tool: pages through the collection, newest first, each article once.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::{
     tools::rendering::{ArticleView, article_line, pluralize, read_only_meta, read_only_output},
 };
 
-/// `list_articles`.
+/// The `list_articles` tool.
 pub(crate) struct ListArticles;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub(crate) struct Input {
     limit: u32,
     #[serde(default)]
     offset: u32,
-    /// As preprint, book
+    /// Such as preprint, book
     filter_by_type: Option<String>,
     /// In titles or authors
     #[schemars(length(max = 300))]
@@ -40,7 +40,7 @@ pub(crate) struct Output {
     total: u64,
     offset: u32,
     articles: Vec<ArticleView>,
-    /// Where the next page begins, if there is one
+    /// Start of the next page, if there is one
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<u32>,
 }
@@ -70,11 +70,13 @@ impl Tool for ListArticles {
         let next = input.offset.saturating_add(shown);
         let next_offset = (shown > 0 && u64::from(next) < total).then_some(next);
         let mut said = match (total, found.is_empty()) {
-            (0, _) => "No article fits. search_papers finds papers, process_pdf and add_article \
-                       bring them into the collection."
-                .to_owned(),
+            (0, _) => {
+                "No article matches. search_papers finds papers; process_pdf and add_article \
+                       add them to the collection."
+                    .to_owned()
+            }
             (_, true) => format!(
-                "There are {} and no page there.",
+                "There are {}; the offset is past the end.",
                 pluralize(total, "article")
             ),
             _ => format!(
@@ -102,7 +104,7 @@ impl Tool for ListArticles {
     }
 }
 
-/// Articles of the kind, with the term in their titles or authors.
+/// Builds the filter by kind and by a term in titles or authors.
 fn build_filter(input: &Input) -> Result<DocumentFilter, ToolError> {
     let given = |text: &Option<String>| text.clone().filter(|it| !it.trim().is_empty());
     let mut filter = DocumentFilter::of_kind(ARTICLE);
@@ -119,7 +121,7 @@ fn build_filter(input: &Input) -> Result<DocumentFilter, ToolError> {
     if let Some(term) = given(&input.search_term) {
         let text = title_key(&term);
         if text.is_empty() {
-            let issue = ArgumentIssue::new("search_term", "must hold a letter or a digit");
+            let issue = ArgumentIssue::new("search_term", "must contain a letter or a digit");
             return Err(ToolError::Invalid(vec![issue.with_value(&term.into())]));
         }
         filter.keys.push(KeyMatch::AnyContains {

@@ -1,4 +1,4 @@
-//! The collection: what there is, by its exact name or by what it is about; change and delete.
+//! Tools for the collection: search, list, add, change, and delete articles.
 
 mod add;
 mod delete;

@@ -1,4 +1,4 @@
-//! `search_articles`: articles by what they are about, each once, with its best passage.
+//! The `search_articles` tool: finds articles by content, each once, with its best passage.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -21,10 +21,10 @@ use crate::{
     },
 };
 
-/// How much of a passage and of an abstract is shown.
+/// Characters of a passage or an abstract in the output.
 const PREVIEW_CHARS: usize = 400;
 
-/// `search_articles`.
+/// The `search_articles` tool.
 pub(crate) struct SearchArticles(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub(crate) struct Input {
     /// 2024 or 2024-05-17
     date_from: Option<String>,
     date_to: Option<String>,
-    /// As preprint, book
+    /// Such as preprint, book
     document_type: Option<String>,
     journal: Option<String>,
     #[schemars(length(max = 20), extend("x-separated" = "words"))]
@@ -78,7 +78,7 @@ impl SortBy {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// By what was searched: hybrid, text or vector
+    /// Search mode: hybrid, text or vector
     mode: &'static str,
     results: Vec<ArticleHit>,
     notes: Vec<String>,
@@ -88,16 +88,16 @@ pub(crate) struct Output {
 struct ArticleHit {
     #[serde(flatten)]
     article: ArticleView,
-    /// Comparable within this answer alone
+    /// Comparable only within this answer
     score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     abstract_head: Option<String>,
-    /// The best passage
+    /// Best passage
     preview: String,
     section: Vec<String>,
-    /// Where the passage stands; page 0 is the abstract
+    /// Position of the passage; page 0 is the abstract
     place: TextSpan,
 }
 
@@ -174,8 +174,8 @@ fn to_article_hit(found: &RetrievedPassage) -> ArticleHit {
 fn render_text(query: &str, passages: &[RetrievedPassage]) -> String {
     if passages.is_empty() {
         return format!(
-            "Nothing in the collection fits {:?}. Loosen the filters, or find papers with \
-             search_papers and keep them with add_article.",
+            "Nothing in the collection matches {:?}. Relax the filters, or find papers with \
+             search_papers and add them with add_article.",
             truncate_chars(query, 200)
         );
     }

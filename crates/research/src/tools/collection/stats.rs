@@ -1,4 +1,4 @@
-//! `collection_stats`: what there is, counted.
+//! The `collection_stats` tool: counts of the collection and the state of its index.
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
     tools::rendering::{pluralize, read_only_meta, read_only_output},
 };
 
-/// `collection_stats`.
+/// The `collection_stats` tool.
 pub(crate) struct CollectionStats(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,7 +29,7 @@ pub(crate) struct Output {
     by_type: BTreeMap<String, u64>,
     by_category: BTreeMap<String, u64>,
     by_year: BTreeMap<String, u64>,
-    /// The most frequent
+    /// Most frequent
     tags: Vec<(String, u64)>,
     collections: Vec<(String, u64)>,
     index: IndexState,
@@ -46,9 +46,9 @@ struct IndexState {
     #[serde(skip_serializing_if = "Option::is_none")]
     dimensions: Option<usize>,
     bytes: u64,
-    /// Whether it is being worked on
+    /// Whether it is being updated
     working: bool,
-    /// Of all articles, when all are put in anew
+    /// Of all articles, during a rebuild
     #[serde(skip_serializing_if = "Option::is_none")]
     percent: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,7 +94,7 @@ impl Tool for CollectionStats {
     }
 }
 
-/// How many articles are of each year. Dates are kept with their days, so there may be many.
+/// Counts articles by year. Dates are stored with days, so there may be many.
 async fn count_by_year(store: &dyn Store) -> Result<BTreeMap<String, u64>, ToolError> {
     let mut by_year = BTreeMap::<String, u64>::new();
     let mut page = Pagination::limit(Pagination::MAX);
@@ -163,18 +163,18 @@ fn render_text(output: &Output) -> String {
         pluralize(index.passages, "passage"),
         pluralize(index.vectors, "vector"),
         match (index.working, index.percent) {
-            (true, Some(percent)) => format!("; being made ({percent} %)"),
-            (true, None) => "; being brought in step".to_owned(),
+            (true, Some(percent)) => format!("; being rebuilt ({percent} %)"),
+            (true, None) => "; being updated".to_owned(),
             _ => match output.articles.saturating_sub(index.articles) {
                 0 => String::new(),
-                left => format!("; {} still to come", pluralize(left, "article")),
+                left => format!("; {} not indexed yet", pluralize(left, "article")),
             },
         }
     );
     if index.missing_vectors > 0 {
         let _ = write!(
             said,
-            " ({} still to be made)",
+            " ({} missing)",
             pluralize(index.missing_vectors, "vector")
         );
     }

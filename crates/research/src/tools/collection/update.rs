@@ -1,8 +1,8 @@
-//! `update_article_metadata`: fields and tags of one article.
+//! The `update_article_metadata` tool: changes fields and tags of one article.
 
 use deliberate_core::{ArxivId, Author, Doi, PartialDate, WorkKind, truncate_chars};
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::{
 const MAX_TAG_CHARS: usize = 60;
 const MAX_TAGS: usize = 100;
 
-/// `update_article_metadata`.
+/// The `update_article_metadata` tool.
 pub(crate) struct UpdateArticleMetadata;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -66,7 +66,7 @@ struct ArticleFields {
 pub(crate) struct Output {
     said: String,
     article: ArticleView,
-    /// What is another now, in words
+    /// Changes, in words
     changes: Vec<String>,
 }
 
@@ -138,7 +138,7 @@ fn set_tags(kept: &mut ArticleRecord, input: &Input) -> Result<(), ToolError> {
         }
     }
     if kept.tags.len() > MAX_TAGS {
-        let rule = format!("would give it more than {MAX_TAGS} tags");
+        let rule = format!("would exceed {MAX_TAGS} tags");
         return Err(ToolError::Invalid(vec![ArgumentIssue::new(
             "add_tags", rule,
         )]));
@@ -195,7 +195,7 @@ impl ArticleFields {
             article.arxiv_id = parse_field("arxiv_id", id, ArxivId::parse, rule)?;
         }
         if let Some(url) = &self.url {
-            let rule = "must be an address that begins with http:// or https://";
+            let rule = "must be a URL that begins with http:// or https://";
             article.url = parse_field("url", url, parse_http_url, rule)?;
         }
         if let Some(count) = self.citation_count {
@@ -210,7 +210,7 @@ fn parse_http_url(text: &str) -> Option<String> {
     matches!(url.scheme(), "http" | "https").then(|| url.to_string())
 }
 
-/// What a field is set to; nothing if it is cleared.
+/// Parses the new value of a field; `None` clears it.
 fn parse_field<T>(
     field: &str,
     given: &str,
@@ -236,7 +236,7 @@ fn field_error(field: &str, rule: String, given: &str) -> ToolError {
     ])
 }
 
-/// No two articles may have the same id.
+/// Rejects an id that another article already has.
 async fn check_ids(kept: &ArticleRecord, library: ArticleRepository<'_>) -> Result<(), ToolError> {
     let article = &kept.article;
     let ids = [
@@ -257,7 +257,7 @@ async fn check_ids(kept: &ArticleRecord, library: ArticleRepository<'_>) -> Resu
         let other = library.find_by_key(name, &value).await?;
         if let Some(other) = other.filter(|it| it.record.id != kept.id) {
             return Err(custom_error(
-                "AlreadyTaken",
+                ErrorCode::AlreadyTaken,
                 format!(
                     "{value} is the {name} id of another article: {}",
                     article_line(&other.record)

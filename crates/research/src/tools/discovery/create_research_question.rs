@@ -1,4 +1,4 @@
-//! `create_research_question`.
+//! The `create_research_question` tool: saves a question that is searched on a schedule.
 
 use std::{cmp::Ordering, sync::Arc};
 
@@ -19,10 +19,9 @@ use crate::{
     tools::rendering::tool_meta,
 };
 
-/// `create_research_question`.
+/// The `create_research_question` tool.
 pub(crate) struct CreateResearchQuestion(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -44,7 +43,7 @@ pub(crate) struct Input {
     #[serde(default)]
     #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "families"))]
     authors: Vec<String>,
-    /// `*` is all
+    /// `*` means all
     #[serde(default = "default_sources")]
     #[schemars(length(min = 1, max = 20), inner(length(max = 100)), extend("x-separated" = "words"))]
     selected_sources: Vec<String>,
@@ -53,7 +52,7 @@ pub(crate) struct Input {
     #[serde(default = "default_schedule_time")]
     #[schemars(length(max = 20))]
     schedule_time: String,
-    /// 1 is Monday; of weekly ones
+    /// 1 is Monday; only for weekly
     #[serde(default)]
     #[schemars(length(max = 7), inner(range(min = 1, max = 7)))]
     schedule_days_of_week: Vec<u8>,
@@ -63,16 +62,16 @@ pub(crate) struct Input {
     #[serde(default = "fifty")]
     #[schemars(range(min = 1, max = 500))]
     max_articles_per_run: u32,
-    /// Fetch and read open PDFs
+    /// Download and read open PDFs
     #[serde(default)]
     auto_download_enabled: bool,
-    /// 0.7 without it
+    /// Default 0.7
     #[schemars(range(min = 0.0, max = 1.0))]
     auto_download_min_score: Option<f64>,
     publication_date_range: Option<DateRange>,
 }
 
-/// From when to when.
+/// Range of dates.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -97,11 +96,9 @@ fn fifty() -> u32 {
     50
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// The question
     question: QuestionView,
 }
 
@@ -113,7 +110,7 @@ impl Tool for CreateResearchQuestion {
         tool_meta(
             "create_research_question",
             "Create research question",
-            "Save a search that is run on a schedule; new papers that fit are kept",
+            "Save a search that runs on a schedule and stores new papers that match",
             ToolHints::ADDITIVE,
         )
     }
@@ -172,7 +169,7 @@ impl Tool for CreateResearchQuestion {
     }
 }
 
-/// Each once, without those that say nothing.
+/// Removes duplicates and blank items.
 pub(super) fn dedup_non_blank(list: Vec<String>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for it in list {
@@ -187,7 +184,7 @@ pub(super) fn dedup_non_blank(list: Vec<String>) -> Vec<String> {
     all
 }
 
-/// What is wrong with a name, if anything is.
+/// Checks a question name.
 pub(super) fn name_issue(name: &str) -> Option<ArgumentIssue> {
     if name.trim().is_empty() {
         return Some(ArgumentIssue::new("name", "must not be empty"));
@@ -198,24 +195,24 @@ pub(super) fn name_issue(name: &str) -> Option<ArgumentIssue> {
         .then(|| ArgumentIssue::new("name", rule))
 }
 
-/// Days are those of weekly questions: given to another, they would come to nothing unseen.
+/// Rejects weekdays of a question that is not weekly, because they would be ignored silently.
 pub(super) fn unused_days_issue(
     frequency: ScheduleFrequency,
     days: &[u8],
 ) -> Option<ArgumentIssue> {
-    let rule = "is of use only with schedule_frequency weekly; set that, too";
+    let rule = "requires schedule_frequency weekly";
     let idle = frequency != ScheduleFrequency::Weekly && !days.is_empty();
     idle.then(|| ArgumentIssue::new("schedule_days_of_week", rule))
 }
 
-/// The same of a score to fetch files from, where none are fetched.
+/// Rejects a download score of a question that downloads nothing, for the same reason.
 pub(super) fn unused_score_issue(fetches: bool, from: Option<f64>) -> Option<ArgumentIssue> {
-    let rule = "is of use only with auto_download_enabled; set that, too";
+    let rule = "requires auto_download_enabled";
     let idle = from.is_some() && !fetches;
     idle.then(|| ArgumentIssue::new("auto_download_min_score", rule))
 }
 
-/// What no schema can say, beside what is known to be wrong already.
+/// Checks what the schema cannot express, in addition to the given issues.
 pub(super) fn validate_question(
     lab: &ResearchServices,
     question: &ResearchQuestion,
@@ -226,7 +223,7 @@ pub(super) fn validate_question(
     if question.keywords.is_empty() && question.topics.is_empty() {
         issues.push(ArgumentIssue::new(
             "keywords",
-            "must hold at least one, or `topics` must",
+            "must contain at least one, unless `topics` does",
         ));
     }
     if Schedule::parse_time_of_day(&question.schedule.time).is_none() {
@@ -251,7 +248,7 @@ pub(super) fn validate_question(
     Err(ToolError::Invalid(issues))
 }
 
-/// A name that another question of the user has.
+/// Rejects a name that another question of the user has.
 pub(super) async fn check_name_is_free(
     call: &ToolContext,
     question: &ResearchQuestion,
@@ -261,8 +258,8 @@ pub(super) async fn check_name_is_free(
         .exists(&question.user, &question.name, question.is_source)
         .await?
     {
-        let rule = "is the name of another one, which may be inactive; choose another, or change \
-                    that one";
+        let rule = "is the name of another question, which may be inactive; choose another name, or \
+                    change that question";
         let issue = ArgumentIssue::new("name", rule).with_value(&question.name.as_str().into());
         return Err(ToolError::Invalid(vec![issue]));
     }

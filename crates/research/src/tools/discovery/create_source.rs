@@ -1,5 +1,5 @@
-//! Saving a search of one source, run every so many hours. One tool a source makes them, because
-//! each takes other things.
+//! Tools that save a search of one source to run at an interval. Each source has its own tool,
+//! because the arguments differ.
 
 use std::{cmp::Ordering, sync::Arc};
 
@@ -20,31 +20,30 @@ use crate::{
         ResearchQuestion, SOURCE_USER, Schedule, ScheduleFrequency, VersionedQuestion,
         compare_dates, select_sources,
     },
+    sources::{self, SourceDefinition},
     tools::rendering::tool_meta,
 };
 
-/// `create_arxiv_source` and its kind.
+/// The `create_arxiv_source` tool and the corresponding tools of other sources.
 pub(crate) struct CreateSource {
     lab: Arc<ResearchServices>,
     tool: &'static str,
     title: &'static str,
     description: &'static str,
-    source: &'static str,
-    by_words: bool,
+    source: &'static SourceDefinition,
 }
 
 macro_rules! source_constructors {
-    ($($name:ident, $tool:literal, $title:literal, $description:literal, $source:literal, $by_words:literal;)*) => {
+    ($($name:ident, $tool:literal, $title:literal, $description:literal;)*) => {
         impl CreateSource {$(
-            /// Makes saved searches of that source.
+            /// Creates the tool for this source.
             pub(super) const fn $name(lab: Arc<ResearchServices>) -> Self {
                 Self {
                     lab,
                     tool: $tool,
                     title: $title,
                     description: $description,
-                    source: $source,
-                    by_words: $by_words,
+                    source: &sources::$name::DEFINITION,
                 }
             }
         )*}
@@ -52,16 +51,15 @@ macro_rules! source_constructors {
 }
 
 source_constructors! {
-    arxiv, "create_arxiv_source", "Create arXiv source", "Save an arXiv search that runs every so many hours", "arxiv", true;
-    pubmed, "create_pubmed_source", "Create PubMed source", "Save a PubMed search that runs every so many hours", "pubmed", true;
-    crossref, "create_crossref_source", "Create Crossref source", "Save a Crossref search that runs every so many hours", "crossref", true;
-    openalex, "create_openalex_source", "Create OpenAlex source", "Save an OpenAlex search that runs every so many hours", "openalex", true;
-    semantic_scholar, "create_semantic_scholar_source", "Create Semantic Scholar source", "Save a Semantic Scholar search that runs every so many hours", "semantic_scholar", true;
-    europe_pmc, "create_europe_pmc_source", "Create Europe PMC source", "Save a Europe PMC search that runs every so many hours", "europe_pmc", true;
-    biorxiv, "create_biorxiv_source", "Create bioRxiv source", "Save a window of dates of bioRxiv, read every so many hours", "biorxiv", false;
+    arxiv, "create_arxiv_source", "Create arXiv source", "Save an arXiv search that runs every few hours";
+    pubmed, "create_pubmed_source", "Create PubMed source", "Save a PubMed search that runs every few hours";
+    crossref, "create_crossref_source", "Create Crossref source", "Save a Crossref search that runs every few hours";
+    openalex, "create_openalex_source", "Create OpenAlex source", "Save an OpenAlex search that runs every few hours";
+    semantic_scholar, "create_semantic_scholar_source", "Create Semantic Scholar source", "Save a Semantic Scholar search that runs every few hours";
+    europe_pmc, "create_europe_pmc_source", "Create Europe PMC source", "Save a Europe PMC search that runs every few hours";
+    biorxiv, "create_biorxiv_source", "Create bioRxiv source", "Save a date range of bioRxiv that is read every few hours";
 }
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CreateSourceInput {
@@ -70,7 +68,7 @@ pub(crate) struct CreateSourceInput {
     #[serde(default)]
     #[schemars(length(max = 50), inner(length(max = 200)), extend("x-separated" = "words"))]
     keywords: Vec<String>,
-    /// Of arXiv alone: cs.LG; all of arXiv without it
+    /// Only for arXiv: cs.LG; default: all
     #[serde(default)]
     #[schemars(length(max = 50), inner(length(max = 50)), extend("x-separated" = "words"))]
     categories: Vec<String>,
@@ -82,7 +80,7 @@ pub(crate) struct CreateSourceInput {
     schedule_hours: u32,
     start_date: Option<PartialDate>,
     end_date: Option<PartialDate>,
-    /// `YYYY/MM/DD:YYYY/MM/DD`, in place of the two dates
+    /// `YYYY/MM/DD:YYYY/MM/DD`, instead of the two dates
     #[schemars(length(max = 50))]
     date_filter: Option<String>,
 }
@@ -135,17 +133,17 @@ impl CreateSource {
         let (from, to) = parse_date_window(&input)?;
         let keywords = dedup_non_blank(input.keywords);
         let mut issues: Vec<ArgumentIssue> = name_issue(&input.name).into_iter().collect();
-        if self.by_words && keywords.is_empty() {
-            issues.push(ArgumentIssue::new("keywords", "must hold at least one"));
+        if self.source.by_words && keywords.is_empty() {
+            issues.push(ArgumentIssue::new("keywords", "must contain at least one"));
         }
-        if self.source != "arxiv" && !input.categories.is_empty() {
-            let rule = "is for create_arxiv_source alone: other sources have no such classes";
+        if !self.source.has_categories && !input.categories.is_empty() {
+            let rule = "is only for create_arxiv_source; other sources have no such classes";
             issues.push(ArgumentIssue::new("categories", rule));
         }
         if !issues.is_empty() {
             return Err(ToolError::Invalid(issues));
         }
-        select_sources(self.lab.sources(), &[self.source.to_owned()])?;
+        select_sources(self.lab.sources(), &[self.source.name.to_owned()])?;
         let now = call.now();
         let mut question = ResearchQuestion {
             id: call.new_id(),
@@ -156,7 +154,7 @@ impl CreateSource {
             topics: Vec::new(),
             authors: Vec::new(),
             categories: dedup_non_blank(input.categories),
-            sources: vec![self.source.to_owned()],
+            sources: vec![self.source.name.to_owned()],
             schedule: Schedule {
                 frequency: ScheduleFrequency::Hourly(input.schedule_hours),
                 time: "03:00".to_owned(),
@@ -179,7 +177,7 @@ impl CreateSource {
     }
 }
 
-/// The dates that are given, in one form or the other.
+/// Parses the dates in either form.
 fn parse_date_window(
     input: &CreateSourceInput,
 ) -> Result<(Option<PartialDate>, Option<PartialDate>), ToolError> {
@@ -187,7 +185,10 @@ fn parse_date_window(
     let (from, to) = match &input.date_filter {
         None => (input.start_date, input.end_date),
         Some(_) if input.start_date.is_some() || input.end_date.is_some() => {
-            return Err(wrong("date_filter", "stands in place of the two dates"));
+            return Err(wrong(
+                "date_filter",
+                "cannot be combined with the two dates",
+            ));
         }
         Some(text) => {
             let dates = text.split_once(':').and_then(|(from, to)| {

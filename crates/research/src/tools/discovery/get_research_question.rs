@@ -1,4 +1,4 @@
-//! `list_research_questions` and `get_research_question`.
+//! The `list_research_questions` and `get_research_question` tools.
 
 use std::fmt::Write as _;
 
@@ -14,13 +14,12 @@ use crate::{
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
-/// `list_research_questions`.
+/// The `list_research_questions` tool.
 pub(crate) struct ListResearchQuestions;
 
-/// `get_research_question`.
+/// The `get_research_question` tool.
 pub(crate) struct GetResearchQuestion;
 
-/// What the list is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListQuestionsInput {
@@ -34,22 +33,20 @@ fn yes() -> bool {
     true
 }
 
-/// What the list answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ListQuestionsOutput {
     said: String,
-    /// The last made first
+    /// Newest first
     questions: Vec<QuestionView>,
 }
 
-/// What one is asked for with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GetQuestionInput {
     question_id: String,
     #[serde(default = "default_user")]
     user_id: String,
-    /// Papers that are shown
+    /// Papers to show
     #[serde(default = "twenty")]
     #[schemars(range(min = 0, max = 500))]
     max_matches: u32,
@@ -59,21 +56,18 @@ pub(super) fn twenty() -> u32 {
     20
 }
 
-/// One question.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct GetQuestionOutput {
     said: String,
-    /// The question
     question: QuestionView,
-    /// Papers that fit it as it is now, the most relevant first
+    /// Papers that match its current version, most relevant first
     matches: Vec<QuestionMatch>,
-    /// How many there are in all
     total_matches: u64,
-    /// Papers it found before it was changed, which are not shown
+    /// Papers found before it was changed, not shown
     older_matches: u64,
 }
 
-/// A question, as it is shown.
+/// A saved question in the output.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct QuestionView {
     question_id: String,
@@ -124,24 +118,24 @@ impl QuestionView {
         }
     }
 
-    /// As it is read.
+    /// Renders the question.
     pub(super) fn render_text(&self) -> String {
         let mut text = format!("## {}\n\n", self.name);
         if !self.description.is_empty() {
             let _ = writeln!(text, "{}\n", self.description);
         }
         let fetched = self.auto_download_min_score;
-        let fetched = fetched.map(|it| format!("from relevance {it} on"));
+        let fetched = fetched.map(|it| format!("from relevance {it}"));
         text.push_str(&render_fields(&[
             ("id", self.question_id.clone()),
             ("keywords", self.keywords.join(", ")),
             ("topics", self.topics.join(", ")),
             ("authors", self.authors.join(", ")),
             ("sources", self.selected_sources.join(", ")),
-            ("asked", self.schedule.clone()),
-            ("relevance from", self.min_relevance_score.to_string()),
-            ("papers a run", self.max_articles_per_run.to_string()),
-            ("open PDFs are fetched", fetched.unwrap_or_default()),
+            ("schedule", self.schedule.clone()),
+            ("minimum relevance", self.min_relevance_score.to_string()),
+            ("papers per run", self.max_articles_per_run.to_string()),
+            ("open PDFs are downloaded", fetched.unwrap_or_default()),
             ("published from", or_empty(self.published_from.as_deref())),
             ("published to", or_empty(self.published_to.as_deref())),
             ("active", yes_or_no(self.is_active)),
@@ -152,7 +146,7 @@ impl QuestionView {
     }
 }
 
-/// What is known of something, one line each, without what is not.
+/// Renders the fields that have a value, one per line.
 pub(super) fn render_fields(lines: &[(&str, String)]) -> String {
     let mut text = String::new();
     for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
@@ -170,21 +164,21 @@ pub(super) fn yes_or_no(it: bool) -> String {
     word.to_owned()
 }
 
-/// The last run, as it is read.
+/// Renders the last run.
 pub(super) fn last_run_line(run: Option<&QuestionRunRecord>) -> String {
     run.map(|run| format!("{}: {}", run.at, run.render_text()))
         .unwrap_or_default()
 }
 
 impl QuestionRunRecord {
-    /// As it is read.
+    /// Renders the counts of a run.
     pub(crate) fn render_text(&self) -> String {
         let mut text = format!(
-            "{} found, {} scored, {} fit, {} of them new, in {:.1} s",
+            "{} found, {} scored, {} match, {} of them new, in {:.1} s",
             self.found, self.scored, self.matched, self.new, self.seconds
         );
         if let Some(since) = &self.since {
-            let _ = write!(text, ", of papers since {since}");
+            let _ = write!(text, ", published since {since}");
         }
         if !self.problems.is_empty() {
             let _ = write!(text, " ({})", self.problems.join("; "));
@@ -268,22 +262,22 @@ impl Tool for GetResearchQuestion {
     }
 }
 
-/// How many papers found earlier are left out, and why.
+/// Says how many earlier papers are not shown, and why.
 fn older_matches_note(found: &MatchSummary) -> String {
     if found.outdated == 0 {
         return String::new();
     }
     format!(
-        "\nNot shown: {} found earlier, judged by the question as it was before or below its \
-         relevance now. run_discovery_for_question with force_run judges anew what its sources \
-         still have.\n",
+        "\nNot shown: {} found earlier, scored for a previous version of the question or below its \
+         current relevance. run_discovery_for_question with force_run scores them again if the \
+         sources still have them.\n",
         pluralize(found.outdated, "paper")
     )
 }
 
-/// Matches, as they are read.
+/// Renders matches.
 pub(super) fn render_matches(matches: &[QuestionMatch], total: u64) -> String {
-    let mut text = format!("\n### Papers that fit ({total})\n\n");
+    let mut text = format!("\n### Matching papers ({total})\n\n");
     for found in matches {
         let _ = writeln!(
             text,
@@ -298,11 +292,11 @@ pub(super) fn render_matches(matches: &[QuestionMatch], total: u64) -> String {
     text
 }
 
-/// How many more there are than are shown.
+/// Says how many further matches there are.
 pub(super) fn more_matches_note(shown: usize, total: u64) -> String {
     let shown = u64::try_from(shown).unwrap_or(u64::MAX);
     match total.saturating_sub(shown) {
         0 => String::new(),
-        more => format!("- and {more} more; max_matches shows them\n"),
+        more => format!("- and {more} more; raise max_matches to see them\n"),
     }
 }

@@ -1,4 +1,4 @@
-//! `list_available_sources`.
+//! The `list_available_sources` tool: sources of papers and whether they can be asked now.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -12,28 +12,25 @@ use crate::{
     tools::rendering::{read_only_meta, read_only_output},
 };
 
-/// `list_available_sources`.
+/// The `list_available_sources` tool.
 pub(crate) struct ListAvailableSources(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {}
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// The sources.
     sources: Vec<AvailableSource>,
 }
 
-/// A source, and how it is.
+/// A source with its state.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AvailableSource {
     #[serde(flatten)]
     about: SourceInfo,
-    /// Seconds until it is asked again, because it was asked too often
+    /// Seconds until the next request, after too many
     #[serde(skip_serializing_if = "Option::is_none")]
     wait_s: Option<u64>,
 }
@@ -46,7 +43,7 @@ impl Tool for ListAvailableSources {
         read_only_meta(
             "list_available_sources",
             "List available sources",
-            "Where papers can be looked for, and which have to wait",
+            "Sources of papers, and which are rate limited",
         )
     }
 
@@ -57,9 +54,9 @@ impl Tool for ListAvailableSources {
             let wait = self
                 .0
                 .http_client()
-                .cooldown(rate_limit_key(&about.name))
+                .cooldown(&source.rate_limit_key())
                 .await;
-            // Rounded up: to ask again too early is worse than a little late.
+            // Rounded up, because a request that is too early is worse than one that is late.
             let wait_s = u64::try_from(wait.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX);
             sources.push(AvailableSource {
                 about,
@@ -67,18 +64,8 @@ impl Tool for ListAvailableSources {
             });
         }
         let lines: Vec<String> = sources.iter().map(source_line).collect();
-        let said = format!("# Sources\n\n{}\n`*` means all of them.\n", lines.concat());
+        let said = format!("# Sources\n\n{}\n`*` means all sources.\n", lines.concat());
         Ok(read_only_output(Output { said, sources }))
-    }
-}
-
-/// The name that a source's pace is kept under: one machine serves both preprint servers, and
-/// PubMed is a part of a larger house.
-fn rate_limit_key(source: &str) -> &str {
-    match source {
-        "pubmed" => "ncbi",
-        "medrxiv" => "biorxiv",
-        own => own,
     }
 }
 
@@ -96,7 +83,7 @@ fn source_line(source: &AvailableSource) -> String {
         None => {}
     }
     if let Some(wait) = source.wait_s {
-        let _ = write!(line, ". It was asked too often: again in {wait} s");
+        let _ = write!(line, ". It is rate limited; retry in {wait} s");
     }
     line.push('\n');
     line

@@ -1,4 +1,4 @@
-//! Finding papers, and questions that are asked again and again.
+//! Tools that find papers, once or on a schedule.
 
 mod create_research_question;
 mod create_source;
@@ -14,7 +14,7 @@ pub(crate) use search_papers::paper_line;
 
 use super::ToolRegistrar;
 
-/// The tools of discovery.
+/// Registers the discovery tools.
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
     let lab = adding.lab.clone();
     adding
@@ -43,7 +43,7 @@ pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
         .add_rare(saved_sources::DeleteDiscoverySource)
 }
 
-/// Whose questions are meant where nobody says.
+/// The user of questions without a `user_id`.
 pub(super) fn default_user() -> String {
     "default_user".to_owned()
 }

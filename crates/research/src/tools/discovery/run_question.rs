@@ -1,4 +1,4 @@
-//! `run_discovery_for_question`.
+//! The `run_discovery_for_question` tool: runs a saved question now.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -20,10 +20,9 @@ use crate::{
     tools::rendering::{escape_markdown, tool_meta},
 };
 
-/// `run_discovery_for_question`.
+/// The `run_discovery_for_question` tool.
 pub(crate) struct RunDiscoveryForQuestion(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -32,47 +31,44 @@ pub(crate) struct Input {
     user_id: String,
     #[schemars(range(min = 1, max = 500))]
     max_articles: Option<u32>,
-    /// Although it is inactive or ran a moment ago, and all papers, not only new ones
+    /// Run even if inactive or just run; ask for all papers, not only new ones
     #[serde(default)]
     force_run: bool,
-    /// How far fetching has come.
+    /// Progress of the downloads.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
     leg: Option<FetchState>,
 }
 
-/// How far fetching has come.
+/// Progress of the downloads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct FetchState {
-    /// Articles that are left to fetch.
+    /// Articles still to download.
     left: Vec<String>,
-    /// What came of those before.
+    /// Results of earlier downloads.
     downloads: Vec<String>,
-    /// How the sources answered.
     sources: Vec<SourceReport>,
-    /// The articles that fit.
+    /// Articles that match.
     fitting: Vec<String>,
     record: QuestionRunRecord,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
     question_id: String,
-    /// What the run came to
     run: QuestionRunRecord,
-    /// How each source answered
+    /// Answer of each source
     sources: Vec<SourceReport>,
-    /// Papers that fit, the most relevant first
+    /// Matching papers, most relevant first
     matches: Vec<QuestionMatch>,
-    /// What came of fetching PDFs
+    /// Results of the PDF downloads
     downloads: Vec<String>,
     #[serde(skip)]
     next: Option<Value>,
 }
 
-/// Who asks again so soon wants to hear that it just ran.
+/// Within this time a second run needs `force_run`.
 const MIN_RERUN_MICROS: i64 = 10 * 60 * 1_000_000;
 
 impl Tool for RunDiscoveryForQuestion {
@@ -85,8 +81,8 @@ impl Tool for RunDiscoveryForQuestion {
             ..tool_meta(
                 "run_discovery_for_question",
                 "Run discovery for question",
-                "Run a saved question now: ask its sources, score what is new, keep what \
-                 fits",
+                "Run a saved question now: ask its sources, score new papers, store those \
+                 that match",
                 ToolHints {
                     open_world: true,
                     ..ToolHints::ADDITIVE
@@ -143,9 +139,9 @@ impl Tool for RunDiscoveryForQuestion {
 
 fn check_may_run(question: &ResearchQuestion, now: Timestamp) -> Result<(), ToolError> {
     let told = |message: String| ToolError::Custom {
-        code: NOT_RUN.to_owned(),
+        code: NOT_RUN,
         message,
-        hint: Some("Call again with force_run to run it all the same.".to_owned()),
+        hint: Some("Call again with force_run to run it anyway.".to_owned()),
     };
     if !question.active {
         return Err(told(format!(
@@ -157,7 +153,7 @@ fn check_may_run(question: &ResearchQuestion, now: Timestamp) -> Result<(), Tool
         .last_run
         .as_ref()
         .and_then(|it| Timestamp::parse(&it.at));
-    // A run in the time to come was by a clock that was wrong.
+    // A last run in the future comes from a wrong clock.
     let ago = last.map(|at| now.as_micros().saturating_sub(at.as_micros()));
     if ago.is_some_and(|ago| (0..MIN_RERUN_MICROS).contains(&ago)) {
         return Err(told(format!(
@@ -173,7 +169,7 @@ fn next_arguments(question: &ResearchQuestion, leg: &FetchState) -> Value {
 }
 
 impl Output {
-    /// With all of it in words.
+    /// Adds the readable text.
     fn with_text(self, question: &ResearchQuestion) -> Self {
         let sources: Vec<String> = self.sources.iter().map(SourceReport::describe).collect();
         let mut said = format!(
@@ -193,7 +189,7 @@ impl Output {
     }
 }
 
-/// Fetches the PDF of the next article, and goes on with the others. What was found is kept by now.
+/// Downloads the PDF of the next article. The matches are already committed.
 async fn fetch_next_pdf(
     call: &ToolContext,
     question: &ResearchQuestion,
@@ -206,7 +202,7 @@ async fn fetch_next_pdf(
             leg.downloads.len(),
             leg.downloads.len() + leg.left.len() + 1,
         );
-        let what = format!("fetching PDF {} of {all}", done + 1);
+        let what = format!("downloading PDF {} of {all}", done + 1);
         call.progress(2.0 + done as f64 / all as f64, Some(3.0), &what);
         let arguments = json!({ "identifiers": [id], "download": true });
         match call.run_tool("fetch", "add_article", arguments).await {
@@ -242,14 +238,14 @@ async fn fetch_next_pdf(
     })
 }
 
-/// What came of fetching one, in a line: read, or why not.
+/// Renders the result of a download: read, or why not.
 fn download_line(id: &str, output: &Value) -> String {
     let result = output.pointer("/results/0");
     let text = |name: &str| result?.get(name)?.as_str();
     let notes = result.and_then(|it| it.get("notes")?.as_array());
     let notes = notes.into_iter().flatten().filter_map(Value::as_str);
     let why = notes
-        .filter(|it| it.starts_with("Without its text"))
+        .filter(|it| it.starts_with("Added without its text"))
         .chain(text("outcome").filter(|it| *it == "failed"))
         .next();
     let name = text("title").unwrap_or(id);

@@ -1,4 +1,4 @@
-//! `run_discovery`: saved sources, one a leg, so that one that fails takes no other with it.
+//! The `run_discovery` tool: runs saved sources, one per step, so that a failure affects no other.
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -20,56 +20,56 @@ use crate::{
     tools::rendering::tool_meta,
 };
 
-/// `run_discovery`.
+/// The `run_discovery` tool.
 pub(crate) struct RunDiscovery(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunSourcesInput {
-    /// All of them without it
+    /// Default: all
     source_name: Option<String>,
     #[schemars(range(min = 1, max = 500))]
     max_articles: Option<u32>,
-    /// Of no effect: a run by hand always runs and asks for everything
+    /// No effect: a manual run always runs and asks for everything
     #[serde(default)]
-    #[expect(dead_code, reason = "taken, because callers know it from other tools")]
+    #[expect(
+        dead_code,
+        reason = "accepted because callers know it from other tools"
+    )]
     force_run: bool,
-    /// How far it has come.
+    /// Progress of the run.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
     leg: SourceRunState,
 }
 
-/// How far a run of all has come.
+/// Progress of a run of several sources.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct SourceRunState {
-    /// Those that are left.
+    /// Sources still to run.
     left: Vec<String>,
-    /// What came of those before.
+    /// Results of earlier sources.
     done: Vec<SourceRun>,
 }
 
-/// What came of one.
+/// Result of one source.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct SourceRun {
     name: String,
-    /// The run; absent if it failed
+    /// Absent if it failed
     run: Option<QuestionRunRecord>,
     problem: Option<String>,
-    /// Papers it found, the last found first; `get_discovery_source` shows more
+    /// Papers found, newest first; `get_discovery_source` shows more
     matches: Vec<QuestionMatch>,
 }
 
-/// How many papers of one are shown, and of all together.
+/// Papers in the output, of one source and of all.
 const MAX_MATCHES_PER_SOURCE: usize = 20;
 const MAX_MATCHES: usize = 100;
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RunSourcesOutput {
     said: String,
-    /// What came of each
     runs: Vec<SourceRun>,
     #[serde(skip)]
     next: Option<Value>,
@@ -85,7 +85,7 @@ impl Tool for RunDiscovery {
             ..tool_meta(
                 "run_discovery",
                 "Run discovery",
-                "Run one saved source now, or all of them, and list what they found",
+                "Run one saved source or all of them now, and list the papers found",
                 ToolHints {
                     open_world: true,
                     ..ToolHints::ADDITIVE
@@ -172,13 +172,13 @@ impl Tool for RunDiscovery {
 
 fn render_runs(runs: &[SourceRun]) -> String {
     if runs.is_empty() {
-        return "There is no active saved source. create_arxiv_source and its kind save one."
+        return "There is no active saved source. create_arxiv_source and similar tools save one."
             .to_owned();
     }
     runs.iter().map(SourceRun::render_text).collect()
 }
 
-/// The last found first, at most so many.
+/// The last `most` matches, newest first.
 fn newest_matches(mut matches: Vec<QuestionMatch>, most: usize) -> Vec<QuestionMatch> {
     matches.sort_by_key(|it| Reverse(Timestamp::parse(&it.first_found).map(Timestamp::as_micros)));
     matches.truncate(MAX_MATCHES_PER_SOURCE.min(most));

@@ -1,4 +1,4 @@
-//! Saved sources: looking at them and deleting them.
+//! Tools that list, show, and delete saved sources.
 
 use std::fmt::Write as _;
 
@@ -17,10 +17,11 @@ use crate::{
     discovery::{
         QuestionMatch, QuestionRepository, QuestionRunRecord, ResearchQuestion, SOURCE_USER,
     },
+    sources::find_definition,
     tools::rendering::{escape_markdown, read_only_meta, read_only_output, tool_meta},
 };
 
-/// A saved source, as it is shown.
+/// A saved source in the output.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct SavedSource {
     name: String,
@@ -53,7 +54,7 @@ impl SavedSource {
         }
     }
 
-    /// In one line.
+    /// Renders the source as one line.
     fn summary_line(&self) -> String {
         let mut text = format!("- **{}**: {}, {}", self.name, self.source, self.schedule);
         for some in [&self.keywords, &self.categories] {
@@ -68,10 +69,12 @@ impl SavedSource {
         text
     }
 
-    /// All of it.
+    /// Renders all fields.
     pub(super) fn render_text(&self) -> String {
         let categories = match self.categories.as_slice() {
-            [] if self.source == "arxiv" => "all".to_owned(),
+            [] if find_definition(&self.source).is_some_and(|it| it.has_categories) => {
+                "all".to_owned()
+            }
             some => some.join(", "),
         };
         let lines = render_fields(&[
@@ -90,7 +93,7 @@ impl SavedSource {
     }
 }
 
-/// A paper that a saved source found, in one line.
+/// Renders a paper of a saved source as one line.
 pub(super) fn match_line(found: &QuestionMatch) -> String {
     format!(
         "- **{}** (`{}`)\n",
@@ -99,18 +102,17 @@ pub(super) fn match_line(found: &QuestionMatch) -> String {
     )
 }
 
-/// What the tools about one or more of them answer.
+/// Output of the tools that list or create saved sources.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SavedSourcesOutput {
     pub(super) said: String,
-    /// The saved sources
     pub(super) sources: Vec<SavedSource>,
 }
 
-/// `list_discovery_sources`.
+/// The `list_discovery_sources` tool.
 pub(crate) struct ListDiscoverySources;
 
-/// What takes nothing.
+/// Input of a tool without arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EmptyInput {}
@@ -140,45 +142,40 @@ impl Tool for ListDiscoverySources {
             .map(|it| SavedSource::from_question(&it.question))
             .collect();
         let said = match sources.len() {
-            0 => {
-                "There are no saved sources. create_arxiv_source and its kind save one.".to_owned()
-            }
+            0 => "There are no saved sources. create_arxiv_source and similar tools save one."
+                .to_owned(),
             _ => sources.iter().map(SavedSource::summary_line).collect(),
         };
         Ok(read_only_output(SavedSourcesOutput { said, sources }))
     }
 }
 
-/// `get_discovery_source`.
+/// The `get_discovery_source` tool.
 pub(crate) struct GetDiscoverySource;
 
-/// What names one.
+/// Input that names a saved source.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SourceNameInput {
     source_name: String,
 }
 
-/// What one is asked for with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GetSourceInput {
     source_name: String,
-    /// Papers that are shown
+    /// Papers to show
     #[serde(default = "twenty")]
     #[schemars(range(min = 0, max = 500))]
     max_matches: u32,
 }
 
-/// One saved source.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct GetSourceOutput {
     said: String,
-    /// The saved source
     sources: Vec<SavedSource>,
-    /// Papers it found, the last found first
+    /// Papers found, newest first
     matches: Vec<QuestionMatch>,
-    /// How many there are in all
     total_matches: u64,
 }
 
@@ -208,7 +205,7 @@ impl Tool for GetDiscoverySource {
         let saved = SavedSource::from_question(&version.question);
         let papers: String = found.matches.iter().map(match_line).collect();
         let said = format!(
-            "{}\n### Papers it found ({})\n\n{papers}{}",
+            "{}\n### Papers found ({})\n\n{papers}{}",
             saved.render_text(),
             found.total,
             more_matches_note(found.matches.len(), found.total)
@@ -222,7 +219,7 @@ impl Tool for GetDiscoverySource {
     }
 }
 
-/// `delete_discovery_source`.
+/// The `delete_discovery_source` tool.
 pub(crate) struct DeleteDiscoverySource;
 
 impl Tool for DeleteDiscoverySource {
@@ -267,7 +264,6 @@ impl Tool for DeleteDiscoverySource {
     }
 }
 
-/// What deleting answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DeleteSourceOutput {
     said: String,

@@ -1,4 +1,4 @@
-//! `search_papers`: all sources at once, best first, each paper once.
+//! The `search_papers` tool: searches all sources at once and returns each paper once, best first.
 
 use std::{cmp::Ordering, fmt::Write as _, sync::Arc};
 
@@ -22,17 +22,16 @@ use crate::{
     tools::rendering::{escape_markdown, read_only_output, tool_meta},
 };
 
-/// `search_papers`.
+/// The `search_papers` tool.
 pub(crate) struct SearchPapers(pub(super) Arc<ResearchServices>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// Topic, title or question
     #[schemars(length(min = 1, max = 1000))]
     query: String,
-    /// Names of sources; all without it
+    /// Names of sources; default: all
     #[serde(default)]
     #[schemars(length(max = 20), extend("x-separated" = "words"))]
     sources: Vec<String>,
@@ -58,26 +57,25 @@ fn ten() -> usize {
     10
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     said: String,
-    /// Best first, or newest first.
+    /// Best or newest first
     papers: Vec<PaperView>,
-    /// How each source answered.
+    /// Answer of each source
     sources: Vec<SourceReport>,
 }
 
 /// A paper that was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PaperView {
-    /// What to call it by elsewhere: its DOI, arXiv id or another.
+    /// DOI, arXiv id or another id, for use in other tools
     identifier: Option<String>,
-    /// The article of the collection, if it is in it.
+    /// If it is in the collection
     article_id: Option<String>,
-    /// How well it fits, by the ranks the sources gave it.
+    /// Relevance, from the ranks of the sources
     score: f64,
-    /// All that is known of it.
+    /// The full record
     #[serde(flatten)]
     article: Article,
 }
@@ -91,8 +89,8 @@ impl Tool for SearchPapers {
             "search_papers",
             "Search papers",
             "Find papers on arXiv, Semantic Scholar, OpenAlex, Crossref, PubMed, \
-                 bioRxiv, medRxiv and Europe PMC at once, each once, best first. add_article keeps \
-                 those you name",
+                 bioRxiv, medRxiv and Europe PMC at once, deduplicated, best first. add_article \
+                 stores them",
             ToolHints {
                 open_world: true,
                 ..ToolHints::READ_ONLY
@@ -107,7 +105,7 @@ impl Tool for SearchPapers {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let words = call.check_content("query", &input.query)?.trim().to_owned();
         if !words.chars().any(char::is_alphanumeric) {
-            let issue = ArgumentIssue::new("query", "must hold a word");
+            let issue = ArgumentIssue::new("query", "must contain a word");
             return Err(ToolError::Invalid(vec![issue]));
         }
         if let (Some(from), Some(to)) = (input.date_from, input.date_to)
@@ -165,7 +163,7 @@ async fn to_paper_view(call: &ToolContext, paper: RankedPaper) -> Result<PaperVi
     })
 }
 
-/// What a paper is called by elsewhere.
+/// The identifier of a paper for use in other tools.
 pub(crate) fn paper_identifier(article: &Article) -> Option<String> {
     let doi = article.doi.as_ref().map(ToString::to_string);
     let arxiv = article.arxiv_id.as_ref().map(ToString::to_string);
@@ -178,13 +176,13 @@ pub(crate) fn paper_identifier(article: &Article) -> Option<String> {
     doi.or(arxiv).or(pmid).or(other)
 }
 
-/// How much of an abstract is told.
+/// Characters of an abstract in the output.
 const ABSTRACT_CHARS: usize = 320;
 
 fn render_text(papers: &[PaperView], reports: &[SourceReport]) -> String {
     let mut text = String::new();
     if papers.is_empty() {
-        text.push_str("No paper fits.\n\n");
+        text.push_str("No paper matches.\n\n");
     } else {
         let _ = writeln!(text, "{UNTRUSTED_DATA_NOTICE}\n");
     }
@@ -209,7 +207,7 @@ fn render_text(papers: &[PaperView], reports: &[SourceReport]) -> String {
     text
 }
 
-/// A paper in one line of Markdown.
+/// Renders a paper as one line of Markdown.
 pub(crate) fn paper_line(article: &Article) -> String {
     let mut text = format!("**{}**", escape_markdown(&article.title));
     let names: Vec<String> = article

@@ -1,4 +1,4 @@
-//! `update_research_question` and `delete_research_question`.
+//! The `update_research_question` and `delete_research_question` tools.
 
 use std::sync::Arc;
 
@@ -28,13 +28,12 @@ use crate::{
     tools::rendering::tool_meta,
 };
 
-/// `update_research_question`.
+/// The `update_research_question` tool.
 pub(crate) struct UpdateResearchQuestion(pub(super) Arc<ResearchServices>);
 
-/// `delete_research_question`.
+/// The `delete_research_question` tool.
 pub(crate) struct DeleteResearchQuestion;
 
-/// What changing is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UpdateQuestionInput {
@@ -69,13 +68,11 @@ pub(crate) struct UpdateQuestionInput {
     publication_date_range: Option<DateRange>,
 }
 
-/// What changing answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct UpdateQuestionOutput {
     said: String,
-    /// What changed
+    /// Changed fields
     changed: Vec<String>,
-    /// The question
     question: QuestionView,
 }
 
@@ -87,7 +84,7 @@ impl Tool for UpdateResearchQuestion {
         tool_meta(
             "update_research_question",
             "Update research question",
-            "Change a saved question: only what is given",
+            "Change the given fields of a saved question",
             ToolHints::IDEMPOTENT,
         )
     }
@@ -104,7 +101,8 @@ impl Tool for UpdateResearchQuestion {
         let score = input.auto_download_min_score;
         let (mut question, changed) = apply_update(before.clone(), input);
         if changed.is_empty() {
-            let issue = ArgumentIssue::new("arguments", "must hold at least one field to change");
+            let issue =
+                ArgumentIssue::new("arguments", "must contain at least one field to change");
             return Err(ToolError::Invalid(vec![issue]));
         }
         let idle = [
@@ -115,7 +113,7 @@ impl Tool for UpdateResearchQuestion {
         if question.name.to_lowercase() != before.name.to_lowercase() {
             check_name_is_free(call, &question).await?;
         }
-        // One that is due stays due, unless it is due at another time now.
+        // A question that is due stays due, unless its schedule changes.
         if question.schedule != before.schedule || question.active != before.active {
             question.schedule_next(call.now());
         }
@@ -143,13 +141,13 @@ impl Tool for UpdateResearchQuestion {
     }
 }
 
-/// Whether sources would be asked the same.
+/// Whether both questions send the same query to sources.
 fn has_same_query(one: &ResearchQuestion, other: &ResearchQuestion) -> bool {
     let words = one.keywords == other.keywords && one.topics == other.topics;
     words && (one.from, one.to) == (other.from, other.to)
 }
 
-/// The question with what is given, and the names of that.
+/// Applies the given fields and returns their names.
 fn apply_update(
     mut question: ResearchQuestion,
     input: UpdateQuestionInput,
@@ -205,24 +203,22 @@ fn apply_update(
     (question, names)
 }
 
-/// What deleting is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DeleteQuestionInput {
     question_id: String,
     #[serde(default = "default_user")]
     user_id: String,
-    /// Forget it and its matches, rather than stop asking it
+    /// Delete it and its matches instead of deactivating it
     #[serde(default)]
     hard_delete: bool,
 }
 
-/// What deleting answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DeleteQuestionOutput {
     said: String,
     question_id: String,
-    /// Whether it is gone; otherwise it is no longer asked
+    /// Whether it is deleted; otherwise it is inactive
     deleted: bool,
     #[serde(skip)]
     #[schemars(skip)]
@@ -237,7 +233,7 @@ impl Tool for DeleteResearchQuestion {
         tool_meta(
             "delete_research_question",
             "Delete research question",
-            "Stop asking a saved question, or delete it with hard_delete",
+            "Deactivate a saved question, or delete it with hard_delete",
             ToolHints {
                 destructive: true,
                 ..ToolHints::ADDITIVE
@@ -268,7 +264,7 @@ impl Tool for DeleteResearchQuestion {
             (said, changes)
         } else {
             version.question.active = false;
-            let said = format!("The question {name:?} is no longer asked; hard_delete deletes it.");
+            let said = format!("The question {name:?} is inactive now; hard_delete deletes it.");
             (said, vec![version.put_change(call.now())])
         };
         Ok(ToolOutput {
@@ -288,8 +284,8 @@ impl Tool for DeleteResearchQuestion {
     }
 }
 
-/// What deletes a question and its matches, and whether that is all of them: many go in several
-/// goes. It is not asked meanwhile.
+/// Changes that delete a question and its matches, and whether they complete the deletion: many
+/// matches take several steps, during which the question is inactive.
 pub(super) async fn deletion_changes(
     call: &ToolContext,
     version: &VersionedQuestion,

@@ -1,5 +1,6 @@
-//! `batch_process_pdfs`: the files of a folder, one after the other. Each is kept before the next is
-//! begun; one that can't be read is reported, and the rest go on.
+//! The `batch_process_pdfs` tool: reads the files of a folder, one after the other. Each is
+//! committed before the next begins; a file that cannot be read is reported, and the others
+//! continue.
 
 use std::{fmt::Write as _, path::Path, sync::Arc};
 
@@ -26,16 +27,16 @@ use crate::{
 
 const NAME: &str = "batch_process_pdfs";
 
-/// So many files of a folder are looked at.
+/// Files of a folder that are listed.
 const MAX_FILES: usize = 20_000;
 
-/// So many files may take the places of those that came to nothing.
+/// Spare files that may replace those that fail or add nothing.
 const MAX_SPARE_FILES: usize = 200;
 
-/// So many folders that can't be looked into are named.
+/// Unreadable folders that are named.
 const MAX_UNREADABLE_FOLDERS: usize = 10;
 
-/// `batch_process_pdfs`.
+/// The `batch_process_pdfs` tool.
 pub(crate) struct BatchProcessPdfs(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -48,7 +49,7 @@ pub(crate) struct Input {
     max_files: usize,
     #[serde(default = "yes")]
     skip_existing: bool,
-    /// How far it has come.
+    /// Progress of the batch.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
     leg: Option<BatchJob>,
@@ -66,9 +67,9 @@ fn yes() -> bool {
 pub(crate) struct Output {
     said: String,
     results: Vec<BatchItemResult>,
-    /// Files of the folder that were not read yet and are left for another call
+    /// Unread files of the folder, left for another call
     left: usize,
-    /// What in the folder was passed over
+    /// Skipped files and folders
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     #[serde(skip)]
@@ -139,9 +140,8 @@ impl Tool for BatchProcessPdfs {
 }
 
 impl BatchProcessPdfs {
-    /// The files to read: those that were not read before come first, so that whoever calls again
-    /// gets to all of them. Nobody remembers those that can't be read, nor copies, so others take
-    /// their places.
+    /// Selects the files to read: unread ones come first, so that repeated calls reach all of them.
+    /// Unreadable files and copies are not recorded as read, so spare files take their places.
     async fn build_job(&self, input: &Input, call: &ToolContext) -> Result<BatchJob, ToolError> {
         let folder = &input.directory_path;
         let folder = resolve_readable_folder(self.0.options(), "directory_path", folder).await?;
@@ -175,7 +175,7 @@ impl BatchProcessPdfs {
         })
     }
 
-    /// Whether the file was read before, and was of the same length.
+    /// Whether the file was read before and has the same length.
     async fn is_read(&self, path: &str, call: &ToolContext) -> Result<bool, ToolError> {
         let known = ArticleRepository(call.store())
             .find_by_key("path", path)
@@ -188,7 +188,7 @@ impl BatchProcessPdfs {
         Ok(now.is_ok_and(|it| it.len() == file.bytes))
     }
 
-    /// What a file is called: the way to it from the folder, for others may have the same name.
+    /// The path of a file relative to the folder, because file names may repeat.
     async fn display_name(&self, folder: &str, path: &str) -> String {
         let folder = resolve_readable_folder(self.0.options(), "directory_path", folder).await;
         match folder {
@@ -216,14 +216,14 @@ impl BatchProcessPdfs {
 
 fn render_text(job: &BatchJob) -> String {
     let mut said = match job.total() {
-        0 => "There is no file in that folder that can be read.".to_owned(),
+        0 => "That folder contains no readable file.".to_owned(),
         _ => render_batch(job),
     };
     if job.left > 0 {
         let _ = write!(
             said,
-            "\n\n{} in that folder, left for another call: files that were not read yet come \
-             first; max_files takes more at once.",
+            "\n\n{} in that folder for another call, which starts with unread files; raise \
+             max_files to read more at once.",
             match job.left {
                 1 => "1 more file is".to_owned(),
                 left => format!("{left} more files are"),
@@ -236,13 +236,13 @@ fn render_text(job: &BatchJob) -> String {
     said
 }
 
-/// What to say of what is in a folder and is not read.
+/// Notes about the contents of a folder that are not read.
 fn skipped_notes(folder: &Path, found: &DirectoryListing) -> Vec<String> {
     let mut notes = Vec::new();
     for shut in found.unreadable.iter().take(MAX_UNREADABLE_FOLDERS) {
         let name = truncate_chars(&relative_path(folder, shut), 200);
         notes.push(format!(
-            "The folder {name} can't be looked into: check its permissions."
+            "The folder {name} cannot be read; check its permissions."
         ));
     }
     if let Some(more) = found
@@ -252,27 +252,27 @@ fn skipped_notes(folder: &Path, found: &DirectoryListing) -> Vec<String> {
         .filter(|it| *it > 0)
     {
         notes.push(format!(
-            "Nor can {} more.",
+            "{} more cannot be read.",
             pluralize(more as u64, "folder")
         ));
     }
     if found.symlinks > 0 {
         notes.push(format!(
-            "Left out: {}; links in folders are not followed, name the files themselves.",
+            "Skipped: {}. Links in folders are not followed; name the files directly.",
             pluralize(found.symlinks as u64, "link")
         ));
     }
     if found.unsupported > 0 {
         notes.push(format!(
-            "Left out: {} of kinds that can't be read; PDF, DOCX, EPUB, HTML, Markdown and plain \
-             text can, by the endings of their names.",
+            "Skipped: {} of unsupported types. Supported by file extension: PDF, DOCX, EPUB, HTML, \
+             Markdown and plain text.",
             pluralize(found.unsupported as u64, "file")
         ));
     }
     notes
 }
 
-/// The way from a folder to what is in it.
+/// The path relative to a folder.
 fn relative_path(folder: &Path, path: &Path) -> String {
     let below = path.strip_prefix(folder).unwrap_or(path);
     below.to_string_lossy().into_owned()

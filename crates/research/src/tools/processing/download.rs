@@ -1,4 +1,4 @@
-//! `download_pdf`: one file into the folder of papers, whole or not at all.
+//! The `download_pdf` tool: downloads one file into the papers folder, completely or not at all.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -23,16 +23,16 @@ use crate::{
     tools::rendering::{escape_markdown, read_only_output, tool_meta, with_notes},
 };
 
-/// A name that comes from an address is cut to so many characters.
+/// Characters of a file name that is taken from a URL.
 const MAX_NAME_CHARS: usize = 80;
 
-/// `download_pdf`.
+/// The `download_pdf` tool.
 pub(crate) struct DownloadPdf(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Address, DOI, arXiv id or article
+    /// URL, DOI, arXiv id or article
     #[schemars(length(min = 1, max = 2000))]
     source: String,
     output_directory: Option<String>,
@@ -56,15 +56,15 @@ pub(crate) struct Output {
     notes: Vec<String>,
 }
 
-/// A file that is here.
+/// A local file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PdfFileView {
     pub(crate) path: String,
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
-    /// By its content
+    /// By content
     pub(crate) is_pdf: bool,
-    /// Where it came from; nothing if it was here before
+    /// Origin; absent if the file already existed
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) url: Option<String>,
     pub(crate) was_there: bool,
@@ -78,7 +78,7 @@ impl Tool for DownloadPdf {
         tool_meta(
             "download_pdf",
             "Download a PDF",
-            "Fetch a PDF into the folder of papers.",
+            "Download a PDF into the papers folder.",
             ToolHints {
                 idempotent: true,
                 open_world: true,
@@ -123,12 +123,12 @@ impl Tool for DownloadPdf {
     }
 }
 
-/// The address, if it is one and not the name of a paper: arXiv's and doi.org's pages are names.
+/// Parses a URL of a file. Pages of arXiv and doi.org are identifiers of papers instead.
 async fn parse_pdf_url(source: &str, call: &ToolContext) -> Result<Option<Url>, ToolError> {
     let Ok(url) = Url::parse(source.trim()) else {
         return Ok(None);
     };
-    // What stands in `http://10.0.0.5/x` is no DOI.
+    // The path of `http://10.0.0.5/x` is not a DOI.
     let is_bare = matches!(url.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)));
     if !is_bare && PaperId::parse(source).is_some() {
         return Ok(None);
@@ -145,7 +145,7 @@ async fn parse_pdf_url(source: &str, call: &ToolContext) -> Result<Option<Url>, 
         _ if url.has_host() => {
             let issue = ArgumentIssue::new(
                 "source",
-                "must begin with http:// or https:// if it is an address",
+                "must begin with http:// or https:// if it is a URL",
             );
             Err(ToolError::Invalid(vec![issue.with_value(&source.into())]))
         }
@@ -153,7 +153,7 @@ async fn parse_pdf_url(source: &str, call: &ToolContext) -> Result<Option<Url>, 
     }
 }
 
-/// The name that was given, with `.pdf` at its end.
+/// The given file name with the extension `.pdf`.
 fn pdf_file_name(given: &str) -> Result<String, ToolError> {
     let is_pdf = PathBuf::from(given)
         .extension()
@@ -164,15 +164,15 @@ fn pdf_file_name(given: &str) -> Result<String, ToolError> {
         format!("{given}.pdf")
     };
     safe_file_name(&whole).ok_or_else(|| {
-        let rule = "must be the name of a file, without a folder and not hidden";
+        let rule = "must be a file name without a folder or a leading dot";
         ToolError::Invalid(vec![
             ArgumentIssue::new("filename", rule).with_value(&given.into()),
         ])
     })
 }
 
-/// The name that an address ends with, or one made of its host, and a mark of the whole address:
-/// many end alike.
+/// A file name from the last segment of a URL, or from its host, with a hash of the whole URL,
+/// because many URLs end alike.
 fn file_name_from_url(url: &Url) -> String {
     let name = last_path_segment(url);
     let stem = name.strip_suffix(".pdf").unwrap_or(&name);
@@ -212,8 +212,8 @@ pub(super) fn to_pdf_file_view(here: &LocalPdf) -> PdfFileView {
 fn render_text(file: &PdfFileView) -> String {
     let kind = if file.is_pdf { "a PDF" } else { "not a PDF" };
     let how = if file.was_there {
-        "Nothing was fetched: a file of that name was there already (overwrite replaces it, \
-         filename gives another)"
+        "Nothing was downloaded: a file with that name already exists (set overwrite to replace \
+         it, or choose another filename)"
             .to_owned()
     } else {
         format!(
@@ -223,7 +223,7 @@ fn render_text(file: &PdfFileView) -> String {
     };
     format!(
         "{how}.\n\n- path: {}\n- {} bytes, {kind}\n- SHA-256: {}\n\nprocess_pdf with this path \
-         reads it into the collection.",
+         adds it to the collection.",
         escape_markdown(&file.path),
         file.bytes,
         file.sha256

@@ -1,4 +1,4 @@
-//! `locate_pdf`: where a paper's PDF may be read by everyone.
+//! The `locate_pdf` tool: finds open PDFs of a paper.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::{
     tools::rendering::{escape_markdown, read_only_output, tool_meta, with_notes},
 };
 
-/// `locate_pdf`.
+/// The `locate_pdf` tool.
 pub(crate) struct LocatePdf(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -46,11 +46,11 @@ fn yes() -> bool {
 pub(crate) struct Output {
     said: String,
     title: String,
-    /// Where everyone may read it, best first
+    /// Open PDFs, best first
     places: Vec<PdfLocation>,
     /// Perhaps behind a paywall
     doubtful: Vec<PdfLocation>,
-    /// Where nothing is open: pages for a person to look at, no PDFs
+    /// If nothing is open: web pages for a person, not PDFs
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pages: Vec<String>,
     asked: Vec<SourceLookup>,
@@ -83,7 +83,7 @@ impl Tool for LocatePdf {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let name = &input.article_identifier;
         let (article, _, mut notes) = resolve_paper(&self.0, call, name).await?;
-        ProgressShare::FULL.report(call, 0.2, "asking where it is open");
+        ProgressShare::FULL.report(call, 0.2, "looking for open PDFs");
         let locator = self.0.locator();
         let located = if input.search_multiple_sources {
             locator.locate(&article).await
@@ -156,7 +156,7 @@ fn render_text(name: &str, output: &Output) -> String {
     list(&output.places, "");
     list(&output.doubtful, ": perhaps behind a paywall");
     if !output.pages.is_empty() {
-        said.push_str("\n\nPages for a person to look at, which may want money or a login:\n");
+        said.push_str("\n\nWeb pages to check manually; they may require payment or a login:\n");
         for page in &output.pages {
             let _ = write!(said, "\n- {}", escape_markdown(page));
         }

@@ -1,4 +1,4 @@
-//! `extract_pdf_metadata`: what a file says of itself, without keeping anything.
+//! The `extract_pdf_metadata` tool: reads the metadata of a file without storing anything.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::{
 const PREVIEW_CHARS: usize = 1_000;
 const MAX_HEADINGS: usize = 100;
 
-/// `extract_pdf_metadata`.
+/// The `extract_pdf_metadata` tool.
 pub(crate) struct ExtractPdfMetadata(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -83,7 +83,7 @@ impl Tool for ExtractPdfMetadata {
         read_only_meta(
             "extract_pdf_metadata",
             "Metadata of a file",
-            "What a file says of itself, with a preview and its structure; keeps nothing.",
+            "The metadata of a file with a preview and its structure; stores nothing.",
         )
     }
 

@@ -1,4 +1,4 @@
-//! From a name to a text: where an open PDF is, fetching it, reading files.
+//! Tools that locate, download, and read files.
 
 mod batch;
 mod download;
@@ -8,7 +8,7 @@ mod process;
 mod validate;
 
 use deliberate_core::Article;
-use deliberate_toolkit::{ToolContext, ToolError};
+use deliberate_toolkit::{ErrorCode, ToolContext, ToolError};
 
 use super::{ToolRegistrar, rendering::custom_error};
 use crate::{
@@ -35,7 +35,7 @@ pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
         .add_rare(validate)
 }
 
-/// The paper of that name: an article of the collection, or what the sources know under the id.
+/// Finds a paper by name in the collection, or by id in the sources.
 async fn resolve_paper(
     lab: &ResearchServices,
     call: &ToolContext,
@@ -46,12 +46,12 @@ async fn resolve_paper(
     }
     let Some(id) = PaperId::parse(name) else {
         return Err(custom_error(
-            "ArticleNotFound",
+            ErrorCode::ArticleNotFound,
             format!(
-                "{:?} is neither an article of the collection nor a DOI, arXiv id or other id",
+                "{:?} is neither an article of the collection nor a DOI, arXiv id or other known id",
                 deliberate_core::truncate_chars(name, 200)
             ),
-            "search_papers finds papers by their titles, with their ids.",
+            "search_papers finds papers and their ids by title.",
         ));
     };
     let found = look_up(lab, &id).await;
@@ -59,7 +59,7 @@ async fn resolve_paper(
     Ok((article, None, found.notes))
 }
 
-/// All that is known of a paper by its id alone.
+/// An article of which only the id is known.
 fn article_from_id(id: &PaperId) -> Article {
     let mut article = Article::default();
     match id {

@@ -1,9 +1,11 @@
-//! `process_pdf`: one file becomes an article with a text.
+//! The `process_pdf` tool: reads one file into the collection.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
+use deliberate_toolkit::{
+    ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +20,7 @@ use crate::{
     tools::rendering::{ArticleView, article_line, pluralize, tool_meta, with_notes},
 };
 
-/// `process_pdf`.
+/// The `process_pdf` tool.
 pub(crate) struct ProcessPdf(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -96,7 +98,7 @@ impl Tool for ProcessPdf {
 }
 
 impl ProcessPdf {
-    /// The file of that path, or that of the article that is called so.
+    /// Finds the file with this path, or the file of this article.
     async fn resolve_file(
         &self,
         given: &str,
@@ -115,8 +117,8 @@ impl ProcessPdf {
             download_path(ArticleRepository(call.store()), &folder, &of.record.article).await?;
         let file = open_readable_file(options, "pdf_path", &name.to_string_lossy()).await;
         let file = file.map_err(|_| ToolError::Custom {
-            code: "NotDownloaded".to_owned(),
-            message: format!("the PDF of {} is not here yet", of.record.cite_key),
+            code: ErrorCode::NotDownloaded,
+            message: format!("the PDF of {} has not been downloaded", of.record.cite_key),
             hint: Some("Call download_pdf with the same identifier first.".to_owned()),
         })?;
         Ok((file, Some(of)))
@@ -131,7 +133,7 @@ fn render_text(ingested: &IngestResult) -> String {
             return format!("Unchanged since it was last read: {shown}");
         }
         IngestOutcome::Added => format!("Added: {shown}"),
-        IngestOutcome::Merged => format!("Joined with the article that was there: {shown}"),
+        IngestOutcome::Merged => format!("Joined with the existing article: {shown}"),
     };
     let _ = write!(
         said,

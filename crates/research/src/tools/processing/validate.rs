@@ -1,4 +1,4 @@
-//! `validate_pdf_sources`: each source of PDFs asked for one paper that is known to be open.
+//! The `validate_pdf_sources` tool: asks each source of PDFs for a paper that is known to be open.
 
 use std::sync::Arc;
 
@@ -12,22 +12,22 @@ use serde::{Deserialize, Serialize};
 use super::super::lookup_line;
 use crate::{
     ResearchServices,
-    pdf_locator::{SourceLookup, has_pdf_locations, normalize_source_name},
+    pdf_locator::{SourceLookup, normalize_source_name},
     tools::rendering::{read_only_output, tool_meta},
 };
 
-/// A paper that everyone may read, and that all sources know.
+/// An open paper that all sources know.
 const SAMPLE_DOI: &str = "10.1371/journal.pone.0029797";
 const SAMPLE_ARXIV: &str = "1706.03762";
 
-/// `validate_pdf_sources`.
+/// The `validate_pdf_sources` tool.
 pub(crate) struct ValidatePdfSources(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     source_name: Option<String>,
-    /// false: only says which sources there are
+    /// false: only list the sources
     #[serde(default = "yes")]
     test_sample: bool,
 }
@@ -51,7 +51,7 @@ impl Tool for ValidatePdfSources {
         tool_meta(
             "validate_pdf_sources",
             "Check sources of PDFs",
-            "Ask each source of PDFs for a paper that is known to be open, and report what came.",
+            "Ask each source of PDFs for a paper that is known to be open, and report the result.",
             ToolHints {
                 open_world: true,
                 ..ToolHints::READ_ONLY
@@ -65,14 +65,14 @@ impl Tool for ValidatePdfSources {
 
     async fn run(&self, input: Input, _: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let locator = self.0.locator();
-        let mut sources = vec!["arxiv".to_owned()];
-        sources.extend(locator.unpaywall.as_ref().map(|_| "unpaywall".to_owned()));
-        let others = self.0.sources().iter().map(|it| it.info().name);
-        sources.extend(others.filter(|it| it != "arxiv" && has_pdf_locations(it)));
+        let mut sources = locator.source_names();
         if let Some(name) = &input.source_name {
             let wanted = normalize_source_name(name);
             if !sources.iter().any(|it| normalize_source_name(it) == wanted) {
-                let rule = format!("is no source of PDFs; those are {}", sources.join(", "));
+                let rule = format!(
+                    "is not a source of PDFs; the sources are {}",
+                    sources.join(", ")
+                );
                 let issue =
                     ArgumentIssue::new("source_name", rule).with_value(&name.as_str().into());
                 return Err(ToolError::Invalid(vec![issue]));

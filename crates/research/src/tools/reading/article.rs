@@ -1,4 +1,4 @@
-//! `read_article`: the way into one article: its outline, then a section, pages, or where words stand.
+//! The `read_article` tool: shows the outline of an article, a section, pages, or matching text.
 
 use std::fmt::Write as _;
 
@@ -26,12 +26,12 @@ use crate::{
     },
 };
 
-/// The most headings, captions and finds that are shown.
+/// Limits of headings, captions, and matches in the output.
 const MAX_HEADINGS: usize = 200;
 const MAX_CAPTIONS: usize = 100;
 const MAX_HITS: usize = 20;
 
-/// `read_article`.
+/// The `read_article` tool.
 pub(crate) struct ReadArticle;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ pub(crate) struct Input {
     /// 3-5
     #[schemars(length(min = 1, max = 40))]
     pages: Option<String>,
-    /// Words
+    /// Words to find
     #[schemars(length(min = 1, max = 500))]
     find: Option<String>,
     /// Captions
@@ -69,7 +69,7 @@ pub(crate) struct Output {
     characters: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     outline: Vec<OutlineSection>,
-    /// The text that was asked for
+    /// The requested text
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ impl Tool for ReadArticle {
     }
 }
 
-/// What was asked for. A text may be long.
+/// Renders the requested part. It runs on the blocking pool, because a text may be long.
 fn read_article(
     input: &Input,
     kept: &ArticleRecord,
@@ -149,7 +149,7 @@ fn check_exclusive(input: &Input) -> Result<(), ToolError> {
     let given: Vec<&str> = given.iter().filter(|it| it.1).map(|it| it.0).collect();
     match given.as_slice() {
         [_, second, ..] => {
-            let rule = "is given beside another; give one of section, pages, find, figures";
+            let rule = "cannot be combined; give only one of section, pages, find, figures";
             Err(ToolError::Invalid(vec![ArgumentIssue::new(second, rule)]))
         }
         _ => Ok(()),
@@ -230,7 +230,7 @@ impl ArticleReader<'_> {
             .collect();
         let said = if found.is_empty() {
             format!(
-                "{}\n\n{:?} does not stand in its text.",
+                "{}\n\n{:?} does not occur in its text.",
                 article_line(self.record),
                 escape_markdown(words)
             )
@@ -312,8 +312,8 @@ impl ArticleReader<'_> {
         }
         let Some(text) = text else {
             said.push_str(
-                "\n\nIts text was not read yet: download_pdf fetches an open PDF, process_pdf \
-                 reads it.",
+                "\n\nIt has no text yet. Download an open PDF with download_pdf and read it with \
+                 process_pdf.",
             );
             return Output {
                 said,
@@ -351,7 +351,7 @@ impl ArticleReader<'_> {
     }
 }
 
-/// `3`, `3-5`, `3-`, `-5`: both ends within 1 to `last`.
+/// Parses `3`, `3-5`, `3-`, or `-5`; both ends must be within 1 and `last`.
 fn parse_page_range(text: &str, last: usize) -> Option<(usize, usize)> {
     let text = text
         .trim()

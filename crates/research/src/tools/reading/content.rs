@@ -1,4 +1,4 @@
-//! `get_article_full_content`: the text of an article by the sections that most papers have.
+//! The `get_article_full_content` tool: the text of an article by standard sections.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,10 +18,10 @@ use crate::{
     tools::rendering::{article_line, read_only_meta, read_only_output, with_notes},
 };
 
-/// The most characters of an answer.
+/// Characters of the output.
 const MAX_CHARS: usize = 100_000;
 
-/// `get_article_full_content`.
+/// The `get_article_full_content` tool.
 pub(crate) struct GetArticleFullContent;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -63,7 +63,7 @@ impl ArticlePart {
 pub(crate) struct Output {
     said: String,
     article_id: String,
-    /// By their names; `whole` for the whole text
+    /// By name; `whole` for the whole text
     sections: BTreeMap<String, String>,
     cut: bool,
     notes: Vec<String>,
@@ -92,7 +92,7 @@ impl Tool for GetArticleFullContent {
     }
 }
 
-/// The parts that were asked for; the whole text if none was.
+/// Collects the requested parts, or the whole text.
 fn collect_parts(kept: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -> Output {
     let mut gathered = PartCollector::new(text);
     if parts.is_empty() {
@@ -110,7 +110,7 @@ fn collect_parts(kept: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -
     if gathered.truncated {
         gathered
             .notes
-            .push("Cut off; read_article reads the rest.".to_owned());
+            .push("Truncated; read_article reads the rest.".to_owned());
     }
     Output {
         said: with_notes(said, &gathered.notes),
@@ -121,7 +121,7 @@ fn collect_parts(kept: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -
     }
 }
 
-/// Parts of a text, up to a length in all.
+/// Collects parts of a text up to a total length.
 struct PartCollector<'a> {
     text: &'a FullText,
     full_text: String,
@@ -154,7 +154,7 @@ impl<'a> PartCollector<'a> {
             }
             _ if ranges.is_empty() => {
                 self.notes
-                    .push(format!("No section is called {} or the like.", part.name()));
+                    .push(format!("No section is named {} or similar.", part.name()));
             }
             _ => self.add(part.name(), &ranges),
         }

@@ -1,7 +1,6 @@
-//! Stretches of texts as they are shown: cut to a length, with the place where they go on, between
-//! marks.
+//! Excerpts of texts as tools show them: fenced, truncated, and with the page to continue from.
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 
 use crate::{
     articles::{ArticleRecord, FullText, TextSpan},
@@ -9,15 +8,15 @@ use crate::{
     tools::rendering::custom_error,
 };
 
-/// A stretch that is shown.
+/// An excerpt of a text.
 pub(super) struct TextExcerpt {
     pub(super) text: String,
     pub(super) span: Option<TextSpan>,
-    /// Whether there was more of it.
+    /// Whether the text continues.
     pub(super) truncated: bool,
 }
 
-/// The text from one byte of the whole to another, `most` characters of it.
+/// Cuts a byte range of the whole text to `most` characters.
 pub(super) fn cut_excerpt(
     text: &FullText,
     whole: &str,
@@ -36,7 +35,7 @@ pub(super) fn cut_excerpt(
 }
 
 impl TextExcerpt {
-    /// Between marks, with what it is of.
+    /// Renders the excerpt in a fence that names its source.
     pub(super) fn render_fenced(&self, kept: &ArticleRecord, what: &str) -> String {
         let pages = self.span.map_or_else(String::new, |place| {
             if place.page == place.end_page {
@@ -53,11 +52,11 @@ impl TextExcerpt {
         fence_passage(&attributes, &self.text)
     }
 
-    /// That there is more, and with what to have it: `pages`, be it of another tool.
+    /// Says that the text continues, and which argument of which tool shows more.
     pub(super) fn continuation_hint(&self, with: &str) -> String {
         match self.span.filter(|_| self.truncated) {
             Some(place) => format!(
-                "\n\n[Cut off on page {}. Read on with {with} {:?} or a greater max_length.]",
+                "\n\n[Truncated on page {}. Continue with {with} {:?} or a larger max_length.]",
                 place.end_page,
                 format!("{}-", place.end_page)
             ),
@@ -66,16 +65,16 @@ impl TextExcerpt {
     }
 }
 
-/// The text of an article; an article without one says how to get it.
+/// The text of an article, or an error that says how to get it.
 pub(super) fn require_text(
     kept: &ArticleRecord,
     text: Option<FullText>,
 ) -> Result<FullText, ToolError> {
     text.ok_or_else(|| {
         custom_error(
-            "NoText",
-            format!("{} is known, but its text was not read yet", kept.cite_key),
-            "download_pdf with its identifier fetches an open PDF, process_pdf reads it.",
+            ErrorCode::NoText,
+            format!("{} is in the collection, but has no text yet", kept.cite_key),
+            "Download an open PDF with download_pdf and its identifier, then read it with process_pdf.",
         )
     })
 }

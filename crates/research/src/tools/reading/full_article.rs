@@ -1,6 +1,8 @@
-//! `read_full_article`: one article whole, as one of the few in a reader's working set.
+//! The `read_full_article` tool: reads a whole article, which takes a slot of the working set.
 
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
+use deliberate_toolkit::{
+    ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +16,7 @@ use crate::{
     tools::rendering::{article_line, custom_error, tool_meta},
 };
 
-/// `read_full_article`.
+/// The `read_full_article` tool.
 pub(crate) struct ReadFullArticle;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,7 +27,7 @@ pub(crate) struct Input {
     #[serde(default = "default_max_length")]
     #[schemars(range(min = 1000, max = 100_000))]
     max_length: usize,
-    /// Whose working set; one for all without it
+    /// Owner of the working set; default: a shared one
     #[schemars(length(max = 200))]
     agent_id: Option<String>,
 }
@@ -53,7 +55,7 @@ impl Tool for ReadFullArticle {
             "read_full_article",
             "Read a whole article",
             "The whole text of an article, which takes one of 3 slots of the working set; \
-             unload_article frees it. read_article reads parts without slots.",
+             unload_article frees it. read_article reads parts without a slot.",
             ToolHints::IDEMPOTENT,
         )
     }
@@ -66,7 +68,7 @@ impl Tool for ReadFullArticle {
         let before = slots.articles.len();
         let mut there = Vec::new();
         for slot in &slots.articles {
-            // What was deleted since takes no slot.
+            // Deleted articles do not take a slot.
             if library.get(&slot.article_id).await?.is_some() {
                 there.push(slot.clone());
             }
@@ -76,7 +78,7 @@ impl Tool for ReadFullArticle {
         if is_new {
             if slots.articles.len() >= MAX_ARTICLES {
                 return Err(custom_error(
-                    "WorkingSetFull",
+                    ErrorCode::WorkingSetFull,
                     format!(
                         "all {MAX_ARTICLES} slots are taken ({})",
                         slots.render_text()

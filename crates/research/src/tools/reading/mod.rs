@@ -1,5 +1,4 @@
-//! Reading: one article by its outline, a section, pages or words; whole articles in a small working
-//! set.
+//! Tools that read articles: by outline, section, pages, or words, or whole in a small working set.
 
 mod article;
 mod content;

@@ -1,7 +1,7 @@
-//! The outline of an article: its headings with their numbers, pages and sizes.
+//! The outline of an article: headings with numbers, pages, and sizes.
 
 use deliberate_core::truncate_chars;
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ErrorCode, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OutlineSection {
-    /// As printed; counted if none is printed
+    /// As printed, otherwise counted
     #[serde(skip_serializing_if = "String::is_empty")]
     number: String,
     title: String,
@@ -22,13 +22,13 @@ pub(super) struct OutlineSection {
     characters: usize,
 }
 
-/// A heading on one line.
+/// Renders a heading as one line.
 pub(super) fn render_heading(section: &SectionSpan) -> String {
     let label = escape_passage_tags(&escape_markdown(&section.label()));
     format!("{label} (p. {})", section.page)
 }
 
-/// A heading as data.
+/// Converts a heading to output data.
 pub(super) fn outline_section(section: &SectionSpan, whole: &str) -> OutlineSection {
     let stretch = whole.get(section.start..section.end).unwrap_or_default();
     OutlineSection {
@@ -40,16 +40,16 @@ pub(super) fn outline_section(section: &SectionSpan, whole: &str) -> OutlineSect
     }
 }
 
-/// There is no such section, and which there are.
+/// The error for an unknown section, which lists the sections.
 pub(super) fn section_not_found(all: &[SectionSpan], name: &str) -> ToolError {
     let titles = all.iter().map(|it| it.title.as_str());
     let meant = deliberate_core::did_you_mean(name, titles);
     let shown: Vec<String> = all.iter().take(15).map(render_heading).collect();
     let meant = meant.map(|it| format!("Did you mean {it:?}? "));
     custom_error(
-        "SectionNotFound",
+        ErrorCode::SectionNotFound,
         format!(
-            "there is no section {:?}, or several",
+            "section {:?} does not exist or is ambiguous",
             truncate_chars(name, 100)
         ),
         format!(
@@ -60,10 +60,10 @@ pub(super) fn section_not_found(all: &[SectionSpan], name: &str) -> ToolError {
     )
 }
 
-/// The most sections of one heading that are named.
+/// Sections with the same heading that are named.
 const MAX_SAME_HEADING: usize = 10;
 
-/// A word on the other sections of the same heading: only their numbers or pages tell them apart.
+/// A note about other sections with the same heading, which only numbers or pages distinguish.
 pub(super) fn same_heading_note(all: &[SectionSpan], found: &SectionSpan) -> String {
     let key = title_key(&found.title);
     let others = all
@@ -74,5 +74,8 @@ pub(super) fn same_heading_note(all: &[SectionSpan], found: &SectionSpan) -> Str
     if others.is_empty() {
         return String::new();
     }
-    format!("\n\nMore of that heading: {}.", others.join(", "))
+    format!(
+        "\n\nOther sections with that heading: {}.",
+        others.join(", ")
+    )
 }

@@ -1,7 +1,9 @@
-//! `unload_article`: frees a slot of a reader's working set.
+//! The `unload_article` tool: frees a slot of the working set.
 
 use deliberate_core::truncate_chars;
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
+use deliberate_toolkit::{
+    ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +13,7 @@ use crate::{
     tools::rendering::{custom_error, escape_markdown, tool_meta},
 };
 
-/// `unload_article`.
+/// The `unload_article` tool.
 pub(crate) struct UnloadArticle;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -47,7 +49,7 @@ impl Tool for UnloadArticle {
         let mut slots = WorkingSet::load(call, input.agent_id.as_deref()).await?;
         let name = &input.article_identifier;
         let key = title_key(name);
-        // Several of one title are no error here: the one that is loaded is meant.
+        // Several articles with the title are no error here: the loaded one is meant.
         let known = ArticleRepository(call.store())
             .look_up(name)
             .await
@@ -58,8 +60,12 @@ impl Tool for UnloadArticle {
         let at = match matching_slots(&slots.articles, &id, &key).as_slice() {
             [at] => *at,
             [] => {
-                let message = format!("{shown:?} is in no slot");
-                return Err(custom_error("NotLoaded", message, slots.render_text()));
+                let message = format!("{shown:?} is not loaded");
+                return Err(custom_error(
+                    ErrorCode::NotLoaded,
+                    message,
+                    slots.render_text(),
+                ));
             }
             several => {
                 let several = several.iter().filter_map(|at| slots.articles.get(*at));
@@ -67,9 +73,9 @@ impl Tool for UnloadArticle {
                     several.map(|it| format!("{} ({})", escape_markdown(&it.title), it.article_id));
                 let named: Vec<String> = named.collect();
                 return Err(custom_error(
-                    "Ambiguous",
-                    format!("{shown:?} fits {} loaded articles", named.len()),
-                    format!("Name one by its id: {}.", named.join("; ")),
+                    ErrorCode::Ambiguous,
+                    format!("{shown:?} matches {} loaded articles", named.len()),
+                    format!("Give the id of one: {}.", named.join("; ")),
                 ));
             }
         };
@@ -90,8 +96,8 @@ impl Tool for UnloadArticle {
     }
 }
 
-/// The slots that are meant: the one with the id, else those of the title, else those whose titles
-/// hold it.
+/// The matching slots: the one with the id, otherwise those with the title, otherwise those whose
+/// titles contain it.
 fn matching_slots(slots: &[WorkingSetSlot], id: &str, key: &str) -> Vec<usize> {
     let those = |is: &dyn Fn(&WorkingSetSlot) -> bool| {
         let all = slots.iter().enumerate().filter(|(_, it)| is(it));

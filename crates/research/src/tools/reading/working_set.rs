@@ -4,13 +4,13 @@ use deliberate_core::{Change, StoredDocument, truncate_chars};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
-/// The kind of item a working set is.
+/// Document kind of working sets.
 const WORKING_SET_KIND: &str = "working_set";
 
-/// How many articles it holds.
+/// Slots of a working set.
 pub(super) const MAX_ARTICLES: usize = 3;
 
-/// A reader's articles.
+/// The articles that a reader has loaded.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct WorkingSet {
     pub(super) articles: Vec<WorkingSetSlot>,
@@ -20,7 +20,7 @@ pub(super) struct WorkingSet {
     id: String,
 }
 
-/// One of them.
+/// A loaded article.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct WorkingSetSlot {
     pub(super) article_id: String,
@@ -28,7 +28,7 @@ pub(super) struct WorkingSetSlot {
 }
 
 impl WorkingSet {
-    /// Those of a reader: whoever calls, under the name they give themselves.
+    /// Loads the working set of the caller under the given agent name.
     pub(super) async fn load(call: &ToolContext, agent: Option<&str>) -> Result<Self, ToolError> {
         let owner = call.owner().unwrap_or_default();
         let agent = truncate_chars(agent.unwrap_or("default").trim(), 200);
@@ -49,7 +49,7 @@ impl WorkingSet {
         self.articles.iter().any(|it| it.article_id == article_id)
     }
 
-    /// What keeps it.
+    /// The change that stores the working set.
     pub(super) fn put_change(&self, call: &ToolContext) -> Change {
         let now = call.now();
         Change::PutItem {
@@ -67,7 +67,7 @@ impl WorkingSet {
         }
     }
 
-    /// Which articles are in it, for people.
+    /// Renders the loaded articles.
     pub(super) fn render_text(&self) -> String {
         let titles = self
             .articles

@@ -1,4 +1,4 @@
-//! The index and what articles are put together by: custom indexes and knowledge collections.
+//! Tools for the index, custom indexes, and knowledge collections.
 
 pub(crate) mod custom_index;
 pub(crate) mod knowledge_collection;

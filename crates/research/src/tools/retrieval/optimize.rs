@@ -1,4 +1,4 @@
-//! `optimize_search`: queries really run and timed, by words, by meaning and by both.
+//! The `optimize_search` tool: runs and times queries by words, by meaning, and by both.
 
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc, time::Duration};
 
@@ -19,21 +19,21 @@ use crate::{
 const MAX_QUERIES: usize = 5;
 const TOP_K: usize = 10;
 
-/// How often each query is run; the middle time counts.
+/// Runs of each query; the median time counts.
 const RUNS_PER_QUERY: usize = 5;
 
-/// `optimize_search`.
+/// The `optimize_search` tool.
 pub(crate) struct OptimizeSearch(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Default: titles of the newest articles, which should find their own article first
+    /// Default: titles of the newest articles, each of which should find its article first
     #[schemars(length(max = 5))]
     test_queries: Option<Vec<String>>,
     #[serde(default)]
     optimization_focus: OptimizeFocus,
-    /// false: only tells the settings
+    /// false: only report the settings
     #[serde(default = "yes")]
     analyze_performance: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) struct Output {
     said: String,
     measured: Vec<SearchMeasurement>,
     settings: SearchIndexSettings,
-    /// What the figures suggest; nothing was changed
+    /// Suggestions from the measurements; nothing was changed
     suggestions: Vec<String>,
 }
 
@@ -66,11 +66,11 @@ pub(crate) struct Output {
 struct SearchMeasurement {
     query: String,
     mode: &'static str,
-    /// Of the middle run
+    /// Median
     milliseconds: f64,
     passages: usize,
     articles: usize,
-    /// The place of the article whose title the query is
+    /// Rank of the article whose title is the query
     #[serde(skip_serializing_if = "Option::is_none")]
     own_rank: Option<usize>,
     notes: Vec<String>,
@@ -97,8 +97,8 @@ impl Tool for OptimizeSearch {
         read_only_meta(
             "optimize_search",
             "Measure search",
-            "Run test queries by words, by meaning and by both; report measured times, what each \
-             found, and the settings.",
+            "Run test queries by words, by meaning and by both; report times, results and \
+             settings.",
         )
     }
 
@@ -149,7 +149,7 @@ impl OptimizeSearch {
         })
     }
 
-    /// The queries, with the article that each should find first, if that is known.
+    /// The queries, each with the article that it should find first, if known.
     async fn choose_queries(
         &self,
         input: &Input,
@@ -218,7 +218,7 @@ impl OptimizeSearch {
     }
 }
 
-/// What follows from the figures; what they do not show is not said.
+/// Suggests changes that the measurements support, and no others.
 fn suggest_changes(
     measured: &[SearchMeasurement],
     settings: &SearchIndexSettings,
@@ -232,7 +232,7 @@ fn suggest_changes(
     let first = |mode: &'static str| of(mode).filter(|it| it.own_rank == Some(1)).count();
     let mut all = Vec::new();
     if settings.passages == 0 {
-        all.push("The index is empty: process_pdf or add_article fills it.".to_owned());
+        all.push("The index is empty; fill it with process_pdf or add_article.".to_owned());
     }
     if settings.missing_vectors > 0 {
         all.push(format!(
@@ -241,7 +241,7 @@ fn suggest_changes(
         ));
     }
     if settings.embedder.is_none() {
-        all.push("No embedder is set: search is by words alone.".to_owned());
+        all.push("No embedder is set, so search is by words only.".to_owned());
     }
     let faster = mean("text") < mean("hybrid") / 2.0;
     if matches!(focus, OptimizeFocus::Speed | OptimizeFocus::Balanced)
@@ -249,7 +249,7 @@ fn suggest_changes(
         && of("hybrid").count() > 0
     {
         all.push(format!(
-            "By words alone took {:.2} ms on average, by both {:.2} ms.",
+            "Search by words took {:.2} ms on average, by both {:.2} ms.",
             mean("text"),
             mean("hybrid")
         ));
@@ -296,8 +296,8 @@ fn render_text(
     }
     let _ = write!(
         said,
-        "\nSettings: passages of {} tokens, {} shared; rank constant {}, weights {} by meaning and \
-         {} by words; embedder {}; rerank {}; {} passages.\n",
+        "\nSettings: passages of {} tokens, overlap {}; rank constant {}, weights {} for meaning and \
+         {} for words; embedder {}; rerank {}; {} passages.\n",
         settings.passage_tokens,
         settings.overlap_tokens,
         settings.rank_constant,

@@ -1,4 +1,4 @@
-//! Passages as answers show them.
+//! Passages in the output of tools.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::{
     tools::rendering::{ArticleView, article_line, pluralize},
 };
 
-/// A passage in an answer.
+/// A passage in the output.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct PassageView {
     article: ArticleView,
@@ -21,13 +21,13 @@ pub(super) struct PassageView {
     section: Vec<String>,
     /// Page 0 is the abstract
     place: TextSpan,
-    /// Comparable within this answer alone
+    /// Comparable only within this answer
     score: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     similarity: Option<f32>,
 }
 
-/// The passage, so many characters of it.
+/// Converts a passage, truncated to `chars` characters.
 pub(super) fn to_passage_view(found: &RetrievedPassage, chars: usize) -> PassageView {
     PassageView {
         article: ArticleView::from_record(&found.kept),
@@ -39,7 +39,7 @@ pub(super) fn to_passage_view(found: &RetrievedPassage, chars: usize) -> Passage
     }
 }
 
-/// All of them for people and models.
+/// Renders the passages, or `nothing` if there are none.
 pub(super) fn render_passages(found: &[RetrievedPassage], chars: usize, nothing: &str) -> String {
     if found.is_empty() {
         return nothing.to_owned();

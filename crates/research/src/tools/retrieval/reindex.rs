@@ -1,4 +1,4 @@
-//! `reindex_collection`: the index made again from the store, in the background.
+//! The `reindex_collection` tool: rebuilds the index from the store in the background.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
@@ -14,26 +14,26 @@ use crate::{
     tools::rendering::{pluralize, read_only_output, tool_meta},
 };
 
-/// How long the call waits for the end; the work goes on behind it.
+/// Time that the call waits for completion; the rebuild continues afterwards.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often it looks how far the work has come.
+/// Interval of progress reports.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// `reindex_collection`.
+/// The `reindex_collection` tool.
 pub(crate) struct ReindexCollection(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// false: only what changed is put in
+    /// false: only index changes
     #[serde(default = "yes")]
     clear_existing: bool,
     #[serde(default = "yes")]
     include_notes: bool,
     #[serde(default = "yes")]
     include_articles: bool,
-    /// Articles put in between two commits
+    /// Articles per commit
     #[serde(default = "default_batch_size")]
     #[schemars(range(min = 10, max = 1000))]
     batch_size: u32,
@@ -65,8 +65,8 @@ impl Tool for ReindexCollection {
         tool_meta(
             "reindex_collection",
             "Reindex",
-            "Make the search index again from the collection, in the background; nothing is lost \
-             meanwhile but speed.",
+            "Rebuild the search index from the collection in the background; searches keep working \
+             but may be slower.",
             ToolHints::IDEMPOTENT,
         )
     }
@@ -81,8 +81,8 @@ impl Tool for ReindexCollection {
             ("include_articles", input.include_articles),
         ] {
             if !given {
-                let rule = "must be true: the index follows the whole collection; scopes and \
-                            filters leave parts out when searching";
+                let rule = "must be true: the index always covers the whole collection; use scopes \
+                            and filters to search a part";
                 return Err(ToolError::Invalid(vec![ArgumentIssue::new(field, rule)]));
             }
         }
@@ -99,7 +99,7 @@ impl Tool for ReindexCollection {
         let progress = keeper.progress();
         let mut said = if finished {
             format!(
-                "The index is made: {}, {} (before: {}), {}.",
+                "The index is up to date: {}, {} (before: {}), {}.",
                 pluralize(now.documents, "article"),
                 pluralize(now.passages, "passage"),
                 before.passages,
@@ -107,7 +107,7 @@ impl Tool for ReindexCollection {
             )
         } else {
             format!(
-                "The index is being made in the background{}; collection_stats says how far.",
+                "The index is being built in the background{}; collection_stats shows the progress.",
                 progress
                     .percent()
                     .map(|it| format!(" ({it} %)"))
@@ -129,7 +129,7 @@ impl Tool for ReindexCollection {
 }
 
 impl ReindexCollection {
-    /// Waits for the end and tells how far it has come. Whether it came.
+    /// Waits for completion while reporting progress, and returns whether it completed.
     async fn wait_for_sync(&self, call: &ToolContext) -> bool {
         let keeper = self.0.index_sync();
         let working = keeper.catch_up(WAIT_TIMEOUT);

@@ -1,4 +1,4 @@
-//! What the grades say of the collection as a whole.
+//! Assess node: rates the retrieved passages as a whole by their grades.
 
 use crate::answer::agentic::state::{AgenticState, Assessment};
 

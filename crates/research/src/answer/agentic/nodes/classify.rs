@@ -1,4 +1,4 @@
-//! What kind of question it is, by its words.
+//! Classify node: determines the kind of question from its words.
 
 use crate::answer::agentic::state::{AgenticState, QuestionKind};
 
@@ -31,15 +31,15 @@ const MULTI_HOP_PHRASES: &[&str] = &[
     "vs",
 ];
 
-/// Beyond so many words it asks for more than what something is.
+/// A longer question asks for more than a definition.
 const MAX_DIRECT_WORDS: usize = 10;
 
 pub(crate) fn run(state: &mut AgenticState) -> String {
     state.kind = classify_question(&state.question);
     match state.kind {
-        QuestionKind::Direct => "direct: looked up at once".to_owned(),
+        QuestionKind::Direct => "direct: searched without planning".to_owned(),
         QuestionKind::Standard => "standard".to_owned(),
-        QuestionKind::MultiHop => "multi-hop: taken apart first".to_owned(),
+        QuestionKind::MultiHop => "multi-hop: split into subquestions".to_owned(),
     }
 }
 

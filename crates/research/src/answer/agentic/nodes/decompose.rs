@@ -1,4 +1,4 @@
-//! A question of several parts, taken apart.
+//! Decompose node: splits a multi-hop question into subquestions.
 
 use super::expand::QueriesReply;
 use crate::answer::{
@@ -14,7 +14,6 @@ const DECOMPOSE_PROMPT: PromptTemplate = PromptTemplate {
     temperature: 0.3,
 };
 
-/// Parts of a question.
 const MAX_SUBQUESTIONS: usize = 4;
 
 pub(crate) async fn run<R: Retriever>(
@@ -26,7 +25,7 @@ pub(crate) async fn run<R: Retriever>(
         .build_request::<QueriesReply>("decompose".to_owned(), &[("question", &shown)]);
     let parts: Option<QueriesReply> = state.ask(desk.call, ask).await?;
     let parts = parts.map(|it| it.clean(&state.question, MAX_SUBQUESTIONS));
-    // The question itself stays: what joins the parts is in no part.
+    // The question itself remains a query: no subquestion covers how the parts are related.
     state.queries.extend(parts.unwrap_or_default());
     Ok(format!("{} parts", state.queries.len() - 1))
 }

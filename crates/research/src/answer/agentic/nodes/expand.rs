@@ -1,5 +1,5 @@
-//! Other wordings of the question, and, asked for in the same breath, which papers it restricts
-//! itself to.
+//! Expand node: asks for rephrasings of the question and, at the same time, for the filters that
+//! the question implies.
 
 use futures::future::join;
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ const EXPAND_PROMPT: PromptTemplate = PromptTemplate {
     temperature: 0.5,
 };
 
-/// The question and so many rephrasings.
+/// Rephrasings that are searched in addition to the question.
 const MAX_REPHRASINGS: usize = 2;
 
 pub(crate) async fn run<R: Retriever>(
@@ -44,14 +44,14 @@ pub(crate) async fn run<R: Retriever>(
         .budget
         .reserve(&filter)
         .map_err(NodeError::BudgetExhausted)?;
-    // Both before either is waited for: a client is given them together.
+    // Both requests start before either is awaited, so that a client receives them together.
     let both = join(
         desk.call.ask::<QueriesReply>(expand, None),
         desk.call.ask::<QuestionFilters>(filter, None),
     );
     let share = state.budget.request_timeout();
     let Some((queries, filters)) = state.with_timeout(share, "expand", both).await? else {
-        return Ok("the question alone".to_owned());
+        return Ok("only the question itself".to_owned());
     };
     let queries = state.accept_reply("expand", took, queries)?;
     state.question_filters = state.accept_reply("filters", took_filter, filters)?;
@@ -61,7 +61,7 @@ pub(crate) async fn run<R: Retriever>(
 }
 
 impl QueriesReply {
-    /// Queries as models write them, without numbering, and without those that say the same.
+    /// Removes numbering and duplicates from the queries that a model wrote.
     pub(crate) fn clean(self, question: &str, most: usize) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         for query in self.queries {

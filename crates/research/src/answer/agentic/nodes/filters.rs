@@ -1,5 +1,5 @@
-//! Which papers the question restricts itself to: applied for real, or dropped with a note. A model
-//! reads them; what does not stand in the question is not believed.
+//! Filters node: restricts the search to the papers that the question names. A model extracts the
+//! filters; one whose value is not in the question is dropped with a note.
 
 use deliberate_core::PartialDate;
 use deliberate_llm::ModelRequest;
@@ -10,7 +10,7 @@ use crate::answer::{
     agentic::state::AgenticState, phrase_match::contains_phrase, prompts::PromptTemplate,
 };
 
-/// What a model reads from a question.
+/// Filters that a model extracted from the question.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct QuestionFilters {
@@ -106,7 +106,7 @@ pub(crate) fn run(state: &mut AgenticState) -> String {
     if !dropped.is_empty() {
         let dropped = dropped.join(", ");
         state.note(format!(
-            "Not applied, because the question does not say so: {dropped}."
+            "Filters not applied because the question does not state them: {dropped}."
         ));
     }
     if applied.is_empty() {

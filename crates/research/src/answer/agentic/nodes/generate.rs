@@ -1,5 +1,5 @@
-//! A draft from the best passages. What was wrong with the one before is told, so that this one
-//! keeps closer to them.
+//! Generate node: asks for a draft from the best passages. The request lists the problems of the
+//! previous draft, so that the new one stays closer to the passages.
 
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},
@@ -14,7 +14,7 @@ pub(crate) async fn run<R: Retriever>(
     state.draft = None;
     let best = state.best_passages();
     if best.is_empty() {
-        return Ok("nothing to write from".to_owned());
+        return Ok("no passages to write from".to_owned());
     }
     let room = draft::passage_bytes_for(state.budget.remaining_tokens());
     let (passages, shown) = state.pool.render_with_limit(&best, room, |at, it| {
@@ -27,7 +27,7 @@ pub(crate) async fn run<R: Retriever>(
         .ask_with_remaining_time::<AnswerDraft>(desk.call, ask)
         .await?;
     let Some(draft) = &state.draft else {
-        state.note_skipped("generate: no model could be asked".to_owned());
+        state.note_skipped("generate: no model was available".to_owned());
         return Ok("no draft".to_owned());
     };
     let said = format!(

@@ -1,4 +1,4 @@
-//! Which passages help: all that are new in one ask.
+//! Grade node: decides which new passages are relevant, with one model request for all of them.
 
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},
@@ -7,10 +7,10 @@ use crate::answer::{
     retriever::Retriever,
 };
 
-/// From this score on a passage is kept.
+/// A passage with at least this score is relevant.
 const RELEVANT_SCORE: f64 = 0.5;
 
-/// From this share of the question's words on, where no model could be asked.
+/// The same threshold for the word-based relevance, which is used without a model.
 const RELEVANT_WORD_SHARE: f64 = 0.4;
 
 pub(crate) async fn run<R: Retriever>(
@@ -47,12 +47,12 @@ pub(crate) async fn run<R: Retriever>(
     }
     update_confidence(state);
     let note = if by_words > 0 {
-        format!(" ({by_words} by words alone)")
+        format!(" ({by_words} graded by words alone)")
     } else {
         String::new()
     };
     Ok(format!(
-        "{} of {} passages help{note}",
+        "{} of {} passages are relevant{note}",
         state
             .retrieved
             .iter()
@@ -62,7 +62,7 @@ pub(crate) async fn run<R: Retriever>(
     ))
 }
 
-/// The same without a model.
+/// Grades the new passages without a model.
 pub(crate) fn grade_by_words(state: &mut AgenticState) {
     for at in std::mem::take(&mut state.ungraded) {
         if word_relevance(state, at) >= RELEVANT_WORD_SHARE {
@@ -72,13 +72,13 @@ pub(crate) fn grade_by_words(state: &mut AgenticState) {
     update_confidence(state);
 }
 
-/// How well a passage fits the question by its words.
+/// Relevance of a passage without a model.
 fn word_relevance(state: &AgenticState, at: usize) -> f64 {
     let found = state.pool.get(at);
     found.map_or(0.0, |it| passage_relevance(&state.question, it))
 }
 
-/// The share of what was found that is kept.
+/// Sets the confidence to the share of retrieved passages that are relevant.
 fn update_confidence(state: &mut AgenticState) {
     let kept = state
         .retrieved

@@ -1,5 +1,5 @@
-//! The sentences of passages that bear on the question, picked out word for word, so that what
-//! rests on them still has its place.
+//! Refine node: selects the sentences of passages that concern the question. They are copied
+//! verbatim, so that evidence from them still has a position in the paper.
 
 use std::collections::BTreeSet;
 
@@ -35,10 +35,10 @@ const REFINE_PROMPT: PromptTemplate = PromptTemplate {
     temperature: 0.0,
 };
 
-/// Less text than this needs no picking, in characters.
+/// Shorter passages, in total characters, are not refined.
 const MIN_REFINE_CHARS: usize = 6_000;
 
-/// Sentences of a passage that are numbered, and numbers that are read.
+/// Sentences of a passage that are numbered, and sentence numbers that are read from a reply.
 const MAX_SENTENCES: usize = 20;
 const MAX_PICKS: usize = 200;
 
@@ -70,7 +70,7 @@ pub(crate) async fn run<R: Retriever>(
         ],
     );
     let Some(picked) = state.ask::<PassagePicksReply>(desk.call, ask).await? else {
-        return Ok("left as they are".to_owned());
+        return Ok("the passages are unchanged".to_owned());
     };
     let mut sentences = 0;
     for at in shown {
@@ -87,7 +87,7 @@ pub(crate) async fn run<R: Retriever>(
                 sentences += count;
                 state.refined.insert(at, text);
             }
-            // Nothing of it helps; it stays as evidence, but is not written from.
+            // No sentence helps: the passage stays evidence, but the answer is not written from it.
             _ if state.relevant.len() > 1 => {
                 state.relevant.remove(&at);
             }
@@ -95,7 +95,7 @@ pub(crate) async fn run<R: Retriever>(
         }
     }
     Ok(format!(
-        "{sentences} sentences of {} passages",
+        "{sentences} sentences from {} passages",
         state.refined.len()
     ))
 }
@@ -109,8 +109,8 @@ fn number_sentences(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The sentences of those numbers, in their order, with dots where something is left out; how many
-/// there are. Only what was numbered can be picked.
+/// Returns the sentences with these numbers in their order, with `[…]` for omissions, and their
+/// count. Only numbered sentences can be selected.
 fn select_sentences(text: &str, numbers: &[usize]) -> (String, usize) {
     let numbers: BTreeSet<usize> = numbers.iter().copied().take(MAX_PICKS).collect();
     let all = verifier::split_sentences(text)

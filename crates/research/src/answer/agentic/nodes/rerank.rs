@@ -1,5 +1,5 @@
-//! The order passages are read in: by the grades they have, by a second look where the settings
-//! want one, else as they were found.
+//! Rerank node: orders the passages by their grades, by a model's scores if the settings ask for
+//! reranking, or else by relevance.
 
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},

@@ -1,4 +1,4 @@
-//! Looks for passages with all queries at once, each passage once.
+//! Retrieve node: searches with all queries at once and adds each passage once.
 
 use futures::future::join_all;
 
@@ -11,7 +11,7 @@ use crate::{
     retrieval::{query::mode_name, retriever::VECTOR_ONLY_NOTE},
 };
 
-/// The most passages of one query, and of one paper in it.
+/// Limits of one query: all passages, and passages of one paper.
 const MAX_PASSAGES: usize = 30;
 const MAX_PER_ARTICLE: usize = 4;
 
@@ -27,7 +27,7 @@ pub(crate) async fn run<R: Retriever>(
     if empty && state.filter != ArticleFilter::default() {
         state.filter = ArticleFilter::default();
         state.note(
-            "No paper fits what the question restricts itself to; all were searched.".to_owned(),
+            "No paper matches the filters of the question, so all papers were searched.".to_owned(),
         );
         found = search(state, desk, &queries, &format!("retrieved/{round}/all")).await?;
     }
@@ -96,15 +96,15 @@ async fn search<R: Retriever>(
     Ok(found?)
 }
 
-/// Whether no word of any query is in what was searched, in this round and, by their notes, in those
-/// before it. One wording that is nowhere says nothing against what another one found.
+/// Whether no query word occurs in the searched passages, neither in this round nor, by their
+/// notes, in earlier ones. One query without a match says nothing about the results of another.
 fn is_semantic_only(earlier: Option<&[String]>, found: &[RetrievalResult]) -> bool {
     let says = |notes: &[String]| notes.iter().any(|it| it == VECTOR_ONLY_NOTE);
     let mut some = found.iter().filter(|it| !it.passages.is_empty()).peekable();
     some.peek().is_some() && some.all(|it| says(&it.notes)) && earlier.is_none_or(says)
 }
 
-/// The best of each query first, then the second of each, and so on.
+/// Merges the results: the best of each query first, then the second of each, and so on.
 fn interleave(found: Vec<RetrievalResult>) -> Vec<RetrievedPassage> {
     let mut lists: Vec<_> = found
         .into_iter()
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::articles::{ArticleRecord, TextSpan};
 
-    /// What a query found, and whether by a word of it.
+    /// A result with one passage, found by a query word or by vectors alone.
     fn retrieval_result(by_word: bool) -> RetrievalResult {
         let passage = RetrievedPassage {
             kept: ArticleRecord::empty(Timestamp::from_micros(1)),

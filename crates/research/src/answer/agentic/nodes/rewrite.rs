@@ -1,5 +1,5 @@
-//! Another query, from what was asked, what was found and what was wrong. What was found before
-//! stays.
+//! Rewrite node: asks for a new query from the question, the results, and the problems. Passages
+//! from earlier rounds stay in the pool.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ const REWRITE_PROMPT: PromptTemplate = PromptTemplate {
     temperature: 0.5,
 };
 
-/// How many passages it is shown, and how much of each.
+/// Passages in the request, and characters of each.
 const MAX_PASSAGES: usize = 3;
 const PASSAGE_CHARS: usize = 300;
 
@@ -65,12 +65,12 @@ pub(crate) async fn run<R: Retriever>(
     };
     let query = match query.filter(new) {
         Some(query) => query,
-        // What the answer could not show is looked for as it stands.
+        // Search for the first unsupported sentence itself.
         None => match state.problems.first() {
             Some(problem) => deliberate_core::truncate_chars(problem, 200),
             None => state.question.clone(),
         },
     };
     state.queries = vec![query.clone()];
-    Ok(format!("asks for: {query}"))
+    Ok(format!("new query: {query}"))
 }

@@ -1,6 +1,6 @@
-//! Every sentence against the passages: in code first, and by a model only where a claim is merely
-//! put in other words. A model must show the words; what it can't is not supported, and what only
-//! it vouches for is told apart.
+//! Verify node: checks every sentence against the passages, in code first. A model is asked only
+//! about claims that are merely worded differently. It must quote the passage, otherwise the claim
+//! stays unsupported; claims that only a model supports are marked.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::answer::{
     verifier::{Claim, ClaimVerdict, Verifier},
 };
 
-/// More opinions than there are claims are not read.
+/// Further opinions in a reply are ignored.
 const MAX_OPINIONS: usize = 24;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub(crate) async fn run<R: Retriever>(
     let mut second = 0;
     let standing = judged.is_supported(desk.retriever.answer_options().min_support);
     if !open.is_empty() && !standing && !state.budget.is_nearly_exhausted() {
-        // What can't be asked for stays unsupported; the answer is kept either way.
+        // Without a model the claims stay unsupported; the answer is kept either way.
         match ask_model(state, desk, &judged, &open).await {
             Ok(Some(opinions)) => {
                 (judged, second) = apply_opinions(state, judged, open, opinions).await?;
@@ -82,12 +82,12 @@ pub(crate) async fn run<R: Retriever>(
             "{:.0} % of {claims} claims supported{}",
             support * 100.0,
             if second > 0 {
-                format!(", {second} of them by words a model pointed at")
+                format!(", {second} of them by a model's quote")
             } else {
                 String::new()
             }
         ),
-        None => "it claims nothing".to_owned(),
+        None => "the draft makes no claims".to_owned(),
     })
 }
 
@@ -121,7 +121,7 @@ async fn ask_model<R: Retriever>(
     state.ask(desk.call, ask).await
 }
 
-/// Takes over what the model could show, and how many claims that is.
+/// Applies the opinions whose quotes are found and returns how many claims they settle.
 async fn apply_opinions(
     state: &AgenticState,
     mut judged: CheckedAnswer,

@@ -1,8 +1,7 @@
-//! Words in lower case that name something all the same: substances, genes, species, illnesses.
+//! Lower-case words that name something: substances, genes, species, diseases.
 
 use crate::answer::verifier::text::lexicon;
 
-/// How such words end.
 const TERM_SUFFIXES: &[&str] = &[
     "mab",
     "nib",
@@ -110,7 +109,7 @@ const TERM_SUFFIXES: &[&str] = &[
     "barbital",
 ];
 
-/// Ordinary words with such an ending.
+/// Ordinary words with one of the suffixes.
 const COMMON_WORDS: &[&str] = &[
     "diploma",
     "aroma",
@@ -143,7 +142,7 @@ const COMMON_WORDS: &[&str] = &[
     "baseline",
 ];
 
-/// Whether a word in lower case names something.
+/// Whether a lower-case word is a domain term.
 pub(crate) fn is_domain_term(word: &str) -> bool {
     if lexicon::is_substance(word) {
         return true;

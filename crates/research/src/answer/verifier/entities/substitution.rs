@@ -1,5 +1,5 @@
-//! A thing put in the place of another in a sentence that is else the same: no list of names has
-//! all of them.
+//! Detects a claim that equals a sentence except for one noun, because no list of names is
+//! complete.
 
 use crate::answer::verifier::{
     ClaimProblem, ClaimProblemKind,
@@ -8,13 +8,13 @@ use crate::answer::verifier::{
     text::{lexicon, tokenizer::TextTokenKind},
 };
 
-/// Words before things.
+/// Words that precede nouns.
 const PRECEDING_WORDS: &[&str] = &[
     "the", "a", "an", "of", "in", "on", "at", "with", "by", "from", "for", "into", "between",
     "among", "and", "or", "per", "via", "through", "during", "near", "no", "without",
 ];
 
-/// How much of the rest of the claim must stand there.
+/// Share of the rest of the claim that the sentence must contain.
 const MIN_REST_OVERLAP: f64 = 0.9;
 
 pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
@@ -52,8 +52,8 @@ pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancie
     }
 }
 
-/// What a token is matched by, if it is a word in lower case where things stand: between words of
-/// grammar.
+/// The match key of a token if it is a lower-case word in the position of a noun, between function
+/// words.
 fn entity_key(text: &SentenceFeatures, at: usize) -> Option<&str> {
     let token = text.token(at).filter(|it| it.kind == TextTokenKind::Word)?;
     let before = text.token(at.checked_sub(1)?)?;

@@ -1,4 +1,4 @@
-//! Whether the numbers of a claim bear out what it says of them: more is more, and a rise ends
+//! Checks that the numbers of a claim agree with its own words: more is more, and a rise ends
 //! higher than it begins.
 
 use super::number::{Number, NumberBound};
@@ -7,7 +7,7 @@ use crate::answer::verifier::{
     sentence_features::SentenceFeatures,
 };
 
-/// Whether two numbers stand side by side, the first first: `3 to 5`, `3% versus 5%`.
+/// Whether `other` follows `one` directly: `3 to 5`, `3% versus 5%`.
 pub(crate) fn are_adjacent(text: &SentenceFeatures, one: &Number, other: &Number) -> bool {
     let between = text.tokens.get(one.to..other.from);
     between.is_some_and(|it| {
@@ -21,7 +21,7 @@ pub(crate) fn are_adjacent(text: &SentenceFeatures, one: &Number, other: &Number
     })
 }
 
-/// A comparison of the claim that its own numbers speak against.
+/// Finds a comparison in the claim that its own numbers contradict.
 pub(crate) fn find_self_contradiction(sides: &ClaimEvidencePair<'_>) -> Option<ClaimProblem> {
     let claim = sides.claim;
     claim.directions.iter().find_map(|(at, direction)| {
@@ -32,7 +32,8 @@ pub(crate) fn find_self_contradiction(sides: &ClaimEvidencePair<'_>) -> Option<C
             .or_else(|| change_endpoints(claim, *at))
             .or_else(|| contrasted_numbers(claim, *at))?;
         let (one, other) = (first.value.to_f64(), second.value.to_f64());
-        // `lower at 3 than at 5`: the first is what is lower. `rose from 3 to 5`: it is not.
+        // In `lower at 3 than at 5` the first number is the lower one; in `rose from 3 to 5` the
+        // second is the higher one.
         let from_to = change_endpoints(claim, *at).is_some();
         let rises = if from_to { other > one } else { one > other };
         let falls = if from_to { other < one } else { one < other };
@@ -50,7 +51,7 @@ pub(crate) fn find_self_contradiction(sides: &ClaimEvidencePair<'_>) -> Option<C
     })
 }
 
-/// The numbers on the two sides of `than`, if there is one of a kind on each.
+/// The numbers on both sides of `than`, if there is exactly one of the same unit on each.
 fn compared_numbers(claim: &SentenceFeatures, at: usize) -> Option<(&Number, &Number)> {
     let part = claim.clause_ids.get(at);
     let word = |at: usize| claim.token(at).map_or("", |it| it.text.as_str());
@@ -84,7 +85,7 @@ fn contrasted_numbers(claim: &SentenceFeatures, at: usize) -> Option<(&Number, &
     fits.then_some((first, second))
 }
 
-/// The numbers of `from 3 to 5` behind a word of change.
+/// The numbers of `from 3 to 5` after a word of change.
 fn change_endpoints(claim: &SentenceFeatures, at: usize) -> Option<(&Number, &Number)> {
     let word = |at: usize| claim.token(at).map_or("", |it| it.text.as_str());
     let from = (at + 1..at + 12).find(|&it| word(it) == "from")?;

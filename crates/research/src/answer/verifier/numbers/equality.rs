@@ -1,22 +1,22 @@
-//! Whether a number of a claim is a number of a passage.
+//! Comparison of a number in a claim with a number in a passage.
 
 use super::{
     number::{Decimal, Number, NumberBound, NumberRole, RangeEnd},
     units::{self, FOLD, PERCENT},
 };
 
-/// What a number of a passage is to one of a claim.
+/// Relation of a passage's number to a claim's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberMatch {
-    /// It says the same, or what the claim follows from.
+    /// It has the same value, or the claim follows from it.
     Same,
-    /// It says something else of the same kind.
+    /// It has a different value of the same dimension.
     Different,
-    /// It is of another kind: grams beside seconds.
+    /// It has another dimension: grams and seconds.
     Incomparable,
 }
 
-/// Compares a number of a claim with one of a passage.
+/// Compares a number of a claim with a number of a passage.
 pub(crate) fn compare_numbers(claim: &Number, said: &Number) -> NumberMatch {
     let (one, other) = match as_percentages(claim, said) {
         Some(pair) => pair,
@@ -51,7 +51,7 @@ pub(crate) fn compare_numbers(claim: &Number, said: &Number) -> NumberMatch {
         };
     }
     let (one, other) = (one.to_f64(), other.to_f64());
-    // A bound follows from a number; another bound is another claim, even where it follows.
+    // A bound follows from a value. A different bound is a different claim, even if it follows.
     let follows = match claim.bound {
         _ if !matches!(said.bound, NumberBound::Exact | NumberBound::Within) => false,
         NumberBound::Below => other < one && is_near_bound(one, other),
@@ -66,7 +66,7 @@ pub(crate) fn compare_numbers(claim: &Number, said: &Number) -> NumberMatch {
     }
 }
 
-/// Whether a claim gives as the value what is only a bound of it, or an end of a range.
+/// Whether a claim states as a value what is only a bound or an end of a range.
 fn overstates(claim: &Number, said: &Number) -> bool {
     let bounded = matches!(said.bound, NumberBound::Below | NumberBound::Above);
     let valued = matches!(claim.bound, NumberBound::Exact | NumberBound::Approximate);
@@ -80,8 +80,8 @@ fn overstates(claim: &Number, said: &Number) -> bool {
     (bounded && valued) || end || has_other_role(claim, said)
 }
 
-/// Whether the digits are those of something else: how far it rose of where it got to, how far
-/// values are spread of a value, all of what others are a part of.
+/// Whether the same digits have another role: a change instead of an endpoint, a spread instead of
+/// a value, or a total instead of a part.
 fn has_other_role(claim: &Number, said: &Number) -> bool {
     match (claim.role, said.role) {
         (NumberRole::Change, NumberRole::Endpoint) | (NumberRole::Endpoint, NumberRole::Change) => {
@@ -93,12 +93,13 @@ fn has_other_role(claim: &Number, said: &Number) -> bool {
     }
 }
 
-/// A bound that is far off says nothing; those of probabilities are meant so.
+/// Whether a bound is close to the value, so that it still says something about it. Small bounds,
+/// as of probabilities, always count.
 fn is_near_bound(bound: f64, value: f64) -> bool {
     (bound > 0.0 && bound <= 0.1) || (bound - value).abs() <= 0.15 * bound.abs()
 }
 
-/// `45 %` and `a proportion of 0.45`, both as per cents, if one is marked as a share.
+/// Converts `45 %` and `a proportion of 0.45` to percentages, if one is marked as a share.
 fn as_percentages(claim: &Number, said: &Number) -> Option<(Decimal, Decimal)> {
     let percent = |it: &Number| it.unit == Some(PERCENT);
     let marked =

@@ -1,4 +1,4 @@
-//! Checks of numbers: parsing, equality, ranges, units and roles.
+//! Checks of numbers: parsing, equality, ranges, units, and roles.
 
 pub(crate) mod consistency;
 pub(crate) mod equality;

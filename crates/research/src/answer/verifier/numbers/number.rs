@@ -1,66 +1,65 @@
-//! Numbers as they are meant: their exact value, their unit, and whether they are bounds or
-//! rough. Values are decimal digits, never floats, so that no two numbers are equal by accident.
+//! Numbers with their exact value, unit, bound, and role. Values are decimal digits, never floats,
+//! so that no two numbers are equal by rounding.
 
 use super::units::MeasurementUnit;
 
-/// A number of a text.
+/// A number in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Number {
     pub(crate) value: Decimal,
     pub(crate) unit: Option<MeasurementUnit>,
-    /// How many tens the unit is worth; they are in the value already.
+    /// Power of ten of the unit, which is already part of the value.
     pub(crate) unit_exponent: i32,
     pub(crate) bound: NumberBound,
     pub(crate) range_end: RangeEnd,
-    /// Marked as a share of one: `a proportion of 0.45`.
+    /// Whether it is marked as a share of one: `a proportion of 0.45`.
     pub(crate) is_share: bool,
     pub(crate) role: NumberRole,
-    /// Whether it is said of all of them: `all 20 rats`.
+    /// Whether it refers to all of a set: `all 20 rats`.
     pub(crate) is_of_all: bool,
-    /// Whether it has no unit, but a word behind it that says what is counted.
+    /// Whether it has no unit but a following word that says what is counted.
     pub(crate) is_count: bool,
-    /// Its first token.
+    /// Index of its first token.
     pub(crate) from: usize,
-    /// After its last token.
+    /// Index after its last token.
     pub(crate) to: usize,
 }
 
-/// How a number bounds what it is said of.
+/// How a number bounds a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberBound {
     Exact,
     Approximate,
     Below,
     Above,
-    /// `within 5 days`: said loosely of a value as well as of a bound.
+    /// `within 5 days`: used for a value as well as for a bound.
     Within,
 }
 
-/// What the words before a number make of it.
+/// Role of a number, determined by the words before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberRole {
-    /// Nothing.
     Unspecified,
-    /// How far something went: `rose by 5`.
+    /// The amount of a change: `rose by 5`.
     Change,
-    /// Where it came from or went to: `rose from 3 to 8`.
+    /// The start or end of a change: `rose from 3 to 8`.
     Endpoint,
-    /// How far values are spread: `27 ± 4`.
+    /// The spread of values: `27 ± 4`.
     Spread,
-    /// What others are a part of: `3 of the 20 rats`.
+    /// A whole of which others are a part: `3 of the 20 rats`.
     Total,
 }
 
-/// What a number is to the one beside it.
+/// Position of a number in a range or a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RangeEnd {
-    /// Nothing.
+    /// Not part of a range or pair.
     Single,
-    /// Both belong together: `fell from 5 to 3`, `3 and 5`.
+    /// One of two numbers that belong together: `fell from 5 to 3`, `3 and 5`.
     Change,
     /// The lower end of a range.
     Low,
-    /// The upper end of one.
+    /// The upper end of a range.
     High,
 }
 
@@ -73,7 +72,7 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// `-12.5e3` and the like.
+    /// Parses a decimal such as `-12.5e3`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -104,7 +103,7 @@ impl Decimal {
         })
     }
 
-    /// The same below zero.
+    /// Changes the sign.
     pub(crate) fn negated(mut self) -> Self {
         self.negative = self.digits != "0";
         self
@@ -125,7 +124,7 @@ impl Decimal {
         self
     }
 
-    /// About what it is.
+    /// Approximate value.
     pub(crate) fn to_f64(&self) -> f64 {
         let sign = if self.negative { "-" } else { "" };
         format!("{sign}{}e{}", self.digits, self.exponent)
@@ -133,12 +132,12 @@ impl Decimal {
             .unwrap_or(0.0)
     }
 
-    /// Whether it has a part behind the point.
+    /// Whether it has no digits after the decimal point.
     pub(crate) fn is_integer(&self) -> bool {
         self.exponent >= 0
     }
 
-    /// Without its sign.
+    /// Absolute value.
     pub(crate) fn abs(&self) -> Self {
         Self {
             negative: false,

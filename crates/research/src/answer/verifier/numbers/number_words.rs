@@ -1,4 +1,4 @@
-//! Numbers that are written in letters.
+//! Numbers written in words.
 
 use super::{
     number::{Decimal, Number, NumberBound, NumberRole, RangeEnd},
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::answer::verifier::text::tokenizer::{TextToken, TextTokenKind};
 
-/// `twelve`, `twenty-five`, `two hundred and six`, `half`, `two-thirds`, `twofold`.
+/// Parses `twelve`, `twenty-five`, `two hundred and six`, `half`, `two-thirds`, `twofold`.
 pub(crate) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) -> Option<Number> {
     let word = |at: usize| {
         let token = tokens.get(at).filter(|it| it.kind == TextTokenKind::Word);
@@ -49,7 +49,7 @@ pub(crate) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) ->
     if let (Some(of), Some("in"), Some(all)) =
         (small_number(first), word(at + 1), word(at + 2).and_then(small_number))
         && let Some((percent, exact)) = ratio_percent(of, all)
-        // `one in three years` is how often.
+        // `one in three years` is a frequency.
         && !finish_number(text, tokens, at, at + 3, Decimal::from_integer(all)).unit.is_some_and(units::is_time)
     {
         return if exact {
@@ -84,7 +84,7 @@ pub(crate) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) ->
     let mut any = false;
     while let Some(here) = word(next) {
         if let Some(value) = small_number(here) {
-            // Two in a row are two numbers, unless they are tens and ones.
+            // Two number words in a row are two numbers, unless they are tens and ones.
             if any
                 && (!(20..100).contains(&(part % 100)) || value >= 10 || !part.is_multiple_of(10))
             {
@@ -116,7 +116,7 @@ pub(crate) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) ->
             next += usize::from(joined);
         }
     }
-    // `one` is more often a pronoun.
+    // `one` is usually a pronoun.
     if !any || (first == "one" && next == at + 1) {
         return None;
     }
@@ -134,20 +134,20 @@ pub(crate) fn parse_number_words(text: &str, tokens: &[TextToken], at: usize) ->
     ))
 }
 
-/// `two and a half`, from behind the two.
+/// Whether `and a half` follows a number, as in `two and a half`.
 pub(crate) fn is_and_a_half(tokens: &[TextToken], at: usize) -> bool {
     let words = tokens.iter().skip(at).map(|it| it.text.as_str());
     words.take(3).eq(["and", "a", "half"])
 }
 
-/// `four in five`, in per cent, and whether that is just so.
+/// Converts `four in five` to a percentage, and says whether it is exact.
 fn ratio_percent(of: u64, all: u64) -> Option<(String, bool)> {
     let share = (1..all).contains(&of) && all <= 10;
     let percent = || format!("{:.1}", of as f64 * 100.0 / all as f64);
     share.then(|| (percent(), (1000 * of).is_multiple_of(all)))
 }
 
-/// `one fifth`, `three tenths`, in per cent. `a fifth` may be the one behind the fourth.
+/// Converts `one fifth` or `three tenths` to a percentage. `a fifth` may be an ordinal.
 fn fraction_percent(count: &str, part: &str) -> Option<&'static str> {
     let percent = match (count, part) {
         ("one", "fifth") => "20",

@@ -1,9 +1,10 @@
-//! Things that are told apart by a number: what is said of station 6 says nothing of station 1.
+//! Entities that are distinguished by a number: a statement about station 6 says nothing about
+//! station 1.
 
 use super::number::Decimal;
 use crate::answer::verifier::sentence_features::SentenceFeatures;
 
-/// Things that are numbered, not counted.
+/// Nouns whose number identifies them instead of counting them.
 const NUMBERED_NOUNS: &[&str] = &[
     "algorithm",
     "arm",
@@ -45,7 +46,7 @@ const NUMBERED_NOUNS: &[&str] = &[
     "zone",
 ];
 
-/// Whether sentences speak only of another one of the numbered things that a claim speaks of.
+/// Whether a window is only about a different numbered entity than the claim.
 pub(crate) fn is_about_other_entity(claim: &SentenceFeatures, window: &SentenceFeatures) -> bool {
     let theirs = numbered_entities(window);
     numbered_entities(claim).iter().any(|(thing, number)| {

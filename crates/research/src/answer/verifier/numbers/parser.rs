@@ -1,4 +1,4 @@
-//! Where the numbers of a text are, with their units and what bounds them.
+//! Finds the numbers of a text, with their units and bounds.
 
 use super::{
     number::{Decimal, Number, NumberBound, NumberRole, RangeEnd},
@@ -12,7 +12,7 @@ use crate::answer::verifier::text::{
     tokenizer::{TextToken, TextTokenKind},
 };
 
-/// The numbers among the tokens of a text.
+/// Parses the numbers among the tokens of a text.
 pub(crate) fn parse_numbers(text: &str, tokens: &[TextToken]) -> Vec<Number> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -59,7 +59,7 @@ fn token_source<'a>(text: &'a str, token: &TextToken) -> Option<&'a str> {
     text.get(token.start..token.end)
 }
 
-/// A number whose digits end before `next`: its unit and bound.
+/// Completes a number whose digits end before `next` with its unit and bound.
 pub(crate) fn finish_number(
     text: &str,
     tokens: &[TextToken],
@@ -98,7 +98,7 @@ pub(crate) fn finish_number(
     }
 }
 
-/// Whether a word stands there that says what is counted, and no unit is near.
+/// Whether the token names what is counted, and no unit follows it.
 fn has_counted_noun(text: &str, tokens: &[TextToken], at: usize) -> bool {
     let unit = |at: usize| {
         let token = tokens.get(at).filter(|it| it.is_word_like())?;
@@ -110,7 +110,7 @@ fn has_counted_noun(text: &str, tokens: &[TextToken], at: usize) -> bool {
     }) && unit(at + 1).is_none()
 }
 
-/// The unit that begins at a token, and where it ends.
+/// The unit that begins at a token, and the index after it.
 fn unit_at(text: &str, tokens: &[TextToken], at: usize) -> (Option<MeasurementUnit>, usize) {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     // `two-fold`, `12-week`.
@@ -176,7 +176,7 @@ fn unit_at(text: &str, tokens: &[TextToken], at: usize) -> (Option<MeasurementUn
     }
 }
 
-/// What stands before a number and bounds it.
+/// Parses the bound that precedes a number.
 pub(crate) fn parse_bound(tokens: &[TextToken], from: usize) -> NumberBound {
     let back = |by: usize| {
         let at = from.checked_sub(by)?;
@@ -184,13 +184,13 @@ pub(crate) fn parse_bound(tokens: &[TextToken], from: usize) -> NumberBound {
     };
     let money = usize::from(matches!(back(1), Some("$" | "€" | "£")));
     let word = |by: usize| back(by + money).unwrap_or_default();
-    // `less than or equal to`: what counts stands farther off.
+    // In `less than or equal to` the deciding words are further back.
     let equal = word(1) == "to" && word(2) == "equal" && word(3) == "or";
     let shift = if equal { 3 } else { 0 };
     let word = |by: usize| word(by + shift);
     let denied = |by: usize| matches!(word(by), "no" | "not" | "never" | "cannot");
     let (found, front) = match (word(3), word(2), word(1)) {
-        // `averaged over 5 runs` is a way of speaking of five.
+        // `averaged over 5 runs` means exactly five.
         (
             _,
             "averaging" | "averaged" | "summing" | "summed" | "spread" | "pooled" | "distributed"
@@ -234,7 +234,7 @@ pub(crate) fn parse_bound(tokens: &[TextToken], from: usize) -> NumberBound {
     }
 }
 
-/// Whether words nearby say that it is a share of one.
+/// Whether nearby words mark the number as a share of one.
 fn is_share(tokens: &[TextToken], from: usize) -> bool {
     let near = tokens.iter().skip(from.saturating_sub(6)).take(9);
     near.clone().any(|it| {
@@ -245,7 +245,7 @@ fn is_share(tokens: &[TextToken], from: usize) -> bool {
     })
 }
 
-/// In `3, 5 and 8 mg` all are milligrams.
+/// Applies the unit of a list to its members: in `3, 5 and 8 mg` all are milligrams.
 fn propagate_units(tokens: &[TextToken], numbers: &mut [Number]) {
     for at in (0..numbers.len().saturating_sub(1)).rev() {
         let (Some(one), Some(next)) = (numbers.get(at), numbers.get(at + 1)) else {

@@ -1,5 +1,5 @@
-//! Numbers that are two ends: of a range, or of a change. An end of a range is no value by itself;
-//! what something rose or fell to is one.
+//! Pairs of numbers that are the ends of a range or of a change. An end of a range is not a value;
+//! the start or end of a change is.
 
 use super::number::{Number, NumberBound, RangeEnd};
 use crate::answer::verifier::text::{
@@ -7,7 +7,7 @@ use crate::answer::verifier::text::{
     tokenizer::{TextToken, TextTokenKind},
 };
 
-/// How far before `from 3 to 5` stands what says whether it is a range.
+/// Tokens before `from 3 to 5` that are searched for a word that decides whether it is a range.
 const MAX_LOOKBACK: usize = 12;
 
 /// Marks the ends of ranges among the numbers of a text.
@@ -27,14 +27,14 @@ pub(crate) fn mark_ranges(tokens: &[TextToken], numbers: &mut [Number]) {
     }
 }
 
-/// Marks what bounds a number from behind: `5 or more`, `65 and older`.
+/// Marks bounds that follow their number: `5 or more`, `65 and older`.
 pub(crate) fn mark_bounds(tokens: &[TextToken], numbers: &mut [Number]) {
     for number in numbers
         .iter_mut()
         .filter(|it| it.bound == NumberBound::Exact)
     {
         let word = |by: usize| tokens.get(number.to + by).map_or("", |it| it.text.as_str());
-        // `65 years or older`: what is counted may stand between.
+        // `65 years or older`: the counted noun may come between.
         let by = usize::from(!matches!(word(0), "or" | "and"));
         if !matches!(word(by), "or" | "and") {
             continue;
@@ -61,7 +61,7 @@ pub(crate) fn mark_bounds(tokens: &[TextToken], numbers: &mut [Number]) {
     }
 }
 
-/// In `5 or more than 7` and `5 and lower pain` the word belongs to what follows.
+/// Whether the word belongs to what follows, as in `5 or more than 7` and `5 and lower pain`.
 fn is_comparison(next: &str) -> bool {
     next.chars().any(char::is_alphanumeric)
         && !matches!(
@@ -70,7 +70,7 @@ fn is_comparison(next: &str) -> bool {
         )
 }
 
-/// What two numbers in a row are to each other.
+/// Classifies two consecutive numbers as the ends of a range or of a change.
 fn range_ends(tokens: &[TextToken], one: &Number, other: &Number) -> Option<(RangeEnd, RangeEnd)> {
     let between = tokens.get(one.to..other.from)?;
     let [joint] = between else {
@@ -98,7 +98,7 @@ fn range_ends(tokens: &[TextToken], one: &Number, other: &Number) -> Option<(Ran
     }
 }
 
-/// Whether `from 3 to 5` is where something was and where it went.
+/// Whether `from 3 to 5` describes a change.
 fn is_change(tokens: &[TextToken], from: usize) -> bool {
     let before = tokens.get(from.saturating_sub(MAX_LOOKBACK)..from);
     let before = before.unwrap_or_default().iter().rev();

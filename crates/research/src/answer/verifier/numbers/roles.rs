@@ -1,13 +1,13 @@
-//! What the words before a number make of it: how far something went or where it got to, how far
-//! values are spread, what others are a part of.
+//! Roles of numbers, determined by the words before them: amount or endpoint of a change, spread,
+//! or total.
 
 use super::number::{Number, NumberRole};
 use crate::answer::verifier::text::{lexicon, tokenizer::TextToken};
 
-/// How far before `by 5` stands what rose or fell.
+/// Tokens before `by 5` that are searched for a word of change.
 const MAX_LOOKBACK: usize = 5;
 
-/// Marks the numbers of a text.
+/// Sets the role of each number of a text.
 pub(crate) fn mark_roles(tokens: &[TextToken], numbers: &mut [Number]) {
     let ends: Vec<usize> = numbers.iter().map(|it| it.to).collect();
     for number in numbers {

@@ -1,19 +1,18 @@
 //! Units as they are written, and the powers of ten between them.
 
-/// A unit: what it measures, and how many tens it is away from the first of its kind.
+/// A unit: its dimension, and its power of ten relative to the base unit of that dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MeasurementUnit {
     pub(crate) dimension: &'static str,
     pub(crate) exponent: i32,
 }
 
-/// Per cent.
 pub(crate) const PERCENT: MeasurementUnit = MeasurementUnit {
     dimension: "percent",
     exponent: 0,
 };
 
-/// Times as much.
+/// A factor, as in `twofold`.
 pub(crate) const FOLD: MeasurementUnit = MeasurementUnit {
     dimension: "fold",
     exponent: 0,
@@ -26,7 +25,7 @@ const fn unit(of: &'static str, tens: i32) -> MeasurementUnit {
     }
 }
 
-/// Symbols whose case matters.
+/// Looks up a symbol, case-sensitively.
 fn unit_by_symbol(text: &str) -> Option<MeasurementUnit> {
     Some(match text {
         "kg" => unit("gram", 3),
@@ -106,7 +105,7 @@ fn unit_by_symbol(text: &str) -> Option<MeasurementUnit> {
     })
 }
 
-/// Words, in lower case.
+/// Looks up a word in lower case.
 fn unit_by_word(text: &str) -> Option<MeasurementUnit> {
     Some(match text.strip_suffix('s').unwrap_or(text) {
         "kilogram" => unit("gram", 3),
@@ -150,7 +149,7 @@ fn unit_by_word(text: &str) -> Option<MeasurementUnit> {
     })
 }
 
-/// The money that a sign stands for.
+/// The currency of a sign.
 pub(crate) fn currency(sign: &str) -> Option<MeasurementUnit> {
     Some(match sign {
         "$" => unit("dollar", 0),
@@ -160,12 +159,12 @@ pub(crate) fn currency(sign: &str) -> Option<MeasurementUnit> {
     })
 }
 
-/// The unit that a word is, as it is written.
+/// Parses a unit as it is written.
 pub(crate) fn parse_unit(written: &str) -> Option<MeasurementUnit> {
     unit_by_symbol(written).or_else(|| unit_by_word(&written.to_lowercase()))
 }
 
-/// How many tens a word or letter multiplies by.
+/// The power of ten of a word such as `million`, or of a letter attached to digits such as `k`.
 pub(crate) fn magnitude(written: &str, glued: bool) -> Option<i32> {
     if glued {
         let tens = match written {
@@ -186,7 +185,8 @@ pub(crate) fn magnitude(written: &str, glued: bool) -> Option<i32> {
     })
 }
 
-/// How long units of time are, among those that can be told exactly from one another.
+/// Length of a unit of time, and whether it is in seconds or in months: the two convert only
+/// among themselves.
 fn duration(unit: MeasurementUnit) -> Option<(bool, f64)> {
     Some(match unit.dimension {
         "second" => (true, 1.0),
@@ -201,19 +201,18 @@ fn duration(unit: MeasurementUnit) -> Option<(bool, f64)> {
     })
 }
 
-/// Whether it measures time.
 pub(crate) fn is_time(unit: MeasurementUnit) -> bool {
     duration(unit).is_some()
 }
 
-/// By what a number of `unit` is multiplied to be one of `other`, if both measure time.
+/// The factor that converts a number of `unit` to `other`, if both are units of time.
 pub(crate) fn conversion_factor(unit: MeasurementUnit, other: MeasurementUnit) -> Option<f64> {
     let (exact, one) = duration(unit)?;
     let (also, another) = duration(other)?;
     (exact == also && unit.dimension != other.dimension).then(|| one / another)
 }
 
-/// Whether letters right behind digits are a unit or a magnitude, rather than part of a code.
+/// Whether letters directly after digits are a unit or a magnitude rather than part of a code.
 pub(crate) fn is_unit_suffix(letters: &str) -> bool {
     unit_by_symbol(letters).is_some() && letters != "s" || magnitude(letters, true).is_some()
 }

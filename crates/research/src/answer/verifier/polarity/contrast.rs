@@ -1,5 +1,4 @@
-//! What sentences set against something else is not said of that: `unlike A, B rose` says that B
-//! did.
+//! Contrasts: `unlike A, B rose` says that B rose, and says nothing of the kind about A.
 
 use std::sync::LazyLock;
 
@@ -10,12 +9,15 @@ use crate::answer::verifier::{
     evidence_comparison::{ClaimEvidencePair, Discrepancies},
 };
 
-#[expect(clippy::expect_used, reason = "it is written here and tested")]
+#[expect(
+    clippy::expect_used,
+    reason = "the pattern is a constant and is tested"
+)]
 static CONTRAST_PATTERN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i)\b(?:unlike|in\s+contrast\s+to|contrary\s+to|as\s+opposed\s+to)\s+([^,.;:()]{2,80})",
     )
-    .expect("the pattern is right")
+    .expect("the pattern is valid")
 });
 
 pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {

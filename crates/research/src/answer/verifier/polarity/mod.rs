@@ -1,4 +1,4 @@
-//! Checks of negation, modality and contrast.
+//! Checks of negation, modality, and contrast.
 
 pub(crate) mod contrast;
 pub(crate) mod modality;

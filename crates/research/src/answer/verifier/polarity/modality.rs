@@ -1,20 +1,20 @@
-//! What a text says without vouching for it: what it calls wrong, and what it only supposes or
-//! makes depend on a condition.
+//! Modality: statements that a text calls wrong, and statements that it only supposes or makes
+//! conditional.
 
 use std::ops::Range;
 
 use crate::answer::verifier::text::tokenizer::{LetterCase, TextToken, TextTokenKind};
 
-/// How a text holds what it says.
+/// How a text qualifies a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Modality {
-    /// It says that it is wrong: `Jones wrongly claimed that`.
+    /// The text calls it wrong: `Jones wrongly claimed that`.
     Refuted,
-    /// It says what might be, would be, or was once thought.
+    /// The text says that it might be, would be, or was once believed.
     Hypothetical,
 }
 
-/// Said of what others say.
+/// Adverbs that call a statement of others wrong.
 const WRONGLY_ADVERBS: &[&str] = &[
     "wrongly",
     "falsely",
@@ -24,7 +24,7 @@ const WRONGLY_ADVERBS: &[&str] = &[
     "misleadingly",
 ];
 
-/// What others do with claims.
+/// Verbs of making a claim.
 const CLAIM_VERBS: &[&str] = &[
     "claim",
     "claimed",
@@ -60,7 +60,7 @@ const CLAIM_VERBS: &[&str] = &[
     "put",
 ];
 
-/// What a claim is called.
+/// Nouns for a claim.
 const CLAIM_NOUNS: &[&str] = &[
     "claim",
     "claims",
@@ -80,7 +80,7 @@ const CLAIM_NOUNS: &[&str] = &[
     "reports",
 ];
 
-/// What is done with claims that are wrong.
+/// Verbs of rejecting a claim.
 const REFUTING_VERBS: &[&str] = &[
     "refute",
     "refuted",
@@ -106,7 +106,7 @@ const REFUTING_VERBS: &[&str] = &[
     "withdrawn",
 ];
 
-/// What claims are that are wrong.
+/// Adjectives for a wrong claim.
 const WRONG_ADJECTIVES: &[&str] = &[
     "false",
     "wrong",
@@ -118,10 +118,10 @@ const WRONG_ADJECTIVES: &[&str] = &[
     "unsupported",
 ];
 
-/// What is wrong by its name.
+/// Nouns for something that is wrong by definition.
 const MYTHS: &[&str] = &["myth", "misconception", "fallacy", "misbelief"];
 
-/// What people once did.
+/// Verbs of believing, for former beliefs.
 const BELIEF_VERBS: &[&str] = &[
     "thought",
     "believed",
@@ -139,16 +139,16 @@ const BELIEF_VERBS: &[&str] = &[
     "rumored",
 ];
 
-/// In a claim these leave open what the passage leaves open.
+/// Words with which a claim is as tentative as the passage.
 const HEDGES: &str = "possible possibly potential potentially perhaps probably expected predicted \
     projected hypothetical hypothetically suggest suggests suggested propose proposed proposes \
     conditional simulated speculate speculated speculates hypothesise hypothesised hypothesize \
     hypothesized claimed allegedly apparently seems seem appears appear";
 
-/// These too, unless the passage has them: then they are part of what it leaves open.
+/// Further hedges, unless the passage contains them too: then they belong to its statement.
 const CONTEXTUAL_HEDGES: &str = "likely unlikely able can capable when whenever once condition";
 
-/// How each token of a text is held.
+/// Determines the modality of each token.
 pub(crate) fn token_modalities(tokens: &[TextToken]) -> Vec<Option<Modality>> {
     let mut all = vec![None; tokens.len()];
     let mut from = 0;
@@ -184,7 +184,7 @@ pub(crate) fn token_modalities(tokens: &[TextToken]) -> Vec<Option<Modality>> {
     all
 }
 
-/// Whether a claim leaves open what a passage leaves open.
+/// Whether a claim hedges a statement that the passage hedges.
 pub(crate) fn is_hedged_alike(claim: &[TextToken], passage: &[TextToken]) -> bool {
     let mut words = claim.iter().filter(|it| it.kind == TextTokenKind::Word);
     let is = |list: &str, word: &str| list.split_whitespace().any(|it| it == word);
@@ -195,7 +195,7 @@ pub(crate) fn is_hedged_alike(claim: &[TextToken], passage: &[TextToken]) -> boo
     })
 }
 
-/// Tokens between two ends of sentences.
+/// Tokens of one sentence.
 struct ModalityScanner<'a> {
     tokens: &'a [TextToken],
     from: usize,
@@ -219,7 +219,7 @@ impl ModalityScanner<'_> {
             .any(|it| words.contains(&self.word_at(it)))
     }
 
-    /// The stretch around a token up to words that turn to another thing.
+    /// The clause around a token, up to contrast words.
     fn clause(&self, at: usize) -> Range<usize> {
         let turns = |it: &usize| {
             matches!(
@@ -232,7 +232,7 @@ impl ModalityScanner<'_> {
         from.map_or(self.from, |it| it + 1)..to.unwrap_or(self.to)
     }
 
-    /// A narrower stretch, up to commas and joints.
+    /// A narrower clause, up to commas and conjunctions.
     fn subclause(&self, at: usize) -> Range<usize> {
         let clause = self.clause(at);
         let breaks = |it: &usize| {
@@ -251,7 +251,7 @@ impl ModalityScanner<'_> {
         from.map_or(clause.start, |it| it + 1)..to.unwrap_or(clause.end)
     }
 
-    /// What a word at `at` calls wrong.
+    /// The tokens that the word at `at` calls wrong.
     fn refuted_range(&self, at: usize) -> Option<Range<usize>> {
         let word = self.word_at(at);
         let clause = self.clause(at);
@@ -286,7 +286,7 @@ impl ModalityScanner<'_> {
         })
     }
 
-    /// What a word at `at` leaves open.
+    /// The tokens that the word at `at` makes hypothetical.
     fn hypothetical_range(&self, at: usize) -> Option<Range<usize>> {
         let next = self.word_at(at + 1);
         match self.word_at(at) {
@@ -300,7 +300,7 @@ impl ModalityScanner<'_> {
             "whether"
                 if !matches!(self.word_before(at, 1), "of" | "on" | "matter") && next != "or" =>
             {
-                // `Whether it rained, they burned` goes on with a fact.
+                // `Whether it rained, they burned` continues with a fact.
                 let first = at == self.from;
                 let part = if first {
                     self.subclause(at)

@@ -1,5 +1,5 @@
-//! Whether a claim states as a fact what the sentences call wrong, or leave open. To repeat it as
-//! they put it, with the condition or with the judgement, is no fault.
+//! Detects claims that state as a fact what the window refutes or leaves open. A claim that repeats
+//! the condition or the rejection is correct.
 
 use super::modality::{Modality, is_hedged_alike};
 use crate::answer::verifier::{
@@ -9,10 +9,10 @@ use crate::answer::verifier::{
     sentence_features::SentenceFeatures,
 };
 
-/// How much of a claim must stand in such a place alone for it to rest on it.
+/// A claim relies on qualified text if at least this share of it is only there.
 const MIN_MODAL_SHARE: f64 = 0.2;
 
-/// How much of a claim must be called wrong by it for that to be what it says.
+/// A claim calls something wrong if it does so for at least this share of its words.
 const MIN_REFUTED_SHARE: f64 = 0.5;
 
 pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
@@ -38,7 +38,7 @@ pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancie
     }
 }
 
-/// Whether the sentences say what is claimed only in such a frame.
+/// Whether the window contains the claim only in this modality.
 fn relies_on_modality(sides: &ClaimEvidencePair<'_>, frame: Modality) -> bool {
     let window = sides.window;
     if !window.has_modality(frame) {
@@ -54,7 +54,7 @@ fn relies_on_modality(sides: &ClaimEvidencePair<'_>, frame: Modality) -> bool {
     number || share_only_in_modality(sides, window, frame) >= MIN_MODAL_SHARE
 }
 
-/// The share of what is claimed that a text has in such a frame and nowhere else.
+/// Weighted share of the claim's words that a text contains only in this modality.
 fn share_only_in_modality(
     sides: &ClaimEvidencePair<'_>,
     text: &SentenceFeatures,

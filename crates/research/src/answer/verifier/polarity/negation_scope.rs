@@ -1,5 +1,4 @@
-//! What turns a text: where another thing is spoken of, which words point one way or the other,
-//! and what is denied.
+//! Clauses, words of direction, and the scope of negations.
 
 use super::negative_prefixes::strip_negative_prefix;
 use crate::answer::verifier::text::{
@@ -7,14 +6,14 @@ use crate::answer::verifier::text::{
     tokenizer::{LetterCase, TextToken, TextTokenKind},
 };
 
-/// How far a negation reaches, in tokens.
+/// Tokens that a negation reaches.
 const NEGATION_WINDOW: usize = 8;
 
-/// How many things it denies at the most, and how many of them it is most about.
+/// Words that a negation negates at most, and those of them that are its main targets.
 const MAX_NEGATED: usize = 3;
 const MAX_NEGATION_TARGETS: usize = 2;
 
-/// Words behind which another thing is spoken of.
+/// Whether a new subject follows the word.
 fn is_contrast_word(word: &str) -> bool {
     matches!(
         word,
@@ -22,7 +21,7 @@ fn is_contrast_word(word: &str) -> bool {
     )
 }
 
-/// Which part of a text each token is in.
+/// The number of the clause that each token belongs to.
 pub(crate) fn clause_ids(tokens: &[TextToken]) -> Vec<u32> {
     let mut part = 0;
     let mut all = Vec::with_capacity(tokens.len());
@@ -37,8 +36,7 @@ pub(crate) fn clause_ids(tokens: &[TextToken]) -> Vec<u32> {
     all
 }
 
-/// Words that point one way or the other. `less strongly` is one, and points the other way than
-/// `strongly`.
+/// Finds the words of direction. `less strongly` is one, and points opposite to `strongly`.
 pub(crate) fn find_directions(tokens: &[TextToken]) -> Vec<(usize, AxisDirection)> {
     let of = |at: usize| {
         let token = tokens.get(at).filter(|it| it.kind == TextTokenKind::Word)?;
@@ -57,18 +55,18 @@ pub(crate) fn find_directions(tokens: &[TextToken]) -> Vec<(usize, AxisDirection
         let Some(direction) = of(at) else {
             continue;
         };
-        // `more strongly` is told by `strongly` alone.
+        // In `more strongly` only `strongly` counts.
         let of_another = degree(at).is_some() && of(at + 1).is_some_and(|it| it.axis != "amount");
         if of_another {
             continue;
         }
-        // `at least 5` bounds a number, and points nowhere.
+        // `at least 5` bounds a number and has no direction.
         let back = at.checked_sub(1).and_then(|it| tokens.get(it));
         if degree(at).is_some() && back.is_some_and(|it| it.text == "at") {
             continue;
         }
         let before = at.checked_sub(1).and_then(degree);
-        // `never exceeded 5` is `stayed below 5`.
+        // `never exceeded 5` means `stayed below 5`.
         let bounds = at.checked_sub(1).is_some_and(|it| {
             tokens
                 .get(it)
@@ -88,7 +86,7 @@ fn ends_negation(token: &TextToken) -> bool {
         || token.kind == TextTokenKind::Word && is_contrast_word(&token.text)
 }
 
-/// `no more than 5` bounds a number, and denies nothing.
+/// Whether a negator bounds a number instead of negating: `no more than 5`.
 fn bounds_number(tokens: &[TextToken], at: usize) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     let more = matches!(
@@ -104,7 +102,8 @@ fn bounds_number(tokens: &[TextToken], at: usize) -> bool {
     (more && word(at + 2) == "than" && number(at + 3)) || (exceeds && number(at + 2))
 }
 
-/// `a failed test` is a kind of test; `the test failed to tell` is a denial.
+/// Whether the word is an attribute: `a failed test` is a kind of test, `the test failed to tell`
+/// is a negation.
 fn is_attribute(tokens: &[TextToken], at: usize) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     let back = at.checked_sub(1);
@@ -124,7 +123,7 @@ fn is_attribute(tokens: &[TextToken], at: usize) -> bool {
         && !lexicon::is_stop_word(word(at + 1))
 }
 
-/// `rather than X`, `instead of X`: X is not so.
+/// Whether the words exclude what follows: `rather than X`, `instead of X`.
 fn excludes_alternative(tokens: &[TextToken], at: usize) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     matches!(
@@ -133,14 +132,14 @@ fn excludes_alternative(tokens: &[TextToken], at: usize) -> bool {
     )
 }
 
-/// Whether a word denies what follows it.
+/// Whether a word negates what follows it.
 fn is_negation(tokens: &[TextToken], at: usize, called_wrong: &dyn Fn(usize) -> bool) -> bool {
     let word = |at: usize| tokens.get(at).map_or("", |it| it.text.as_str());
     let (own, next) = (word(at), word(at + 1));
     let in_small = tokens
         .get(at)
         .is_some_and(|it| it.case == LetterCase::Lower);
-    // `no-till` is a way of farming, `PAS` is a stain.
+    // `no-till` is a farming method, and `PAS` is a stain.
     let other = (own == "no" && next == "-") || (own == "pas" && !in_small);
     let told = matches!(own, "refute" | "refuted") && called_wrong(at);
     lexicon::is_negator(own)
@@ -154,8 +153,8 @@ fn is_negation(tokens: &[TextToken], at: usize, called_wrong: &dyn Fn(usize) -> 
         )
 }
 
-/// What is negated, and what each negation is most about. `called_wrong` says of what a token is in
-/// whether the text calls it wrong: then `refuted` says so too, and is no negation beside it.
+/// Finds the negated tokens, and the main targets of each negation. `called_wrong` says whether the
+/// text calls a token wrong: then `refuted` expresses the same and is not a second negation.
 pub(crate) fn find_negations(
     tokens: &[TextToken],
     keys: &[Option<String>],
@@ -191,10 +190,10 @@ pub(crate) fn find_negations(
             at + 1..at + 1 + reach
         };
         if excludes_alternative(tokens, at) {
-            // It is denied, but who leaves it out says the same.
+            // It is negated, but a claim that omits it says the same.
             aside.extend(scope().filter(has_key).take(MAX_NEGATION_TARGETS));
         } else if is_negation(tokens, at, called_wrong) {
-            // `neither A nor B did it`: what is denied comes last.
+            // In `neither A nor B did it` the negated words come last.
             let reaches_far = matches!(token.text.as_str(), "neither" | "nor" | "none");
             let (count, most) = if reaches_far {
                 (NEGATION_WINDOW, NEGATION_WINDOW)
@@ -203,7 +202,7 @@ pub(crate) fn find_negations(
             };
             let denied: Vec<usize> = scope().filter(has_key).take(count).collect();
             if denied.is_empty() {
-                // `X was not.`: what is denied stands before.
+                // In `X was not.` the negated words come first.
                 let before = backwards().rev().filter(has_key).take(MAX_NEGATED);
                 mark(before.collect(), MAX_NEGATION_TARGETS);
             } else {

@@ -1,18 +1,18 @@
-//! Words that deny what the rest of them says: `unaffected`, `irrelevant`.
+//! Words that negate by their prefix: `unaffected`, `irrelevant`.
 
 use crate::answer::verifier::text::lexicon;
 
-/// Words that begin with `un` and deny nothing by it.
+/// Words with `un` that are not negations.
 const NON_NEGATED_WORDS: &[&str] = &[
     "under", "uni", "until", "unto", "unless", "uncle", "undul", "ungul",
 ];
 
-/// How words end that can be denied in this way.
+/// Suffixes of words that `un` can negate.
 const NEGATABLE_SUFFIXES: &[&str] = &[
     "ed", "able", "ible", "ful", "ive", "al", "ary", "ant", "ent", "ous", "ing", "red", "known",
 ];
 
-/// Those that begin otherwise; most words with such a beginning deny nothing by it.
+/// Negated words with another prefix; most words with such a prefix are not negations.
 const NEGATED_WORDS: &[&str] = &[
     "inactive",
     "insufficient",
@@ -26,7 +26,7 @@ const NEGATED_WORDS: &[&str] = &[
     "nonexistent",
 ];
 
-/// What a word denies.
+/// The word that a negative prefix negates.
 pub(crate) fn strip_negative_prefix(word: &str) -> Option<&str> {
     if lexicon::direction(word).is_some() {
         return None;

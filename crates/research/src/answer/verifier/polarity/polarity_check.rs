@@ -1,5 +1,5 @@
-//! Whether a claim turns round what the sentences say: what is denied, which way things go, and
-//! who does it to whom.
+//! Detects claims that reverse a statement: its negation, its direction, or the order of a
+//! comparison.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,13 +12,13 @@ use crate::answer::verifier::{
     text::lexicon::{self, AxisDirection},
 };
 
-/// How much better the surroundings of the opposite must fit than those of the same.
+/// The opposite counts if its context fits better by this much than the context of the same.
 const MIN_FIT_MARGIN: f64 = 0.15;
 
-/// How well surroundings must fit for two negations to be the same in other words.
+/// Minimum context fit for two negations with different words to be the same.
 const MIN_NEGATION_FIT: f64 = 0.3;
 
-/// How well surroundings must fit for `more` to be compared with `better`.
+/// Minimum context fit for `more` to be compared with `better`.
 const MIN_RELATED_AXIS_FIT: f64 = 0.45;
 
 pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
@@ -33,7 +33,7 @@ pub(crate) fn compare(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancie
     }
 }
 
-/// What one side denies and the other does not.
+/// Adds a conflict if only one side negates a shared statement.
 fn compare_negation(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies) {
     let (claim, window) = (sides.claim, sides.window);
     let found = claim
@@ -53,8 +53,8 @@ fn compare_negation(sides: &ClaimEvidencePair<'_>, findings: &mut Discrepancies)
     }
 }
 
-/// Whether a claim denies something, and the sentences neither deny anything nor have a word that
-/// could be told as a denial.
+/// Whether the claim negates something while the window has neither a negation nor a word that
+/// implies one.
 fn has_unmatched_negation(claim: &SentenceFeatures, window: &SentenceFeatures) -> bool {
     let negative = |word: &str| {
         let direction = lexicon::direction(word);
@@ -65,7 +65,7 @@ fn has_unmatched_negation(claim: &SentenceFeatures, window: &SentenceFeatures) -
         && !window.tokens.iter().any(|it| negative(&it.text))
 }
 
-/// Whether the other side speaks of what a negation is about, and denies none of it.
+/// Whether the other side contains the target of a negation and does not negate it.
 fn is_negated_on_one_side(
     corpus: &Corpus,
     text: &SentenceFeatures,
@@ -75,7 +75,7 @@ fn is_negated_on_one_side(
     let mut shared = false;
     for (place, &at) in denial.iter().enumerate() {
         let Some(there) = counterpart(corpus, text, at, other) else {
-            // Both deny, each in words of its own.
+            // Both sides negate, in different words.
             let around = text.neighbors(at, at + 1);
             let mut denials = other.negation_targets.iter();
             if place == 0
@@ -88,13 +88,13 @@ fn is_negated_on_one_side(
         if other.is_negated(there) || is_near_negation(other, there) {
             return false;
         }
-        // What the other side says belongs to another place, which is not denied.
+        // Count it only if the other side's word belongs to this place and not to another one.
         shared |= counterpart(corpus, other, there, text) == Some(at);
     }
     shared
 }
 
-/// `little effect`, `added little`: hardly any, though it is not denied.
+/// Whether the word is nearly negated: `little effect`, `added little`.
 fn is_near_negation(text: &SentenceFeatures, at: usize) -> bool {
     let word = |at: usize| text.token(at).map_or("", |it| it.text.as_str());
     (at.saturating_sub(2)..=at + 1).any(|it| {
@@ -103,8 +103,8 @@ fn is_near_negation(text: &SentenceFeatures, at: usize) -> bool {
     })
 }
 
-/// Whether a negation is first about something that the other text has no word for, among the
-/// words that stand around the other's own.
+/// Whether the main target of a negation is missing in the other text, and the context of the
+/// negation fits `around`.
 fn is_about_unknown_word(
     corpus: &Corpus,
     text: &SentenceFeatures,
@@ -118,7 +118,7 @@ fn is_about_unknown_word(
     })
 }
 
-/// Where the other text speaks of the same, among the same words if it does so more than once.
+/// The same word in the other text; if it occurs several times, the one with the best context fit.
 fn counterpart(
     corpus: &Corpus,
     text: &SentenceFeatures,
@@ -140,7 +140,7 @@ fn counterpart(
         .map(|(_, there)| there)
 }
 
-/// The first stretch of a text that is denied, with what denies it.
+/// The first negated part of a text, with its negator.
 fn first_negated_text(text: &str, analysis: &SentenceFeatures) -> Option<String> {
     let from = analysis.negated.iter().position(|it| *it)?;
     let to = (from + 3).min(analysis.tokens.len());
@@ -148,7 +148,7 @@ fn first_negated_text(text: &str, analysis: &SentenceFeatures) -> Option<String>
     text.get(span).map(str::to_owned)
 }
 
-/// Whether a word of direction in the claim goes against the sentences.
+/// Finds a problem if a word of direction in the claim points opposite to the window.
 fn find_reversed_direction(
     sides: &ClaimEvidencePair<'_>,
     at: usize,
@@ -171,7 +171,7 @@ fn find_reversed_direction(
         if !comparable || is_repeated_elsewhere(claim, at, window, *there) {
             continue;
         }
-        // What is denied on one side alone is told by the negation.
+        // The negation check handles words that only one side negates.
         if window.is_negated(*there) != denied {
             continue;
         }
@@ -207,8 +207,8 @@ fn find_reversed_direction(
     ))
 }
 
-/// Whether two axes can speak against each other: what is gained becomes more, and more of
-/// something is mostly better.
+/// Whether directions on two axes can contradict each other: a gain is an increase, and more of
+/// something is usually better.
 fn are_related_axes(one: &str, other: &str, claim: &SentenceFeatures) -> bool {
     match (one, other) {
         ("amount", "keeping" | "aware" | "expense")
@@ -218,7 +218,7 @@ fn are_related_axes(one: &str, other: &str, claim: &SentenceFeatures) -> bool {
     }
 }
 
-/// Whether a claim speaks of nothing that is better the less there is of it.
+/// Whether the claim contains nothing of which less is better.
 fn is_all_desirable(claim: &SentenceFeatures) -> bool {
     !claim
         .tokens
@@ -226,7 +226,7 @@ fn is_all_desirable(claim: &SentenceFeatures) -> bool {
         .any(|it| lexicon::is_undesirable(&it.text))
 }
 
-/// Whether the claim has that very word elsewhere, where it has its own counterpart: `low` in
+/// Whether the claim contains the same word elsewhere, so that it has its own counterpart: `low` in
 /// `wages of low-paid workers fell`.
 fn is_repeated_elsewhere(
     claim: &SentenceFeatures,
@@ -243,7 +243,7 @@ fn is_repeated_elsewhere(
         && count(claim) >= count(window)
 }
 
-/// Whether what stands on one side of a comparison stands on the other side of another one.
+/// Whether the sides of one comparison are exchanged in the other.
 fn are_sides_crossed(
     claim: &SentenceFeatures,
     at: usize,
@@ -263,7 +263,7 @@ fn are_sides_crossed(
         && !exchanged(&right, &said_right, &said_left)
 }
 
-/// Verbs that compare what stands before them with what stands behind.
+/// Verbs that compare their subject with their object.
 const COMPARISON_VERBS: &[&str] = &[
     "outperform",
     "outperforms",
@@ -284,7 +284,7 @@ const COMPARISON_VERBS: &[&str] = &[
     "lagged",
 ];
 
-/// What is compared with what: the two sides of `than`, or of a verb that compares.
+/// The words on both sides of `than`, or of a verb of comparison.
 fn comparison_sides(text: &SentenceFeatures, at: usize) -> Option<(HashSet<&str>, HashSet<&str>)> {
     let part = text.clause_ids.get(at);
     let word = |at: usize| text.token(at).map_or("", |it| it.text.as_str());
@@ -294,7 +294,7 @@ fn comparison_sides(text: &SentenceFeatures, at: usize) -> Option<(HashSet<&str>
     } else {
         let than =
             (at + 1..at + 12).find(|&it| word(it) == "than" && text.clause_ids.get(it) == part)?;
-        // `benefited less than`: it is `less` that compares.
+        // In `benefited less than` the word `less` makes the comparison.
         let mut between = text.directions.iter();
         if between.any(|(it, _)| (at + 1..than).contains(it)) {
             return None;

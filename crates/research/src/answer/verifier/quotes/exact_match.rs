@@ -1,17 +1,17 @@
-//! What a text that is the same letter by letter may still differ in: signs that are passed over
-//! where words are compared, but tell numbers and units apart.
+//! Comparison of numbers and units in texts with the same words: the word comparison ignores signs
+//! that distinguish them.
 
 use crate::answer::verifier::{
     numbers::units::{self, MeasurementUnit},
     text::char_folding::{is_group_separator, superscript_digit},
 };
 
-/// Whether two texts that have the same words have the same numbers and units.
+/// Whether two texts with the same words have the same numbers and units.
 pub(crate) fn same_numbers(one: &str, other: &str) -> bool {
     extract_numbers(one) == extract_numbers(other)
 }
 
-/// The numbers of a text as they are written, but for what groups their digits.
+/// The numbers of a text as they are written, without digit grouping.
 fn extract_numbers(text: &str) -> Vec<(String, Option<MeasurementUnit>)> {
     let chars: Vec<char> = text.chars().collect();
     let mut found = Vec::new();
@@ -48,7 +48,7 @@ fn scan_number(chars: &[char], from: usize) -> (String, usize) {
             && digit(at + 3)
             && !digit(at + 4)
         {
-            // It groups thousands.
+            // The comma groups thousands.
         } else if matches!(letter, '.' | ',' | ':' | '/') && digit(at + 1) {
             figure.push(letter);
         } else {
@@ -59,7 +59,7 @@ fn scan_number(chars: &[char], from: usize) -> (String, usize) {
     (figure, at)
 }
 
-/// The unit behind a number, if it is one.
+/// The unit after a number, if there is one.
 fn unit_at(chars: &[char], from: usize) -> Option<MeasurementUnit> {
     let rest = chars.iter().skip(from);
     let rest = rest.skip_while(|it| it.is_whitespace());

@@ -1,5 +1,5 @@
-//! Whether words stand in a passage just so: without regard to blanks, case, the style of quotes
-//! and dashes, ligatures, hyphens at line ends, and what dots leave out.
+//! Search for quotes in a passage. Ignores whitespace, case, the style of quotation marks and
+//! dashes, ligatures, line-end hyphens, and omissions marked by an ellipsis.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use crate::answer::verifier::text::char_folding::{
     fold_to_string, is_apostrophe, is_hyphen, superscript_digit,
 };
 
-/// A text reduced to what a quote must share with it, and where each letter came from.
+/// A text reduced to the characters that a quote must match, with their origins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NormalizedText {
     text: String,
-    /// Where each letter begins in `letters`, and the bytes that it came from.
+    /// Offset of each character in `text`, and the bytes of the original.
     origins: Vec<(usize, Range<usize>)>,
 }
 
-/// How far apart two pieces of one quote may stand, in letters.
+/// Distance, in characters, of two pieces of a quote with an ellipsis.
 const MAX_PIECE_GAP: usize = 1_500;
 
-/// How often words are looked for that stand in the midst of others.
+/// Search attempts when the text is found only inside longer words.
 const MAX_SEARCHES: usize = 500;
 
 impl NormalizedText {
@@ -52,8 +52,8 @@ impl NormalizedText {
         stream
     }
 
-    /// A hyphen between letters joins them; before a digit it means something. How many characters
-    /// behind it are passed over.
+    /// Adds a hyphen: between letters it joins them, before a digit it is significant. Returns the
+    /// number of characters to skip after it.
     fn push_hyphen(
         &mut self,
         (byte, end): (usize, usize),
@@ -102,13 +102,12 @@ impl NormalizedText {
         self.text.len()
     }
 
-    /// How many words it has.
     pub(crate) fn word_count(&self) -> usize {
         let filled = usize::from(!self.text.is_empty());
         self.text.matches(' ').count() + filled
     }
 
-    /// Where `wanted` stands in it as whole words, behind `from`.
+    /// Finds `wanted` as whole words, from offset `from` on.
     fn find(&self, wanted: &str, from: usize) -> Option<Range<usize>> {
         if wanted.is_empty() {
             return None;
@@ -133,7 +132,7 @@ impl NormalizedText {
         None
     }
 
-    /// Where a quote stands in it, as bytes of the text it was made of.
+    /// Finds a quote and returns its byte range in the original text.
     pub(crate) fn find_quote(&self, quote: &Quote) -> Option<Range<usize>> {
         let mut from = 0;
         let mut whole: Option<Range<usize>> = None;
@@ -151,7 +150,7 @@ impl NormalizedText {
         self.byte_range(&whole?)
     }
 
-    /// The bytes of a stretch of letters.
+    /// Converts a range of the normalized text to bytes of the original.
     fn byte_range(&self, letters: &Range<usize>) -> Option<Range<usize>> {
         let first = self.origins.partition_point(|(at, _)| *at < letters.start);
         let after = self.origins.partition_point(|(at, _)| *at < letters.end);
@@ -160,7 +159,7 @@ impl NormalizedText {
         Some(start..end)
     }
 
-    /// Whether no letter came from these bytes.
+    /// Whether no character comes from these bytes.
     fn is_blank(&self, bytes: Range<usize>) -> bool {
         let first = self
             .origins
@@ -170,8 +169,7 @@ impl NormalizedText {
         !there.any(|(at, _)| self.text.get(*at..).is_some_and(|it| !it.starts_with(' ')))
     }
 
-    /// Where the words of a text that is whole sentences stand in it, if they begin and end where
-    /// sentences do.
+    /// Finds a text of whole sentences, if the match begins and ends at sentence boundaries.
     pub(crate) fn find_sentences(
         &self,
         wanted: &Self,
@@ -200,16 +198,16 @@ impl NormalizedText {
     }
 }
 
-/// A quote, in the pieces that dots leave of it.
+/// A quote, split at its ellipses.
 #[derive(Debug, Clone)]
 pub(crate) struct Quote {
-    /// As it is written.
+    /// Original text.
     pub(crate) text: String,
     pieces: Vec<NormalizedText>,
 }
 
 impl Quote {
-    /// A quote, if there is something to it.
+    /// Parses a quote; `None` if it has no characters to match.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let plain = text
@@ -232,18 +230,16 @@ impl Quote {
         })
     }
 
-    /// Whether dots leave something out of it.
     pub(crate) fn has_ellipsis(&self) -> bool {
         self.pieces.len() > 1
     }
 
-    /// How many words it has.
     pub(crate) fn word_count(&self) -> usize {
         self.pieces.iter().map(NormalizedText::word_count).sum()
     }
 }
 
-/// The quotes of a claim, and the bytes they take up with their marks.
+/// The quotes of a claim, and their byte ranges including the quotation marks.
 pub(crate) fn extract_quotes(text: &str) -> Vec<(Quote, Range<usize>)> {
     const QUOTATION_MARKS: [(char, char); 4] = [('“', '”'), ('"', '"'), ('«', '»'), ('„', '“')];
     let mut found = Vec::new();
@@ -266,7 +262,7 @@ pub(crate) fn extract_quotes(text: &str) -> Vec<(Quote, Range<usize>)> {
     found
 }
 
-/// Signs that mean something in a quote.
+/// Whether a sign is significant in a quote.
 fn is_significant(letter: char) -> bool {
     matches!(
         letter,
@@ -274,13 +270,13 @@ fn is_significant(letter: char) -> bool {
     )
 }
 
-/// A point or a comma within a number.
+/// Whether the character is a decimal point within a number.
 fn is_number_separator(letter: char, before: Option<char>, next: Option<char>) -> bool {
     let digit = |it: Option<char>| it.is_some_and(|it| it.is_ascii_digit());
     letter == '.' && digit(before) && digit(next)
 }
 
-/// What is passed over without a trace: marks within words and numbers.
+/// Whether the character is dropped: marks within words and numbers.
 fn is_ignored(letter: char) -> bool {
     is_apostrophe(letter) || letter == '\u{ad}' || letter == '\u{200b}' || letter == ','
 }

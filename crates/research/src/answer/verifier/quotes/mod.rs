@@ -1,4 +1,4 @@
-//! Checks of quotes: exact, fuzzy, and those that a model points at.
+//! Checks of quotes: exact, fuzzy, and those that a model points to.
 
 pub(crate) mod exact_match;
 pub(crate) mod fuzzy_match;

@@ -1,6 +1,6 @@
-//! Words that someone points at for a claim that is put in other words. Whether the claim follows
-//! is theirs to say; that the words stand there, have to do with it, and speak against none of it,
-//! its numbers and names among it, is looked at here.
+//! Quotes that a model gives as evidence for a paraphrase. The model judges whether the claim
+//! follows. This code checks that the quote is in the passage, concerns the claim, and contradicts
+//! no part of it, including its numbers and names.
 
 use std::collections::HashSet;
 
@@ -15,18 +15,18 @@ use crate::answer::verifier::{
     verdict::required_overlap,
 };
 
-/// Fewer words prove nothing.
+/// A shorter quote, in words, proves nothing.
 const MIN_QUOTE_WORDS: usize = 5;
 
-/// How much of what the claim speaks of their sentence must speak of too, each word as much as the
-/// nearest one there is near.
+/// Share of the claim's words that the quoted sentences must cover, each word weighted by its most
+/// similar word there.
 const MIN_OVERLAP: f64 = 0.5;
 
-/// The same where a claim speaks of few things: that one of two is there is soon said.
+/// The same for a claim with few words, of which half is easily covered.
 const MIN_OVERLAP_FEW: f64 = 0.65;
 
 impl Verifier {
-    /// The place of words of a passage that may bear out a claim.
+    /// Locates a quote in a passage if it can support the claim.
     pub fn locate_model_quote(
         &self,
         claim: &Claim,
@@ -60,7 +60,7 @@ impl Verifier {
         fits.then(|| evidence_span(&passage.source, bytes))
     }
 
-    /// How much of what a claim speaks of is there, 0 to 1, in the same words or in near ones.
+    /// Share of the claim's words that are there, 0 to 1, as the same word or a similar one.
     fn soft_overlap(&self, claim: &SentenceFeatures, there: &SentenceFeatures) -> f64 {
         let keys = there.key_set();
         let spoken = there.tokens.iter().zip(&there.keys);
@@ -76,7 +76,7 @@ impl Verifier {
             if !seen.insert(key) {
                 continue;
             }
-            // One name is no other, however near.
+            // A name never stands for another name, however similar.
             let common = token.kind == TextTokenKind::Word && !claim.names.contains(&at);
             let near = || {
                 let own = TextVector::embed(&token.text);

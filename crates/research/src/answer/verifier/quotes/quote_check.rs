@@ -1,4 +1,4 @@
-//! What a claim quotes must stand in a passage, beside what else it says.
+//! Checks that a passage contains what a claim quotes, and that the rest of the claim fits it.
 
 use std::ops::Range;
 
@@ -12,14 +12,14 @@ use crate::answer::verifier::{
     sentence_features::SentenceFeatures, text::tokenizer::TextToken,
 };
 
-/// Words with which a quote is introduced.
+/// Words that introduce a quote.
 const REPORTING_WORDS: &str = "author authors study studies paper papers article text team researchers work \
     report reports reported write writes wrote say says said state states stated note notes noted \
     conclude concludes concluded find finds found show shows showed put puts describe describes \
     described argue argues argued claim claims claimed explain explains explained observe observed \
     words according quote quoted";
 
-/// Whether a claim quotes, and says beside that no more than who does: `the authors write that`.
+/// Whether the claim contains nothing but a quote and its introduction: `the authors write that`.
 pub(crate) fn is_quote_introduction(beside: &SentenceFeatures, claim: &Claim) -> bool {
     let says = |token: &TextToken| {
         REPORTING_WORDS
@@ -54,7 +54,7 @@ impl Verifier {
             let passage = self.corpus.passages.get(*passage)?;
             Some(evidence_span(&passage.source, bytes.clone()))
         });
-        // What is quoted is the best evidence there is.
+        // Quoted text is the best evidence.
         let mut all: Vec<EvidenceSpan> = at.collect();
         all.append(&mut checked.evidence);
         all.dedup();
@@ -93,8 +93,8 @@ impl Verifier {
         checked
     }
 
-    /// Takes out the places of quotes that stand neither in a passage that is cited nor where the
-    /// rest of the claim does: words of another matter bear nothing out, whoever wrote them.
+    /// Removes and returns quotes that are neither in a cited passage nor in one that supports the
+    /// rest of the claim: a text about something else proves nothing.
     fn take_unrelated_quotes<'r>(
         &self,
         ready: &'r PreparedClaim,
@@ -115,8 +115,8 @@ impl Verifier {
         quotes.collect()
     }
 
-    /// What a quote leaves out of its sentence, so that it says more than that does: that it is
-    /// wrong, or a condition, or that a number is a bound.
+    /// Finds what a quote omits from its sentence so that it overstates it: a rejection, a
+    /// condition, or the bound of a number.
     fn find_truncation_problems(
         &self,
         ready: &PreparedClaim,
@@ -159,7 +159,7 @@ impl Verifier {
         })
     }
 
-    /// What stands in a passage in place of a quote, if something much like it does.
+    /// The text of a passage that is most similar to a quote, if it is similar enough.
     fn nearest_text(&self, quote: &Quote) -> Option<(String, EvidenceSpan)> {
         let wanted = self.corpus.analyze(&quote.text);
         let (window, overlap) = self.corpus.best_windows(&wanted, 1).into_iter().next()?;

@@ -1,4 +1,4 @@
-//! How close two sentences are in meaning, by word vectors and by shared words.
+//! Similarity of sentences, by word vectors and by shared words.
 
 pub(crate) mod paraphrase;
 pub(crate) mod word_vectors;

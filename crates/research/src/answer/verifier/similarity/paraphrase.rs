@@ -1,7 +1,7 @@
-//! A claim that puts its passage in words of its own. Where no sentence shares enough words with it
-//! and none speaks against it, a sentence that it cites can still say so in words that are near in
-//! meaning. What can be told exactly must be: every number and name is there, both sides deny or
-//! neither does, and something points the way the claim does.
+//! Support for paraphrases. If no sentence shares enough words with a claim and none contradicts
+//! it, a cited sentence still supports it if its words are similar in meaning. The exact parts must
+//! agree: every number and name is there, both sides negate or neither does, and a direction of the
+//! claim has a matching one in the sentence.
 
 use std::collections::HashMap;
 
@@ -20,24 +20,24 @@ use crate::answer::verifier::{
     verdict::{bare_check, required_overlap},
 };
 
-/// How much of what a claim speaks of a sentence must speak of, each word as much as it is near.
+/// Share of the claim's words that a sentence must cover, each weighted by its similarity.
 const MIN_SIMILARITY: f64 = 0.5;
 
-/// The same where the two are alike as a whole, and how alike that is.
+/// The same if the texts are similar as a whole, and the similarity that this requires.
 const MIN_PARTIAL_SIMILARITY: f64 = 0.3;
 const MIN_TEXT_SIMILARITY: f64 = 0.66;
 
-/// What comes as near as this and speaks against the claim leaves it open.
+/// A conflicting sentence whose score is within this margin leaves the claim undecided.
 const MARGIN: f64 = 0.12;
 
-/// So many of the passages that a claim cites are looked at, and so many sentences of each.
+/// Cited passages that are searched, and sentences of each.
 const MAX_CITED_PASSAGES: usize = 4;
 const MAX_SENTENCES: usize = 60;
 
-/// So many windows are looked at closely.
+/// Windows that are compared in detail.
 const MAX_WINDOWS: usize = 4;
 
-/// A claim made ready to be looked for in other words.
+/// A claim, prepared for the search for paraphrases.
 struct ParaphraseQuery<'a> {
     text: &'a str,
     claim: &'a SentenceFeatures,
@@ -45,17 +45,17 @@ struct ParaphraseQuery<'a> {
     words: Vec<WeightedWord<'a>>,
 }
 
-/// A word of a claim that counts as far as something near it is there.
+/// A word of a claim with its weight.
 struct WeightedWord<'a> {
     key: &'a str,
     weight: f64,
-    /// Nothing for what must be there as it is.
+    /// `None` for a word that must match exactly.
     vector: Option<TextVector>,
 }
 
 impl Verifier {
-    /// What became of a claim of which no sentence has enough words: supported, if one that it
-    /// cites says it in other words.
+    /// Checks a claim for which no sentence has enough words: it is supported if a cited sentence
+    /// says it in other words.
     pub(crate) fn check_paraphrase(&self, text: &str, claim: &Claim) -> Option<ClaimCheck> {
         let analysis = self.corpus.analyze(text);
         if is_unsupported_language(&analysis.tokens) {
@@ -87,8 +87,8 @@ impl Verifier {
         })
     }
 
-    /// The nearest window that says all of a claim, if nothing that is about as near speaks
-    /// against it.
+    /// The most similar window that says all of a claim, if no window of about the same similarity
+    /// contradicts it.
     fn best_unopposed_window(
         &self,
         asked: &ParaphraseQuery<'_>,
@@ -121,7 +121,7 @@ impl Verifier {
         best
     }
 
-    /// What a claim speaks of, without its directions, which are looked at apart.
+    /// The words of a claim without its directions, which are compared separately.
     fn weighted_words<'a>(&self, claim: &'a SentenceFeatures) -> Vec<WeightedWord<'a>> {
         let mut all: Vec<WeightedWord<'a>> = Vec::new();
         for (at, (token, key)) in claim.tokens.iter().zip(&claim.keys).enumerate() {
@@ -141,7 +141,7 @@ impl Verifier {
         all
     }
 
-    /// Sentences of a passage, and pairs of them, that come near a claim, with how near.
+    /// Sentences of a passage, and pairs of them, that are similar to a claim, with their scores.
     fn similar_windows(
         &self,
         passage: usize,
@@ -175,7 +175,7 @@ impl Verifier {
                     .cosine_similarity(&TextVector::embed(said))
                     >= MIN_TEXT_SIMILARITY
             };
-            // Two that share their subject are alike, whatever is said of it.
+            // Texts about the same subject are similar, whatever they say about it.
             let near = score >= MIN_SIMILARITY.max(enough);
             let partly = enough <= MIN_SIMILARITY && score >= MIN_PARTIAL_SIMILARITY;
             (near || (partly && alike())).then_some((window, score))
@@ -184,7 +184,7 @@ impl Verifier {
     }
 }
 
-/// The words of a passage that can stand for one of a claim, and how much.
+/// The words of a passage that can stand for a word of the claim, with their similarity.
 fn similar_words<'a>(wanted: &WeightedWord<'a>, there: &'a WordVectors) -> HashMap<&'a str, f64> {
     let mut all = HashMap::from([(wanted.key, 1.0)]);
     let Some(own) = &wanted.vector else {
@@ -199,7 +199,7 @@ fn similar_words<'a>(wanted: &WeightedWord<'a>, there: &'a WordVectors) -> HashM
     all
 }
 
-/// How much of what is asked for is there, 0 to 1, each word as much as the nearest one is near.
+/// Share of the claim that is there, 0 to 1, each word weighted by its most similar word.
 fn score(
     asked: &ParaphraseQuery<'_>,
     near: &[HashMap<&str, f64>],
@@ -228,7 +228,7 @@ fn score(
     if all > 0.0 { shared / all } else { 0.0 }
 }
 
-/// How much a number tells that is there just so. Three digits tell as much as a rare word.
+/// Weight of a number that matches exactly. Three digits weigh as much as a rare word.
 fn number_weight(number: &Number) -> f64 {
     let value = number.value.to_f64().abs();
     if !number.value.is_integer() || value >= 100.0 {
@@ -240,8 +240,8 @@ fn number_weight(number: &Number) -> f64 {
     }
 }
 
-/// Whether both sides deny something or neither does, and what the claim says of more or less has
-/// something there that points the same way.
+/// Whether both sides negate or neither does, and every direction of the claim has one there that
+/// points the same way.
 fn polarity_agrees(claim: &SentenceFeatures, there: &SentenceFeatures) -> bool {
     let points = |of: &SentenceFeatures, up: bool| {
         let mut all = of.directions.iter();

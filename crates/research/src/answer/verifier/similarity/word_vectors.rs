@@ -1,5 +1,5 @@
-//! How near words are in meaning, by the table of word vectors that the program carries. Knows
-//! words and nothing of claims; opposites are near too, so who asks must know those apart.
+//! Similarity of words by the embedded table of word vectors. Knows words and nothing about claims.
+//! Opposites are similar too, so callers must distinguish those themselves.
 
 use std::collections::HashMap;
 
@@ -13,19 +13,19 @@ use crate::answer::verifier::{
     },
 };
 
-/// Words whose vectors are less alike than this have nothing to do with each other.
+/// Words with less similar vectors are unrelated.
 const MIN_SIMILARITY: f64 = 0.3;
 
-/// How many products are summed side by side.
+/// Products that are summed in parallel.
 const LANES: usize = 8;
 
-/// A passage has fewer words than this; the meanings of more are not kept.
+/// More words than a passage has; further ones get no vector.
 const MAX_WORDS: usize = 1000;
 
-/// What words of a text mean, by what they are matched by.
+/// Vectors of the words of a text, by match key.
 pub(crate) type WordVectors = HashMap<String, TextVector>;
 
-/// What a word or a text means, as a direction.
+/// Unit vector of a word or a text.
 #[derive(Debug, Clone)]
 pub(crate) struct TextVector(Vec<f32>);
 
@@ -34,7 +34,7 @@ impl TextVector {
         Self(StaticEmbedder::new().vector(text))
     }
 
-    /// How alike two directions are, 1 at the most.
+    /// Cosine similarity, at most 1.
     pub(crate) fn cosine_similarity(&self, other: &Self) -> f64 {
         let (one, _) = self.0.as_chunks::<LANES>();
         let (two, _) = other.0.as_chunks::<LANES>();
@@ -47,7 +47,7 @@ impl TextVector {
         f64::from(sums.iter().sum::<f32>()).min(1.0)
     }
 
-    /// How much one word can stand for another, 0 to 1.
+    /// How well one word can stand for another, 0 to 1.
     pub(crate) fn word_similarity(&self, other: &Self) -> f64 {
         let alike = self.cosine_similarity(other);
         if alike < MIN_SIMILARITY {
@@ -58,8 +58,8 @@ impl TextVector {
     }
 }
 
-/// What the common words of a text mean. One name is no other however near, and nor is one end of
-/// a scale the other.
+/// Embeds the common words of a text. Names and words of direction are left out, because a similar
+/// name is a different name and one end of a scale is not the other.
 pub(crate) fn embed_words(text: &SentenceFeatures) -> WordVectors {
     let mut all = WordVectors::new();
     for (token, key) in text.tokens.iter().zip(&text.keys) {

@@ -1,6 +1,6 @@
-//! Letters and signs: which are the same, and which mean something.
+//! Character folding: which characters are equal, and which are significant.
 
-/// Puts a letter as it is compared; whether it is a digit.
+/// Appends the folded form of a character and returns whether it is a digit.
 pub(crate) fn fold_char(letter: char, into: &mut String) -> bool {
     match letter {
         'ﬁ' => into.push_str("fi"),
@@ -9,7 +9,7 @@ pub(crate) fn fold_char(letter: char, into: &mut String) -> bool {
         'ﬃ' => into.push_str("ffi"),
         'ﬄ' => into.push_str("ffl"),
         'ﬅ' | 'ﬆ' => into.push_str("st"),
-        // The micro sign and the letter look alike and mean the same.
+        // The micro sign and the Greek letter look alike and mean the same.
         '\u{b5}' => into.push('μ'),
         _ => {
             if let Some(digit) = superscript_digit(letter).filter(char::is_ascii_digit) {
@@ -23,7 +23,7 @@ pub(crate) fn fold_char(letter: char, into: &mut String) -> bool {
     false
 }
 
-/// A letter as it is compared, for whoever compares letters.
+/// The folded form of a character.
 pub(crate) fn fold_to_string(letter: char) -> String {
     let mut text = String::new();
     fold_char(letter, &mut text);
@@ -34,7 +34,7 @@ pub(crate) fn is_word_char(letter: char) -> bool {
     letter == '_' || superscript_digit(letter).is_some_and(|it| it.is_ascii_digit())
 }
 
-/// What a raised or lowered digit stands for.
+/// The plain digit of a superscript or subscript.
 pub(crate) fn superscript_digit(letter: char) -> Option<char> {
     let digit = match letter {
         '²' => 2,

@@ -1,5 +1,5 @@
-//! Texts in languages of which no words are known here: neither which say the same nor which say
-//! the opposite. What supports a claim in one must have all of its words.
+//! Detects texts in languages without a lexicon of synonyms and opposites. Evidence for a claim in
+//! such a language must contain all of its words.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,16 @@ use super::{
     tokenizer::{TextToken, TextTokenKind},
 };
 
-/// Words of grammar of some languages, without those that are English words too.
+/// Function words of several languages, without those that are also English words.
 const FUNCTION_WORDS: &str = "der das und ist war wurde wurden ein eine einen einem mit von zu im den dem auf \
     für bei nach nicht kein keine le la les des une est dans pour avec sur que qui par du aux ne pas \
     était el los las una es en con por para del fue fueron il gli che di della nel è da em foi um uma \
     não het een van op voor werd niet geen och som inte på av med til ikke og w z się nie jest na do";
 
-/// So many of them make a text one of those.
+/// Distinct function words that identify such a language.
 const MIN_FUNCTION_WORDS: usize = 2;
 
-/// Whether a text is in a language of which no words are known.
+/// Whether a text is in a language without a lexicon.
 pub(crate) fn is_unsupported_language(tokens: &[TextToken]) -> bool {
     let words: Vec<&str> = tokens
         .iter()
@@ -37,7 +37,7 @@ pub(crate) fn is_unsupported_language(tokens: &[TextToken]) -> bool {
     distinct.len() >= MIN_FUNCTION_WORDS && foreign.len() > english
 }
 
-/// Letters beyond the Latin and the Greek, which stand in English texts too.
+/// Whether a letter is beyond Latin and Greek, which also occur in English texts.
 fn is_other_script(letter: char) -> bool {
     letter.is_alphabetic() && letter > '\u{3ff}'
 }

@@ -1,5 +1,4 @@
-//! What is known of words: which say the same in scientific prose, which point in a direction and
-//! which the other way, which turn a sentence round, and which say nothing of the matter.
+//! Lexicon: synonyms of scientific prose, opposites and their directions, negators, and stop words.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,10 +7,10 @@ use std::{
 
 use super::stemmer;
 
-/// Words that say the same in scientific prose, a group a line; the first stands for all.
+/// Synonyms of scientific prose, one group per line; the first word represents the group.
 const SYNONYMS: &str = include_str!("synonyms.txt");
 
-/// Pairs of opposites: what each axis is called, one way and the other.
+/// Pairs of opposites: the name of the axis, the words of one direction, and of the other.
 const ANTONYMS: &[(&str, &str, &str)] = &[
     (
         "amount",
@@ -185,7 +184,7 @@ const ANTONYMS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Words that only look like those, without their endings.
+/// Words that only look like words of direction once their suffixes are removed.
 const NOT_DIRECTIONAL: &[&str] = &[
     "like",
     "alike",
@@ -204,11 +203,11 @@ const NOT_DIRECTIONAL: &[&str] = &[
     "lights",
 ];
 
-/// Axes of things rather than of change: both ends can be spoken of in one breath.
+/// Axes of categories rather than of change: one sentence can mention both ends.
 const CATEGORY_AXES: &[&str] = &["sex", "age", "side", "pole", "dawn", "surface", "presence"];
 
-/// Axes with a more and a less, a better and a worse, of which one can stand for another: what is
-/// dearer has a higher price.
+/// Axes with more and less, or better and worse, where one can stand for another: what is more
+/// expensive has a higher price.
 const SCALE_AXES: &[&str] = &[
     "amount",
     "quality",
@@ -231,25 +230,25 @@ const SCALE_AXES: &[&str] = &[
     "lasting",
 ];
 
-/// Words that turn round what follows them.
+/// Words that negate what follows them.
 const NEGATORS: &str = "not no never without neither nor none cannot fail fails failed failing hardly \
     scarcely barely non nothing nobody lacked lacks lack lacking absence unable didn't \
     doesn't don't isn't wasn't weren't aren't won't can't couldn't wouldn't hasn't \
     haven't hadn't shouldn't refute refuted";
 
-/// The same in other languages, without what is a word or a sign in English texts.
+/// Negators of other languages, without those that are words or signs in English texts.
 const FOREIGN_NEGATORS: &str = "nicht kein keine keinen keiner keinem nie niemals ohne weder pas jamais \
     aucun aucune sans nunca ningún ninguna jamás tampoco nessun nessuna senza não nenhum nenhuma niet \
     geen nooit zonder inte ikke не нет ни без";
 
-/// Words of which what they are said of can be told with a denial: `stopped` is `did not go on`.
+/// Words that a negation can paraphrase: `stopped` is `did not go on`.
 const IMPLICIT_NEGATIVES: &str = "stop stops stopped stopping cease ceased end ended avoid avoided refuse refused \
     reject rejected deny denied miss missed missing only alone rather instead except exception free \
     zero same equal equally similar alike comparable identical constant steady stable flat little few \
     too gone away ruled excluded unlike against halted lose lost loses losing sole limited restricted \
     false wrong absent independent regardless neither until if unless before despite";
 
-/// Words that say nothing of the matter: grammar, and how papers speak of themselves.
+/// Words without content: function words, and words that papers use about themselves.
 const STOP_WORDS: &str = "a an the of in on at to for from by with as and or but if then than that this these \
     those it its is are was were be been being has have had having do does did done will \
     would can could may might must shall should not no nor never so such also both each \
@@ -273,13 +272,13 @@ const STOP_WORDS: &str = "a an the of in on at to for from by with as and or but
     things every itself themselves until already fully every amount amounts figure figures number \
     numbers unlike according including";
 
-/// What is better the less there is of it.
+/// Things of which less is better.
 const UNDESIRABLE: &str = "pain error errors risk risks mortality death deaths symptom symptoms cost costs \
     latency time loss anaemia anemia depression anxiety disease perplexity distance \
     noise recurrence fatigue stress toxicity weight pollution emissions inflammation \
     bias uncertainty";
 
-/// Things of which one can't stand for another, though they are written like common words.
+/// Things that cannot stand for each other although they are written like common words.
 const SUBSTANCES: &str = "silicon diamond carbon iron zinc copper cobalt nickel gold silver tin oxygen \
     nitrogen hydrogen helium lithium sodium potassium calcium magnesium titanium platinum mercury \
     arsenic sulfur sulphur phosphorus chlorine fluorine iodine boron aluminium aluminum graphite \
@@ -296,7 +295,7 @@ const SUBSTANCES: &str = "silicon diamond carbon iron zinc copper cobalt nickel 
     july august september october november december spring summer autumn winter heart liver \
     kidney kidneys lung lungs brain skin bone bones muscle stomach breast prostate colon retina";
 
-/// One way or the other along an axis.
+/// A direction on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AxisDirection {
     pub(crate) axis: &'static str,
@@ -321,7 +320,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
             same.insert(word.to_owned(), first);
         }
     }
-    // The endings that the list leaves out: `removes`, `removing`.
+    // Inflected forms that the list omits: `removes`, `removing`.
     for group in SYNONYMS.lines() {
         let first = group.split_whitespace().next().unwrap_or_default();
         for word in group.split_whitespace().filter(|it| it.len() > 4) {
@@ -334,7 +333,7 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
             for word in words.split_whitespace() {
                 let direction = AxisDirection { axis, up };
                 directions.entry(word.to_owned()).or_insert(direction);
-                // The endings that the list leaves out: `increases`, `increasing`.
+                // Inflected forms that the list omits: `increases`, `increasing`.
                 directions
                     .entry(stemmer::strip_suffixes(word))
                     .or_insert(direction);
@@ -353,12 +352,12 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     }
 });
 
-/// What stands for a word, if others say the same.
+/// The word that represents a group of synonyms.
 pub(crate) fn canonical_synonym(word: &str) -> Option<&'static str> {
     LEXICON.synonyms.get(word).copied()
 }
 
-/// Which way a word points.
+/// The direction of a word.
 pub(crate) fn direction(word: &str) -> Option<AxisDirection> {
     if NOT_DIRECTIONAL.contains(&word) {
         return None;
@@ -369,17 +368,16 @@ pub(crate) fn direction(word: &str) -> Option<AxisDirection> {
         .copied()
 }
 
-/// Whether a word turns round what follows.
+/// Whether a word negates what follows it.
 pub(crate) fn is_negator(word: &str) -> bool {
     LEXICON.negators.contains(word)
 }
 
-/// Whether what a word is said of can be told with a denial.
+/// Whether a negation can paraphrase the word.
 pub(crate) fn is_implicit_negative(word: &str) -> bool {
     LEXICON.implicit_negatives.contains(word)
 }
 
-/// Whether a word says nothing of the matter.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     LEXICON.stop_words.contains(word)
 }
@@ -389,17 +387,17 @@ pub(crate) fn is_undesirable(word: &str) -> bool {
     LEXICON.undesirable.contains(word)
 }
 
-/// Whether a word in lower case names a thing that no other can stand for.
+/// Whether a lower-case word names a thing that no other word can stand for.
 pub(crate) fn is_substance(word: &str) -> bool {
     LEXICON.substances.contains(word)
 }
 
-/// Whether an axis is one of things rather than of change.
+/// Whether an axis is one of categories rather than of change.
 pub(crate) fn is_category_axis(axis: &str) -> bool {
     CATEGORY_AXES.contains(&axis)
 }
 
-/// Whether an axis has a more and a less.
+/// Whether an axis has more and less.
 pub(crate) fn is_scale_axis(axis: &str) -> bool {
     SCALE_AXES.contains(&axis)
 }

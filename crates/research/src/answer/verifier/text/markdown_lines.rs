@@ -1,12 +1,12 @@
-//! Lines of a text that stand by themselves: items of lists, rows of tables, headings. What a line
-//! begins with to be one is no part of what it says.
+//! Standalone lines of Markdown: list items, table rows, headings. The marker of a list item is not
+//! part of its text.
 
-/// The lines of a text that stand by themselves, without their marks, and what is between them.
+/// Splits a text into standalone lines, without list markers, and the text between them.
 pub(crate) fn split_blocks(text: &str) -> Vec<&str> {
     let mut all = Vec::new();
     let mut from = 0;
     let mut at = 0;
-    // Where the row above begins, if there is one.
+    // Start of the table row above, if there is one.
     let mut above = None;
     for line in text.split_inclusive('\n') {
         let next = at + line.len();
@@ -28,10 +28,10 @@ pub(crate) fn split_blocks(text: &str) -> Vec<&str> {
     all
 }
 
-/// The most words of a cell that names a column; more may say something.
+/// Words of a cell that names a column; a longer one may state something.
 const MAX_COLUMN_WORDS: usize = 4;
 
-/// Whether this is the head of a table, with the line under it, that names its columns and no more.
+/// Whether this is a table header with its separator line that only names columns.
 pub(crate) fn is_table_header(text: &str) -> bool {
     let Some((names, rule)) = text.trim().split_once('\n') else {
         return false;
@@ -42,7 +42,7 @@ pub(crate) fn is_table_header(text: &str) -> bool {
         && cells.all(|it| it.split_whitespace().count() <= MAX_COLUMN_WORDS)
 }
 
-/// Whether this is the line between the head of a table and its rows.
+/// Whether this is the line between a table header and its rows.
 fn is_table_separator(line: &str) -> bool {
     let line = line.trim();
     line.starts_with('|')
@@ -50,7 +50,7 @@ fn is_table_separator(line: &str) -> bool {
         && line.chars().all(|it| matches!(it, '|' | '-' | ':' | ' '))
 }
 
-/// What a line says that stands by itself.
+/// The content of a standalone line.
 fn standalone_line(line: &str) -> Option<&str> {
     if line.starts_with("```") || line.starts_with("~~~") {
         return Some("");
@@ -67,7 +67,7 @@ fn standalone_line(line: &str) -> Option<&str> {
     };
     let rest = bullet.or_else(numbered)?;
     let item = rest.trim_start();
-    // `-5 °C` and `3.5 mg` begin no item.
+    // `-5 °C` and `3.5 mg` do not begin a list item.
     (rest.len() > item.len()).then_some(item)
 }
 

@@ -1,4 +1,4 @@
-//! Text utilities of the verifier: tokens, stems, folding, lines, language.
+//! Text utilities of the verifier: tokens, stems, character folding, lines, languages.
 
 pub(crate) mod char_folding;
 pub(crate) mod language_guess;

@@ -1,27 +1,26 @@
-//! Where the sentences of a text are.
+//! Splits a text into sentences.
 
 use std::ops::Range;
 
-/// No sentence is longer, in characters; a longer one is cut at a blank.
+/// Characters of a sentence; a longer one is split at a space.
 const MAX_SENTENCE_CHARS: usize = 1_200;
 
-/// Shortenings after which a stop ends nothing.
+/// Abbreviations whose period does not end a sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "vs", "cf", "dr", "prof", "resp", "mr", "mrs", "ms", "st", "sp", "spp", "ed",
     "eds", "bzw", "vgl", "sog",
 ];
 
-/// Those before a number, `Fig. 3` or `Fig. S3`; before anything else the stop ends a sentence.
+/// Abbreviations before a number, `Fig. 3` or `Fig. S3`; otherwise the period ends a sentence.
 const NUMBER_ABBREVIATIONS: &[&str] = &[
     "fig", "figs", "eq", "eqs", "no", "nos", "ref", "refs", "sec", "tab", "vol", "p", "pp", "ca",
     "approx", "nr", "abb", "art", "ch", "chap",
 ];
 
-/// Those that end a sentence too, if a capital letter follows.
+/// Abbreviations that also end a sentence if a capital letter follows.
 const FINAL_ABBREVIATIONS: &[&str] = &["al", "etc", "inc", "u.s", "u.k"];
 
-/// The sentences of a text, as stretches of bytes without blanks at their ends. Together they hold
-/// all that is not blank.
+/// Byte ranges of the sentences, trimmed. Together they cover everything except whitespace.
 pub(crate) fn sentence_spans(text: &str) -> Vec<Range<usize>> {
     let chars: Vec<(usize, char)> = text.char_indices().collect();
     let mut found = Vec::new();
@@ -68,14 +67,13 @@ fn push_span(
     }
 }
 
-/// Whether a sentence ends with this character.
 fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
     let char = |at: usize| chars.get(at).map(|&(_, it)| it);
     let Some(letter) = char(at) else {
         return false;
     };
     let closes = |it: char| matches!(it, '"' | '”' | '’' | ')' | ']' | '»');
-    // The sign, then quotes and brackets that close, then a blank, then something that begins.
+    // The mark, closing quotes and brackets, whitespace, and then the start of a sentence.
     let sign = if closes(letter) {
         let mut back = at;
         while back > 0 && char(back).is_some_and(closes) {
@@ -106,7 +104,8 @@ fn ends_sentence(text: &str, chars: &[(usize, char)], at: usize) -> bool {
     begins && (char(sign) != Some('.') || !is_abbreviation(text, chars, sign, begin))
 }
 
-/// Whether the stop at `at` belongs to a shortening or an initial; `begin` is what follows it.
+/// Whether the period at `at` belongs to an abbreviation or an initial; `begin` is the index of the
+/// next word.
 fn is_abbreviation(text: &str, chars: &[(usize, char)], at: usize, begin: usize) -> bool {
     let mut from = at;
     while let Some(before) = from.checked_sub(1)
@@ -121,7 +120,7 @@ fn is_abbreviation(text: &str, chars: &[(usize, char)], at: usize, begin: usize)
     let word = text.get(byte(from)..byte(at)).unwrap_or_default();
     let initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase) && from > 0;
     let name_before = initial && {
-        // `by J. Smith`, but not `vitamin C. The`: an initial comes first or after another one.
+        // `by J. Smith`, but not `vitamin C. The`: an initial comes first or after another initial.
         let next = chars.get(at + 2).map(|&(_, it)| it);
         let before = text.get(..byte(from)).unwrap_or_default().trim_end();
         next.is_some_and(char::is_uppercase)
@@ -133,7 +132,7 @@ fn is_abbreviation(text: &str, chars: &[(usize, char)], at: usize, begin: usize)
     let char = |at: usize| chars.get(at).map_or(' ', |&(_, it)| it);
     let (next, after) = (char(begin), char(begin + 1));
     let numbered = next.is_ascii_digit() || after.is_ascii_digit() || matches!(next, '(' | '[');
-    // `z. B.`: letters that each have their stop.
+    // `z. B.`: single letters, each with a period.
     let letters = word.chars().count() == 1 && next.is_alphabetic() && after == '.';
     let word = word.to_lowercase();
     let word = word.as_str();
@@ -145,7 +144,7 @@ fn is_abbreviation(text: &str, chars: &[(usize, char)], at: usize, begin: usize)
         || (FINAL_ABBREVIATIONS.contains(&word) && !next.is_uppercase())
 }
 
-/// Whether a paragraph ends with this character: an empty line.
+/// Whether an empty line ends a paragraph at this character.
 fn ends_paragraph(chars: &[(usize, char)], at: usize) -> bool {
     let char = |at: usize| chars.get(at).map(|&(_, it)| it);
     char(at) == Some('\n') && {

@@ -1,9 +1,9 @@
-//! Words to what they are matched by: without endings, in one spelling, synonyms of scientific
-//! prose together. Crude on purpose: it compares a claim with a few passages, not with a language.
+//! Stemmer: maps words to match keys, without suffixes, in one spelling, and with synonyms unified.
+//! It is deliberately simple: it compares a claim with a few passages, not with a whole language.
 
 use super::lexicon;
 
-/// What a word in lower case is matched by.
+/// The match key of a lower-case word.
 pub(crate) fn stem(word: &str) -> String {
     if let Some(known) = lexicon::canonical_synonym(word) {
         return known.to_owned();
@@ -16,7 +16,7 @@ pub(crate) fn stem(word: &str) -> String {
     }
 }
 
-/// The longest that fits is taken away. Each with the letters that must stay.
+/// Suffixes with the number of letters that must remain. The longest match is removed.
 const SUFFIXES: &[(&str, usize)] = &[
     ("isational", 4),
     ("izational", 4),
@@ -82,14 +82,13 @@ const SUFFIXES: &[(&str, usize)] = &[
     ("y", 3),
 ];
 
-/// A word without its endings.
 pub(crate) fn strip_suffixes(word: &str) -> String {
     let british = word
         .replace("our", "or")
         .replace("aem", "em")
         .replace("oed", "ed");
     let mut rest = british.as_str();
-    // Endings come in twos: `differences`, `significantly`.
+    // Suffixes come in pairs: `differences`, `significantly`.
     for _ in 0..3 {
         let fits = |&&(ending, stays): &&(&str, usize)| {
             rest.strip_suffix(ending)

@@ -1,5 +1,5 @@
-//! Text to words, numbers and signs, each with where it stands. Knows letters alone: what a word
-//! means is said elsewhere.
+//! Tokenizer: splits a text into words, numbers, and signs with their positions. It knows only
+//! characters; the meaning of words is in the lexicon.
 
 use super::{
     char_folding::{
@@ -10,40 +10,38 @@ use super::{
 };
 use crate::answer::verifier::numbers::units;
 
-/// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextTokenKind {
-    /// A word.
     Word,
-    /// A number, written in digits.
+    /// A number written in digits.
     Number,
     /// Letters and digits together: `IL-6`, `p53`, `3D`.
     Code,
-    /// `%`, `<`, `±` and the like.
+    /// `%`, `<`, `±` and similar characters.
     Sign,
-    /// What ends a clause.
+    /// Punctuation that ends a clause.
     Break,
 }
 
-/// How a word is written.
+/// Capitalization of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LetterCase {
     Lower,
     Capital,
-    /// More than one capital: `DNA`, `SQuAD`.
+    /// More than one capital letter: `DNA`, `SQuAD`.
     MultipleCapitals,
 }
 
-/// A piece of a text.
+/// A token of a text.
 #[derive(Debug, Clone)]
 pub(crate) struct TextToken {
-    /// Where it starts, in bytes.
+    /// Start, in bytes.
     pub(crate) start: usize,
-    /// Where it ends, in bytes.
+    /// End, in bytes.
     pub(crate) end: usize,
-    /// As it is compared: lower case, ligatures undone; a number without its commas.
+    /// Normalized text: lower case, without ligatures; a number without its commas.
     pub(crate) text: String,
-    /// What it is matched by in rewordings.
+    /// Match key for paraphrases.
     pub(crate) stem: String,
     pub(crate) kind: TextTokenKind,
     pub(crate) case: LetterCase,
@@ -58,13 +56,13 @@ impl TextToken {
         self.kind == TextTokenKind::Break && self.text == text
     }
 
-    /// Whether it is a word, of whatever kind.
+    /// Whether it is a word or a code.
     pub(crate) fn is_word_like(&self) -> bool {
         matches!(self.kind, TextTokenKind::Word | TextTokenKind::Code)
     }
 }
 
-/// The tokens of a text.
+/// Splits a text into tokens.
 pub(crate) fn tokenize(text: &str) -> Vec<TextToken> {
     let mut reader = TextTokenizer {
         text,
@@ -85,7 +83,7 @@ struct TextTokenizer<'a> {
 
 const SOFT_HYPHEN: char = '\u{ad}';
 
-/// No word is longer; what goes on beyond is another.
+/// Characters of a word; the rest of a longer one is another word.
 const MAX_WORD_CHARS: usize = 120;
 
 impl TextTokenizer<'_> {
@@ -168,7 +166,7 @@ impl TextTokenizer<'_> {
         });
     }
 
-    /// A word that begins at `from`.
+    /// Reads the word that begins at `from`.
     fn read_word(&mut self, from: usize) {
         let mut text = String::new();
         let mut at = from;
@@ -209,13 +207,13 @@ impl TextTokenizer<'_> {
         self.position = at;
     }
 
-    /// What a hyphen within a word means: the end of a line, part of a code, or nothing.
+    /// Classifies a hyphen within a word: a line break, part of a code, or a separator.
     fn classify_hyphen(&self, at: usize, so_far: &str) -> HyphenRole {
         let Some(next) = self.char(at + 1) else {
             return HyphenRole::Separates;
         };
         if next.is_ascii_digit() {
-            // `IL-6` and `covid-19`, but not `under-25s`.
+            // `IL-6` and `covid-19` are codes, `under-25s` is not.
             let word = so_far.chars().count() > 5
                 || matches!(
                     so_far,
@@ -271,7 +269,7 @@ impl TextTokenizer<'_> {
         }
     }
 
-    /// Digits with a point and with commas between groups of three.
+    /// Reads digits with a decimal point and with commas between groups of three.
     fn read_digits(&mut self, text: &mut String) {
         let from = self.position;
         let digit = |at: usize| self.char(at).is_some_and(|it| it.is_ascii_digit());
@@ -291,7 +289,7 @@ impl TextTokenizer<'_> {
                 && (1..=3).all(|it| digit(at + it))
                 && !digit(at + 4)
             {
-                // The next three digits are of the same number.
+                // The next three digits belong to the same number.
             } else {
                 break;
             }
@@ -300,7 +298,7 @@ impl TextTokenizer<'_> {
         self.position = at.max(from + 1);
     }
 
-    /// `e-5`, `× 10^5`, `×10⁻⁵`, and `10^5` by itself.
+    /// Reads an exponent: `e-5`, `× 10^5`, `×10⁻⁵`, or `10^5` alone.
     fn read_exponent(&mut self, text: &mut String) {
         let power = if matches!(self.char(self.position), Some('e' | 'E')) {
             self.power_at(self.position + 1)
@@ -340,7 +338,7 @@ impl TextTokenizer<'_> {
         self.marked_power(at + 2).or_else(|| self.power_at(at + 2))
     }
 
-    /// A power that is marked as one.
+    /// Reads an exponent that is marked as one.
     fn marked_power(&self, at: usize) -> Option<(i32, usize)> {
         match self.char(at)? {
             '^' => self.power_at(at + 1),

@@ -1,9 +1,10 @@
-//! `create_custom_index`: a topic and a filter under a name, looked up anew with each search.
+//! The `create_custom_index` tool: saves a topic and a filter, which are evaluated with each
+//! search.
 
 use std::sync::Arc;
 
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ use crate::{
     tools::rendering::{custom_error, escape_markdown, pluralize, tool_meta},
 };
 
-/// `create_custom_index`.
+/// The `create_custom_index` tool.
 pub(crate) struct CreateCustomIndex(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,7 +26,7 @@ pub(crate) struct CreateCustomIndex(pub(crate) Arc<ResearchServices>);
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 100))]
     index_name: String,
-    /// What its articles are about
+    /// Topic of its articles
     #[schemars(length(min = 1, max = 2000))]
     topic_filter: String,
     #[schemars(length(max = 12), extend("x-separated" = "words"))]
@@ -43,7 +44,7 @@ fn default_max_documents() -> usize {
 pub(crate) struct Output {
     said: String,
     index_name: String,
-    /// In it now; articles that come later and fit are in it too
+    /// Current number; later articles that match are included
     articles: usize,
 }
 
@@ -55,7 +56,7 @@ impl Tool for CreateCustomIndex {
         tool_meta(
             "create_custom_index",
             "Create a custom index",
-            "Save a topic and kinds as a live index, searched with search_custom_index or the \
+            "Save a topic and types as a live index; search it with search_custom_index or the \
              scope index:<name>.",
             ToolHints::ADDITIVE,
         )
@@ -68,13 +69,13 @@ impl Tool for CreateCustomIndex {
             .is_some()
         {
             return Err(custom_error(
-                "AlreadyThere",
-                format!("there is an index called {name:?}"),
+                ErrorCode::AlreadyThere,
+                format!("an index named {name:?} already exists"),
                 "Choose another name, or delete it with delete_custom_index.",
             ));
         }
         if title_key(&input.topic_filter).is_empty() {
-            let issue = ArgumentIssue::new("topic_filter", "needs at least one word to look for");
+            let issue = ArgumentIssue::new("topic_filter", "must contain at least one word");
             return Err(ToolError::Invalid(vec![issue]));
         }
         let mut kinds = Vec::new();
@@ -94,7 +95,7 @@ impl Tool for CreateCustomIndex {
             changes: vec![custom.put_change(0, call.now())],
             output: Output {
                 said: format!(
-                    "**{}** is made: {} in it now, and those that come later and fit.",
+                    "**{}** is created: {} match now, and later articles that match are included.",
                     escape_markdown(&custom.name),
                     pluralize(articles as u64, "article")
                 ),

@@ -1,4 +1,4 @@
-//! `delete_custom_index`: forgets a topic and a filter; the articles stay.
+//! The `delete_custom_index` tool: deletes a custom index; its articles stay.
 
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use crate::{
     tools::rendering::{escape_markdown, tool_meta},
 };
 
-/// `delete_custom_index`.
+/// The `delete_custom_index` tool.
 pub(crate) struct DeleteCustomIndex;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,7 +33,7 @@ impl Tool for DeleteCustomIndex {
         tool_meta(
             "delete_custom_index",
             "Delete a custom index",
-            "Forget a custom index; its articles stay.",
+            "Delete a custom index; its articles stay.",
             ToolHints {
                 destructive: true,
                 ..ToolHints::IDEMPOTENT

@@ -1,4 +1,4 @@
-//! `list_custom_indexes`: the custom indexes there are, and how many articles are in each now.
+//! The `list_custom_indexes` tool: lists custom indexes with their current number of articles.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::{
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
-/// Counting the articles of more would take its time.
+/// Indexes whose articles are counted; more would take too long.
 const MAX_COUNTED: usize = 50;
 
-/// `list_custom_indexes`.
+/// The `list_custom_indexes` tool.
 pub(crate) struct ListCustomIndexes(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ struct CustomIndexSummary {
     topic_filter: String,
     document_types: Vec<String>,
     max_documents: usize,
-    /// In it now
+    /// Current number
     #[serde(skip_serializing_if = "Option::is_none")]
     articles: Option<usize>,
     created_at: String,
@@ -49,7 +49,7 @@ impl Tool for ListCustomIndexes {
         read_only_meta(
             "list_custom_indexes",
             "List custom indexes",
-            "The custom indexes, their topics, and how many articles are in each now.",
+            "The custom indexes with their topics and current numbers of articles.",
         )
     }
 
@@ -58,7 +58,7 @@ impl Tool for ListCustomIndexes {
         let mut indexes = Vec::new();
         for (at, custom) in all.into_iter().enumerate() {
             let articles = if at < MAX_COUNTED {
-                // An index that can't be asked now is there nevertheless.
+                // An index that cannot be searched now is listed anyway.
                 self.0
                     .custom_index_members(&custom)
                     .await
@@ -77,7 +77,7 @@ impl Tool for ListCustomIndexes {
             });
         }
         let mut said = match indexes.len() {
-            0 => "There is no custom index; create_custom_index makes one.".to_owned(),
+            0 => "There is no custom index; create_custom_index creates one.".to_owned(),
             1 => "1 custom index:\n".to_owned(),
             many => format!("{many} custom indexes:\n"),
         };

@@ -1,4 +1,4 @@
-//! Tools for custom indexes: named sets of articles that are searched alone.
+//! Tools for custom indexes: saved topics whose articles are searched alone.
 
 pub(crate) mod create;
 pub(crate) mod delete;

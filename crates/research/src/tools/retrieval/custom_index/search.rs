@@ -1,4 +1,4 @@
-//! `search_custom_index`: search among the articles that are in a custom index now.
+//! The `search_custom_index` tool: searches the current articles of a custom index.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::{
 const PREVIEW_CHARS: usize = 300;
 const FULL_CHARS: usize = 5_000;
 
-/// `search_custom_index`.
+/// The `search_custom_index` tool.
 pub(crate) struct SearchCustomIndex(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub(crate) struct Input {
     #[serde(default = "default_max_results")]
     #[schemars(range(min = 1, max = 100))]
     max_results: usize,
-    /// Whole passages, not their beginnings
+    /// Full passages, not their beginnings
     #[serde(default)]
     include_content: bool,
 }
@@ -74,7 +74,7 @@ impl Tool for SearchCustomIndex {
         } else {
             PREVIEW_CHARS
         };
-        let text = render_passages(&found.passages, chars, "Nothing in this index fits.");
+        let text = render_passages(&found.passages, chars, "Nothing in this index matches.");
         Ok(read_only_output(Output {
             said: with_notes(text, &found.notes),
             mode: mode_name(found.mode),

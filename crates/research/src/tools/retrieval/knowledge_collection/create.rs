@@ -1,6 +1,8 @@
-//! `create_knowledge_collection`: a new named set of articles.
+//! The `create_knowledge_collection` tool: creates a named set of articles.
 
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput};
+use deliberate_toolkit::{
+    ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +11,7 @@ use crate::{
     tools::rendering::{custom_error, escape_markdown, tool_meta},
 };
 
-/// `create_knowledge_collection`.
+/// The `create_knowledge_collection` tool.
 pub(crate) struct CreateKnowledgeCollection;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -35,7 +37,7 @@ impl Tool for CreateKnowledgeCollection {
         tool_meta(
             "create_knowledge_collection",
             "Create a knowledge collection",
-            "Make a named set for textbooks, notes or papers; search it with the scope \
+            "Create a named set for textbooks, notes or papers; search it with the scope \
              collection:<name>.",
             ToolHints::ADDITIVE,
         )
@@ -48,8 +50,8 @@ impl Tool for CreateKnowledgeCollection {
             .is_some()
         {
             return Err(custom_error(
-                "AlreadyThere",
-                format!("there is a collection called {name:?}"),
+                ErrorCode::AlreadyThere,
+                format!("a collection named {name:?} already exists"),
                 "Choose another name; list_knowledge_collections shows all.",
             ));
         }
@@ -62,7 +64,7 @@ impl Tool for CreateKnowledgeCollection {
             changes: vec![collection.put_change(0, call.now())],
             output: Output {
                 said: format!(
-                    "**{}** is made. upload_external_knowledge and move_paper_to_project fill it.",
+                    "**{}** is created. Fill it with upload_external_knowledge and move_paper_to_project.",
                     escape_markdown(&collection.name)
                 ),
                 name: collection.name,

@@ -1,4 +1,4 @@
-//! `delete_knowledge_collection`: a set is forgotten, with or without what was uploaded into it.
+//! The `delete_knowledge_collection` tool: deletes a set, with or without its uploaded documents.
 
 use std::fmt::Write as _;
 
@@ -19,13 +19,13 @@ use crate::{
     tools::rendering::{article_line, escape_markdown, pluralize, read_only_output, tool_meta},
 };
 
-/// How many articles are let go before what was done is kept.
+/// Articles that are removed in one step.
 const BATCH_SIZE: u32 = 200;
 
-/// How many of what would go are named.
+/// Documents that a preview names.
 const MAX_NAMED: usize = 50;
 
-/// `delete_knowledge_collection`.
+/// The `delete_knowledge_collection` tool.
 pub(crate) struct DeleteKnowledgeCollection;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,13 +33,13 @@ pub(crate) struct DeleteKnowledgeCollection;
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 100))]
     collection_name: String,
-    /// Also delete what was uploaded and is in no other; papers stay
+    /// Also delete uploaded documents that are in no other collection; papers stay
     #[serde(default)]
     delete_documents: bool,
-    /// Without it `delete_documents` only says what would go
+    /// Without it `delete_documents` only previews
     #[serde(default)]
     confirm_deletion: bool,
-    /// How many documents are deleted so far.
+    /// Documents deleted by earlier steps.
     #[serde(default, rename = "_leg")]
     #[schemars(skip)]
     leg: Option<u64>,
@@ -51,7 +51,7 @@ pub(crate) struct Output {
     collection_name: String,
     /// Whether the collection is deleted
     deleted: bool,
-    /// How many documents are deleted, or would be
+    /// Documents deleted, or to be deleted
     documents: u64,
     #[serde(skip)]
     #[schemars(skip)]
@@ -66,8 +66,8 @@ impl Tool for DeleteKnowledgeCollection {
         tool_meta(
             "delete_knowledge_collection",
             "Delete a knowledge collection",
-            "Forget a collection; its articles stay. With delete_documents and confirm_deletion \
-             what was uploaded into it goes for good.",
+            "Delete a collection; its articles stay. delete_documents with confirm_deletion also \
+             deletes its uploaded documents permanently.",
             ToolHints {
                 destructive: true,
                 ..ToolHints::IDEMPOTENT
@@ -89,7 +89,7 @@ impl Tool for DeleteKnowledgeCollection {
         let filter = DocumentFilter::with_key(ARTICLE, "collection", &collection.name);
         let left = call.store().count_documents(&filter).await?;
         let found = library.list(&filter, Pagination::limit(BATCH_SIZE)).await?;
-        // What can't be read can't be let go either: nobody should wait for it.
+        // Unreadable documents cannot be removed, so the call must not wait for them.
         let more = left > found.len() as u64 && !found.is_empty();
         call.progress(0.0, None, &format!("{} left", pluralize(left, "article")));
         let mut documents = input.leg.unwrap_or_default();
@@ -112,7 +112,7 @@ impl Tool for DeleteKnowledgeCollection {
         let what = match documents {
             0 => "its articles stay".to_owned(),
             many => format!(
-                "with {}; all else stays",
+                "with {}; other articles stay",
                 pluralize(many, "uploaded document")
             ),
         };
@@ -139,14 +139,14 @@ impl Tool for DeleteKnowledgeCollection {
     }
 }
 
-/// Whether an article goes with its collection: it was uploaded, and is in no other. A paper is
-/// there for more than one collection.
+/// Whether an article is deleted with its collection: it was uploaded and is in no other. Papers
+/// are never deleted with a collection.
 fn is_deleted_with(kept: &ArticleRecord, collection: &str) -> bool {
     let in_others = kept.collections.iter().any(|it| it != collection);
     kept.category == ArticleCategory::External && !in_others
 }
 
-/// What would be deleted for good. Nothing is.
+/// Lists what would be deleted, without deleting it.
 async fn preview_deletion(
     call: &ToolContext,
     collection: KnowledgeCollection,
@@ -173,8 +173,8 @@ async fn preview_deletion(
         page.offset = page.offset.saturating_add(BATCH_SIZE);
     }
     let mut said = format!(
-        "Nothing was deleted. **{}** would go, with {} for good, and {} would stay. Call again \
-         with confirm_deletion true to do it; files stay where they are.\n{named}",
+        "Nothing was deleted. **{}** would be deleted with {}, and {} would stay. Call again \
+         with confirm_deletion true to delete them permanently; files stay.\n{named}",
         escape_markdown(&collection.name),
         pluralize(documents, "uploaded document"),
         pluralize(stay, "other article"),

@@ -1,4 +1,4 @@
-//! `list_knowledge_collections`: the collections there are, and how many articles are in each.
+//! The `list_knowledge_collections` tool: lists collections with their number of articles.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::{
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
-/// `list_knowledge_collections`.
+/// The `list_knowledge_collections` tool.
 pub(crate) struct ListKnowledgeCollections;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ impl Tool for ListKnowledgeCollections {
         read_only_meta(
             "list_knowledge_collections",
             "List knowledge collections",
-            "The knowledge collections and how many articles each holds.",
+            "The knowledge collections with their numbers of articles.",
         )
     }
 
@@ -62,7 +62,7 @@ impl Tool for ListKnowledgeCollections {
             });
         }
         let mut said = match collections.len() {
-            0 => "There is no collection; create_knowledge_collection makes one.".to_owned(),
+            0 => "There is no collection; create_knowledge_collection creates one.".to_owned(),
             many => format!("{}:\n", pluralize(many as u64, "collection")),
         };
         for it in &collections {

@@ -1,4 +1,4 @@
-//! Tools for knowledge collections: named groups of documents.
+//! Tools for knowledge collections: named sets of articles and documents.
 
 pub(crate) mod create;
 pub(crate) mod delete;

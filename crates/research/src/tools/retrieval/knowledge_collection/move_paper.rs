@@ -1,5 +1,5 @@
-//! `move_paper_to_project`: an article goes from the collections it is in into another. Nothing is
-//! moved on the disk.
+//! The `move_paper_to_project` tool: moves an article from its collections to another one. Files
+//! are not moved.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ use crate::{
     tools::rendering::{ArticleView, article_line, escape_markdown, tool_meta},
 };
 
-/// `move_paper_to_project`.
+/// The `move_paper_to_project` tool.
 pub(crate) struct MovePaperToProject;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,10 +23,10 @@ pub(crate) struct MovePaperToProject;
 pub(crate) struct Input {
     #[schemars(length(min = 1, max = 1000))]
     paper_id: String,
-    /// A collection; made if it is not there
+    /// A collection; created if missing
     #[schemars(length(min = 1, max = 100))]
     project_name: String,
-    /// Leave it in the collections it is in, too
+    /// Also keep it in its current collections
     #[serde(default)]
     keep_others: bool,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Input {
 pub(crate) struct Output {
     said: String,
     project_name: String,
-    /// The collections it was taken out of
+    /// Collections it was removed from
     taken_from: Vec<String>,
     article: ArticleView,
 }
@@ -48,8 +48,8 @@ impl Tool for MovePaperToProject {
         tool_meta(
             "move_paper_to_project",
             "Move a paper to a project",
-            "Move an article from the collections it is in to a project's; files stay where they \
-             are.",
+            "Move an article from its collections to a project's collection; files are not \
+             moved.",
             ToolHints::IDEMPOTENT,
         )
     }

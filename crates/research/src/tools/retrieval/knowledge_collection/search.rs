@@ -1,4 +1,4 @@
-//! `search_external_knowledge`: passages of textbooks, notes and other files of one's own.
+//! The `search_external_knowledge` tool: searches uploaded textbooks, notes, and other files.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
 
 const PASSAGE_CHARS: usize = 2_000;
 
-/// `search_external_knowledge`.
+/// The `search_external_knowledge` tool.
 pub(crate) struct SearchExternalKnowledge(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -68,7 +68,7 @@ impl Tool for SearchExternalKnowledge {
         let text = render_passages(
             &found.passages,
             PASSAGE_CHARS,
-            "Nothing that was uploaded fits.",
+            "No uploaded document matches.",
         );
         Ok(read_only_output(Output {
             said: with_notes(text, &found.notes),

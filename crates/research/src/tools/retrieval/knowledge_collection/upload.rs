@@ -1,4 +1,4 @@
-//! `upload_external_knowledge`: a file that is no paper comes into a collection.
+//! The `upload_external_knowledge` tool: reads a file that is not a paper into a collection.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{
     tools::rendering::{article_line, escape_markdown, tool_meta, with_notes},
 };
 
-/// `upload_external_knowledge`.
+/// The `upload_external_knowledge` tool.
 pub(crate) struct UploadExternalKnowledge(pub(crate) Arc<ResearchServices>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub(crate) struct Input {
     /// PDF, Markdown, text, HTML, EPUB or DOCX
     #[schemars(length(min = 1, max = 4096))]
     file_path: String,
-    /// Made if it is not there
+    /// Created if missing
     #[schemars(length(min = 1, max = 100))]
     collection_name: String,
     #[schemars(length(max = 500))]
