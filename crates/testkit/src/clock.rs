@@ -1,4 +1,4 @@
-//! A clock and an id source that repeat: the same calls give the same times and ids.
+//! A clock and an id source that are reproducible: the same calls give the same times and ids.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ const MILLISECOND: i64 = 1_000;
 pub struct FixedClock(AtomicI64);
 
 impl FixedClock {
-    /// A clock at its start.
+    /// Creates a clock at its start time.
     pub const fn new() -> Self {
         Self(AtomicI64::new(START_MICROS))
     }
@@ -42,14 +42,14 @@ impl Clock for FixedClock {
 pub struct CountingIds(AtomicU64);
 
 impl CountingIds {
-    /// A source that begins with 1.
+    /// Creates a source that begins with 1.
     pub const fn new() -> Self {
         Self(AtomicU64::new(1))
     }
 
-    /// The `number`th id of a fresh source.
+    /// Returns the `number`th id of a fresh source.
     pub const fn nth(number: u64) -> Uuid {
-        // Version 7 and the RFC variant, so that a strict reader takes it.
+        // Version 7 and the RFC variant, so that a strict parser accepts it.
         Uuid::from_u128((0x7000_u128 << 64) | (0x8000_u128 << 48) | number as u128)
     }
 }

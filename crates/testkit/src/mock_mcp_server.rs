@@ -1,5 +1,5 @@
-//! Where the stand-in for other people's servers lies. It is a program of this crate; tests of
-//! other crates find it here, built if it is not.
+//! Finds the mock MCP server. It is a program of this crate; tests of other crates find it here,
+//! and it is built if needed.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,7 +10,7 @@ use std::{
 
 const NAME: &str = "mock_mcp_server";
 
-/// The program `mock_mcp_server`, as fresh as its source.
+/// Returns the path of the program `mock_mcp_server`, rebuilt if its source is newer.
 pub fn mock_mcp_server_program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -21,7 +21,7 @@ pub fn mock_mcp_server_program() -> &'static Path {
         {
             return program;
         }
-        // The profile's folder is named after it, but for this one.
+        // The folder of a profile has its name, except for this one.
         let profile = match program.parent().and_then(Path::file_name) {
             Some(folder) if folder != "debug" => folder.to_string_lossy().into_owned(),
             _ => "dev".to_owned(),
@@ -42,7 +42,7 @@ pub fn mock_mcp_server_program() -> &'static Path {
     })
 }
 
-/// Programs lie in the folder above that of the tests.
+/// Returns the folder of the programs, which is above that of the tests.
 fn program_directory() -> PathBuf {
     let tests = std::env::current_exe().unwrap_or_default();
     let folder = tests.parent().unwrap_or(Path::new("."));
@@ -58,7 +58,7 @@ fn modified_time(file: &Path) -> Option<SystemTime> {
     file.metadata().and_then(|data| data.modified()).ok()
 }
 
-/// When the newest file below was changed.
+/// Returns the time of the newest change below a folder.
 fn newest_change(folder: &Path) -> Option<SystemTime> {
     let entries = std::fs::read_dir(folder).ok()?;
     entries

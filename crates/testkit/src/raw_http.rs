@@ -1,5 +1,5 @@
-//! A raw HTTP/1.1 client on one kept-alive connection: enough to ask a stand-in directly, with
-//! so little of its own that the time it takes is the other side's.
+//! A raw HTTP/1.1 client on one keep-alive connection: enough to ask a mock provider directly, with
+//! so little overhead that the measured time is the other side's.
 
 use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr, time::Duration};
 
@@ -12,38 +12,36 @@ use tokio::{
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// One connection.
+/// A keep-alive connection.
 #[derive(Debug)]
 pub struct RawHttp {
     stream: BufReader<TcpStream>,
     host: SocketAddr,
 }
 
-/// An answer, read whole.
+/// A complete answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawResponse {
-    /// The status code.
     pub status: u16,
-    /// The headers, their names in lower case.
+    /// The headers, with their names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 impl RawResponse {
-    /// The body as JSON.
+    /// Parses the body as JSON.
     pub fn json(&self) -> anyhow::Result<serde_json::Value> {
-        serde_json::from_slice(&self.body).context("the body is no JSON")
+        serde_json::from_slice(&self.body).context("the body is not JSON")
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 }
 
 impl RawHttp {
-    /// Connects.
+    /// Opens a connection.
     pub async fn connect(host: SocketAddr) -> anyhow::Result<Self> {
         let stream = timeout(TIMEOUT, TcpStream::connect(host)).await??;
         stream.set_nodelay(true)?;
@@ -53,21 +51,21 @@ impl RawHttp {
         })
     }
 
-    /// `POST` with a bearer key and a JSON body.
+    /// Sends a `POST` with a bearer key and a JSON body.
     pub async fn post(&mut self, path: &str, key: &str, body: &str) -> anyhow::Result<RawResponse> {
         let bearer = format!("Bearer {key}");
         let headers = [("authorization", bearer.as_str())];
         self.request("POST", path, &headers, body).await
     }
 
-    /// `GET` with a bearer key.
+    /// Sends a `GET` with a bearer key.
     pub async fn get(&mut self, path: &str, key: &str) -> anyhow::Result<RawResponse> {
         let bearer = format!("Bearer {key}");
         let headers = [("authorization", bearer.as_str())];
         self.request("GET", path, &headers, "").await
     }
 
-    /// Any request; `host`, `content-type` and `content-length` are added.
+    /// Sends any request; `host`, `content-type` and `content-length` are added.
     pub async fn request(
         &mut self,
         method: &str,

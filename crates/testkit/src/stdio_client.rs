@@ -1,5 +1,5 @@
-//! A raw client of an MCP server over pipes. It keeps to no protocol that a test does not want:
-//! any bytes can be sent, every message is kept, and nothing waits for longer than a minute.
+//! A raw client of an MCP server over pipes. It enforces no protocol: any bytes can be sent, every
+//! message is stored, and nothing waits longer than a minute.
 
 use std::{
     collections::VecDeque,
@@ -17,14 +17,14 @@ use tokio::{
     time::timeout,
 };
 
-/// Longer than anything a test waits for on a busy machine.
+/// The time-out, longer than anything a test waits for on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// The newest revision that opens with a handshake.
+/// The newest revision with a handshake.
 const HANDSHAKE_REVISION: &str = "2025-11-25";
 
-/// A command with an environment of its own: only `PATH` is inherited, so that no key or setting
-/// of the person who runs the tests leaks into them, and no local model is looked for.
+/// Returns a command with a clean environment: only `PATH` is inherited, so that no key or setting
+/// of the user who runs the tests affects them, and no local model is searched for.
 pub fn bare_command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     let path = std::env::vars_os().find(|(name, _)| name == "PATH");
@@ -35,7 +35,7 @@ pub fn bare_command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A server process and the pipes to it. The process is killed when this is dropped.
+/// A server process and its pipes. The process is killed when this is dropped.
 #[derive(Debug)]
 pub struct StdioClient {
     child: Child,
@@ -75,23 +75,23 @@ impl StdioClient {
         })
     }
 
-    /// The process's id, while it runs.
+    /// Returns the process id while the process runs.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// What the process wrote to stderr so far.
+    /// Returns what the process wrote to stderr so far.
     pub fn stderr(&self) -> String {
         let bytes = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Lines on stdout that were no JSON. A server that keeps to the protocol has none.
+    /// Returns the lines on stdout that were not JSON. A server that follows the protocol has none.
     pub fn non_json_lines(&self) -> &[String] {
         &self.non_json_lines
     }
 
-    /// Messages that came while another was awaited, oldest first; they are taken out.
+    /// Takes the messages that arrived while another was awaited, oldest first.
     pub fn take_buffered(&mut self) -> Vec<Value> {
         self.buffered.drain(..).collect()
     }
@@ -109,7 +109,7 @@ impl StdioClient {
             loop {
                 tokio::select! {
                     biased;
-                    written = &mut write => break written.context("the server reads no more"),
+                    written = &mut write => break written.context("the server stopped reading"),
                     read = self.read_message(), if open => match read? {
                         Some(message) => self.buffered.push_back(message),
                         None => open = false,
@@ -122,7 +122,7 @@ impl StdioClient {
         sent.context("the server does not read")?
     }
 
-    /// Sends a line; the end of line is added.
+    /// Sends a line; the line end is added.
     pub async fn send_line(&mut self, line: &str) -> anyhow::Result<()> {
         self.send_bytes(format!("{line}\n").as_bytes()).await
     }
@@ -151,7 +151,7 @@ impl StdioClient {
         Ok(id)
     }
 
-    /// A request with the next id, not yet sent.
+    /// Builds a request with the next id, without sending it.
     pub fn make_request(&mut self, method: &str, params: &Value) -> (u64, Value) {
         let id = self.next_id;
         self.next_id += 1;
@@ -159,12 +159,15 @@ impl StdioClient {
         (id, message)
     }
 
-    /// Waits for the response with this id: the whole message, with `result` or `error`.
+    /// Waits for the response with this id and returns the whole message, with `result` or `error`.
     pub async fn response(&mut self, id: impl Into<Value>) -> anyhow::Result<Value> {
         let id = id.into();
         let is_it = |message: &Value| message.get("method").is_none() && message["id"] == id;
         if let Some(index) = self.buffered.iter().position(is_it) {
-            return self.buffered.remove(index).context("it was there");
+            return self
+                .buffered
+                .remove(index)
+                .context("the message was found before");
         }
         let awaited = async {
             loop {
@@ -190,12 +193,12 @@ impl StdioClient {
         self.response(id).await
     }
 
-    /// Opens with the handshake and returns the server's part of it.
+    /// Makes the handshake and returns the server's part of it.
     pub async fn initialize(&mut self) -> anyhow::Result<Value> {
         self.initialize_with(json!({})).await
     }
 
-    /// The handshake of a client with these capabilities.
+    /// Makes the handshake of a client with these capabilities.
     pub async fn initialize_with(&mut self, capabilities: Value) -> anyhow::Result<Value> {
         let params = json!({
             "protocolVersion": HANDSHAKE_REVISION,
@@ -213,7 +216,8 @@ impl StdioClient {
         self.request("tools/call", params).await
     }
 
-    /// The next message: a kept one, else one that comes within a minute; `None` at the end.
+    /// Returns the next message: a stored one, else one that arrives within a minute; `None` at the
+    /// end.
     pub async fn next_message(&mut self) -> anyhow::Result<Option<Value>> {
         if let Some(message) = self.buffered.pop_front() {
             return Ok(Some(message));
@@ -223,7 +227,8 @@ impl StdioClient {
             .context("no message in time")?
     }
 
-    /// The next message if there is one within this time; `None` if not, also at the end.
+    /// Returns the next message that arrives within this time; `None` if there is none, also at the
+    /// end.
     pub async fn next_message_within(&mut self, time: Duration) -> anyhow::Result<Option<Value>> {
         if let Some(message) = self.buffered.pop_front() {
             return Ok(Some(message));
@@ -239,7 +244,7 @@ impl StdioClient {
         self.stdin = None;
     }
 
-    /// Reads to the end and waits for the process; what was read is kept.
+    /// Reads to the end and waits for the process; the messages are stored.
     pub async fn wait_exit(&mut self) -> anyhow::Result<ExitStatus> {
         let ended = async {
             while let Some(message) = self.read_message().await? {
@@ -252,13 +257,13 @@ impl StdioClient {
             .context("the server does not end")?
     }
 
-    /// Kills the process at once (signal 9) and waits until it is gone.
+    /// Kills the process (signal 9) and waits until it has ended.
     pub async fn kill(&mut self) -> anyhow::Result<ExitStatus> {
         self.child.start_kill()?;
         Ok(timeout(TIMEOUT, self.child.wait()).await??)
     }
 
-    /// The memory the process has in RAM now, in KiB (Linux only).
+    /// Returns the resident memory of the process, in KiB (Linux only).
     pub fn resident_kib(&self) -> anyhow::Result<u64> {
         let pid = self.pid().context("the process has ended")?;
         let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
@@ -267,7 +272,7 @@ impl StdioClient {
         Ok(number.context("no VmRSS")?.parse()?)
     }
 
-    /// The next JSON line; other lines are noise. May be dropped half-way without loss.
+    /// Returns the next JSON line; other lines are stored as noise. Cancel-safe.
     async fn read_message(&mut self) -> anyhow::Result<Option<Value>> {
         loop {
             let length = self.stdout.read_until(b'\n', &mut self.partial).await?;

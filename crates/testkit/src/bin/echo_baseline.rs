@@ -1,6 +1,6 @@
-//! The floor of the benchmarks: the least an MCP server on this SDK can be. One tool that gives
-//! back its text, no configuration, no storage, no logs; over standard input and output, or over
-//! HTTP, where it prints one line, `listening ADDRESS`.
+//! The baseline of the benchmarks: a minimal MCP server on the same SDK. It has one tool that
+//! echoes its text, and no configuration, storage or logs. It runs over standard input and output,
+//! or over HTTP, where it prints one line, `listening ADDRESS`.
 
 use std::{
     io::{self, Write},
@@ -32,7 +32,7 @@ use tokio::net::TcpListener;
 /// Serves one tool, `echo`.
 #[derive(Debug, Parser)]
 struct EchoArgs {
-    /// Serve HTTP at this address, under `/mcp`; port 0 takes a free one.
+    /// Serve HTTP at this address, under `/mcp`; port 0 picks a free one.
     #[arg(long)]
     http: Option<SocketAddr>,
     /// Answer over HTTP with plain JSON, which is cheaper than the SDK's default of a stream.

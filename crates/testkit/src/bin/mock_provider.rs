@@ -1,5 +1,5 @@
-//! The stand-in for the model providers as a process, for tests in other languages. Prints one
-//! line, `listening 127.0.0.1:PORT`, and serves until its stdin closes.
+//! The mock provider as a process, for tests in other languages. It prints one line, `listening
+//! 127.0.0.1:PORT`, and serves until its stdin closes.
 
 use std::{
     io::{self, Read, Write},
@@ -9,13 +9,13 @@ use std::{
 use clap::Parser;
 use deliberate_testkit::mock_provider::{KEY, MockProvider, MockSettings};
 
-/// Plays Langbase, OpenAI-compatible endpoints and Anthropic on one loopback port.
+/// Mocks Langbase, OpenAI-compatible endpoints and Anthropic on one loopback port.
 #[derive(Debug, Parser)]
 struct MockProviderArgs {
-    /// The port; 0 takes a free one.
+    /// The port; 0 picks a free one.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// How long each ask takes.
+    /// The duration of each model request, in milliseconds.
     #[arg(long, default_value_t = 0)]
     delay_ms: u64,
     /// Answer 404 for pipes that were never created.
@@ -24,7 +24,7 @@ struct MockProviderArgs {
     /// Answer 404 for threads that were never issued.
     #[arg(long)]
     strict_threads: bool,
-    /// Requests a second before 429.
+    /// Requests per second before 429.
     #[arg(long)]
     rate: Option<u32>,
     /// The key to accept; an empty one accepts any.

@@ -1,5 +1,5 @@
-//! A well-behaved client on one connection: it numbers its requests, opens a new connection when
-//! the server has closed the old one, and takes nothing for an answer that is not its own.
+//! A well-behaved client on one connection: it numbers its requests, reconnects when the server has
+//! closed the connection, and accepts only the answer to its own request.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{ClientProtocol, LoadConnection, LoadResponse};
 
-/// A client.
+/// A client on one connection.
 #[derive(Debug)]
 pub struct LoadClient {
     host: SocketAddr,
@@ -18,7 +18,7 @@ pub struct LoadClient {
 }
 
 impl LoadClient {
-    /// A client whose ids begin at this number; it connects with its first request.
+    /// Creates a client whose ids begin at this number; it connects with its first request.
     pub fn new(host: SocketAddr, protocol: ClientProtocol, first_id: u64) -> Self {
         Self {
             host,
@@ -28,12 +28,11 @@ impl LoadClient {
         }
     }
 
-    /// How it speaks.
     pub fn protocol(&self) -> ClientProtocol {
         self.protocol
     }
 
-    /// Sends a request and gives back its result.
+    /// Sends a request and returns its result.
     pub async fn request(&mut self, method: &str, params: Value) -> anyhow::Result<Value> {
         let id = self.next_id;
         self.next_id += 1;
@@ -47,7 +46,7 @@ impl LoadClient {
         }
     }
 
-    /// Calls a tool and gives back its structured answer.
+    /// Calls a tool and returns its structured answer.
     pub async fn call(&mut self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
         let params = json!({ "name": tool, "arguments": arguments });
         let mut result = self.request("tools/call", params).await?;
@@ -56,8 +55,8 @@ impl LoadClient {
         Ok(result["structuredContent"].take())
     }
 
-    /// Sends bytes that are one request. It is sent once: only a connection that was closed before
-    /// is opened anew.
+    /// Sends bytes that are one request. They are sent once: only a connection that was closed
+    /// before is reopened.
     pub async fn exchange(&mut self, request: &[u8]) -> anyhow::Result<LoadResponse> {
         let mut connection = match self.connection.take() {
             Some(kept) if !kept.is_closed() => kept,

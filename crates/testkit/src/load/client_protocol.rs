@@ -1,5 +1,5 @@
 //! The two forms of a request: as a client of the handshake revisions sends it to a server without
-//! sessions, and as one of 2026-07-28 sends it.
+//! sessions, and as a client of 2026-07-28 sends it.
 
 use std::{fmt::Write as _, net::SocketAddr};
 
@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use super::ENDPOINT;
 
-/// How a client speaks.
+/// The protocol revision of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientProtocol {
     /// 2025-11-25: the version in a header, nothing else.
     Legacy,
-    /// 2026-07-28: the version and the client's abilities with every request, and headers that
-    /// repeat what the body says.
+    /// 2026-07-28: the version and the client's capabilities with every request, and headers that
+    /// repeat values of the body.
     Modern,
 }
 
 impl ClientProtocol {
-    /// Both.
+    /// Both revisions.
     pub const ALL: [Self; 2] = [Self::Legacy, Self::Modern];
 
-    /// The revision's name.
+    /// Returns the name of the revision.
     pub fn version(self) -> &'static str {
         match self {
             Self::Legacy => "2025-11-25",
@@ -29,7 +29,7 @@ impl ClientProtocol {
         }
     }
 
-    /// The message of a request.
+    /// Builds the message of a request.
     pub fn message(self, id: u64, method: &str, params: Value) -> Value {
         let mut params = params;
         if self == Self::Modern
@@ -45,7 +45,7 @@ impl ClientProtocol {
         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
     }
 
-    /// A request as it goes over the wire.
+    /// Builds the bytes of a request.
     pub fn request(self, host: SocketAddr, id: u64, method: &str, params: Value) -> Vec<u8> {
         let name = header_name_value(method, &params);
         let message = self.message(id, method, params).to_string();
@@ -63,7 +63,7 @@ impl ClientProtocol {
     }
 }
 
-/// The name a request's header has to repeat.
+/// Returns the name that a request's header must repeat.
 fn header_name_value(method: &str, params: &Value) -> Option<String> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",
@@ -73,7 +73,8 @@ fn header_name_value(method: &str, params: &Value) -> Option<String> {
     params[field].as_str().map(str::to_owned)
 }
 
-/// The head of a request with a JSON body of this length; `more` is whole header lines.
+/// Builds the head of a request with a JSON body of this length; `more` contains whole header
+/// lines.
 pub fn request_head(method: &str, target: &str, host: &str, more: &str, length: usize) -> String {
     format!(
         "{method} {target} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n\

@@ -1,5 +1,5 @@
-//! One kept-alive HTTP/1.1 connection: bytes out, one answer in. It reads as much of HTTP as
-//! servers of MCP write, and bounds what it reads.
+//! One keep-alive HTTP/1.1 connection: bytes out, one answer in. It supports the part of HTTP that
+//! MCP servers use, and bounds what it reads.
 
 use std::{io, net::SocketAddr, time::Duration};
 
@@ -12,17 +12,17 @@ use tokio::{
 
 use super::LoadResponse;
 
-/// Longer than anything takes on a busy machine.
+/// The time-out, longer than anything takes on a busy machine.
 const TIMEOUT: Duration = Duration::from_mins(1);
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_BODY: usize = 64 << 20;
 const READ_BYTES: usize = 16 * 1024;
 
-/// A connection.
+/// A keep-alive connection.
 #[derive(Debug)]
 pub struct LoadConnection {
     stream: TcpStream,
-    /// What was read and not yet used.
+    /// The bytes that were read and not used yet.
     buffered: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ pub struct LoadEventStream {
     unread: Vec<u8>,
 }
 
-/// How the end of a body is known.
+/// How the end of a body is determined.
 enum Framing {
     Length(usize),
     Chunks,
@@ -42,7 +42,7 @@ enum Framing {
 }
 
 impl LoadConnection {
-    /// Connects.
+    /// Opens a connection.
     pub async fn open(host: SocketAddr) -> anyhow::Result<Self> {
         let stream = timeout(TIMEOUT, TcpStream::connect(host)).await??;
         stream.set_nodelay(true)?;
@@ -52,12 +52,12 @@ impl LoadConnection {
         })
     }
 
-    /// The bare stream, for a client that does not keep to the rules.
+    /// Returns the bare stream, for a client that breaks the rules.
     pub fn into_stream(self) -> TcpStream {
         self.stream
     }
 
-    /// Whether the server has closed it, as it may between two requests.
+    /// Returns whether the server has closed the connection, as it may between two requests.
     pub fn is_closed(&self) -> bool {
         let mut buffer = [0; 1];
         let read = self.stream.try_read(&mut buffer);
@@ -74,7 +74,7 @@ impl LoadConnection {
         .context("no answer within a minute")?
     }
 
-    /// Sends bytes and waits for nothing.
+    /// Sends bytes without waiting for an answer.
     pub async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stream.write_all(bytes).await
     }
@@ -90,7 +90,7 @@ impl LoadConnection {
         Ok(answer)
     }
 
-    /// Reads the head of an answer that has no end; its body is then read as [`LoadEventStream`].
+    /// Reads the head of an endless answer; its body is then read as [`LoadEventStream`].
     pub async fn into_event_stream(mut self) -> anyhow::Result<(LoadResponse, LoadEventStream)> {
         let (answer, framing) = self.read_response_head().await?;
         let events = LoadEventStream {
@@ -143,7 +143,7 @@ impl LoadConnection {
         }
     }
 
-    /// The next chunk; the last one is empty.
+    /// Reads the next chunk; the last one is empty.
     async fn chunk(&mut self) -> anyhow::Result<Vec<u8>> {
         let line = self.line(MAX_HEAD).await?;
         let length = usize::from_str_radix(line.trim(), 16).context("no chunk")?;
@@ -168,7 +168,7 @@ impl LoadConnection {
         Ok(std::mem::replace(&mut self.buffered, rest))
     }
 
-    /// The next line without its end.
+    /// Reads the next line without its end.
     async fn line(&mut self, most: usize) -> anyhow::Result<String> {
         let mut looked = 0;
         loop {
@@ -195,7 +195,7 @@ impl LoadConnection {
 }
 
 impl LoadEventStream {
-    /// The data of the next event that has any, and the event's name.
+    /// Returns the name and the data of the next event that has data.
     pub async fn next(&mut self) -> anyhow::Result<(String, String)> {
         let mut name = "message".to_owned();
         let mut data = String::new();
@@ -235,7 +235,8 @@ mod tests {
     use super::*;
     use tokio::net::TcpListener;
 
-    /// A server that says this to whoever connects, whatever they ask, and hangs up.
+    /// Starts a server that sends this text to every connection, whatever the request, and closes
+    /// it.
     async fn serve_text(text: &'static str) -> LoadConnection {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let host = listener.local_addr().unwrap();

@@ -1,9 +1,9 @@
-//! MCP over HTTP as many clients at once, each on a connection of its own, with so little work on
-//! this side that the time and the memory are the server's.
+//! Many MCP clients over HTTP at once, each on its own connection, with so little work on the
+//! client side that the measured time and memory are the server's.
 //!
-//! [`ServerProcess`] is the process that is loaded; [`LoadConnection`] carries bytes and [`ClientProtocol`] makes them;
-//! [`LoadResponse`] is what came back, and [`LoadClient`] puts these together for a well-behaved client.
-//! What is asked and whether it is right is the caller's business.
+//! [`ServerProcess`] is the process under load. [`LoadConnection`] carries the bytes that
+//! [`ClientProtocol`] builds; [`LoadResponse`] is the answer, and [`LoadClient`] combines these for
+//! a well-behaved client. The caller chooses the requests and checks the answers.
 
 mod client;
 mod client_protocol;
@@ -17,5 +17,5 @@ pub use connection::{LoadConnection, LoadEventStream};
 pub use response::LoadResponse;
 pub use server_process::{ServerProcess, free_port};
 
-/// Where servers serve MCP.
+/// The path of the MCP endpoint.
 pub const ENDPOINT: &str = "/mcp";

@@ -1,12 +1,11 @@
-//! An answer that was read whole, and the JSON-RPC message in it, be it plain or in a stream.
+//! A complete HTTP answer and the JSON-RPC message in it, plain or in a stream.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
 
-/// Status, kind and body of an answer.
+/// The status, content type and body of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadResponse {
-    /// The status code.
     pub status: u16,
     /// Whether the body is an event stream.
     pub is_stream: bool,
@@ -17,7 +16,7 @@ pub struct LoadResponse {
 }
 
 impl LoadResponse {
-    /// The response to the request with this id.
+    /// Returns the response to the request with this id.
     pub fn response(&self, id: u64) -> anyhow::Result<Value> {
         let found = if self.is_stream {
             let text = std::str::from_utf8(&self.body).context("the stream is not UTF-8")?;
@@ -38,15 +37,15 @@ impl LoadResponse {
         Ok(found)
     }
 
-    /// Whether it is a response with a result that is no tool's error; looks no closer than it
-    /// must.
+    /// Returns whether it is a successful response and not a tool error, with as little parsing as
+    /// possible.
     pub fn is_success(&self) -> bool {
         self.status == 200
             && contains_bytes(&self.body, b"\"result\":")
             && !contains_bytes(&self.body, b"\"isError\":true")
     }
 
-    /// The status and the first of the body, for a message.
+    /// Returns the status and the beginning of the body, for a message.
     pub fn summary(&self) -> String {
         let text = String::from_utf8_lossy(&self.body);
         let text: String = text.chars().take(300).collect();

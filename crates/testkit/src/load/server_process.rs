@@ -1,4 +1,4 @@
-//! The process that is loaded: started on a free loopback port, awaited, watched and ended.
+//! The server process under load: started on a free loopback port, awaited, watched and terminated.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener},
@@ -15,11 +15,11 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long a server may take to start or to end.
+/// The most time that a server may take to start or to end.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// The finest the timer gives.
+/// The interval of polling, the shortest of the timer.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// The newest of what it wrote.
+/// The most bytes of output that are stored.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
 /// A server process; killed when dropped.
@@ -31,7 +31,7 @@ pub struct ServerProcess {
 }
 
 impl ServerProcess {
-    /// Starts `command` with `--http 127.0.0.1:PORT`; it need not listen yet.
+    /// Starts `command` with `--http 127.0.0.1:PORT`; it may not listen yet.
     pub fn spawn(command: &mut Command) -> anyhow::Result<Self> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port()?));
         command
@@ -59,7 +59,7 @@ impl ServerProcess {
         Ok(server)
     }
 
-    /// Waits until a connection is taken.
+    /// Waits until a connection is accepted.
     pub async fn wait_listening(&mut self) -> anyhow::Result<()> {
         let begun = Instant::now();
         while TcpStream::connect(self.address).await.is_err() {
@@ -74,24 +74,24 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Where it listens.
+    /// Returns the address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The newest of what it wrote to stdout and stderr.
+    /// Returns the end of its output to stdout and stderr.
     pub fn output(&self) -> String {
         let bytes = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The memory it has in RAM now, in KiB (Linux only).
+    /// Returns its resident memory, in KiB (Linux only).
     pub fn resident_kib(&self) -> anyhow::Result<u64> {
         self.memory_kib("VmRSS:")
     }
 
-    /// What of it is its own, without the pages of the program, which grow with the program (Linux
-    /// only).
+    /// Returns its private memory, in KiB, without the pages of the program, which grow with the
+    /// program (Linux only).
     pub fn private_kib(&self) -> anyhow::Result<u64> {
         self.memory_kib("RssAnon:")
     }
@@ -104,30 +104,30 @@ impl ServerProcess {
         Ok(number.context("the server has ended")?.parse()?)
     }
 
-    /// How many files and sockets it has open (Linux only).
+    /// Returns the number of its open files and sockets (Linux only).
     pub fn open_files(&self) -> anyhow::Result<usize> {
         let pid = self.child.id().context("the server has ended")?;
         Ok(std::fs::read_dir(format!("/proc/{pid}/fd"))?.count())
     }
 
-    /// Asks it to end (SIGTERM) and waits until it has.
+    /// Sends SIGTERM and waits for the process to end.
     pub async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
         let pid = self.child.id().context("the server has ended")?;
         let asked = Command::new("kill").arg(pid.to_string()).status().await?;
         if !asked.success() {
-            bail!("the server can't be asked to end");
+            bail!("SIGTERM could not be sent to the server");
         }
         let ended = timeout(TIMEOUT, self.child.wait()).await;
         Ok(ended.context("the server does not end")??)
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills the process and waits until it has ended.
     pub async fn kill(&mut self) -> anyhow::Result<()> {
         Ok(self.child.kill().await?)
     }
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free a moment ago.
 pub fn free_port() -> anyhow::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?.port())

@@ -1,4 +1,4 @@
-//! Anthropic's messages: plain text, a forced tool, or a JSON Schema as output format.
+//! Anthropic's messages API: plain text, a forced tool, or a JSON Schema as output format.
 
 use axum::{
     Json,
@@ -109,15 +109,15 @@ impl MockProviderFormat for AnthropicFormat {
     }
 }
 
-/// The tool that `tool_choice` demands.
+/// Returns the tool that `tool_choice` demands.
 fn forced_tool(body: &Value) -> Option<&Value> {
     let name = body["tool_choice"].get("name")?;
     let tools = body["tools"].as_array()?;
     tools.iter().find(|tool| &tool["name"] == name)
 }
 
-/// What is said, as a content block, and why it stops. Words that are no object can't be a
-/// tool's input, so they come as text.
+/// Returns the reply as a content block, and the stop reason. A text that is not a JSON object
+/// cannot be a tool's input, so it is sent as text.
 fn block(body: &Value, said: &MockReply, number: usize) -> (Value, &'static str) {
     let stop = match said.finish {
         MockFinishReason::Stop => "end_turn",

@@ -1,5 +1,5 @@
-//! The stand-in's own two addresses, for tests that do not run in its process:
-//! `POST /_control` changes how it behaves, `GET /_requests` shows what it saw.
+//! The control endpoints of the mock provider, for tests in another process: `POST /_control`
+//! changes its behavior, `GET /_requests` shows the recorded requests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use super::{MockFault, ScriptedAnswer, request_log::MockState};
 
-/// What `POST /_control` takes. Fields that are absent change nothing; `null` turns off.
+/// The body of `POST /_control`. Absent fields change nothing; `null` turns a setting off.
 #[expect(
     clippy::option_option,
-    reason = "absent, null and a value are three things here"
+    reason = "absent, null and a value are three different cases"
 )]
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -22,7 +22,7 @@ pub(super) struct ControlRequest {
     push_pipes: Vec<MockFault>,
     #[serde(deserialize_with = "present_or_null")]
     always: Option<Option<MockFault>>,
-    /// In place of those before.
+    /// The scripted answers, replacing earlier ones.
     #[serde(deserialize_with = "present_or_null")]
     rules: Option<Option<Vec<ScriptedAnswer>>>,
     delay_ms: Option<u64>,
@@ -39,7 +39,7 @@ pub(super) struct ControlRequest {
     keep_bodies: Option<bool>,
 }
 
-/// Tells `null` from absent.
+/// Distinguishes `null` from an absent field.
 fn present_or_null<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {

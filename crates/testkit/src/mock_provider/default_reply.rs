@@ -1,12 +1,12 @@
-//! What the model says when nothing else is scripted: a thought that names its number and quotes
-//! the last user message, shaped by the JSON Schema if one was sent. The same asks in the same
-//! order give the same answers.
+//! The reply when nothing else is scripted: a thought that names its number and quotes the last
+//! user message, in the form of the JSON Schema if one was sent. The same requests in the same
+//! order give the same replies.
 
 use serde_json::{Map, Value, json};
 
 use super::prompt_text;
 
-/// What the model says and why it stops.
+/// The text of a reply and its stop reason.
 #[derive(Debug, Clone)]
 pub(super) struct MockReply {
     pub(super) text: String,
@@ -22,10 +22,10 @@ pub(super) enum MockFinishReason {
 
 const EXCERPT_CHARS: usize = 60;
 const CONFIDENCE: f64 = 0.85;
-/// Deeper than any schema a tool sends; ends recursive ones.
+/// The deepest nesting; deeper than any schema of a tool, so that it ends recursive ones.
 const MAX_DEPTH: usize = 12;
 
-/// The answer to ask number `number`.
+/// Returns the reply to model request number `number`.
 pub(super) fn default_reply(number: usize, body: &Value, schema: Option<&Value>) -> MockReply {
     let subject = format!("{number} on “{}”", excerpt(&last_user_text(body)));
     let instance = match schema {
@@ -42,12 +42,12 @@ pub(super) fn default_reply(number: usize, body: &Value, schema: Option<&Value>)
     }
 }
 
-/// Roughly the tokens of a text, as the stand-ins count them.
+/// Estimates the tokens of a text.
 pub(super) fn tokens(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
-/// The tokens of all messages together.
+/// Estimates the tokens of all messages.
 pub(super) fn prompt_tokens(body: &Value) -> usize {
     let texts =
         prompt_text::messages(body).map(|message| prompt_text::content_text(&message["content"]));
@@ -60,7 +60,7 @@ fn last_user_text(body: &Value) -> String {
         .unwrap_or_default()
 }
 
-/// The last words, without tags: models do not repeat the markup they are given either.
+/// Returns the last words of a text without tags, because models do not repeat markup either.
 fn excerpt(text: &str) -> String {
     let words: Vec<&str> = text
         .split_whitespace()
@@ -73,11 +73,11 @@ fn truncate(text: &str, chars: usize) -> String {
     text.chars().take(chars).collect()
 }
 
-/// Where in an answer a value stands.
+/// The position of a value in an answer.
 struct SchemaPosition {
-    /// The numbers of the items it is in, from 1, outermost first.
+    /// The numbers of the list items around it, from 1, outermost first.
     items: Vec<usize>,
-    /// How much deeper it may go.
+    /// The levels that may still be nested.
     depth_left: usize,
 }
 
@@ -102,17 +102,17 @@ impl SchemaPosition {
         inside
     }
 
-    /// Which of several choices is taken: the next one in each item of a list.
+    /// Selects one of several choices: the next one in each item of a list.
     fn choice(&self, choices: usize) -> usize {
         let number = self.items.last().map_or(0, |number| number - 1);
         number % choices.max(1)
     }
 }
 
-/// Makes an instance of a JSON Schema, as far as the tools' schemas go.
+/// Builds an instance of a JSON Schema, as far as the tools' schemas need.
 struct InstanceBuilder<'a> {
     root: &'a Value,
-    /// What a sentence is about.
+    /// The subject of the sentences.
     subject: &'a str,
 }
 
@@ -140,7 +140,7 @@ impl InstanceBuilder<'_> {
         for choice in ["anyOf", "oneOf", "allOf"] {
             let options = schema[choice].as_array().into_iter().flatten();
             let options: Vec<_> = options.filter(|it| it["type"] != "null").collect();
-            // Values with a description each are an enum too.
+            // A list of constants with descriptions is an enum, too.
             let fixed = options.iter().all(|option| option.get("const").is_some());
             let index = if fixed {
                 place.choice(options.len())
@@ -181,7 +181,8 @@ impl InstanceBuilder<'_> {
         Value::Array(items.collect())
     }
 
-    /// Items of a list differ from their first letters on, so that they still do when cut.
+    /// Returns a text. Items of a list differ from their first letters, so that they still differ
+    /// when truncated.
     fn string(&self, schema: &Value, place: &SchemaPosition) -> String {
         let most = schema["maxLength"]
             .as_u64()
@@ -196,7 +197,8 @@ impl InstanceBuilder<'_> {
     }
 }
 
-/// `type` may be a list such as `["string", "null"]`; the first that is not null counts.
+/// Returns the type. It may be a list such as `["string", "null"]`; the first that is not null is
+/// used.
 fn type_of(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(name) => name,
@@ -210,8 +212,8 @@ fn type_of(schema: &Value) -> &str {
     }
 }
 
-/// 85 of 100, or the nearest whole number in the range. What only has a minimum is a count or a
-/// number of something, and there may be no more than that many.
+/// Returns 85 of 100, or the nearest whole number in the range. A value with only a minimum is a
+/// count or an index, so the minimum is used.
 fn integer(schema: &Value) -> i64 {
     let (least, most) = (schema["minimum"].as_i64(), schema["maximum"].as_i64());
     match (least, most) {

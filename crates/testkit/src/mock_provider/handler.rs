@@ -1,5 +1,5 @@
-//! The course of every request, whoever the provider: write it down, check the key, count the
-//! rate, meet a fault or wait, then let the provider's own file answer.
+//! Handles every request in the same order, whatever the provider: record it, check the key, count
+//! the rate, apply a fault or wait, then let the provider's module answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,25 +21,25 @@ use super::{
     scripted_answers::scripted_reply,
 };
 
-/// What differs between the providers.
+/// The differences between the providers.
 pub(super) trait MockProviderFormat {
-    /// The provider's error JSON.
+    /// Returns the provider's error JSON.
     fn error(&self, status: StatusCode, message: &str) -> Response;
 
-    /// What is wrong with an ask, before the model sees it.
+    /// Validates a model request.
     fn check(&self, call: &MockRequest) -> Result<(), MockRejection>;
 
-    /// The JSON Schema the answer shall have, if there is a field for it.
+    /// Returns the JSON Schema of the answer, if the request has one.
     fn schema(&self, call: &MockRequest) -> Option<Value>;
 
-    /// The answer in the provider's format.
+    /// Returns the answer in the provider's format.
     fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response;
 
-    /// The provider's rate headers.
+    /// Returns the provider's rate limit headers.
     fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)>;
 }
 
-/// Why an ask is refused.
+/// The status and the reason of a rejected request.
 pub(super) struct MockRejection(pub(super) StatusCode, pub(super) String);
 
 impl MockRejection {
@@ -48,7 +48,7 @@ impl MockRejection {
     }
 }
 
-/// A request, read whole.
+/// A request that was read completely.
 pub(super) struct MockRequest {
     pub(super) state: Arc<MockState>,
     pub(super) method: Method,
@@ -84,7 +84,7 @@ impl FromRequest<Arc<MockState>> for MockRequest {
 }
 
 impl MockRequest {
-    /// Writes the request down and checks what every request must have.
+    /// Records the request and checks what every request must have.
     fn accept(
         &self,
         wire: &impl MockProviderFormat,
@@ -138,7 +138,7 @@ impl AcceptedRequest {
     }
 }
 
-/// Answers an ask.
+/// Answers a model request.
 pub(super) async fn handle_ask(call: MockRequest, wire: impl MockProviderFormat) -> Response {
     let opened = match call.accept(&wire, RequestKind::Ask) {
         Ok(opened) => opened,
@@ -183,7 +183,7 @@ pub(super) async fn handle_ask(call: MockRequest, wire: impl MockProviderFormat)
     opened.respond(wire.render_reply(&call, &said, number))
 }
 
-/// Answers a request that is no ask, with whatever `respond` makes of it.
+/// Answers a request that is not a model request, with the result of `respond`.
 pub(super) async fn handle_management(
     call: MockRequest,
     wire: impl MockProviderFormat,
@@ -205,7 +205,7 @@ pub(super) async fn handle_management(
     opened.respond(respond(&call))
 }
 
-/// Any path the providers do not have.
+/// Answers a path that no provider has.
 pub(super) async fn handle_unknown(call: MockRequest) -> Response {
     let path = call.path.clone();
     handle_management(
@@ -220,7 +220,7 @@ pub(super) async fn handle_unknown(call: MockRequest) -> Response {
     .await
 }
 
-/// What a fault makes of a request.
+/// The effect of a fault on a request.
 enum FaultEffect {
     Proceed,
     Reply(MockReply),
@@ -247,7 +247,7 @@ async fn apply_fault(
         } => {
             let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             let mut response = if body.is_empty() {
-                wire.error(status, "The stand-in was told to fail.")
+                wire.error(status, "The mock provider was told to fail.")
             } else {
                 (status, body).into_response()
             };
@@ -284,7 +284,7 @@ fn cut_connection(call: &MockRequest, opened: AcceptedRequest) -> Response {
     StatusCode::OK.into_response()
 }
 
-/// The head and the first half of a response, then the end of the connection.
+/// Returns the head and the first half of a response, then ends the connection.
 async fn half_response(whole: Response) -> Response {
     let (mut parts, body) = whole.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX)
@@ -297,7 +297,7 @@ async fn half_response(whole: Response) -> Response {
     let end = std::io::Error::from(std::io::ErrorKind::ConnectionReset);
     let pieces = stream::iter([Ok(first), Err(end)]).then(async |piece| {
         if piece.is_err() {
-            // Time for the first half to leave.
+            // The pause lets the first half be sent.
             pause(Duration::from_millis(20)).await;
         }
         piece

@@ -1,5 +1,5 @@
-//! Langbase: running, creating, updating and listing pipes. A thread's id travels in the header
-//! `lb-thread-id`; what is not said at creation takes Langbase's own defaults, public and storing.
+//! Langbase: running, creating, updating and listing pipes. The id of a thread is in the header
+//! `lb-thread-id`; omitted settings of a new pipe get Langbase's own defaults, public and storing.
 
 use axum::{
     Json,
@@ -143,7 +143,7 @@ impl MockProviderFormat for LangbaseFormat {
         })
     }
 
-    /// A pipe keeps the format it was created with; a run may bring its own.
+    /// Returns the schema of the run, else the one the pipe was created with.
     fn schema(&self, call: &MockRequest) -> Option<Value> {
         let name = call.body["name"].as_str().unwrap_or_default();
         openai::response_schema(&call.body).or_else(|| {

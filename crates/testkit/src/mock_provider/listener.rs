@@ -1,5 +1,5 @@
-//! A TCP listener whose connections can be cut: one of them by a request on it, or all at once
-//! when the stand-in goes away.
+//! A TCP listener whose connections can be cut: one of them by a request on it, or all at once when
+//! the mock provider is dropped.
 
 use std::{
     io,
@@ -21,7 +21,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// On until it is turned off, for good.
+/// A switch that is on until it is turned off for good.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CutSwitch(Arc<AtomicBool>);
 
@@ -35,7 +35,7 @@ impl CutSwitch {
     }
 }
 
-/// The connection a request came on.
+/// The connection of a request.
 #[derive(Debug, Clone)]
 pub(super) struct CuttableConnection(CutSwitch);
 
@@ -74,7 +74,7 @@ impl Listener for CuttableListener {
 
     async fn accept(&mut self) -> (CuttableStream, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.listener).await;
-        // Without it an answer in two writes waits for the peer's delayed acknowledgement.
+        // Otherwise an answer in two writes waits for the peer's delayed acknowledgement.
         let _ = stream.set_nodelay(true);
         let io = CuttableStream {
             stream,

@@ -1,15 +1,15 @@
-//! A local stand-in for the model providers: Langbase, OpenAI-compatible and Anthropic on one
-//! loopback listener, told apart by path. It checks what the real ones check, answers in their
-//! formats, records every request, and fails on demand.
+//! A mock of the model providers: Langbase, OpenAI-compatible and Anthropic on one loopback
+//! listener, told apart by path. It checks what the real providers check, answers in their formats,
+//! records every request, and fails on demand.
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
-//! use deliberate_testkit::{Fault, Standin};
+//! use deliberate_testkit::{MockFault, MockProvider};
 //!
-//! let standin = Standin::start().await?;
-//! standin.push(Fault::status(503));
-//! // … drive something that asks `standin.url()` with the key `standin.key()` …
-//! assert_eq!(standin.asks().len(), 2);
+//! let provider = MockProvider::start().await?;
+//! provider.push_fault(MockFault::status(503));
+//! // … drive something that asks `provider.url()` with the key `provider.key()` …
+//! assert_eq!(provider.asks().len(), 2);
 //! # Ok(())
 //! # }
 //! ```
@@ -45,10 +45,10 @@ pub use settings::MockSettings;
 use listener::{CutSwitch, CuttableConnection, CuttableListener};
 use request_log::MockState;
 
-/// The key a stand-in accepts unless told otherwise.
+/// The key that a mock provider accepts by default.
 pub const KEY: &str = "stand-in-key";
 
-/// A running stand-in. It ends when dropped.
+/// A running mock provider. It ends when dropped.
 #[derive(Debug)]
 pub struct MockProvider {
     address: SocketAddr,
@@ -58,12 +58,12 @@ pub struct MockProvider {
 }
 
 impl MockProvider {
-    /// Starts one on a free loopback port with [`MockSettings::default`].
+    /// Starts a mock provider on a free loopback port with [`MockSettings::default`].
     pub async fn start() -> io::Result<Self> {
         Self::start_with(MockSettings::default(), 0).await
     }
 
-    /// Starts one with the given settings on `port`; 0 takes a free one.
+    /// Starts a mock provider with the given settings on `port`; 0 picks a free one.
     pub async fn start_with(settings: MockSettings, port: u16) -> io::Result<Self> {
         let power = CutSwitch::default();
         let listener = CuttableListener::bind(port, power.clone()).await?;
@@ -83,44 +83,44 @@ impl MockProvider {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// `http://127.0.0.1:PORT`: the base URL for Langbase and Anthropic.
+    /// Returns `http://127.0.0.1:PORT`, the base URL for Langbase and Anthropic.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// `http://127.0.0.1:PORT/v1`: the base URL for the `OpenAI` kind.
+    /// Returns `http://127.0.0.1:PORT/v1`, the base URL for the `OpenAI` kind.
     pub fn openai_url(&self) -> String {
         format!("{}/v1", self.url())
     }
 
-    /// The key it accepts; empty if it accepts any.
+    /// Returns the key it accepts; empty if it accepts any.
     pub fn key(&self) -> String {
         self.state
             .read(|inner| inner.settings.key.clone().unwrap_or_default())
     }
 
-    /// The next ask meets this fault; several queue up, one an ask.
+    /// Queues a fault for the next model request; each request takes one.
     pub fn push_fault(&self, fault: MockFault) {
         self.state.write(|inner| inner.ask_faults.push_back(fault));
     }
 
-    /// The next request about pipes (create, update, list) meets this fault.
+    /// Queues a fault for the next request about pipes (create, update, list).
     pub fn push_pipe_fault(&self, fault: MockFault) {
         self.state.write(|inner| inner.pipe_faults.push_back(fault));
     }
 
-    /// Every ask without a queued fault meets this one.
+    /// Sets the fault of every model request that has no queued one.
     pub fn set_default_fault(&self, fault: MockFault) {
         self.state.write(|inner| inner.default_fault = Some(fault));
     }
 
-    /// Asks without a fault are answered by the first of these rules that applies, and as usual
-    /// if none does. They take the place of earlier ones.
+    /// Sets the scripted answers, replacing earlier ones. A model request without a fault gets the
+    /// first answer that applies, or the default reply.
     pub fn set_scripted_answers(&self, rules: Vec<ScriptedAnswer>) {
         self.state.write(|inner| inner.rules = rules);
     }
@@ -130,27 +130,27 @@ impl MockProvider {
         self.state.write(|inner| change(&mut inner.settings));
     }
 
-    /// Forgets faults, rules, records, pipes, threads and counters; settings stay.
+    /// Clears faults, scripted answers, records, pipes, threads and counters; settings stay.
     pub fn reset(&self) {
         self.state.reset();
     }
 
-    /// Everything that was requested so far, oldest first.
+    /// Returns all requests so far, oldest first.
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.state.read(|inner| inner.records.clone())
     }
 
-    /// The requests that asked a model something.
+    /// Returns the model requests.
     pub fn asks(&self) -> Vec<RequestRecord> {
         self.requests_of_kind(RequestKind::Ask)
     }
 
-    /// The requests that created or updated a pipe.
+    /// Returns the requests that created or updated a pipe.
     pub fn creations(&self) -> Vec<RequestRecord> {
         self.requests_of_kind(RequestKind::CreatePipe)
     }
 
-    /// The size of the newest ask's body.
+    /// Returns the size of the newest model request's body.
     pub fn last_ask_bytes(&self) -> Option<usize> {
         self.state.read(|inner| {
             let newest = inner
@@ -162,17 +162,17 @@ impl MockProvider {
         })
     }
 
-    /// The most asks that were ever under way at once.
+    /// Returns the highest number of concurrent model requests so far.
     pub fn peak(&self) -> usize {
         self.state.read(|inner| inner.peak)
     }
 
-    /// The asks under way now.
+    /// Returns the number of model requests in progress.
     pub fn in_flight(&self) -> usize {
         self.state.read(|inner| inner.in_flight)
     }
 
-    /// The pipes that exist: what was last sent to create or update each, by name.
+    /// Returns the existing pipes: the last body that created or updated each, by name.
     pub fn pipes(&self) -> Vec<(String, Value)> {
         self.state.read(|inner| {
             let pipes = inner.pipes.iter();
@@ -182,18 +182,18 @@ impl MockProvider {
         })
     }
 
-    /// Lets a pipe exist as if its owner had made it.
+    /// Adds a pipe as if its owner had created it.
     pub fn add_pipe(&self, name: &str, body: Value) {
         self.state
             .write(|inner| inner.pipes.insert(name.to_owned(), body));
     }
 
-    /// How many creations overwrote a pipe that was there.
+    /// Returns how many creations overwrote an existing pipe.
     pub fn overwritten_pipes(&self) -> usize {
         self.state.read(|inner| inner.overwritten)
     }
 
-    /// The thread ids it has issued, oldest first.
+    /// Returns the issued thread ids, oldest first.
     pub fn threads(&self) -> Vec<String> {
         self.state.read(|inner| inner.threads.clone())
     }
@@ -211,7 +211,7 @@ impl MockProvider {
 
 impl Drop for MockProvider {
     fn drop(&mut self) {
-        // Connections outlive the listener's task, so they are told apart from it.
+        // Connections outlive the listener's task, so they are cut separately.
         self.power.turn_off();
         self.server.abort();
     }

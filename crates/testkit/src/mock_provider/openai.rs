@@ -91,14 +91,14 @@ impl MockProviderFormat for OpenAiFormat {
     }
 }
 
-/// The schema in a `response_format` of the `OpenAI` shape, which Langbase shares.
+/// Returns the schema in a `response_format` of the `OpenAI` form, which Langbase shares.
 pub(super) fn response_schema(body: &Value) -> Option<Value> {
     body["response_format"]["json_schema"]
         .get("schema")
         .cloned()
 }
 
-/// Refuses messages that are none.
+/// Rejects invalid messages.
 pub(super) fn check_messages(body: &Value, roles: &[&str]) -> Result<(), MockRejection> {
     let messages = body["messages"]
         .as_array()
@@ -126,7 +126,7 @@ pub(super) fn check_messages(body: &Value, roles: &[&str]) -> Result<(), MockRej
     Ok(())
 }
 
-/// A `chat.completion`, also the `raw` part of Langbase's answer.
+/// Builds a `chat.completion`, which is also the `raw` part of Langbase's answer.
 pub(super) fn completion(body: &Value, said: &MockReply, number: usize) -> Value {
     let prompt = prompt_tokens(body);
     let written = tokens(&said.text);
@@ -150,7 +150,7 @@ pub(super) fn completion(body: &Value, said: &MockReply, number: usize) -> Value
     })
 }
 
-/// The same as server-sent chunks.
+/// Builds the same answer as server-sent chunks.
 pub(super) fn stream(body: &Value, said: &MockReply, number: usize) -> Response {
     let chunk = |delta: Value, finish: Value| {
         let chunk = json!({

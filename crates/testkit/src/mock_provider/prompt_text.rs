@@ -1,19 +1,19 @@
-//! What an ask told the model, whatever the wire: its words, and the JSON Schema written in them.
+//! The texts of a model request, for any provider format, and a JSON Schema written in them.
 
 use serde_json::{Deserializer, Value};
 
-/// What stands before a schema that is written out in the instructions.
+/// The marker before a schema that is written out in the instructions.
 const SCHEMA_MARKER: &str = "JSON Schema";
 
-/// Everything the model was told: the standing instructions and all messages.
+/// Returns all texts that the model reads: the system prompt and all messages.
 pub(super) fn prompt_text(body: &Value) -> String {
     let mut all = vec![content_text(&body["system"])];
     all.extend(messages(body).map(|message| content_text(&message["content"])));
     all.join("\n")
 }
 
-/// The schema that is written out in the standing instructions, for providers that take none.
-/// What others say may quote a schema; it is not ours.
+/// Returns the schema that is written out in the system prompt, for providers without a schema
+/// field. A schema quoted in other messages does not count.
 pub(super) fn prompt_schema(body: &Value) -> Option<Value> {
     let system = system_text(body);
     let named = system.rmatch_indices(SCHEMA_MARKER);
@@ -25,7 +25,7 @@ pub(super) fn prompt_schema(body: &Value) -> Option<Value> {
     })
 }
 
-/// The standing instructions: a field of their own at Anthropic, else messages.
+/// Returns the system prompt: a field of its own at Anthropic, else messages.
 fn system_text(body: &Value) -> String {
     let is_standing =
         |message: &&Value| message["role"] == "system" || message["role"] == "developer";
@@ -40,7 +40,7 @@ pub(super) fn messages(body: &Value) -> impl DoubleEndedIterator<Item = &Value> 
     all.map_or(&[] as &[Value], Vec::as_slice).iter()
 }
 
-/// Content is a string or a list of typed parts.
+/// Returns the text of a content, which is a string or a list of typed parts.
 pub(super) fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -1,4 +1,4 @@
-//! What a stand-in remembers: requests, pipes, threads, faults to come, and its counters.
+//! The records of a mock provider: requests, pipes, threads, queued faults and counters.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -12,60 +12,55 @@ use serde_json::Value;
 
 use super::{MockFault, MockSettings, ScriptedAnswer};
 
-/// One request as the stand-in saw it. The key itself is never kept.
+/// One recorded request. The key itself is never stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RequestRecord {
-    /// Milliseconds since the stand-in started.
+    /// Milliseconds since the mock provider started.
     pub at_ms: u64,
-    /// What was wanted.
     pub kind: RequestKind,
-    /// The HTTP method.
     pub method: String,
-    /// The path.
     pub path: String,
     /// The headers, without the key.
     pub headers: BTreeMap<String, String>,
-    /// Which key came with it.
+    /// Whether the key was right.
     pub key: KeyCheck,
-    /// The body as JSON; null if it was none or is not kept.
+    /// The body as JSON; null if it was not JSON or is not stored.
     pub body: Value,
-    /// The size of the body.
     pub body_bytes: usize,
-    /// How it ended.
     pub outcome: RequestOutcome,
 }
 
-/// What a request wanted.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
-    /// Ask a model.
+    /// A model request.
     Ask,
-    /// Create or update a pipe.
+    /// Creates or updates a pipe.
     CreatePipe,
-    /// List pipes or models.
+    /// Lists pipes or models.
     List,
-    /// Something the providers do not have.
+    /// A path that no provider has.
     Unknown,
 }
 
-/// Which key came with a request.
+/// The result of checking the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyCheck {
-    /// The one that is accepted, or any where none is demanded.
+    /// The accepted key, or any key where none is demanded.
     Right,
-    /// Another one.
+    /// Another key.
     Wrong,
-    /// None.
+    /// No key.
     Missing,
 }
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestOutcome {
-    /// It has not ended yet.
+    /// The request has not ended yet.
     Pending,
     /// It was answered with this status.
     Answered(u16),
@@ -75,7 +70,7 @@ pub enum RequestOutcome {
     Cut,
 }
 
-/// Shared by all requests of one stand-in.
+/// The state that all requests of a mock provider share.
 #[derive(Debug)]
 pub(super) struct MockState {
     inner: Mutex<MockStateInner>,
@@ -96,12 +91,12 @@ pub(super) struct MockStateInner {
     pub(super) ask_count: usize,
     pub(super) in_flight: usize,
     pub(super) peak: usize,
-    /// Counts resets, so that a request from before one leaves the new records alone.
+    /// The number of resets, so that a request from before a reset does not change the new records.
     era: usize,
     window: Option<(Instant, u32)>,
 }
 
-/// What the rate headers say after a request was counted.
+/// The rate limit after a request was counted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RateLimitState {
     pub(super) limit: u32,
@@ -141,7 +136,7 @@ impl MockState {
         });
     }
 
-    /// Counts a request in its second; `None` when there is no limit.
+    /// Counts a request in its second; returns `None` when there is no limit.
     pub(super) fn count(&self) -> Option<RateLimitState> {
         self.write(|inner| {
             let limit = inner.settings.rate?;
@@ -162,7 +157,7 @@ impl MockState {
         })
     }
 
-    /// Writes a request down; the guard writes how it ended.
+    /// Records a request; the guard records its outcome.
     pub(super) fn record(self: &Arc<Self>, seen: RequestView<'_>) -> RequestGuard {
         let at_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.write(|inner| {
@@ -199,7 +194,7 @@ impl MockState {
     }
 }
 
-/// A request before it is written down.
+/// A request before it is recorded.
 #[derive(Clone, Copy)]
 pub(super) struct RequestView<'a> {
     pub(super) kind: RequestKind,
@@ -210,7 +205,7 @@ pub(super) struct RequestView<'a> {
     pub(super) body_bytes: usize,
 }
 
-/// Notes the end of a request, also when its future is dropped because the caller went away.
+/// Records the outcome of a request, also when its future is dropped because the caller went away.
 pub(super) struct RequestGuard {
     state: Arc<MockState>,
     era: usize,

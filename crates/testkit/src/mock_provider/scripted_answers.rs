@@ -1,5 +1,5 @@
-//! Answers that depend on what is asked and not on when: the same asks in any order, over any
-//! wire, get the same answers.
+//! Scripted answers that depend on the content of a request and not on its order: the same requests
+//! in any order and provider format get the same answers.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,19 +9,19 @@ use super::{
     prompt_text,
 };
 
-/// What the model says to an ask in which certain words occur. Over HTTP:
-/// `{"words": ["moons", "Mars"], "text": "Two."}`.
+/// The answer to a model request that contains certain words. Over HTTP: `{"words": ["moons",
+/// "Mars"], "text": "Two."}`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedAnswer {
-    /// They must all occur, as they are written; none occurs in every ask.
+    /// The words that must all occur, exactly as written; an empty list matches every request.
     pub words: Vec<String>,
-    /// What is said: a text as it is, or any other value as JSON.
+    /// The answer: a text as it is, or any other value as JSON.
     pub text: Value,
 }
 
 impl ScriptedAnswer {
-    /// A rule for asks with these words.
+    /// Creates an answer for requests with these words.
     pub fn new(words: &[&str], text: impl Into<Value>) -> Self {
         Self {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -41,7 +41,7 @@ impl ScriptedAnswer {
     }
 }
 
-/// What the first rule that applies to an ask says.
+/// Returns the first scripted answer that applies to a model request.
 pub(super) fn scripted_reply(rules: &[ScriptedAnswer], body: &Value) -> Option<MockReply> {
     if rules.is_empty() {
         return None;

@@ -1,29 +1,29 @@
-//! How a stand-in behaves when no fault is asked for.
+//! The behavior of a mock provider without faults.
 
 use std::time::Duration;
 
 use super::KEY;
 
-/// How a stand-in behaves when no fault is asked for.
+/// The behavior of a mock provider without faults.
 #[derive(Debug, Clone)]
 pub struct MockSettings {
-    /// The key it accepts; `None` accepts any and none.
+    /// The accepted key; `None` accepts any key or none.
     pub key: Option<String>,
-    /// How long an ask takes.
+    /// The duration of a model request.
     pub delay: Duration,
     /// Whether running a pipe that was never created is a 404, as at Langbase.
     pub strict_pipes: bool,
     /// Whether continuing a thread that was never issued is a 404.
     pub strict_threads: bool,
-    /// Requests a second before it answers 429; `None` is unlimited and sends no rate headers.
+    /// Requests per second before it answers 429; `None` is unlimited and sends no rate headers.
     pub rate: Option<u32>,
-    /// The `success` field of Langbase's answer; `None` leaves it out, as the public documents do.
+    /// The `success` field of Langbase's answer; `None` omits it, as the public documents do.
     pub success: Option<bool>,
-    /// Whether Langbase's answer has the fields of `raw` beside `completion`.
+    /// Whether Langbase's answer has the fields of `raw` next to `completion`.
     pub flat: bool,
-    /// Whether a JSON Schema in `response_format` is refused, as older endpoints do.
+    /// Whether a JSON Schema in `response_format` is rejected, as older endpoints do.
     pub refuse_json_schema: bool,
-    /// Whether records keep headers and bodies; otherwise only their sizes.
+    /// Whether records store headers and bodies; otherwise only their sizes.
     pub keep_bodies: bool,
 }
 

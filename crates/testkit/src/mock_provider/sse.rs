@@ -9,7 +9,7 @@ use axum::{
 };
 use futures::stream;
 
-/// Server-sent events with these lines of data, each `(event name, data)`.
+/// Builds server-sent events from `(event name, data)` pairs.
 pub(super) fn event_response(events: Vec<(Option<&'static str>, String)>) -> Response {
     let pieces = events.into_iter().map(|(name, data)| {
         let name = name.map_or_else(String::new, |name| format!("event: {name}\n"));
@@ -19,7 +19,7 @@ pub(super) fn event_response(events: Vec<(Option<&'static str>, String)>) -> Res
     ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
 
-/// A text in pieces, as a stream brings it.
+/// Splits a text into chunks, as a stream delivers it.
 pub(super) fn text_chunks(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     chars

@@ -1,4 +1,4 @@
-//! The stand-in as its callers see it, over a raw connection.
+//! Tests of the mock provider from its callers' point of view, over a raw connection.
 
 use serde_json::json;
 
@@ -170,7 +170,8 @@ async fn anthropic_fills_the_forced_tool() {
     assert!(streamed.contains("input_json_delta"));
 }
 
-/// Asks for the same over every wire, with these standing instructions, and reads what was said.
+/// Sends the same request in every provider format, with this system prompt, and returns the
+/// answers.
 async fn ask_every_format(http: &mut RawHttp, system: &str, question: &str) -> [String; 3] {
     let user = json!({ "role": "user", "content": question });
     let messages = json!([{ "role": "system", "content": system }, user]);
@@ -322,7 +323,7 @@ async fn a_rate_limit_counts_and_refuses() {
         let first = run(&mut http, &run_body()).await;
         run(&mut http, &run_body()).await;
         let third = run(&mut http, &run_body()).await;
-        // The limit is that of one second, which a busy machine may miss.
+        // The limit applies to one second, which a busy machine may exceed.
         if began.elapsed() < std::time::Duration::from_secs(1) {
             break (first, third);
         }

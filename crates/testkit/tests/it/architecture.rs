@@ -1,4 +1,4 @@
-//! Which crate may depend on which.
+//! The allowed dependencies between crates.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,8 +8,8 @@ use std::{
 
 use serde_json::Value;
 
-/// Each crate, and the ones of ours that it may use. Arrows point one way; a new arrow is a
-/// decision, and is made here.
+/// Each crate and the workspace crates that it may use. Dependencies point one way; a new one is a
+/// decision that is made here.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
     ("deliberate-command-language", &[]),
@@ -90,7 +90,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-testkit", &["deliberate-core"]),
-    // For tests only, as the kit is: the program's wiring with the suite's fixtures in front.
+    // For tests only, like the test kit: the program's wiring with the fixtures of the conformance
+    // suite.
     (
         "deliberate-conformance",
         &[
@@ -103,7 +104,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-toolkit",
         ],
     ),
-    // For tests only: whoever reads foreign bytes.
+    // For tests only: the crates that parse untrusted bytes.
     (
         "deliberate-fuzz",
         &[
@@ -116,7 +117,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// What a crate must not know, whatever brings it in.
+/// Dependencies that a crate must not have, direct or indirect.
 const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &["tokio", "sqlx", "reqwest", "rmcp"]),
     ("deliberate-toolkit", &["sqlx", "reqwest", "rmcp"]),

@@ -1,5 +1,5 @@
-//! The load client and the floor of the benchmarks understand each other, whatever the era and the
-//! kind of answer.
+//! The load client and the baseline of the benchmarks work together, in every revision and answer
+//! format.
 
 use deliberate_testkit::{
     bare_command,

@@ -3,7 +3,7 @@
 #![expect(
     clippy::indexing_slicing,
     clippy::unwrap_used,
-    reason = "the helpers of tests fail as the tests do, and clippy knows only the tests"
+    reason = "test helpers may fail like the tests, but clippy only knows the tests"
 )]
 
 mod architecture;

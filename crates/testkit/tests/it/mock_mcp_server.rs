@@ -1,4 +1,4 @@
-//! The stand-in for other people's servers does what it is told to, right and wrong.
+//! The mock MCP server behaves as configured, with and without faults.
 
 use deliberate_testkit::{StdioClient, bare_command};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn text(response: &Value) -> &str {
     response["result"]["content"][0]["text"].as_str().unwrap()
 }
 
-/// Parameters as the era without a handshake has them.
+/// Adds the metadata of the stateless revision to parameters.
 fn with_stateless_meta(mut params: Value) -> Value {
     params["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
     params
@@ -131,7 +131,7 @@ async fn faults_happen_when_they_are_wanted() {
 
     let mut client = start_server(&["--fault", "no-such-fault"]);
     assert!(!client.wait_exit().await.unwrap().success());
-    // What it said may be read a moment after it ended.
+    // Its output may be readable only a moment after it ended.
     for _ in 0..100 {
         if client.stderr().contains("no-such-fault") {
             return;

@@ -1,5 +1,5 @@
-//! One call after another with an instant provider. What the server adds is its time less the
-//! echo server's and the provider's own; on disk one fsync is allowed on top.
+//! Measures sequential calls with an instant provider. The server's overhead is its time minus the
+//! time of the echo server and of the provider; on disk one fsync is allowed on top.
 
 use std::{
     fs::{File, OpenOptions},
@@ -43,7 +43,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     let mut echo = Samples::default();
     let mut provider_times = Samples::default();
     let mut fsync = Samples::default();
-    // In turns, so that a neighbour's load falls on all alike.
+    // The subjects take turns, so that other load on the machine affects all alike.
     for _ in 0..ROUNDS {
         for _ in 0..bench.scaled(30) {
             let begun = Instant::now();
@@ -108,7 +108,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     Ok(())
 }
 
-/// The provider, asked the way the server asks it, without the server.
+/// Asks the provider the way the server does, without the server.
 struct DirectProvider {
     http: RawHttp,
     path: String,
@@ -120,7 +120,7 @@ impl DirectProvider {
         standin.set(|settings| settings.keep_bodies = true);
         think(server, None).await?;
         standin.set(|settings| settings.keep_bodies = false);
-        let ask = standin.asks().pop().context("the server asked nothing")?;
+        let ask = standin.asks().pop().context("the server sent no request")?;
         standin.reset();
         Ok(Self {
             http: RawHttp::connect(standin.address()).await?,

@@ -1,5 +1,6 @@
-//! Calls of another server's tool: through the adapter, beside the Python adapter with a live
-//! session, and through the gateway, beside a direct call. All to the same echo server.
+//! Measures calls of an upstream server's tool: through the adapter compared with the Python
+//! adapter with a live session, and through the gateway compared with a direct call. All use the
+//! same echo server.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +21,7 @@ use crate::{
 const ROUNDS: usize = 5;
 const MAX_ADDED: Duration = Duration::from_micros(300);
 
-/// What one adapter measured.
+/// The measurements of one adapter.
 #[derive(Deserialize)]
 struct AdapterMeasurement {
     times_us: Vec<f64>,
@@ -40,7 +41,7 @@ pub(crate) async fn measure(
 ) -> anyhow::Result<()> {
     let here = std::env::current_exe()?;
     let upstream = here.with_file_name("mock_mcp_server");
-    ensure!(upstream.is_file(), "{} is not there", upstream.display());
+    ensure!(upstream.is_file(), "{} does not exist", upstream.display());
     let ours = here.with_file_name("examples").join("measure");
     let theirs =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/bench_langchain.py");
@@ -52,7 +53,7 @@ pub(crate) async fn measure(
 
     let (mut rust, mut other) = (AdapterBench::default(), AdapterBench::default());
     let (mut floor, mut through) = (Samples::default(), Samples::default());
-    // In turns, so that a neighbour's load falls on all alike.
+    // The subjects take turns, so that other load on the machine affects all alike.
     for _ in 0..ROUNDS {
         echo(&mut direct, "echo", bench.scaled(400), &mut floor).await?;
         echo(&mut gateway, "up__echo", bench.scaled(400), &mut through).await?;
@@ -66,7 +67,7 @@ pub(crate) async fn measure(
     }
     let floor_time = floor.median();
     report.add(ReportRow {
-        label: "echo of another server, p50: direct, through the gateway".to_owned(),
+        label: "echo of an upstream server, p50: direct, through the gateway".to_owned(),
         baseline: DisplayTime(floor_time).to_string(),
         server: DisplayTime(through.median()).to_string(),
         result: format!(
@@ -108,7 +109,7 @@ fn compare_adapters(
     });
     let times = rust.rate() / other.rate().max(f64::EPSILON);
     report.add(ReportRow {
-        label: "64 calls at once, calls/s: langchain-mcp-adapters, ours".to_owned(),
+        label: "64 concurrent calls, calls/s: langchain-mcp-adapters, ours".to_owned(),
         baseline: format!("{:.0}", other.rate()),
         server: format!("{:.0}", rust.rate()),
         result: format!("{times:.1}×"),
@@ -144,7 +145,7 @@ impl AdapterBench {
         Ok(())
     }
 
-    /// The median of the rounds.
+    /// Returns the median of the rounds.
     fn rate(&self) -> f64 {
         let mut rates = self.rates.clone();
         rates.sort_by(f64::total_cmp);
@@ -177,7 +178,7 @@ async fn echo(
     Ok(())
 }
 
-/// The tools of other servers are there a moment after the start.
+/// Waits for a tool of an upstream server, which appears a moment after the start.
 async fn wait_for_tool(client: &mut StdioClient, name: &str) -> anyhow::Result<()> {
     for _ in 0..600 {
         let answer = client.request("tools/list", json!({})).await?;
@@ -190,5 +191,8 @@ async fn wait_for_tool(client: &mut StdioClient, name: &str) -> anyhow::Result<(
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    anyhow::bail!("the tool {name} did not come; stderr:\n{}", client.stderr())
+    anyhow::bail!(
+        "the tool {name} did not appear; stderr:\n{}",
+        client.stderr()
+    )
 }

@@ -1,5 +1,5 @@
-//! Calls that ask no model, one after another, over HTTP and over pipes; and the start of the
-//! process to its first answer over each.
+//! Measures sequential calls that ask no model, over HTTP and over pipes, and the time from process
+//! start to the first answer over each.
 
 use std::time::{Duration, Instant};
 
@@ -35,7 +35,7 @@ pub(crate) struct BenchCall {
     pub(crate) arguments: Value,
 }
 
-/// What the floor is asked.
+/// Returns the call of the baseline server.
 pub(crate) fn echo_call() -> BenchCall {
     BenchCall {
         tool: "echo",
@@ -43,7 +43,7 @@ pub(crate) fn echo_call() -> BenchCall {
     }
 }
 
-/// The tools that only read: a list, a graph's figures, and the graph itself.
+/// Returns calls of tools that only read: a list, a graph's statistics, and the graph itself.
 pub(crate) fn read_calls(graph: &str) -> [BenchCall; 3] {
     let call = |tool, arguments| BenchCall { tool, arguments };
     [
@@ -53,7 +53,7 @@ pub(crate) fn read_calls(graph: &str) -> [BenchCall; 3] {
     ]
 }
 
-/// The floor and the server over HTTP, with a graph to read in it.
+/// The baseline and the server over HTTP, with a graph to read.
 pub(crate) struct ServerPair {
     pub(crate) baseline: ServerProcess,
     pub(crate) server: ServerProcess,
@@ -101,7 +101,7 @@ async fn start(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<(
     Ok(())
 }
 
-/// Spawn to the reply to `initialize`.
+/// Returns the time from spawn to the reply to `initialize`.
 async fn first_http_answer(
     spawn: impl Fn() -> anyhow::Result<ServerProcess>,
 ) -> anyhow::Result<Duration> {
@@ -130,7 +130,7 @@ async fn measure_http(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::R
         }
         measured.push((era, subjects));
     }
-    // In turns, so that a neighbour's load falls on all alike.
+    // The subjects take turns, so that other load on the machine affects all alike.
     for _ in 0..ROUNDS {
         for (_, subjects) in &mut measured {
             for subject in subjects {
@@ -154,7 +154,7 @@ async fn measure_http(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::R
     Ok(())
 }
 
-/// One call on one connection, over and over.
+/// One call, repeated on one connection.
 struct BenchSubject {
     caller: LoadClient,
     request: Vec<u8>,
@@ -174,7 +174,7 @@ impl BenchSubject {
     }
 
     async fn measure(&mut self, times: usize) -> anyhow::Result<()> {
-        // The first after a pause pays for what the others left in the caches.
+        // The first call after a pause runs with cold caches and is not counted.
         self.caller.exchange(&self.request).await?;
         for _ in 0..times {
             let begun = Instant::now();
@@ -236,7 +236,7 @@ async fn measure_call(
     Ok(())
 }
 
-/// A row that is judged by the ratio of the medians.
+/// Builds a row that is judged by the ratio of the medians.
 fn comparison_row(what: String, floor: &Samples, server: &Samples, most: f64) -> ReportRow {
     let pair = |samples: &Samples| {
         format!(

@@ -1,4 +1,5 @@
-//! What sixty-four connections get through in a second, against the floor, and the memory it took.
+//! Measures the throughput of sixty-four connections compared with the baseline, and the memory it
+//! takes.
 
 use std::{
     sync::{
@@ -67,12 +68,12 @@ fn comparison_row(
         ),
         baseline: format!("{:.0}", floor.rate()),
         server: format!("{:.0}", server.rate()),
-        result: format!("{share:.2} of the floor"),
+        result: format!("{share:.2} of the baseline"),
         bar: Some((format!("≥ {MIN_SHARE}"), share >= MIN_SHARE)),
     }
 }
 
-/// The same call on many connections that are kept from round to round.
+/// The same call on many connections that stay open between rounds.
 struct ConnectionGroup {
     tool: &'static str,
     request: Arc<[u8]>,
@@ -93,7 +94,7 @@ impl ConnectionGroup {
         }
     }
 
-    /// Makes this many requests; whoever is free makes the next.
+    /// Makes this many requests; each free connection makes the next one.
     async fn run(&mut self, requests: usize, counted: bool) -> anyhow::Result<()> {
         let taken = Arc::new(AtomicUsize::new(0));
         let mut running = JoinSet::new();

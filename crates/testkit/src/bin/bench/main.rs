@@ -1,11 +1,11 @@
-//! The benchmarks of the call path, of HTTP, of the modes, of the prompt engine and of the gateway. They drive the
-//! release server and, beside it in the same run, the floor: a bare echo server on the same SDK,
-//! the provider asked directly, one fsync. They print a Markdown table of figures, bars, and
-//! whether each is met; being slow is no failure.
+//! Benchmarks of the call path, of HTTP, of the modes, of the prompt engine and of the gateway.
+//! They drive the release server and, in the same run, the baseline: a bare echo server on the same
+//! SDK, the provider asked directly, one fsync. They print a Markdown table of figures and targets,
+//! and whether each target is met; a slow result is not a failure.
 
 #![expect(
     clippy::indexing_slicing,
-    reason = "reading a field of a JSON value gives null where there is none"
+    reason = "indexing a JSON value returns null for a missing field"
 )]
 
 mod calls;
@@ -27,30 +27,30 @@ use clap::Parser;
 use report::BenchReport;
 use setup::BenchSetup;
 
-/// Measures the call path of `deliberate serve` against its floor.
+/// Measures the call path of `deliberate serve` against its baseline.
 #[derive(Debug, Parser)]
 struct BenchArgs {
-    /// What is measured; everything unless given.
+    /// The part to measure; all parts by default.
     what: Option<BenchPart>,
-    /// The server; beside this program unless given.
+    /// The server; next to this program by default.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// The echo server; beside this program unless given.
+    /// The echo server; next to this program by default.
     #[arg(long)]
     floor: Option<PathBuf>,
-    /// Where databases on disk go.
+    /// The directory for databases on disk.
     #[arg(long, default_value = "target/bench")]
     disk: PathBuf,
-    /// Where databases on a RAM disk go.
+    /// The directory for databases on a RAM disk.
     #[arg(long, default_value = "/dev/shm")]
     ram: PathBuf,
-    /// A tenth of the calls, to see that it runs.
+    /// Make a tenth of the calls, as a smoke test.
     #[arg(long)]
     quick: bool,
-    /// A Python that has langchain-mcp-adapters, to compare with.
+    /// A Python with langchain-mcp-adapters, to compare with.
     #[arg(long)]
     python: Option<PathBuf>,
-    /// A further argument of the server over HTTP, such as one that lifts a limit (repeatable).
+    /// An extra argument of the HTTP server, such as one that lifts a limit (repeatable).
     #[arg(long = "server-arg", allow_hyphen_values = true)]
     server_args: Vec<String>,
 }
@@ -60,13 +60,13 @@ struct BenchArgs {
 enum BenchPart {
     /// The call path.
     Frame,
-    /// The calls that ask no model, over HTTP and over pipes.
+    /// Calls that ask no model, over HTTP and over pipes.
     Http,
     /// The reasoning modes.
     Modes,
     /// The prompt engine.
     Prompts,
-    /// Other servers' tools.
+    /// Tools of upstream servers.
     Gateway,
 }
 

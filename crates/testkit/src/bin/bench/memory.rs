@@ -1,5 +1,5 @@
-//! What two thousand calls do: to memory, with a session each; and, in one session, to the time
-//! of a call and the size of what the provider is sent.
+//! Measures the effect of two thousand calls: on memory, with a session each; and, in one session,
+//! on the time of a call and the size of the provider's requests.
 
 use std::time::Instant;
 
@@ -60,7 +60,7 @@ fn mib(kib: u64) -> String {
     format!("{:.1} MB", kib as f64 / 1024.0)
 }
 
-/// The early and the late calls are measured in turns, so that both see the same machine.
+/// Measures the early and the late calls in turns, so that both see the same machine.
 async fn one_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let standin = &bench.provider;
     let mut server = bench.server(bench.fastest()).await?;
@@ -95,7 +95,7 @@ async fn one_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Re
     Ok(())
 }
 
-/// A session with this many thoughts.
+/// Creates a session with this many thoughts.
 pub(crate) async fn make_session(server: &mut StdioClient, calls: usize) -> anyhow::Result<String> {
     let session = think(server, None).await?;
     for _ in 1..calls {
@@ -121,7 +121,7 @@ impl CallWindow {
         think(server, Some(session)).await?;
         self.times.push(begun.elapsed());
         self.bytes
-            .push(standin.last_ask_bytes().context("nothing was asked")?);
+            .push(standin.last_ask_bytes().context("no request was sent")?);
         Ok(())
     }
 

@@ -1,5 +1,5 @@
-//! The modes: what a very long session costs, what pruning a large graph takes, and sixty-four calls
-//! of each mode at once against a provider that takes 100 ms.
+//! Measures the modes: the cost of a very long session, the time to prune a large graph, and
+//! sixty-four concurrent calls of each mode with a provider that takes 100 ms.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +19,8 @@ const LONG: usize = 10_000;
 const EARLY: usize = 100;
 const WINDOW: usize = 20;
 
-/// The most of the past that an ask carries, as the server is set up here, and what the rest of
-/// an ask takes.
+/// The most bytes of earlier thoughts that a request carries with the server settings used here,
+/// plus the rest of a request.
 const PROMPT_BYTES: usize = 6_000 * 4 + 8_000;
 
 const NODES: usize = 1_000;
@@ -45,7 +45,7 @@ async fn call(server: &mut StdioClient, tool: &str, arguments: Value) -> anyhow:
         .with_context(|| format!("{tool}; stderr:\n{}", server.stderr()))
 }
 
-/// The early and the late calls are measured in turns, so that both see the same machine.
+/// Measures the early and the late calls in turns, so that both see the same machine.
 async fn long_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let mut server = bench.server(bench.fastest()).await?;
     let steps = bench.scaled(LONG).max(EARLY + WINDOW);
@@ -86,7 +86,7 @@ async fn long_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::R
     Ok(())
 }
 
-/// Prunes half of a graph, goes back, and prunes again.
+/// Prunes half of a graph, restores it, and prunes again.
 async fn prune(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let rounds = bench.scaled(50).min(5);
     for place in bench.locations() {
@@ -98,7 +98,7 @@ async fn prune(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<(
         let mut pruned = 0;
         for _ in 0..rounds {
             let begun = Instant::now();
-            // The stand-in gives every part 85 of 100.
+            // The mock provider scores every part with 85 of 100.
             let arguments = json!({ "graph_id": graph, "threshold": 0.9 });
             let answer = call(&mut server, "reasoning_got_prune", arguments).await?;
             times.push(begun.elapsed());
@@ -123,7 +123,7 @@ async fn prune(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<(
     Ok(())
 }
 
-/// A graph of a thousand nodes, half of them scored leaves.
+/// Creates a graph of a thousand nodes, half of them scored leaves.
 async fn large_graph(server: &mut StdioClient) -> anyhow::Result<(Value, Value)> {
     let config = json!({ "max_nodes": NODES, "max_branches": 10, "max_depth": 50 });
     let init = json!({ "content": CONTENT, "config": config });
@@ -190,7 +190,7 @@ async fn every_mode_at_once(bench: &BenchSetup, report: &mut BenchReport) -> any
     Ok(())
 }
 
-/// As many calls of a tool as are made at once, each on something of its own.
+/// Prepares the concurrent calls of a tool, each on a session of its own.
 async fn prepare_calls(server: &mut StdioClient, tool: &str) -> anyhow::Result<Vec<Value>> {
     let mut calls = Vec::new();
     for _ in 0..CALLS {

@@ -1,5 +1,5 @@
-//! Sixty-four calls at once against a provider that takes 100 ms, and what a `ping` waits
-//! meanwhile.
+//! Measures sixty-four concurrent calls with a provider that takes 100 ms, and the latency of
+//! `ping` meanwhile.
 
 use std::{
     collections::BTreeSet,
@@ -28,7 +28,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     let mut servers = Vec::new();
     for place in bench.locations() {
         let mut server = bench.server(place).await?;
-        // Opens the database and the connections, as any earlier use would have.
+        // Opens the database and the connections, as any earlier use would have done.
         call_concurrently(&mut server, &thoughts()).await?;
         servers.push((place, server, Samples::default(), Samples::default()));
     }
@@ -60,7 +60,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
                 DisplayTime(totals.median()),
                 DisplayTime(totals.max())
             ),
-            result: format!("{} at the provider at once", bench.provider.peak()),
+            result: format!("{} concurrent at the provider", bench.provider.peak()),
             bar: Some(("≤ 200 ms".to_owned(), totals.median() <= MAX_TOTAL)),
         });
         report.add(ReportRow {
@@ -79,13 +79,14 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     Ok(())
 }
 
-/// A first thought in as many sessions.
+/// Returns calls that add a first thought to as many sessions.
 fn thoughts() -> Vec<Value> {
     let one = json!({ "name": "reasoning_linear", "arguments": think_arguments(None) });
     vec![one; CALLS]
 }
 
-/// Writes all calls, pings until all are answered, and returns the time in all and each ping's.
+/// Writes all calls, pings until all are answered, and returns the total time and the time of each
+/// ping.
 pub(crate) async fn call_concurrently(
     server: &mut StdioClient,
     calls: &[Value],

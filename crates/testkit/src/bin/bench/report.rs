@@ -1,8 +1,8 @@
-//! The table that is printed.
+//! The table of results.
 
 use std::fmt;
 
-/// Rows in the order they were measured, and where they were.
+/// The rows in the order they were measured.
 pub(crate) struct BenchReport {
     rows: Vec<ReportRow>,
 }
@@ -10,15 +10,12 @@ pub(crate) struct BenchReport {
 /// One figure.
 #[derive(Default)]
 pub(crate) struct ReportRow {
-    /// What was measured.
     pub(crate) label: String,
-    /// The floor's figure.
     pub(crate) baseline: String,
-    /// The server's figure.
     pub(crate) server: String,
-    /// The figure that is judged: a ratio, or what is over the floor.
+    /// The judged figure: a ratio, or the overhead above the baseline.
     pub(crate) result: String,
-    /// The bar and whether it is met.
+    /// The target and whether it is met.
     pub(crate) bar: Option<(String, bool)>,
 }
 
@@ -34,7 +31,7 @@ impl BenchReport {
 
 impl fmt::Display for BenchReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| measure | floor | deliberate | judged | bar | |")?;
+        writeln!(f, "| measure | baseline | deliberate | judged | target | |")?;
         writeln!(f, "|---|---|---|---|---|---|")?;
         for row in &self.rows {
             let (bar, verdict) = match &row.bar {

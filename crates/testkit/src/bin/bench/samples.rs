@@ -1,4 +1,4 @@
-//! Times of the same thing, many times over.
+//! Repeated measurements of one operation.
 
 use std::{fmt, time::Duration};
 
@@ -31,7 +31,7 @@ impl Samples {
         self.percentile(100.0)
     }
 
-    /// The smallest time that at least this share of the samples does not exceed.
+    /// Returns the smallest time that at least this percentage of the samples does not exceed.
     fn percentile(&self, percent: f64) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -39,14 +39,14 @@ impl Samples {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "a rank lies between 0 and the number of samples"
+            reason = "a rank is between 0 and the number of samples"
         )]
         let index = (rank as usize).saturating_sub(1);
         sorted.get(index).copied().unwrap_or_default()
     }
 }
 
-/// A time in the unit that suits it.
+/// Formats a time in a suitable unit.
 pub(crate) struct DisplayTime(pub(crate) Duration);
 
 impl fmt::Display for DisplayTime {
@@ -62,7 +62,7 @@ impl fmt::Display for DisplayTime {
     }
 }
 
-/// How many times as long.
+/// Returns the ratio of a time to the baseline.
 pub(crate) fn ratio(time: Duration, floor: Duration) -> f64 {
     time.as_secs_f64() / floor.as_secs_f64().max(1e-9)
 }

@@ -1,4 +1,4 @@
-//! What the measurements share: the programs, the instant provider, fresh databases.
+//! The shared setup of the measurements: the programs, the instant provider, fresh databases.
 
 use std::{
     fs,
@@ -28,7 +28,7 @@ pub(crate) struct BenchSetup {
     databases: AtomicUsize,
 }
 
-/// Where a database lies.
+/// The location of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DatabaseLocation {
     Disk,
@@ -44,7 +44,7 @@ impl BenchSetup {
         for program in [&server, &floor] {
             ensure!(
                 program.is_file(),
-                "{} is not there; build it first",
+                "{} does not exist; build it first",
                 program.display()
             );
         }
@@ -64,7 +64,7 @@ impl BenchSetup {
         })
     }
 
-    /// How often to do something: a tenth of it in a quick run, but not less than twice.
+    /// Returns the number of repetitions: a tenth in a quick run, but at least two.
     pub(crate) fn scaled(&self, usual: usize) -> usize {
         if self.quick {
             (usual / 10).max(2)
@@ -73,7 +73,7 @@ impl BenchSetup {
         }
     }
 
-    /// The places there are, the RAM disk last.
+    /// Returns the available locations, the RAM disk last.
     pub(crate) fn locations(&self) -> Vec<DatabaseLocation> {
         let ram = self.ram.as_ref().map(|_| DatabaseLocation::Ram);
         [Some(DatabaseLocation::Disk), ram]
@@ -82,7 +82,7 @@ impl BenchSetup {
             .collect()
     }
 
-    /// The RAM disk, or the disk where there is none.
+    /// Returns the RAM disk, or the disk if there is none.
     pub(crate) fn fastest(&self) -> DatabaseLocation {
         if self.ram.is_some() {
             DatabaseLocation::Ram
@@ -98,7 +98,7 @@ impl BenchSetup {
         }
     }
 
-    /// `deliberate serve` with a new database.
+    /// Returns the command `deliberate serve` with a new database.
     fn server_command(&self, place: DatabaseLocation) -> anyhow::Result<Command> {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let home = self.directory(place).join(format!("home-{number}"));
@@ -115,12 +115,12 @@ impl BenchSetup {
         Ok(command)
     }
 
-    /// A server with a new database, started and not yet spoken to.
+    /// Starts a server with a new database, without the handshake.
     pub(crate) fn spawn_server(&self, place: DatabaseLocation) -> anyhow::Result<StdioClient> {
         StdioClient::spawn(&mut self.server_command(place)?)
     }
 
-    /// Likewise, with prompts of its own.
+    /// Starts a server with a workspace of prompts, without the handshake.
     pub(crate) fn spawn_server_in(
         &self,
         place: DatabaseLocation,
@@ -130,7 +130,7 @@ impl BenchSetup {
         StdioClient::spawn(command.arg("--workspace").arg(workspace))
     }
 
-    /// A server that has this one's tools too, ready for calls.
+    /// Starts a server that also has the tools of the mock MCP server, ready for calls.
     pub(crate) async fn server_with_mock_mcp(
         &self,
         upstream: &Path,
@@ -145,7 +145,8 @@ impl BenchSetup {
         Ok(client)
     }
 
-    /// The same over HTTP, without the limits that keep one client from being so many.
+    /// Starts a server over HTTP, without the limits that keep one client from opening so many
+    /// connections.
     pub(crate) fn spawn_http_server(
         &self,
         place: DatabaseLocation,
@@ -153,24 +154,24 @@ impl BenchSetup {
         ServerProcess::spawn(self.server_command(place)?.args(&self.server_args))
     }
 
-    /// The echo server over HTTP; with plain answers, the cheaper of its two kinds.
+    /// Starts the echo server over HTTP with plain JSON answers, the cheaper of its two kinds.
     pub(crate) fn spawn_http_baseline(&self) -> anyhow::Result<ServerProcess> {
         ServerProcess::spawn(bare_command(&self.baseline).arg("--json"))
     }
 
-    /// The echo server, started and not yet spoken to.
+    /// Starts the echo server, without the handshake.
     pub(crate) fn spawn_baseline(&self) -> anyhow::Result<StdioClient> {
         StdioClient::spawn(&mut bare_command(&self.baseline))
     }
 
-    /// A server ready for calls.
+    /// Starts a server that is ready for calls.
     pub(crate) async fn server(&self, place: DatabaseLocation) -> anyhow::Result<StdioClient> {
         let mut client = self.spawn_server(place)?;
         client.initialize().await?;
         Ok(client)
     }
 
-    /// A server with prompts of its own, ready for calls.
+    /// Starts a server with a workspace of prompts, ready for calls.
     pub(crate) async fn server_in(
         &self,
         place: DatabaseLocation,
@@ -181,7 +182,7 @@ impl BenchSetup {
         Ok(client)
     }
 
-    /// The echo server, ready for calls.
+    /// Starts the echo server, ready for calls.
     pub(crate) async fn baseline(&self) -> anyhow::Result<StdioClient> {
         let mut client = self.spawn_baseline()?;
         client.initialize().await?;
@@ -189,11 +190,11 @@ impl BenchSetup {
     }
 }
 
-/// What is asked, about as long as a thought.
+/// The text of a call, about as long as a thought.
 pub(crate) const CONTENT: &str = "Which of the two caches should be dropped first when memory runs \
      short, and what would tell us afterwards that the choice was wrong?";
 
-/// Arguments of a call that opens a new session, or goes on with one.
+/// Returns the arguments of a call that opens a new session or continues one.
 pub(crate) fn think_arguments(session: Option<&str>) -> Value {
     match session {
         Some(session) => json!({ "content": CONTENT, "session_id": session }),
@@ -201,7 +202,7 @@ pub(crate) fn think_arguments(session: Option<&str>) -> Value {
     }
 }
 
-/// Makes one thought and returns its session's id.
+/// Adds one thought and returns the id of its session.
 pub(crate) async fn think(
     client: &mut StdioClient,
     session: Option<&str>,
@@ -212,7 +213,7 @@ pub(crate) async fn think(
     session_id(&response).with_context(|| format!("stderr:\n{}", client.stderr()))
 }
 
-/// The session's id in a response; an error if the call failed.
+/// Returns the session id in a response; fails if the call failed.
 pub(crate) fn session_id(response: &Value) -> anyhow::Result<String> {
     match check_success(response)?["session_id"].as_str() {
         Some(id) => Ok(id.to_owned()),
@@ -220,7 +221,7 @@ pub(crate) fn session_id(response: &Value) -> anyhow::Result<String> {
     }
 }
 
-/// What a call answered; an error if it failed.
+/// Returns the result of a call; fails if the call failed.
 pub(crate) fn check_success(response: &Value) -> anyhow::Result<&Value> {
     let result = &response["result"];
     ensure!(
@@ -245,7 +246,7 @@ impl BenchDirectory {
 
 impl Drop for BenchDirectory {
     fn drop(&mut self) {
-        // Left-overs in a scratch directory are no reason to fail.
+        // Files that remain in a scratch directory are not a reason to fail.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! From the start of the process to its first answer, and the list of tools.
+//! Measures the time from process start to the first answer, and the list of tools.
 
 use std::time::{Duration, Instant};
 
@@ -37,7 +37,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     list(bench, report).await
 }
 
-/// Spawn to the reply to `initialize`.
+/// Returns the time from spawn to the reply to `initialize`.
 pub(crate) async fn first_answer(
     spawn: impl Fn() -> anyhow::Result<StdioClient>,
 ) -> anyhow::Result<Duration> {

@@ -1,4 +1,4 @@
-//! What the tools do.
+//! The tools of the mock MCP server.
 
 use std::{fmt::Write as _, sync::atomic::Ordering, time::Duration};
 
@@ -10,7 +10,7 @@ use super::{
     session::{ClientExchange, lock},
 };
 
-/// The size of an answer that nobody wants.
+/// The size of an oversized answer.
 const HUGE_BYTES: usize = 20 * 1024 * 1024;
 
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -85,7 +85,7 @@ impl MockMcpServer {
         }
     }
 
-    /// Counts its runs, where they survive the process if it was told where.
+    /// Counts its runs; the number survives the process if a state file was given.
     fn count(&self) -> Value {
         let mut counted = lock(&self.counted);
         if let Some(file) = &self.state {
@@ -112,7 +112,7 @@ fn add(arguments: &Value) -> Value {
     result
 }
 
-/// Takes its time, and tells how far it is if somebody wants to know.
+/// Waits step by step, and reports progress if the client asked for it.
 async fn slow_tool(talk: &ClientExchange, params: &Value) -> Value {
     let milliseconds = params["arguments"]["ms"].as_u64().unwrap_or(100);
     let steps = params["arguments"]["steps"].as_u64().unwrap_or(1).max(1);

@@ -1,5 +1,5 @@
-//! Tools that need something from the client: by a request of ours in the era with a handshake, by
-//! a result that asks for more in the other.
+//! Tools that need input from the client: by a server request in the handshake revisions, by an
+//! incomplete result in the stateless revision.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::{
     session::ClientExchange,
 };
 
-/// What the client must bring along when it calls again.
+/// The state that the client must send back with the second call.
 const REQUEST_STATE: &str = "the-state-of-the-first-call";
 
 impl MockMcpServer {
@@ -47,7 +47,7 @@ fn input_required_result(method: &str, question: &Value, params: &Value) -> RpcR
     if params["requestState"] != REQUEST_STATE {
         return Err(RpcFailure::new(
             code::INVALID_PARAMS,
-            "requestState is not what it was",
+            "requestState differs from the one sent",
         ));
     }
     Ok(text_result(answer.to_string()))

@@ -1,5 +1,4 @@
-//! The short way for `echo`: the text is never taken apart, only moved from the request into the
-//! answer.
+//! The fast path for `echo`: the text is not parsed, only copied from the request into the answer.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -28,7 +27,7 @@ struct EchoArguments<'a> {
     text: &'a RawValue,
 }
 
-/// The answer to a call of `echo`, put at the end of `out`; false if the message is another.
+/// Appends the answer to an `echo` call to `out`; returns false for any other message.
 pub(crate) fn echo(message: &[u8], out: &mut Vec<u8>) -> bool {
     let Ok(call) = serde_json::from_slice::<EchoRequest<'_>>(message) else {
         return false;

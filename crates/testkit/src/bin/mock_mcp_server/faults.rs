@@ -1,33 +1,33 @@
-//! What the server does wrong when it is told to.
+//! Faults of the mock MCP server.
 
 use std::{str::FromStr, time::Duration};
 
 use anyhow::{Context as _, bail};
 
-/// Everything that can be wrong.
+/// The faults that are enabled.
 #[derive(Debug, Default)]
 pub(crate) struct ServerFaults {
-    /// Banner lines and broken JSON between messages.
+    /// Banner lines and invalid JSON between messages.
     pub(crate) garbage: bool,
-    /// Each answer comes with a wrong id first.
+    /// Each answer is preceded by one with a wrong id.
     pub(crate) wrong_ids: bool,
     /// Answers to calls have no id.
     pub(crate) never_id: bool,
-    /// The process ends when one of these tools is called.
+    /// The process exits when one of these tools is called.
     pub(crate) die_on: Vec<String>,
-    /// The process ends with this call.
+    /// The process exits at this call.
     pub(crate) die_after: Option<u64>,
-    /// These methods, or tools, are never answered.
+    /// These methods or tools are never answered.
     pub(crate) hang_on: Vec<String>,
-    /// Nothing is done for so long.
+    /// The time before the server begins to work.
     pub(crate) slow_start: Duration,
     /// Nothing is ever read, not even the end of the input.
     pub(crate) deaf: bool,
-    /// The same, and being asked to end is ignored too.
+    /// Like `deaf`, and termination signals are ignored too.
     pub(crate) stubborn: bool,
-    /// After so many calls the tools' descriptions change, which is announced.
+    /// After this many calls the tool descriptions change, which is announced.
     pub(crate) change_after: Option<u64>,
-    /// Answers to calls are larger than anybody wants.
+    /// Answers to calls are oversized.
     pub(crate) huge: bool,
     /// `server/discover` is ignored.
     pub(crate) no_discover: bool,
@@ -35,26 +35,26 @@ pub(crate) struct ServerFaults {
     pub(crate) exit_on_discover: bool,
     /// `initialize` is answered with an error.
     pub(crate) refuse_init: bool,
-    /// The server claims to speak a revision that there is not.
+    /// The server claims a protocol revision that does not exist.
     pub(crate) lie_version: bool,
-    /// Lists never come to an end.
+    /// Lists never end.
     pub(crate) endless_pages: bool,
     /// A tool is listed twice.
     pub(crate) dup_tools: bool,
-    /// A description says more to a model than to a reader.
+    /// A description contains text that is visible to a model but not to a reader.
     pub(crate) hidden_text: bool,
-    /// A session over HTTP is forgotten after so many requests.
+    /// An HTTP session is forgotten after this many requests.
     pub(crate) session_lost_after: Option<u64>,
-    /// The stream that answers this call over HTTP is cut.
+    /// The HTTP stream that answers this call is cut.
     pub(crate) drop_stream: Option<u64>,
     /// Every POST, or that of one method, is answered with this status.
     pub(crate) status: Option<(u16, Option<String>)>,
-    /// Lists take so long.
+    /// The delay of lists.
     pub(crate) slow_list: Duration,
 }
 
 impl ServerFaults {
-    /// Reads `NAME` and `NAME:VALUE`.
+    /// Parses `NAME` and `NAME:VALUE`.
     pub(crate) fn parse(texts: &[String]) -> anyhow::Result<Self> {
         let mut faults = Self::default();
         for text in texts {
@@ -103,14 +103,14 @@ impl ServerFaults {
 fn number<T: FromStr>(value: Option<&str>) -> anyhow::Result<T> {
     let text = value.context("a number is missing")?;
     text.parse()
-        .map_err(|_| anyhow::anyhow!("{text:?} is no number"))
+        .map_err(|_| anyhow::anyhow!("{text:?} is not a number"))
 }
 
 fn milliseconds(value: Option<&str>) -> anyhow::Result<Duration> {
     number(value).map(Duration::from_millis)
 }
 
-/// `CODE` or `CODE:METHOD`.
+/// Parses `CODE` or `CODE:METHOD`.
 fn status(text: &str) -> anyhow::Result<(u16, Option<String>)> {
     match text.split_once(':') {
         Some((code, method)) => Ok((number(Some(code))?, Some(method.to_owned()))),

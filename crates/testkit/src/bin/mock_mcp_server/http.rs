@@ -1,5 +1,5 @@
-//! Messages over HTTP: one endpoint for both eras, with sessions for the one that has them, and
-//! answers as JSON or as streams.
+//! Messages over HTTP: one endpoint for all revisions, with sessions for the handshake revisions,
+//! and answers as JSON or as streams.
 
 use std::{
     collections::HashMap,
@@ -72,7 +72,8 @@ async fn handle(
 
 impl HttpState {
     async fn post(&self, headers: &HeaderMap, body: &[u8]) -> Result<Response, Box<Response>> {
-        // Who names no session is of the era without, or was never here.
+        // A request without a session belongs to the stateless revision, or comes from an unknown
+        // client.
         if self.upstream.fast && !self.streams {
             let mut out = Vec::new();
             if echo_fast_path::echo(body, &mut out) {
@@ -87,7 +88,7 @@ impl HttpState {
             && only.as_deref().is_none_or(|only| only == method)
         {
             let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::IM_A_TEAPOT);
-            return Err(Box::new((status, "as it was told").into_response()));
+            return Err(Box::new((status, "as configured").into_response()));
         }
         let stateless = self.is_stateless(method, headers, &message)?;
         if stateless {
@@ -115,7 +116,7 @@ impl HttpState {
             .get("mcp-protocol-version")
             .is_some_and(|version| version == STATELESS);
         match self.upstream.eras {
-            // Without a session, an old server says no more than that it wants one.
+            // Without a session, an old server only reports that it needs one.
             ServedEras::Handshake if said && method != "initialize" => Err(error_response(
                 400,
                 id,
@@ -130,7 +131,7 @@ impl HttpState {
         }
     }
 
-    /// What a header repeats must be what the message says.
+    /// Checks that the headers repeat the values of the message.
     fn check_headers(
         &self,
         method: &str,
@@ -142,7 +143,7 @@ impl HttpState {
             return Ok(());
         }
         let mismatch = |what: &str| {
-            let reason = format!("the header {what} is not what the body says");
+            let reason = format!("the header {what} differs from the body");
             error_response(400, id, RpcFailure::new(code::HEADER_MISMATCH, reason))
         };
         let has = |name: &str, wanted: &str| {
@@ -152,7 +153,7 @@ impl HttpState {
                 .is_some_and(|value| value == wanted || value.starts_with("=?base64?"))
         };
         let Some(version) = protocol_version::version(params) else {
-            let refused = RpcFailure::new(code::INVALID_PARAMS, "_meta holds no revision");
+            let refused = RpcFailure::new(code::INVALID_PARAMS, "_meta has no protocol version");
             return Err(error_response(400, id, refused));
         };
         if !has("mcp-protocol-version", version) {
@@ -182,7 +183,7 @@ impl HttpState {
         Ok(())
     }
 
-    /// Has the message answered: nothing for a notification, else JSON or a stream.
+    /// Answers a message: with nothing for a notification, else with JSON or a stream.
     async fn respond(
         &self,
         session: Arc<ClientSession>,
@@ -193,7 +194,7 @@ impl HttpState {
         let method = message["method"].as_str().unwrap_or_default();
         let listens = method == "subscriptions/listen";
         let calls = method == "tools/call";
-        // What tells of changes goes to the stream that was opened for it, not to this one.
+        // Change notifications go to the stream that was opened for them, not to this one.
         let Some(work) = (method != "notifications/initialized")
             .then(|| self.upstream.handle_message(talk, message))
             .flatten()
@@ -206,7 +207,8 @@ impl HttpState {
             let cut = calls && self.upstream.faults.drop_stream == Some(call);
             stream_response(messages, Some(work), cut)
         } else {
-            // What is told or asked on the way has no place in JSON: it goes to the other stream.
+            // JSON has no place for notifications and requests to the client; they go to the other
+            // stream.
             let mut answer = None;
             while let Some(message) = messages.recv().await {
                 let whole = serde_json::from_str::<Value>(&message).unwrap_or_default();
@@ -282,7 +284,7 @@ impl HttpState {
     }
 }
 
-/// Work that ends with the stream that waits for it.
+/// A task that ends with the stream that waits for it.
 struct StreamTask(JoinHandle<()>);
 
 impl Drop for StreamTask {
@@ -291,7 +293,7 @@ impl Drop for StreamTask {
     }
 }
 
-/// Messages as events; the cut stream ends after it has begun.
+/// Sends messages as events; a cut stream ends after its beginning.
 fn stream_response(
     messages: mpsc::UnboundedReceiver<String>,
     work: Option<StreamTask>,
@@ -319,7 +321,7 @@ fn session_name(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION)?.to_str().ok()
 }
 
-/// The status that goes with an answer.
+/// Returns the HTTP status of an answer.
 fn status(answer: &Value) -> StatusCode {
     let is_stateless_refusal =
         |code| [code::UNSUPPORTED_VERSION, code::HEADER_MISMATCH].contains(&code);
@@ -331,7 +333,7 @@ fn status(answer: &Value) -> StatusCode {
 
 #[expect(
     clippy::unnecessary_box_returns,
-    reason = "it is the error of results, which are kept small"
+    reason = "the error type of results is small"
 )]
 fn error_response(status: u16, id: &Value, refusal: RpcFailure) -> Box<Response> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);

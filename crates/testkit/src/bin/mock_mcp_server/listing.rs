@@ -1,4 +1,4 @@
-//! The tools as they are listed: in no helpful order, with fields that nobody knows, in pages.
+//! Lists of tools: in an arbitrary order, with unknown fields, in pages.
 
 use std::sync::atomic::Ordering;
 
@@ -35,7 +35,7 @@ impl MockMcpServer {
         self.page_of("tools", &tools, params)
     }
 
-    /// A page of a list, or all of it.
+    /// Returns a page of a list, or the whole list.
     pub(crate) fn page_of(&self, name: &str, items: &[Value], params: &Value) -> RpcResult {
         if self.faults.endless_pages {
             let page = cursor(params)? + 1;
@@ -132,7 +132,7 @@ type SimpleTool = (
     bool,
 );
 
-/// Name, description, arguments, whether it only reads.
+/// The name, description, arguments, and whether the tool only reads.
 const SIMPLE_TOOLS: &[SimpleTool] = &[
     (
         "slow",

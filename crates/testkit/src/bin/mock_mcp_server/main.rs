@@ -1,11 +1,11 @@
-//! A server of other people's tools, for tests: it has every feature that a client must cope with,
-//! and every fault that real servers can't be made to have when a test wants it. Without faults
-//! its `echo` is as fast as a server can be, for the benchmarks. It speaks both eras of the
-//! protocol, over standard input and output, over HTTP or through a WebSocket.
+//! A mock MCP server for tests: it has every feature that a client must handle, and faults that
+//! real servers cannot be made to have on demand. Without faults its `echo` is as fast as a server
+//! can be, for the benchmarks. It speaks all protocol revisions, over standard input and output,
+//! over HTTP or over a WebSocket.
 
 #![expect(
     clippy::indexing_slicing,
-    reason = "reading a field of a JSON value gives null where there is none"
+    reason = "indexing a JSON value returns null for a missing field"
 )]
 
 mod calls;
@@ -35,33 +35,33 @@ use tokio::net::TcpListener;
 use self::faults::ServerFaults;
 use server::MockMcpServer;
 
-/// Plays a server, with faults on demand.
+/// Runs a mock MCP server with optional faults.
 #[derive(Debug, Parser)]
 struct MockMcpServerArgs {
-    /// Serve HTTP at this address, under `/mcp`; port 0 takes a free one.
+    /// Serve HTTP at this address, under `/mcp`; port 0 picks a free one.
     #[arg(long, conflicts_with = "ws")]
     http: Option<SocketAddr>,
     /// Serve a WebSocket at this address, under any path.
     #[arg(long)]
     ws: Option<SocketAddr>,
-    /// Which eras of the protocol to speak.
+    /// The protocol revisions to speak.
     #[arg(long, value_enum, default_value_t = ServedEras::Both)]
     era: ServedEras,
-    /// Answer requests over HTTP with streams.
+    /// Answer HTTP requests with streams.
     #[arg(long)]
     sse: bool,
-    /// List two items a page.
+    /// List two items per page.
     #[arg(long)]
     pages: bool,
-    /// Where `count` keeps its number.
+    /// The file in which `count` stores its number.
     #[arg(long)]
     state: Option<PathBuf>,
-    /// Something to do wrong, `NAME` or `NAME:VALUE`; may be given more than once.
+    /// A fault, `NAME` or `NAME:VALUE`; may be repeated.
     #[arg(long = "fault")]
     faults: Vec<String>,
 }
 
-/// Eras of the protocol.
+/// Protocol revisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ServedEras {
     /// 2024-11-05 to 2025-11-25.

@@ -1,4 +1,5 @@
-//! The two eras: what a request says of its own, and what the server says of itself in each.
+//! The protocol revisions: how a request states its revision, and how the server describes itself
+//! in each.
 
 use serde_json::{Value, json};
 
@@ -8,22 +9,22 @@ use super::{
 };
 use crate::ServedEras;
 
-/// The revision without a handshake.
+/// The stateless revision, which has no handshake.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
-/// The revisions with one, newest first.
+/// The handshake revisions, newest first.
 pub(crate) const HANDSHAKE: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const NO_SUCH_REVISION: &str = "2099-01-01";
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// The revision that a request says it is of, as those without a handshake do.
+/// Returns the revision in a request's metadata, which stateless requests have.
 pub(crate) fn version(params: &Value) -> Option<&str> {
     params["_meta"][VERSION_KEY].as_str()
 }
 
-/// Methods that both eras know.
+/// Methods of all revisions.
 const COMMON_METHODS: &[&str] = &[
     "completion/complete",
     "prompts/get",
@@ -36,7 +37,7 @@ const COMMON_METHODS: &[&str] = &[
     "tools/list",
 ];
 
-/// Whether that era knows the method.
+/// Returns whether the revision has the method.
 pub(crate) fn is_known_method(method: &str, stateless: bool) -> bool {
     match method {
         "initialize"
@@ -50,7 +51,7 @@ pub(crate) fn is_known_method(method: &str, stateless: bool) -> bool {
 }
 
 impl MockMcpServer {
-    /// Whether the request is of the era without a handshake, or why it is of none we speak.
+    /// Returns whether the request is stateless, or an error if its revision is not supported.
     pub(crate) fn is_stateless_request(
         &self,
         method: &str,
@@ -64,7 +65,7 @@ impl MockMcpServer {
             }
             ServedEras::Stateless if version.is_none() => Err(RpcFailure::new(
                 code::INVALID_PARAMS,
-                format!("_meta must hold {VERSION_KEY}"),
+                format!("_meta must contain {VERSION_KEY}"),
             )),
             _ => match version {
                 None => Ok(false),

@@ -39,7 +39,7 @@ impl MockMcpServer {
         }
     }
 
-    /// Agrees, and tells of a change at once.
+    /// Accepts a subscription and announces a change at once.
     pub(crate) fn subscribe(talk: &ClientExchange, params: &Value) -> Value {
         let (talk, uri) = (talk.clone(), params["uri"].clone());
         tokio::spawn(async move {

@@ -1,11 +1,11 @@
-//! Answers, and how they are written.
+//! Results and errors of requests, and their messages.
 
 use serde_json::{Value, json};
 
-/// A result, or why there is none.
+/// The result or the error of a request.
 pub(crate) type RpcResult = Result<Value, RpcFailure>;
 
-/// Codes of errors.
+/// Error codes.
 pub(crate) mod code {
     pub(crate) const INVALID_REQUEST: i64 = -32_600;
     pub(crate) const METHOD_NOT_FOUND: i64 = -32_601;
@@ -16,7 +16,7 @@ pub(crate) mod code {
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32_022;
 }
 
-/// An error of the protocol.
+/// A protocol error.
 #[derive(Debug)]
 pub(crate) struct RpcFailure {
     pub(crate) code: i64,
@@ -38,7 +38,7 @@ impl RpcFailure {
     }
 }
 
-/// The message that answers a request.
+/// Builds the message that answers a request.
 pub(crate) fn response_message(id: &Value, answer: &RpcResult) -> Value {
     match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -52,7 +52,7 @@ pub(crate) fn response_message(id: &Value, answer: &RpcResult) -> Value {
     }
 }
 
-/// A tool's result that is one text.
+/// Builds a tool result with one text.
 pub(crate) fn text_result(text: impl Into<String>) -> Value {
     json!({ "content": [{ "type": "text", "text": text.into() }] })
 }

@@ -1,5 +1,4 @@
-//! The server itself: takes a message, does what it asks, and sends what there is to say. It does
-//! not know how messages come and go.
+//! The server itself: handles a message and sends the answers. It knows nothing of transports.
 
 use std::{
     path::PathBuf,
@@ -18,34 +17,34 @@ use super::{
 };
 use crate::{ServedEras, faults::ServerFaults};
 
-/// The server.
+/// The state of the mock MCP server.
 #[derive(Debug, Default)]
 pub(crate) struct MockMcpServer {
     pub(crate) eras: ServedEras,
     pub(crate) faults: ServerFaults,
-    /// Nothing can be wrong: `echo` may be answered without a second look.
+    /// Whether no fault is enabled, so that `echo` may use the fast path.
     pub(crate) fast: bool,
     pub(crate) pages: bool,
     pub(crate) state: Option<PathBuf>,
-    /// Calls so far.
+    /// The number of calls so far.
     pub(crate) calls: AtomicU64,
     pub(crate) counted: Mutex<u64>,
-    /// The tools' descriptions have changed.
+    /// Whether the tool descriptions have changed.
     pub(crate) changed: AtomicBool,
     pub(crate) listeners: Mutex<Vec<ChangeSubscriber>>,
 }
 
-/// Somebody who wants to hear of changes.
+/// A client that subscribed to changes.
 #[derive(Debug)]
 pub(crate) struct ChangeSubscriber {
     pub(crate) out: MessageSender,
-    /// The request that said so, in the era without a handshake.
+    /// The id of the subscription request in the stateless revision.
     pub(crate) subscription: Option<Value>,
 }
 
 impl MockMcpServer {
-    /// Takes a message. What is to be said goes out through the talk; the work that a request
-    /// makes is a task of its own, which the client can cancel.
+    /// Handles a message. Answers go out through the exchange; the work of a request is a task of
+    /// its own, which the client can cancel.
     pub(crate) fn handle_message(
         self: &Arc<Self>,
         talk: ClientExchange,
@@ -141,7 +140,7 @@ impl MockMcpServer {
         Ok(result)
     }
 
-    /// Says that the tools have changed to everybody who wants to hear of it.
+    /// Announces a change of the tools to all subscribers.
     pub(crate) fn announce_change(&self) {
         if self.changed.swap(true, Ordering::AcqRel) {
             return;
@@ -161,7 +160,7 @@ impl MockMcpServer {
         if !params["notifications"].is_object() {
             return Err(RpcFailure::new(
                 code::INVALID_PARAMS,
-                "notifications must say what to listen to",
+                "notifications must name what to listen to",
             ));
         }
         talk.notify(
@@ -179,8 +178,8 @@ impl MockMcpServer {
     }
 }
 
-/// Ends the process as a crash would.
-#[expect(clippy::exit, reason = "this is what it is for")]
+/// Ends the process like a crash.
+#[expect(clippy::exit, reason = "a crash is the purpose of this function")]
 pub(crate) fn crash() -> ! {
     std::process::exit(3)
 }

@@ -1,4 +1,4 @@
-//! One client: where messages to it go, what it was asked, and what it wants to hear of.
+//! One client: its outgoing messages, pending requests and subscriptions.
 
 use std::{
     collections::HashMap,
@@ -14,18 +14,18 @@ use tokio::{
     task::AbortHandle,
 };
 
-/// Where messages to a client go.
+/// The channel for messages to a client.
 pub(crate) type MessageSender = mpsc::UnboundedSender<String>;
 
-/// What lasts as long as a client does.
+/// The state that lasts as long as a client.
 #[derive(Debug, Default)]
 pub(crate) struct ClientSession {
     pending: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
     next_id: AtomicU64,
     running: Mutex<HashMap<String, AbortHandle>>,
-    /// Where the client hears what belongs to no request, over HTTP.
+    /// The HTTP stream for messages that belong to no request.
     stream: Mutex<Option<MessageSender>>,
-    /// Requests so far.
+    /// The number of requests so far.
     pub(crate) requests: AtomicU64,
 }
 
@@ -37,23 +37,23 @@ pub(crate) struct ClientExchange {
 }
 
 impl ClientExchange {
-    /// A talk with a client, and what is to be sent to it.
+    /// Creates an exchange and the channel of its outgoing messages.
     pub(crate) fn new(session: Arc<ClientSession>) -> (Self, mpsc::UnboundedReceiver<String>) {
         let (out, messages) = mpsc::unbounded_channel();
         (Self { session, out }, messages)
     }
 
-    /// Sends a message; nobody may be there any more.
+    /// Sends a message; the client may be gone.
     pub(crate) fn send(&self, message: &Value) {
         let _ = self.out.send(message.to_string());
     }
 
-    /// Tells the client something.
+    /// Sends a notification to the client.
     pub(crate) fn notify(&self, method: &str, params: &Value) {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
     }
 
-    /// Asks the client something; its answer is a whole message.
+    /// Sends a request to the client and returns its whole answer message.
     pub(crate) async fn request(&self, method: &str, params: &Value) -> Option<Value> {
         let id = self.session.next_id.fetch_add(1, Ordering::Relaxed);
         let (answer, answered) = oneshot::channel();
@@ -64,7 +64,7 @@ impl ClientExchange {
 }
 
 impl ClientSession {
-    /// The client has answered.
+    /// Handles an answer of the client.
     pub(crate) fn resolve_response(&self, message: Value) {
         let asked = message["id"]
             .as_u64()
@@ -74,26 +74,26 @@ impl ClientSession {
         }
     }
 
-    /// The client has opened a stream for what belongs to no request.
+    /// Sets the stream for messages that belong to no request.
     pub(crate) fn set_stream(&self, out: MessageSender) {
         *lock(&self.stream) = Some(out);
     }
 
-    /// Sends it there, if there is such a stream.
+    /// Sends a message on that stream, if there is one.
     pub(crate) fn send_on_stream(&self, message: String) {
         if let Some(out) = lock(&self.stream).as_ref() {
             let _ = out.send(message);
         }
     }
 
-    /// This request is being worked on.
+    /// Records that a request is being handled.
     pub(crate) fn track_request(&self, id: &Value, work: AbortHandle) {
         let mut running = lock(&self.running);
         running.retain(|_, work| !work.is_finished());
         running.insert(id.to_string(), work);
     }
 
-    /// The client does not want that any more.
+    /// Cancels a request.
     pub(crate) fn cancel(&self, id: &Value) {
         if let Some(work) = lock(&self.running).remove(&id.to_string()) {
             work.abort();

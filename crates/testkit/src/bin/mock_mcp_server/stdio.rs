@@ -1,5 +1,5 @@
-//! Messages as lines through standard input and output. Input is read by a thread that waits in
-//! the system, which answers the simplest calls itself.
+//! Messages as lines over standard input and output. A blocking thread reads the input and answers
+//! the simplest calls itself.
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},
@@ -60,7 +60,7 @@ fn read(upstream: &Arc<MockMcpServer>, talk: &ClientExchange) -> anyhow::Result<
         } else if let Ok(message) = serde_json::from_slice::<Value>(&line) {
             upstream.handle_message(talk.clone(), message);
         }
-        // What has come together is answered together.
+        // Messages that arrived together are answered together.
         if !out.is_empty() && !input.buffer().contains(&b'\n') {
             let mut stdout = io::stdout().lock();
             stdout.write_all(&out)?;

@@ -1,4 +1,4 @@
-//! Messages as text frames through a WebSocket.
+//! Messages as text frames over a WebSocket.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) async fn serve(
 }
 
 async fn upgrade(State(upstream): State<Arc<MockMcpServer>>, socket: WebSocketUpgrade) -> Response {
-    // Messages are as large as a client sends them.
+    // There is no message size limit, because messages are as large as a client sends them.
     socket
         .protocols(["mcp"])
         .max_message_size(usize::MAX)

@@ -1,4 +1,4 @@
-//! A word of its own for each client, by which it knows what is its own and what is another's.
+//! A unique word for each client, by which it distinguishes its own data from that of others.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -18,14 +18,14 @@ impl ClientTag {
         &self.0
     }
 
-    /// The answer quotes this client.
+    /// Checks that the answer quotes this client.
     pub(crate) fn check_present(&self, answer: &Value) -> anyhow::Result<()> {
         let text = answer.to_string();
         ensure!(text.contains(&self.0), "{} is not in {text}", self.0);
         Ok(())
     }
 
-    /// The answer quotes nobody else.
+    /// Checks that the answer quotes no other client.
     pub(crate) fn check_alone(&self, answer: &Value) -> anyhow::Result<()> {
         let text = answer.to_string();
         for (at, _) in text.match_indices(STEM) {

@@ -1,4 +1,4 @@
-//! What the clients saw, counted by what they did; and what must not be.
+//! Counts what the clients observed, and records violations.
 
 use std::{
     collections::BTreeMap,
@@ -6,7 +6,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// More of the same say nothing new.
+/// The most violations that are recorded; more of the same add nothing.
 const MAX_VIOLATIONS: usize = 20;
 
 #[derive(Default)]
@@ -26,18 +26,18 @@ struct OutcomeCount {
 }
 
 impl SoakCounters {
-    /// Something went as it should.
+    /// Counts a success.
     pub(crate) fn record_success(&self, what: &'static str) {
         self.inner().counts.entry(what).or_default().succeeded += 1;
     }
 
-    /// Something did not, and that is a violation.
+    /// Counts a failure, which is a violation.
     pub(crate) fn record_failure(&self, what: &'static str, error: &anyhow::Error) {
         self.inner().counts.entry(what).or_default().failed += 1;
         self.record_violation(format!("{what}: {error:#}"));
     }
 
-    /// Something that should happen at least once in a whole run.
+    /// Declares an event that must happen at least once in a full run.
     pub(crate) fn expect(&self, what: &'static str) {
         let went = self
             .inner()
@@ -45,7 +45,7 @@ impl SoakCounters {
             .get(what)
             .map_or(0, |count| count.succeeded);
         if went == 0 {
-            self.record_violation(format!("not once: {what}"));
+            self.record_violation(format!("never happened: {what}"));
         }
     }
 
@@ -74,7 +74,7 @@ impl SoakCounters {
 
 impl fmt::Display for SoakCounters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| what | went well | failed |\n|---|---|---|")?;
+        writeln!(f, "| operation | succeeded | failed |\n|---|---|---|")?;
         for (what, count) in &self.inner().counts {
             writeln!(f, "| {what} | {} | {} |", count.succeeded, count.failed)?;
         }

@@ -1,4 +1,4 @@
-//! Handshakes as quickly as they are taken: none may leave anything behind.
+//! Makes handshakes as fast as possible: none may leave anything behind.
 
 use std::sync::{
     Arc,
@@ -17,7 +17,8 @@ use super::counters::SoakCounters;
 use crate::memory::MemorySamples;
 
 const CONNECTIONS: usize = 64;
-/// Beyond what it held before: how much that is depends on what it did until then.
+/// The most memory that the flood may add, in KiB. The memory before it depends on the earlier
+/// work.
 const MAX_KIB: u64 = 8 * 1024;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 

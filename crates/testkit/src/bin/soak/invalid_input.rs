@@ -1,5 +1,5 @@
-//! Clients that send what is no request, or none that may succeed. The server may answer or hang
-//! up; it must not answer with a success, nor with an error of its own.
+//! Clients that send invalid requests, or requests that must not succeed. The server may answer or
+//! close the connection; it must not answer with success or with an internal error.
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
@@ -29,16 +29,18 @@ pub(crate) async fn run(scene: SoakContext, number: usize) {
                 scene.counters.record_failure("rubbish", &said);
             }
             Some(_) => scene.counters.record_success("rubbish: refused"),
-            None => scene.counters.record_success("rubbish: hung up on"),
+            None => scene
+                .counters
+                .record_success("invalid input: connection closed"),
         }
         sleep(PAUSE).await;
     }
 }
 
-/// Sends the bytes and reads the status of what comes back, if anything does.
+/// Sends the bytes and returns the status of the answer, if there is one.
 async fn send_raw(host: SocketAddr, bytes: &[u8]) -> Option<u16> {
     let mut stream = LoadConnection::open(host).await.ok()?.into_stream();
-    // The server may well hang up before it has read everything.
+    // The server may close the connection before it has read everything.
     let _ = timeout(TIMEOUT, stream.write_all(bytes)).await;
     let mut answer = [0; 12];
     let read = timeout(TIMEOUT, stream.read_exact(&mut answer)).await;
@@ -47,13 +49,13 @@ async fn send_raw(host: SocketAddr, bytes: &[u8]) -> Option<u16> {
     std::str::from_utf8(code).ok()?.parse().ok()
 }
 
-/// A sound head over this body.
+/// Builds a valid head for this body.
 fn post_request(host: SocketAddr, body: &[u8]) -> Vec<u8> {
     let head = request_head("POST", "/mcp", &host.to_string(), VERSION, body.len());
     [head.as_bytes(), body].concat()
 }
 
-/// A sound body under a head with these lines in it.
+/// Builds a request with a valid body and these extra header lines.
 fn request_with_headers(host: &str, more: &str) -> Vec<u8> {
     let mut bytes = request_head("POST", "/mcp", host, more, PING.len());
     bytes.push_str(PING);
@@ -117,7 +119,7 @@ fn invalid_request(
             b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".repeat(20),
         ),
         16 => (
-            "a length that is none",
+            "an invalid length",
             format!("POST /mcp HTTP/1.1\r\nhost: {local}\r\ncontent-length: -1\r\n\r\n{PING}")
                 .into_bytes(),
         ),
@@ -126,7 +128,7 @@ fn invalid_request(
             request_with_headers(&local, "transfer-encoding: chunked\r\n"),
         ),
         18 => (
-            "a way out of the root",
+            "a path outside of the root",
             format!("GET /../../etc/passwd HTTP/1.1\r\nhost: {local}\r\n\r\n").into_bytes(),
         ),
         _ => (
@@ -149,7 +151,7 @@ fn many_headers(count: usize) -> String {
     })
 }
 
-/// Bytes that look random and are the same in every run.
+/// Pseudo-random bytes that are the same in every run.
 struct RandomBytes(u64);
 
 impl RandomBytes {

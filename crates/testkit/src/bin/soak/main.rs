@@ -1,13 +1,13 @@
-//! The soak: a server over HTTP, a provider stand-in, and a crowd of clients for a minute, most of
-//! them well-behaved and some as bad as the network has them. The well-behaved must see no error
-//! and nothing that is another's, rubbish must not succeed, and the server's memory must stay
-//! flat; then a flood of handshakes must not make it grow, and SIGTERM must end it cleanly.
+//! The soak test: a server over HTTP, a mock provider, and many clients for a minute, most of them
+//! well-behaved and some misbehaving. Well-behaved clients must see no error and no data of others,
+//! invalid input must not succeed, and the server's memory must stay flat. After that, a flood of
+//! handshakes must not make it grow, and SIGTERM must end it cleanly.
 //!
-//! It prints a table and fails if anything of that is not so. It asserts on no time.
+//! It prints a table and fails if one of these does not hold. It makes no assertions about time.
 
 #![expect(
     clippy::indexing_slicing,
-    reason = "reading a field of a JSON value gives null where there is none"
+    reason = "indexing a JSON value returns null for a missing field"
 )]
 
 mod client_tag;
@@ -45,36 +45,36 @@ use memory::MemorySamples;
 use temp_directory::SoakDirectory;
 use well_behaved::ServerFeatures;
 
-/// What the model takes for an answer.
+/// The response time of the mock provider.
 const PROVIDER: Duration = Duration::from_millis(20);
 
-/// A run this long, in seconds, sees every time-out that there should be.
+/// The duration, in seconds, of a run that is long enough for every expected time-out.
 const FULL_RUN_SECS: u64 = 60;
 
-/// Loads `deliberate serve --http` with well-behaved and other clients.
+/// Loads `deliberate serve --http` with well-behaved and misbehaving clients.
 #[derive(Debug, Parser)]
 struct SoakArgs {
-    /// How long the crowd stays.
+    /// The duration of the client load, in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// How many clients there are at once, of every kind.
+    /// The number of concurrent clients, of all kinds.
     #[arg(long, default_value_t = 200)]
     clients: usize,
-    /// How many handshakes the flood has.
+    /// The number of handshakes in the flood.
     #[arg(long, default_value_t = 20_000)]
     flood: usize,
-    /// The server; beside this program unless given.
+    /// The server; next to this program by default.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// A further argument of the server, such as one that lifts a limit (repeatable).
+    /// An extra argument of the server, such as one that lifts a limit (repeatable).
     #[arg(long = "server-arg", allow_hyphen_values = true)]
     server_args: Vec<String>,
-    /// Where the database goes.
+    /// The directory for the database.
     #[arg(long, default_value = "target/soak")]
     scratch: PathBuf,
 }
 
-/// Where the crowd goes, until when, and where it notes what it saw.
+/// The server address, the end time and the counters that all clients share.
 #[derive(Clone)]
 struct SoakContext {
     host: SocketAddr,
@@ -118,7 +118,7 @@ async fn main() -> anyhow::Result<ExitCode> {
     }
     let mut stdout = std::io::stdout();
     write!(stdout, "{tally}{memory}")?;
-    writeln!(stdout, "Files and sockets open at the end: {files}.")?;
+    writeln!(stdout, "Open files and sockets at the end: {files}.")?;
     let violations = tally.violations();
     for violation in &violations {
         writeln!(stdout, "VIOLATION: {violation}")?;
@@ -140,7 +140,7 @@ async fn start(
     let program = arguments.server.clone().unwrap_or(beside);
     let program = program
         .canonicalize()
-        .with_context(|| format!("{} is not there; build it first", program.display()))?;
+        .with_context(|| format!("{} does not exist; build it first", program.display()))?;
     let mut command = bare_command(program);
     command
         .arg("serve")
@@ -170,7 +170,7 @@ async fn soak(
     };
     let mut crowd = JoinSet::new();
     for number in 0..arguments.clients {
-        // Of twenty clients twelve are plain, two use the old transport, and six are rude.
+        // Of twenty clients, twelve are plain, two use the old transport, and six misbehave.
         let (scene, offer) = (scene.clone(), Arc::clone(&offer));
         match number % 20 {
             12 | 13 if offer.sse => drop(crowd.spawn(sse::run(scene, number))),

@@ -10,16 +10,16 @@ use tokio::time::sleep;
 
 use super::counters::SoakCounters;
 
-/// How much more than on the plateau the server may hold at the end.
+/// The most growth from the plateau to the end.
 const MAX_GROWTH: f64 = 1.3;
-/// The end is the middle of the last few samples, since one alone may catch a burst.
+/// The value at the end is the median of the last samples, since a single one may catch a burst.
 const FINAL_SAMPLES: usize = 5;
 
 #[derive(Default)]
 pub(crate) struct MemorySamples {
     start: u64,
     samples: Vec<u64>,
-    /// The most that the flood added.
+    /// The most memory that the flood added.
     pub(crate) flood: u64,
 }
 
@@ -49,7 +49,7 @@ impl MemorySamples {
         }
     }
 
-    /// The middle third of the time.
+    /// Returns the median of the middle third of the time.
     fn plateau(&self) -> u64 {
         let third = self.samples.len() / 3;
         median(self.samples.iter().skip(third).take(third))
@@ -85,7 +85,7 @@ impl fmt::Display for MemorySamples {
                 format!("{:.2}×", self.growth()),
             ),
             (
-                "the most that the flood added to its own, < 8 MB",
+                "the most private memory that the flood added, < 8 MB",
                 mb(self.flood),
             ),
         ] {

@@ -1,6 +1,6 @@
-//! Clients that keep to the protocol and not to manners: they leave in the middle of a call, read
-//! an answer drop by drop, or send a request that never comes to its end. Nothing is asked of
-//! what they get; they are there for what they do to the others.
+//! Clients that follow the protocol but misbehave: they leave in the middle of a call, read an
+//! answer byte by byte, or send a request that never ends. Their answers are not checked; they
+//! exist for their effect on the others.
 
 use std::time::Duration;
 
@@ -15,21 +15,21 @@ use tokio::{
 use crate::SoakContext;
 
 const PAUSE: Duration = Duration::from_millis(50);
-/// A drop each.
+/// The pause between two bytes.
 const SLOW: Duration = Duration::from_millis(200);
-/// How long one slow reader keeps at it.
+/// The number of reads of a slow reader.
 const DROPS: usize = 100;
-/// How long one slow writer would, which is longer than any server should let it.
+/// The number of writes of a slow writer, longer than any server should accept.
 const DROPS_WRITTEN: usize = 300;
-/// What a slow writer whom the server hung up on is counted as.
+/// The labels of slow writers that the server disconnected.
 pub(crate) const CUT_OFF_LABELS: [&str; 2] = [
-    "rude: wrote a head slowly and was cut off",
-    "rude: wrote a body slowly and was cut off",
+    "misbehaving: wrote a head slowly and was cut off",
+    "misbehaving: wrote a body slowly and was cut off",
 ];
-/// Answers that one slow reader leaves in the pipes.
+/// The answers that a slow reader leaves unread.
 const UNREAD: u64 = 50;
 
-/// Which part of a request comes slowly.
+/// The part of a request that is sent slowly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestPart {
     Head,
@@ -41,13 +41,13 @@ async fn connect(scene: &SoakContext) -> Option<TcpStream> {
     Some(connection.into_stream())
 }
 
-/// Goes away at every point of a call in turn: within the head, within the body, while the model
-/// thinks, while the answer comes.
+/// Disconnects at each point of a call in turn: within the head, within the body, while the model
+/// works, while the answer arrives.
 pub(crate) async fn disconnect(scene: SoakContext, number: usize) {
     let mut turn = number;
     while !scene.is_over() {
         turn += 1;
-        let content = "somebody who does not wait";
+        let content = "a client that does not wait";
         let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
         let request = ClientProtocol::ALL[turn % 2].request(scene.host, 1, "tools/call", params);
         let sent = match turn % 4 {
@@ -56,18 +56,20 @@ pub(crate) async fn disconnect(scene: SoakContext, number: usize) {
             _ => request.len(),
         };
         if let Some(mut stream) = connect(&scene).await {
-            // What becomes of it is the server's business.
+            // The result is not checked.
             let _ = stream
                 .write_all(request.get(..sent).unwrap_or(&request))
                 .await;
             sleep(Duration::from_millis(10) * u32::try_from(turn % 5).unwrap_or(0)).await;
-            scene.counters.record_success("rude: left within a call");
+            scene
+                .counters
+                .record_success("misbehaving: left within a call");
         }
         sleep(PAUSE).await;
     }
 }
 
-/// Asks for much and takes it in drops.
+/// Requests much and reads it slowly.
 pub(crate) async fn read_slowly(scene: SoakContext) {
     while !scene.is_over() {
         let Some(mut stream) = connect(&scene).await else {
@@ -76,7 +78,7 @@ pub(crate) async fn read_slowly(scene: SoakContext) {
         };
         for id in 0..UNREAD {
             let request = ClientProtocol::Legacy.request(scene.host, id, "tools/list", json!({}));
-            // The pipes fill up long before all is sent.
+            // The socket buffers fill up long before all is sent.
             let sent = timeout(SLOW, stream.write_all(&request)).await;
             if !matches!(sent, Ok(Ok(()))) {
                 break;
@@ -89,11 +91,11 @@ pub(crate) async fn read_slowly(scene: SoakContext) {
             }
             sleep(SLOW).await;
         }
-        scene.counters.record_success("rude: read slowly");
+        scene.counters.record_success("misbehaving: read slowly");
     }
 }
 
-/// Sends a byte now and then until the server has had enough.
+/// Sends a byte at intervals until the server closes the connection.
 pub(crate) async fn write_slowly(scene: SoakContext, part: RequestPart) {
     while !scene.is_over() {
         let Some(mut stream) = connect(&scene).await else {
@@ -125,12 +127,12 @@ pub(crate) async fn write_slowly(scene: SoakContext, part: RequestPart) {
         scene.counters.record_success(match (cut_off, part) {
             (true, RequestPart::Head) => head_cut,
             (true, RequestPart::Body) => body_cut,
-            (false, _) => "rude: wrote slowly to the end",
+            (false, _) => "misbehaving: wrote slowly to the end",
         });
     }
 }
 
-/// Waits for a drop's time; whether the server closed the connection meanwhile.
+/// Waits one interval; returns whether the server closed the connection meanwhile.
 async fn has_ended(stream: &mut TcpStream) -> bool {
     let mut buffer = [0; 256];
     matches!(

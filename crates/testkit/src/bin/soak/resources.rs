@@ -1,4 +1,4 @@
-//! Resources and prompts, found the way a client finds them: by the lists.
+//! Resources and prompts, found like a client finds them: through the lists.
 
 use anyhow::{Context as _, ensure};
 use deliberate_testkit::load::LoadClient;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::scenarios::{SoakScenario, text};
 
-/// Lists what there is and reads this client's own session.
+/// Lists the resources and reads this client's own session.
 pub(crate) async fn resources(
     caller: &mut LoadClient,
     errands: &mut SoakScenario,
@@ -37,8 +37,7 @@ pub(crate) async fn resources(
     errands.tag.check_alone(&read)
 }
 
-/// Lists the prompts and takes the first, with this client's marker in every argument that must
-/// be there.
+/// Lists the prompts and gets the first one, with this client's tag in every required argument.
 pub(crate) async fn prompts(
     caller: &mut LoadClient,
     errands: &mut SoakScenario,

@@ -1,5 +1,5 @@
-//! What a well-behaved client asks of the tools, and what must be true of each answer: it belongs
-//! to the session it was asked for, quotes what this client said, and nothing that others did.
+//! The tool calls of a well-behaved client and the checks of each answer: it belongs to the
+//! requested session, quotes this client's text, and nothing of others.
 
 use anyhow::{Context as _, ensure};
 use deliberate_testkit::load::LoadClient;
@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 use super::client_tag::ClientTag;
 
-/// One client's work so far.
+/// The work of one client so far.
 pub(crate) struct SoakScenario {
     pub(crate) tag: ClientTag,
     thoughts: usize,
-    /// The session in hand and its newest thought.
+    /// The current session and its newest thought.
     session: Option<(String, String)>,
-    /// What was said in it.
+    /// The texts sent in the current session.
     texts: Vec<String>,
     graph: Option<String>,
-    /// Every session this client has opened.
+    /// All sessions that this client has opened.
     sessions: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ impl SoakScenario {
         }
     }
 
-    /// A text that no other call of any client has.
+    /// Returns a text that no other call of any client has.
     fn content(&mut self) -> String {
         self.thoughts += 1;
         format!(
@@ -42,18 +42,18 @@ impl SoakScenario {
         )
     }
 
-    /// The answer quotes this client and nobody else.
+    /// Checks that the answer quotes this client and no other.
     fn check_own(&self, answer: &Value) -> anyhow::Result<()> {
         self.tag.check_present(answer)?;
         self.tag.check_alone(answer)
     }
 
-    /// The session in hand, begun if there is none.
+    /// Returns the current session, begun if there is none.
     pub(crate) async fn session(&mut self, caller: &mut LoadClient) -> anyhow::Result<String> {
         if self.session.is_none() {
             self.start_session(caller).await?;
         }
-        let (session, _) = self.session.as_ref().context("one was begun")?;
+        let (session, _) = self.session.as_ref().context("a session was begun")?;
         Ok(session.clone())
     }
 
@@ -80,7 +80,10 @@ impl SoakScenario {
         let arguments = json!({ "content": content, "session_id": session });
         let answer = caller.call("reasoning_linear", arguments).await?;
         self.tag.check_alone(&answer)?;
-        ensure!(answer["session_id"] == session, "another session: {answer}");
+        ensure!(
+            answer["session_id"] == session,
+            "the wrong session: {answer}"
+        );
         let previous = self.session.as_ref().map(|(_, thought)| thought.as_str());
         ensure!(
             answer["previous_thought"].as_str() == previous,
@@ -111,7 +114,7 @@ impl SoakScenario {
         let arguments = json!({ "graph_id": graph, "node_id": made["root_node_id"], "k": 2 });
         let grown = caller.call("reasoning_got_generate", arguments).await?;
         self.tag.check_alone(&grown)?;
-        ensure!(grown["graph_id"] == graph, "another graph: {grown}");
+        ensure!(grown["graph_id"] == graph, "the wrong graph: {grown}");
         ensure!(grown["session_id"] == made["session_id"], "another session");
         self.graph = Some(graph);
         Ok(())
@@ -124,7 +127,7 @@ impl SoakScenario {
         };
         let arguments = json!({ "graph_id": graph });
         let state = caller.call("reasoning_got_state", arguments).await?;
-        ensure!(state["graph_id"] == graph, "another graph: {state}");
+        ensure!(state["graph_id"] == graph, "the wrong graph: {state}");
         ensure!(
             state["node_count"].as_u64() >= Some(2),
             "lost nodes: {state}"
@@ -136,7 +139,7 @@ impl SoakScenario {
         let session = self.session(caller).await?;
         let arguments = json!({ "id": session });
         let whole = caller.call("reasoning_get", arguments).await?;
-        ensure!(whole["session_id"] == session, "another session: {whole}");
+        ensure!(whole["session_id"] == session, "the wrong session: {whole}");
         let kept = whole.to_string();
         for said in &self.texts {
             ensure!(kept.contains(said), "“{said}” is not in {whole}");
@@ -153,13 +156,13 @@ impl SoakScenario {
             let session = text(result, "session_id")?;
             ensure!(
                 self.sessions.contains(&session),
-                "found in the session of another: {result}"
+                "found in the session of another client: {result}"
             );
         }
         Ok(())
     }
 
-    /// The list holds everybody's sessions, so only its shape is looked at.
+    /// Lists the sessions. The list contains those of all clients, so only its shape is checked.
     pub(crate) async fn list(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         self.session(caller).await?;
         let listed = caller

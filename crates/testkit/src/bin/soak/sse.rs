@@ -1,5 +1,5 @@
-//! A well-behaved client of the oldest transport: it listens on `/sse`, posts to the address it is
-//! told, and must hear the answer to what it asked, and nothing else.
+//! A well-behaved client of the oldest transport: it listens on `/sse`, posts to the address it
+//! receives, and must get the answer to its own request and nothing else.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::SoakContext;
 
 const PAUSE: Duration = Duration::from_millis(300);
 const TIMEOUT: Duration = Duration::from_mins(1);
-/// After so many calls a client goes and another comes.
+/// The number of calls after which a client is replaced by a new one.
 const CALLS_EACH: u64 = 20;
 const VERSION: &str = "2024-11-05";
 
@@ -93,7 +93,10 @@ impl SseClient {
                 .context("no event within a minute")??;
             let message: Value = serde_json::from_str(&data)?;
             if message.get("method").is_none() {
-                ensure!(message["id"] == id, "an answer to another: {message}");
+                ensure!(
+                    message["id"] == id,
+                    "an answer to another request: {message}"
+                );
                 return Ok(message);
             }
         }

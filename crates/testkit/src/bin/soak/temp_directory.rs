@@ -23,7 +23,7 @@ impl SoakDirectory {
 
 impl Drop for SoakDirectory {
     fn drop(&mut self) {
-        // Left-overs in a scratch directory are no reason to fail.
+        // Files that remain in a scratch directory are not a reason to fail.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! A well-behaved client: one errand after another on one connection, every answer checked.
+//! A well-behaved client: one operation after another on one connection, every answer checked.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -10,12 +10,13 @@ use tokio::time::sleep;
 use super::{client_tag::ClientTag, resources, scenarios::SoakScenario};
 use crate::SoakContext;
 
-/// A person, or a program that thinks, is not faster.
+/// The pause between operations; a person or a model is not faster.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Ids of different clients differ, so that a swapped answer shows.
+/// The number of request ids per client. Ids of different clients differ, so that a swapped answer
+/// is detected.
 const IDS_EACH: u64 = 1_000_000;
 
-/// What the server has beside tools.
+/// The features of the server besides tools.
 pub(crate) struct ServerFeatures {
     pub(crate) resources: bool,
     pub(crate) prompts: bool,
@@ -50,7 +51,7 @@ async fn has_sse(host: SocketAddr) -> anyhow::Result<bool> {
     Ok(answer.status == 200 && answer.is_stream)
 }
 
-/// How many tools are listed, all pages together.
+/// Counts the listed tools on all pages.
 async fn tools(caller: &mut LoadClient) -> anyhow::Result<usize> {
     let (mut count, mut params) = (0, json!({}));
     loop {
@@ -71,7 +72,8 @@ pub(crate) async fn run(scene: SoakContext, offer: Arc<ServerFeatures>, number: 
         scenario: SoakScenario::new(ClientTag::new(number)),
         features: offer,
     };
-    // Not all at the same errand at the same time.
+    // Clients start with different operations, so that they do not all do the same at the same
+    // time.
     let mut turn = number;
     while !scene.is_over() {
         let (what, done) = client.run_step(turn).await;
@@ -120,7 +122,7 @@ impl WellBehavedClient {
         Ok(())
     }
 
-    /// The new revision has no ping.
+    /// Sends a ping, or a discovery request in the new revision, which has no ping.
     async fn ping(&mut self) -> anyhow::Result<()> {
         let method = match self.caller.protocol() {
             ClientProtocol::Legacy => "ping",

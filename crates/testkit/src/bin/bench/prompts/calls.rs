@@ -1,5 +1,5 @@
-//! Calls one after another, with a thousand prompts loaded. What counts is processor time: what a
-//! caller waits for is told beside it, and depends on the neighbours.
+//! Measures sequential calls with a thousand prompts loaded. CPU time is judged; the waiting time
+//! is shown too, but depends on other load.
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ pub(super) async fn measure(
                 kind.call(&mut server).await?;
             }
         }
-        // In turns, so that a neighbour's load falls on all alike.
+        // The subjects take turns, so that other load on the machine affects all alike.
         for _ in 0..ROUNDS {
             echo.begin(&floor)?;
             for _ in 0..bench.scaled(100) {
@@ -97,11 +97,11 @@ fn kinds() -> Vec<CallKind> {
             None,
         ),
         engine(
-            "beginning a chain of 3",
+            "starting a chain of 3",
             r#">>short topic:"the two caches""#,
             None,
         ),
-        engine("a name that is not known", ">>tsak_0500 tea", None),
+        engine("an unknown name", ">>tsak_0500 tea", None),
         CallKind {
             label: "`resource_manager` `list`",
             tool: "resource_manager",
@@ -120,11 +120,11 @@ fn kinds() -> Vec<CallKind> {
 }
 
 impl CallKind {
-    /// Whether the answer is the wanted one is a matter of tests; here it must only be one.
+    /// Makes the call and checks only that there is an answer; tests check its content.
     async fn call(&self, server: &mut StdioClient) -> anyhow::Result<()> {
         let answer = server.call(self.tool, self.arguments.clone()).await?;
         let failed = answer["result"]["isError"] == true;
-        let expected = self.label == "a name that is not known";
+        let expected = self.label == "an unknown name";
         anyhow::ensure!(
             answer["result"].is_object() && failed == expected,
             "{}: {answer}",
@@ -146,7 +146,7 @@ impl CallKind {
     }
 }
 
-/// A plain prompt's answer is the prompt.
+/// Checks that the answer of a plain prompt is the prompt.
 async fn check_plain_output(
     bench: &BenchSetup,
     full: &BenchWorkspace,

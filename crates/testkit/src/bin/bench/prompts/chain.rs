@@ -1,4 +1,4 @@
-//! Going on in a long chain: every step is answered in turn, and each answer is one resume.
+//! Measures resuming a long chain: every step is answered in turn, and each answer is one resume.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What calls cost: processor time of the server's process, and the time that a caller waits.
+//! The cost of calls: CPU time of the server process, and the time a caller waits.
 
 use std::{
     fs,
@@ -10,46 +10,46 @@ use deliberate_testkit::StdioClient;
 
 use crate::samples::{DisplayTime, Samples};
 
-/// How finely Linux tells processor time, on every machine it runs on.
+/// The resolution of CPU time on Linux, on every machine.
 const TICK: Duration = Duration::from_millis(10);
 
-/// The processor time that a process has used, in user and in system mode (Linux only). Whole
-/// ticks, so it takes many calls to say something about one.
+/// Returns the CPU time that a process has used in user and system mode (Linux only). It is counted
+/// in whole ticks, so many calls are needed to measure one.
 pub(super) fn cpu_time(client: &StdioClient) -> anyhow::Result<Duration> {
     let pid = client.pid().context("the process has ended")?;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name stands in brackets and may hold anything; user and system time are the 12th and the
-    // 13th field after it.
+    // The name is in parentheses and may contain any character; user and system time are the 12th
+    // and 13th field after it.
     let (_, fields) = stat.rsplit_once(')').context("no name in stat")?;
     let fields = fields.split_whitespace().skip(11).take(2);
     let ticks = fields.map(str::parse::<u32>).sum::<Result<u32, _>>()?;
     Ok(TICK * ticks)
 }
 
-/// What calls of one kind cost.
+/// The cost of calls of one kind.
 #[derive(Default)]
 pub(super) struct CpuCost {
     pub(super) waits: Samples,
     cpu: Duration,
     calls: u32,
-    /// When a stretch of calls began, and what had been used by then.
+    /// The CPU time at the start of the current series of calls.
     started_at: Option<Duration>,
 }
 
 impl CpuCost {
-    /// From here on, processor time counts.
+    /// Starts counting CPU time.
     pub(super) fn begin(&mut self, client: &StdioClient) -> anyhow::Result<()> {
         self.started_at = Some(cpu_time(client)?);
         Ok(())
     }
 
-    /// One call was made.
+    /// Adds the duration of one call.
     pub(super) fn add_call(&mut self, since: Instant) {
         self.waits.push(since.elapsed());
         self.calls += 1;
     }
 
-    /// Up to here.
+    /// Stops counting CPU time.
     pub(super) fn end(&mut self, client: &StdioClient) -> anyhow::Result<()> {
         if let Some(begun) = self.started_at.take() {
             self.cpu += cpu_time(client)?.saturating_sub(begun);
@@ -57,7 +57,7 @@ impl CpuCost {
         Ok(())
     }
 
-    /// Processor time of one call.
+    /// Returns the CPU time of one call.
     pub(super) fn per_call(&self) -> Duration {
         self.cpu.checked_div(self.calls).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What the engine weighs: in memory, and in the list of tools that every client reads.
+//! The footprint of the engine: its memory, and its share of the tool list that every client reads.
 
 use anyhow::Context as _;
 use deliberate_testkit::StdioClient;
@@ -19,7 +19,7 @@ const CALLS: usize = 1_000;
 const TOOLS: [&str; 3] = ["prompt_engine", "resource_manager", "system_control"];
 const MAX_TOKENS: usize = 1_200;
 
-/// Tokens differ from model to model; this many characters make about one.
+/// Tokens differ between models; about this many characters make one.
 const TOKEN_CHARS: usize = 4;
 
 pub(super) async fn measure(
@@ -67,7 +67,7 @@ fn mib(kib: u64) -> String {
     format!("{:.1} MB", kib as f64 / 1024.0)
 }
 
-/// How much of a process's memory is pages of files, nearly all of them the program itself.
+/// Returns how much of a process's memory is file pages, nearly all of them the program itself.
 fn file_backed_kib(client: &StdioClient) -> anyhow::Result<u64> {
     let pid = client.pid().context("the process has ended")?;
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
@@ -78,7 +78,7 @@ fn file_backed_kib(client: &StdioClient) -> anyhow::Result<u64> {
     Ok(number.context("no RssFile")?.parse()?)
 }
 
-/// Goes through all pages and counts what they list.
+/// Reads all pages and counts the listed prompts.
 async fn all_prompts(client: &mut StdioClient) -> anyhow::Result<usize> {
     let mut listed = 0;
     let mut params = json!({});

@@ -1,5 +1,5 @@
-//! The prompt engine, over pipes, with a thousand prompts on disk: starting, calling, going on in a
-//! long chain, seeing files change, memory, and what its tools cost a client to know.
+//! Measures the prompt engine over pipes, with a thousand prompts on disk: start, calls, resuming a
+//! long chain, detecting file changes, memory, and the size of its tool descriptions.
 
 mod calls;
 mod chain;
@@ -25,14 +25,14 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     footprint::measure(bench, &full, report).await
 }
 
-/// Calls the engine and returns its answer; an error if the call failed.
+/// Calls the engine and returns its answer; fails if the call failed.
 async fn engine(server: &mut StdioClient, arguments: Value) -> anyhow::Result<Value> {
     let response = server.call("prompt_engine", arguments).await?;
     let answer = check_success(&response).cloned();
     answer.with_context(|| format!("stderr:\n{}", server.stderr()))
 }
 
-/// Likewise for a command.
+/// Calls the engine with a command.
 async fn command(server: &mut StdioClient, command: &str) -> anyhow::Result<Value> {
     engine(server, json!({ "command": command })).await
 }

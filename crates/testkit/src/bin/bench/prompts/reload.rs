@@ -1,4 +1,4 @@
-//! From a change of a file to its being seen, less the time that files must be at rest.
+//! Measures the time from a file change until it is visible, minus the debounce time.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,14 @@ use crate::{
     setup::{BenchSetup, DatabaseLocation},
 };
 
-/// How long the server waits for files to come to rest.
+/// The debounce time of the server's file watcher.
 const DEBOUNCE: Duration = Duration::from_millis(100);
 
 const MAX_RELOAD: Duration = Duration::from_millis(100);
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What is changed.
+/// The kind of change.
 #[derive(Debug, Clone, Copy)]
 enum ReloadChange {
     Message,
@@ -34,15 +34,15 @@ pub(super) async fn measure(
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
     let mut server = bench.server_in(DatabaseLocation::Disk, full.path()).await?;
-    // Files are watched once the library was read; the first answer waits for that, and the
-    // watching of a thousand folders comes right after.
+    // Files are watched once the library was read. The first answer waits for the reading; watching
+    // a thousand folders begins right after.
     is_visible(&mut server, 0, "Keep to").await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let rounds = bench.scaled(20);
     for what in [ReloadChange::Message, ReloadChange::Yaml, ReloadChange::New] {
         let mut times = Samples::default();
         for round in 0..rounds {
-            // Not in step with the server's own looking.
+            // The pause varies, so that it is not in step with the server's own polling.
             let pause = Duration::from_millis(150 + 7 * u64::try_from(round)?);
             tokio::time::sleep(pause).await;
             times.push(measure_reload(full, &mut server, what, round).await?);
@@ -62,9 +62,9 @@ pub(super) async fn measure(
                 DisplayTime(times.median()),
                 DisplayTime(times.max())
             ),
-            result: format!("{} after the rest", after(times.median())),
+            result: format!("{} after the debounce", after(times.median())),
             bar: Some((
-                "< 100 ms after the rest".to_owned(),
+                "< 100 ms after the debounce".to_owned(),
                 times.median().saturating_sub(DEBOUNCE) < MAX_RELOAD,
             )),
         });
@@ -72,7 +72,7 @@ pub(super) async fn measure(
     Ok(())
 }
 
-/// Changes a file and looks until the change shows.
+/// Changes a file and polls until the change is visible.
 async fn measure_reload(
     full: &BenchWorkspace,
     server: &mut StdioClient,
@@ -94,13 +94,13 @@ async fn measure_reload(
     }
     let begun = Instant::now();
     while !is_visible(server, number, &mark).await? {
-        ensure!(begun.elapsed() < TIMEOUT, "{mark} is not seen");
+        ensure!(begun.elapsed() < TIMEOUT, "{mark} is not visible");
         tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(begun.elapsed())
 }
 
-/// Whether a prompt is there and says that.
+/// Returns whether a prompt exists and contains the text.
 async fn is_visible(server: &mut StdioClient, number: usize, mark: &str) -> anyhow::Result<bool> {
     let command = format!("%clean >>{} topic:tea", BenchWorkspace::id(number));
     let answer = server

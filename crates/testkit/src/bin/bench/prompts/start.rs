@@ -1,5 +1,5 @@
-//! From the start of the process to its first answers, with nothing in the workspace and with a
-//! thousand prompts there.
+//! Measures the time from process start to the first answers, with an empty workspace and with a
+//! thousand prompts.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use crate::{
 
 const MAX_ADDED: Duration = Duration::from_millis(50);
 
-/// Times from the start of a process.
+/// Times since the start of a process.
 #[derive(Default)]
 struct StartTimes {
     initialize: Samples,
@@ -75,7 +75,7 @@ pub(super) async fn measure(
         ..ReportRow::default()
     });
     report.add(ReportRow {
-        label: "… processor time used by then, to a tick of 10 ms".to_owned(),
+        label: "… CPU time used by then, to a tick of 10 ms".to_owned(),
         baseline: DisplayTime(without.cpu.median()).to_string(),
         server: DisplayTime(with.cpu.median()).to_string(),
         ..ReportRow::default()
@@ -106,7 +106,7 @@ impl StartTimes {
     }
 }
 
-/// How many prompts the first page lists.
+/// Returns the number of prompts on the first page.
 async fn first_page(client: &mut StdioClient) -> anyhow::Result<usize> {
     let answer = client.request("prompts/list", json!({})).await?;
     let page = answer["result"]["prompts"].as_array();

@@ -1,5 +1,5 @@
-//! A workspace like one that a team keeps: a thousand prompts in ten categories, a chain of three
-//! steps and one of a hundred and twenty, each step a prompt of its own.
+//! A workspace like that of a team: a thousand prompts in ten categories, a chain of three steps
+//! and one of a hundred and twenty, each step a prompt of its own.
 
 use std::{
     fmt::Write as _,
@@ -9,29 +9,29 @@ use std::{
 
 use crate::setup::{BenchSetup, DatabaseLocation};
 
-/// How many prompts there are, chains left out.
+/// The number of prompts, without the chains.
 pub(super) const PROMPTS: usize = 1_000;
 
-/// Steps of the long chain.
+/// The steps of the long chain.
 pub(super) const STEPS: usize = 120;
 
-/// What the shortest prompt says.
+/// The text of the shortest prompt.
 pub(super) const TINY: &str = "Be brief";
 
 const CATEGORIES: usize = 10;
 
-/// A folder with `resources/prompts` in it.
+/// A folder that contains `resources/prompts`.
 pub(super) struct BenchWorkspace(PathBuf);
 
 impl BenchWorkspace {
-    /// An empty one.
+    /// Creates an empty workspace.
     pub(super) fn empty(bench: &BenchSetup) -> anyhow::Result<Self> {
         let folder = bench.directory(DatabaseLocation::Disk).join("empty");
         fs::create_dir_all(folder.join("resources/prompts"))?;
         Ok(Self(folder))
     }
 
-    /// One with everything.
+    /// Creates a workspace with all prompts and chains.
     pub(super) fn full(bench: &BenchSetup) -> anyhow::Result<Self> {
         let workspace = Self(bench.directory(DatabaseLocation::Disk).join("full"));
         for number in 0..PROMPTS {
@@ -47,7 +47,7 @@ impl BenchWorkspace {
         &self.0
     }
 
-    /// The name of a prompt.
+    /// Returns the id of a prompt.
     pub(super) fn id(number: usize) -> String {
         format!("task_{number:04}")
     }
@@ -58,7 +58,7 @@ impl BenchWorkspace {
         self.write_message(number, "Keep to what is asked.")
     }
 
-    /// Writes the YAML of a prompt; whom it is for is said in what it renders to.
+    /// Writes the YAML of a prompt; the audience appears in the rendered text.
     pub(super) fn write_yaml(&self, number: usize, audience: &str) -> anyhow::Result<()> {
         let id = Self::id(number);
         let text = format!(
@@ -84,7 +84,7 @@ impl BenchWorkspace {
         self.write(&format!("{}/{id}/prompt.yaml", category(number)), &text)
     }
 
-    /// Writes the template of a prompt, with a last line that can be told apart.
+    /// Writes the template of a prompt, with a recognizable last line.
     pub(super) fn write_message(&self, number: usize, last: &str) -> anyhow::Result<()> {
         let mut text =
             format!("# Task {number}: {{{{ topic }}}}\n\nWrite for {{{{ audience }}}}.\n");
@@ -117,7 +117,7 @@ fn category(number: usize) -> String {
     format!("area_{}", number % CATEGORIES)
 }
 
-/// Some prompts have a gate; those that are steps or called one by one have none.
+/// Returns the gates of a prompt: some have one; steps and prompts that are called alone have none.
 fn gates(number: usize) -> &'static str {
     if number >= STEPS && number % 4 == 3 {
         "gateConfiguration:\n  include: [no-filler]\n"
