@@ -1,7 +1,7 @@
-//! Logs go to standard error, because on stdio transport standard output is the protocol.
+//! Logging to standard error, because standard output is the protocol on the stdio transport.
 //!
-//! They say what happened and not what was thought: messages, arguments and answers are left out
-//! at every level unless they are asked for. Keys are in none.
+//! Logs contain events, not content: messages, arguments and answers are left out at every level
+//! unless they are enabled. Keys are never logged.
 
 use std::io::IsTerminal as _;
 
@@ -18,23 +18,22 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 use crate::config::{LogFormat, LogLevelSetting};
 use crate::telemetry::SpanLayer;
 
-/// The target of what our own code says of the contents of messages.
+/// Target of our own records that contain the content of messages.
 const CONTENT_TARGET: &str = "deliberate::content";
 
-/// The target of those who log in to other servers.
+/// Target of the OAuth client for upstream servers.
 const OAUTH_TARGET: &str = "rmcp::transport::auth";
 
-/// Whether logs may hold what was said and thought.
+/// Whether logs may contain the content of requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContentLogging {
-    /// They may not.
     Hidden,
-    /// Someone looks for a fault and wants to see everything.
+    /// Enabled for debugging.
     Logged,
 }
 
-/// Starts logging, and telling traces if there is someone to tell. Has no effect if a subscriber
-/// is already in place.
+/// Starts logging, and the export of spans if a collector is configured. Has no effect if a
+/// subscriber is already installed.
 pub(crate) fn start(
     level: LogLevelSetting,
     format: LogFormat,
@@ -47,11 +46,11 @@ pub(crate) fn start(
         ansi,
         writer: std::io::stderr,
     };
-    // An error here means that someone else logs already, and then there is nothing to do.
+    // An error means that a subscriber is already installed, so there is nothing to do.
     let _ = build_subscriber(targets(level, content), lines, spans).try_init();
 }
 
-/// How lines are written, and where to.
+/// Format and destination of log lines.
 struct LogOutput<W> {
     format: LogFormat,
     ansi: bool,
@@ -84,7 +83,8 @@ where
 {
     let registry = tracing_subscriber::registry();
     match spans {
-        // One filter for all: what nobody wants is decided once, at its place in the code.
+        // One filter for all layers, so that unwanted records are rejected once, at their call
+        // site.
         None => Box::new(registry.with(targets).with(lines.layer())),
         Some(spans) => Box::new(
             registry
@@ -94,8 +94,8 @@ where
     }
 }
 
-/// What is let through. [`Targets`] rather than `EnvFilter`: it needs no regular expressions, which
-/// would cost start-up time.
+/// Returns the filter. It uses [`Targets`] instead of `EnvFilter`, which needs regular expressions
+/// and start-up time.
 fn targets(level: LogLevelSetting, content: ContentLogging) -> Targets {
     let level = match level {
         LogLevelSetting::Error => LevelFilter::ERROR,
@@ -109,16 +109,16 @@ fn targets(level: LogLevelSetting, content: ContentLogging) -> Targets {
         ContentLogging::Hidden => level.min(most),
     };
     Targets::new()
-        // What others write when they are looked at closely is not ours to promise for.
+        // Detailed records of other crates may contain content, for which we cannot vouch.
         .with_default(shown(LevelFilter::INFO))
         .with_target("deliberate", level)
         .with_target(CONTENT_TARGET, shown(LevelFilter::OFF))
         // rmcp writes whole messages, thoughts included, at info and debug, the errors of calls at
-        // warn, and at error that a client has gone, which is no error.
+        // warn, and a disconnected client, which is no error, at error.
         .with_target("rmcp", shown(LevelFilter::OFF))
-        // It writes codes and tokens, which nobody may ask to see.
+        // It writes codes and tokens, which must never be logged.
         .with_target(OAUTH_TARGET, LevelFilter::OFF)
-        // For traces, not for lines.
+        // For traces, not for log lines.
         .with_target(CALL_SPAN, LevelFilter::OFF)
         .with_target(ASK_SPAN, LevelFilter::OFF)
 }

@@ -1,5 +1,5 @@
-//! The `deliberate` program: command line, settings and wiring. The only place that names
-//! concrete stores and providers.
+//! The `deliberate` program: command line, settings and wiring. Only this crate names concrete
+//! stores and providers.
 
 mod commands;
 mod config;
@@ -19,11 +19,11 @@ fn main() -> ExitCode {
     let program = CliArgs::parse();
     match commands::run(program) {
         Ok(code) => code,
-        // `deliberate tools | head` is no failure.
+        // A closed pipe, as in `deliberate tools | head`, is no failure.
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             let mut stderr = io::stderr().lock();
-            // Nobody left to tell if this fails.
+            // There is nobody left to report a failure to.
             drop(io::Write::write_fmt(
                 &mut stderr,
                 format_args!("error: {error:#}\n"),

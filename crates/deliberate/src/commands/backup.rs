@@ -1,4 +1,4 @@
-//! `deliberate backup`: a whole copy of the database, whatever else uses it meanwhile.
+//! `deliberate backup`: copies the whole database while other processes use it.
 
 use std::{
     path::{Path, PathBuf, absolute},
@@ -20,9 +20,9 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
-    /// The copy; a file that is there is never replaced
+    /// The copy; an existing file is never overwritten
     file: PathBuf,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -57,7 +57,7 @@ pub(crate) async fn run(
     }
     writeln!(
         shell.output,
-        "{} holds {} session(s), {} thought(s), {} paper(s) with their texts, {} saved question(s).",
+        "{} contains {} session(s), {} thought(s), {} paper(s) with their texts, {} saved question(s).",
         file.display(),
         held.sessions,
         held.thoughts,
@@ -67,7 +67,7 @@ pub(crate) async fn run(
     if !beside.is_empty() {
         writeln!(
             shell.output,
-            "Not in it, keep these as well: {}",
+            "Not included; back these up too: {}",
             beside.join(", ")
         )?;
     }
@@ -78,7 +78,7 @@ fn with_hint(error: StoreError) -> anyhow::Error {
     explain_error(ToolError::from(error).into())
 }
 
-/// How much is in a copy.
+/// Number of records in a copy.
 struct BackupCounts {
     sessions: u64,
     thoughts: u64,
@@ -86,7 +86,7 @@ struct BackupCounts {
     questions: u64,
 }
 
-/// Read from the copy itself: one that can't be read is none.
+/// Counts in the copy itself: a copy that cannot be read is no copy.
 async fn count_contents(file: &Path, settings: &AppSettings) -> Result<BackupCounts, StoreError> {
     let mut of_copy = settings.clone();
     file.clone_into(&mut of_copy.database.path);
@@ -106,7 +106,7 @@ async fn count_contents(file: &Path, settings: &AppSettings) -> Result<BackupCou
     Ok(held)
 }
 
-/// What a user would miss and is kept elsewhere, as far as it is there.
+/// Returns the user's files outside the database that exist.
 fn files_outside_backup(loaded: &LoadedConfig) -> Vec<String> {
     let research = research::options(loaded).ok();
     let research = research

@@ -1,4 +1,4 @@
-//! `deliberate completions`.
+//! `deliberate completions`: prints shell completions.
 
 use std::{io::Write, process::ExitCode};
 

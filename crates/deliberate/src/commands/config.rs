@@ -1,4 +1,4 @@
-//! `deliberate config`.
+//! `deliberate config`: shows the settings, a sample file or the reference page.
 
 use std::process::ExitCode;
 
@@ -10,10 +10,10 @@ use crate::config::{reference_markdown, sample_toml};
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// As JSON
+    /// Print JSON
     #[arg(long, conflicts_with_all = ["sample", "reference"])]
     json: bool,
-    /// Print a commented configuration file to start from
+    /// Print a commented settings file to start from
     #[arg(long)]
     sample: bool,
     /// Print the reference of all settings as Markdown
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ConfigArgs, shell: &mut CommandContext<'_>) -> anyhow::
             Some(file) => writeln!(output, "\nRead from {}.", file.display())?,
             None => writeln!(
                 output,
-                "\nNo configuration file; `--sample` prints one to start from."
+                "\nThere is no settings file; `--sample` prints one to start from."
             )?,
         }
     }

@@ -1,4 +1,4 @@
-//! `deliberate import`.
+//! `deliberate import`: imports the database of mcp-langbase-reasoning.
 
 use std::{
     path::{Path, PathBuf},
@@ -32,11 +32,7 @@ pub(crate) async fn run(
     let report = if is_same_file(&args.path, target) {
         let kept = sibling_path(target, "original");
         let report = import_in_place(target, &kept, &shell.loaded.settings).await?;
-        writeln!(
-            shell.output,
-            "The old database is kept as {}.",
-            kept.display()
-        )?;
+        writeln!(shell.output, "The old database is now {}.", kept.display())?;
         report
     } else {
         let store = build_store(&shell.loaded.settings);
@@ -47,15 +43,15 @@ pub(crate) async fn run(
     print_report(&report, target, shell)
 }
 
-/// Imports a database that lies where the new one is to be: into a new file first, which then
-/// takes the old one's place.
+/// Imports a database that is at the path of the new one: into a new file first, which then
+/// replaces the old one.
 async fn import_in_place(
     path: &Path,
     kept: &Path,
     settings: &AppSettings,
 ) -> anyhow::Result<ImportReport> {
     if kept.exists() {
-        bail!("{} is in the way; move it first", kept.display());
+        bail!("{} already exists; move it first", kept.display());
     }
     let new = sibling_path(path, "importing");
     if new.exists() {
@@ -67,23 +63,24 @@ async fn import_in_place(
     let report = import_legacy(path, target.as_ref()).await;
     target.close().await;
     let report = explain_error(report)?;
-    std::fs::rename(path, kept).context("putting the old database aside")?;
-    // A log that the old server left holds its last rows, and would be taken for the new one's.
+    std::fs::rename(path, kept).context("moving the old database aside")?;
+    // A log of the old server contains its last rows, and would be taken for the new database's
+    // log.
     for log in ["-wal", "-shm"] {
         let (from, to) = (with_suffix(path, log), with_suffix(kept, log));
         if from.exists() {
-            std::fs::rename(&from, &to).context("putting the old database's log aside")?;
+            std::fs::rename(&from, &to).context("moving the old database's log aside")?;
         }
     }
-    std::fs::rename(&new, path).context("putting the new database in its place")?;
+    std::fs::rename(&new, path).context("moving the new database into place")?;
     Ok(report)
 }
 
 fn explain_error(report: Result<ImportReport, StoreError>) -> anyhow::Result<ImportReport> {
     report.map_err(|error| match (&error, error.hint()) {
-        // Here the file to be read is meant, and not the one that is kept.
+        // The error concerns the file to import, not the database in use.
         (StoreError::NotOurDatabase { location, reason }, _) => {
-            anyhow::anyhow!("{location} can't be imported: {reason}")
+            anyhow::anyhow!("{location} cannot be imported: {reason}")
         }
         (_, Some(hint)) => anyhow::anyhow!("{error}. {hint}"),
         (_, None) => error.into(),
@@ -103,7 +100,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// `reasoning.db` and `original` give `reasoning.original.db`.
+/// Inserts a word before the extension: `reasoning.db` and `original` give `reasoning.original.db`.
 fn sibling_path(path: &Path, word: &str) -> PathBuf {
     let ending = path.extension().unwrap_or_default().to_string_lossy();
     path.with_extension(format!("{word}.{ending}"))
@@ -114,7 +111,7 @@ fn print_report(
     target: &Path,
     shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
-    let mut rows = table(&["table", "taken", "known already", "left"]);
+    let mut rows = table(&["table", "imported", "already there", "failed"]);
     for kind in &report.tables {
         rows.add_row([
             kind.table.to_owned(),

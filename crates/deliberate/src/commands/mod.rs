@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands of the program, one file each.
 
 mod backup;
 mod completions;
@@ -35,8 +35,9 @@ use crate::{
 
 /// A reasoning server for every MCP client.
 ///
-/// Without a command it serves: an MCP client starts it and talks to it over standard input and
-/// output; started in a terminal, it serves HTTP. `deliberate setup <client>` adds it to a client, `deliberate think "…"` tries it here.
+/// Without a command it serves MCP: a client starts it and communicates over standard input and
+/// output; started in a terminal, it serves HTTP. `deliberate setup <client>` adds it to a client,
+/// `deliberate think "…"` tries it here.
 #[derive(Debug, Parser)]
 #[command(name = "deliberate", version, max_term_width = 100)]
 pub(crate) struct CliArgs {
@@ -48,35 +49,35 @@ pub(crate) struct CliArgs {
 
 #[derive(Debug, Subcommand)]
 enum CliCommand {
-    /// Serve MCP: to the client that started it, or over HTTP (the default)
+    /// Serve MCP to the client that started it, or over HTTP (default)
     Serve(serve::ServeArgs),
-    /// See it work: a short tree and a short graph, with no model and nothing left behind
+    /// Watch a short demo: a tree and a graph, without a model; nothing is kept
     Demo(demo::DemoArgs),
-    /// Ask a question and see the thought
+    /// Ask a question and print the answer
     Think(think::ThinkArgs),
-    /// Use and look after your prompts
+    /// Use and manage your prompts
     Prompt(prompt::PromptArgs),
     /// Find, read, question and cite papers
     Papers(papers::PapersArgs),
-    /// Look at what was reasoned
+    /// List, show and search reasoning sessions
     Sessions(sessions::SessionsArgs),
-    /// Use and look after other MCP servers, whose tools clients get through this one
+    /// Use and manage upstream MCP servers, whose tools are offered to clients
     Servers(servers::ServersArgs),
-    /// List the tools that clients get
+    /// List the tools offered to clients
     Tools(tools::ToolsArgs),
-    /// Show the settings in force and where each comes from
+    /// Show the current settings and where each comes from
     Config(config::ConfigArgs),
     /// Check the database, the provider, the limits and the clients on this machine
     Doctor(doctor::DoctorArgs),
     /// Add deliberate to an MCP client
     Setup(setup::SetupArgs),
-    /// Copy the database to a file, whatever else runs
+    /// Copy the database to a file, even while it is in use
     Backup(backup::BackupArgs),
-    /// Take over the database of mcp-langbase-reasoning
+    /// Import the database of mcp-langbase-reasoning
     Import(import::ImportArgs),
-    /// Make a token for a client that comes over HTTP
+    /// Create a token for an HTTP client
     Token(token::TokenArgs),
-    /// Read one file and write what is in it: the work of a process of its own, that can be stopped
+    /// Read one file in a separate process that can be killed, and print its content
     #[command(name = READ_FILE, hide = true)]
     ReadFile(read_file::ReadFileArgs),
     /// Print completions for a shell
@@ -84,7 +85,7 @@ enum CliCommand {
 }
 
 impl CliCommand {
-    /// The workspace that the command line names.
+    /// Returns the workspace named on the command line.
     fn workspace(&self) -> Option<&str> {
         match self {
             Self::Serve(args) => args.workspace.as_deref(),
@@ -94,19 +95,19 @@ impl CliCommand {
     }
 }
 
-/// The command that the program starts itself with to read a file.
+/// Name of the command with which the program starts itself to read a file.
 pub(crate) const READ_FILE: &str = "read-file";
 
-/// What every command has at hand.
+/// Settings and output of every command.
 pub(crate) struct CommandContext<'a> {
     pub(crate) loaded: &'a LoadedConfig,
     pub(crate) output: &'a mut dyn Write,
 }
 
 pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
-    // Not locked: serving writes from other threads.
+    // Not locked, because serving writes from other threads.
     let output = &mut io::stdout();
-    // These need no settings, and must work even when they are wrong.
+    // These commands need no settings and must work even if the settings are invalid.
     if let Some(CliCommand::Completions(args)) = &program.command {
         return completions::run(args, output);
     }
@@ -124,7 +125,7 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
     let log = &loaded.settings.log;
     let serve = || CliCommand::Serve(serve::ServeArgs::default());
     let command = program.command.unwrap_or_else(serve);
-    // A person at a terminal wants the answer, not the log; asking for a level is asking for it.
+    // In a terminal the answer matters, not the log, unless a level is set.
     let level = match command {
         CliCommand::Serve(_) => log.level,
         _ if loaded.is_default("log.level") => LogLevelSetting::Warn,
@@ -135,7 +136,7 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
     } else {
         ContentLogging::Hidden
     };
-    // Traces are of calls to the server.
+    // Traces cover calls to the server only.
     let telemetry = match command {
         CliCommand::Serve(_) => Telemetry::from_settings(&loaded.settings.telemetry)?,
         _ => None,
@@ -171,7 +172,7 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A runtime for one short command.
+/// Builds a runtime for one short command.
 fn build_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }

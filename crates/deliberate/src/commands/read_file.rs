@@ -1,5 +1,5 @@
-//! `deliberate read-file`: what the program starts itself with to read one file, so that a file
-//! that takes too long or too much memory can be given up without harm.
+//! `deliberate read-file`: the program starts itself with this command to read one file, so that a
+//! file that needs too much time or memory can be given up safely.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReadFileArgs {
-    /// What the reader is told
+    /// Arguments for the reader
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

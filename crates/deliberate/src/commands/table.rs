@@ -1,8 +1,9 @@
-//! Tables for people.
+//! Tables for terminals.
 
 use comfy_table::{ContentArrangement, Table, presets::NOTHING};
 
-/// A table with these headings; as wide as the terminal, or unbroken where there is none.
+/// Creates a table with these headings, as wide as the terminal, or without line breaks if there is
+/// none.
 pub(super) fn table(headings: &[&str]) -> Table {
     let mut table = Table::new();
     table
@@ -15,14 +16,14 @@ pub(super) fn table(headings: &[&str]) -> Table {
     table
 }
 
-/// Text that can't command a terminal: what models and callers wrote is shown, not obeyed.
+/// Escapes control characters, so that text from models and callers cannot control the terminal.
 pub(super) fn escape_control(text: &str) -> String {
     text.chars()
         .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
         .collect()
 }
 
-/// Text on one line of a table.
+/// Returns the text on one line of a table.
 pub(super) fn one_line(text: &str, chars: usize) -> String {
     let text = escape_control(text);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

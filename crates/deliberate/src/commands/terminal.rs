@@ -1,23 +1,23 @@
-//! The person at the terminal: whether there is one, whether they want colour, and when they have
-//! had enough.
+//! Terminal: whether there is one, whether it shows color, and when the user interrupts.
 
 use std::io::{self, IsTerminal as _};
 
 use crate::config::Environment;
 
-/// Whether a person watches.
+/// Returns whether a person reads standard error.
 pub(crate) fn at_terminal() -> bool {
     io::stderr().is_terminal() && io::stdin().is_terminal()
 }
 
-/// Whether standard output is a terminal whose user did not ask for plain text.
+/// Returns whether standard output is a terminal whose user did not ask for plain text.
 pub(crate) fn wants_color(environment: &Environment) -> bool {
     io::stdout().is_terminal()
         && environment.get("NO_COLOR").is_none()
         && environment.get("TERM") != Some("dumb")
 }
 
-/// Waits for Ctrl-C and the like; they are heard as soon as this returns.
+/// Returns a future that ends at Ctrl-C or a similar signal; signals count from the moment this
+/// function returns.
 #[cfg(unix)]
 pub(crate) fn stop_signal() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};

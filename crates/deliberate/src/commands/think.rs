@@ -1,4 +1,4 @@
-//! `deliberate think`.
+//! `deliberate think`: asks one question from the shell.
 
 use std::{
     io::{self, BufRead, Write},
@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
+use deliberate_llm::{PROVIDERS, Provider};
 use deliberate_toolkit::{
     CallOutcome, CallerContext, ClientPrompt, NeedsReply, RESUME_TOOL, Registry, ToolError,
 };
@@ -19,15 +20,15 @@ use crate::wiring::build_app;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThinkArgs {
-    /// What to think about; `-` reads it from standard input
+    /// The question; `-` reads it from standard input
     question: String,
     /// Continue this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Answer the ask yourself, here in the terminal
+    /// Answer the model's prompts yourself, in the terminal
     #[arg(long)]
     manual: bool,
 }
@@ -87,17 +88,30 @@ pub(super) fn print_model_help(output: &mut dyn Write) -> io::Result<()> {
     )
 }
 
-/// Where a model can be had; the caller adds what can be done without one.
+/// Prints how to get a model; the caller adds what works without one.
 pub(super) fn print_model_options(output: &mut dyn Write) -> io::Result<()> {
-    writeln!(output, "No model is set up. Any one of these will do:")?;
+    let local = PROVIDERS.iter().filter(|provider| provider.is_discovered());
+    let local: Vec<&str> = local.map(Provider::title).collect();
+    let keys = PROVIDERS.iter().filter_map(Provider::key_env);
+    let keys: Vec<&str> = keys.take(NAMED_KEYS).collect();
+    writeln!(output, "No model is configured. Do one of these:")?;
     writeln!(
         output,
-        "  run Ollama, LM Studio or llama.cpp on this machine; it is found by itself"
+        "  start {} on this machine; it is found automatically",
+        join_or(&local)
     )?;
-    writeln!(
-        output,
-        "  set a key: ANTHROPIC_API_KEY, OPENAI_API_KEY, OPENROUTER_API_KEY or LANGBASE_API_KEY"
-    )
+    writeln!(output, "  set an API key, such as {}", join_or(&keys))
+}
+
+/// How many API keys the help names; there are more providers.
+const NAMED_KEYS: usize = 4;
+
+fn join_or(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [name] => (*name).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
 }
 
 fn spinner(message: &str) -> ProgressBar {
@@ -109,7 +123,7 @@ fn spinner(message: &str) -> ProgressBar {
     spinner
 }
 
-/// The person answers what the model would be asked.
+/// Lets the user answer the prompts for the model.
 async fn answer_manually(needs: NeedsReply, registry: &Registry) -> anyhow::Result<Value> {
     let mut needs = needs;
     loop {
@@ -149,7 +163,7 @@ fn read_reply(ask: &ClientPrompt) -> anyhow::Result<String> {
         reply.push('\n');
     }
     if reply.trim().is_empty() {
-        bail!("nothing was replied; nothing was kept");
+        bail!("there was no reply; nothing was stored");
     }
     Ok(reply)
 }
@@ -178,7 +192,7 @@ fn print_output(output: &Value, args: &ThinkArgs, shell: &mut dyn Write) -> anyh
         .and_then(Value::as_f64)
         .unwrap_or_default();
     writeln!(shell, "{}\n", text("content"))?;
-    writeln!(shell, "{:.0} % sure. Go on with:", sure * 100.0)?;
+    writeln!(shell, "Confidence {:.0} %. Continue with:", sure * 100.0)?;
     writeln!(
         shell,
         "  deliberate think --session {} \"…\"",

@@ -1,4 +1,4 @@
-//! `deliberate token`. It makes tokens and keeps none.
+//! `deliberate token`: creates tokens and stores none.
 
 use std::{io::Write, process::ExitCode};
 
@@ -14,16 +14,15 @@ pub(crate) struct TokenArgs {
 
 #[derive(Debug, Subcommand)]
 enum TokenCommand {
-    /// Make a token and print it once, with the lines for the tokens file
+    /// Create a token and print it once, with the lines for the tokens file
     New(TokenNewArgs),
 }
 
 #[derive(Debug, Args)]
 struct TokenNewArgs {
-    /// Who is to hold it
+    /// Name of the token's owner
     name: String,
-    /// The tools it allows, with commas between them, as in `reasoning_*,reasoning_get`; every tool
-    /// unless given
+    /// Tools it allows, separated by commas, such as `reasoning_*,reasoning_get`; default: all
     #[arg(long, value_delimiter = ',')]
     tools: Vec<String>,
 }
@@ -33,10 +32,10 @@ pub(crate) fn run(args: &TokenArgs, output: &mut dyn Write) -> anyhow::Result<Ex
     let token = NewToken::new()?;
     let lines = token
         .to_toml(name, tools)
-        .context("the token can't be made")?;
+        .context("the token cannot be created")?;
     writeln!(
         output,
-        "The token of {name}, shown this once:\n\n{}\n\nThe lines for the tokens file:\n\n{lines}",
+        "The token of {name}, which is shown only once:\n\n{}\n\nAdd these lines to the tokens file:\n\n{lines}",
         token.expose()
     )?;
     Ok(ExitCode::SUCCESS)

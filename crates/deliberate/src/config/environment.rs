@@ -1,5 +1,5 @@
-//! What the process sees of the machine: its environment variables and the user's directories.
-//! This is the only place that reads them; tests make their own.
+//! Environment variables and user directories of the process. Only this file reads them; tests
+//! build their own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,24 +7,22 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
-/// Environment variables and user directories.
 #[derive(Default, Clone)]
 pub(crate) struct Environment {
     variables: BTreeMap<String, String>,
-    /// Names whose value is not UTF-8: an error if the variable is ours, nobody's business if not.
+    /// Names of variables that are not UTF-8: an error only if the variable is ours.
     pub(super) unreadable: BTreeSet<String>,
-    /// The user's home directory.
     pub(crate) home: Option<PathBuf>,
-    /// Where this user's programs keep data.
+    /// Directory for user-specific data.
     pub(crate) data_dir: Option<PathBuf>,
-    /// Where this user's programs keep settings.
+    /// Directory for user-specific settings.
     pub(crate) config_dir: Option<PathBuf>,
-    /// Folders the user's own files are in.
+    /// Folders of the user's own files, from which papers may be read.
     pub(crate) readable: Vec<PathBuf>,
 }
 
 impl Environment {
-    /// That of this process.
+    /// Reads the environment of this process.
     pub(crate) fn from_process() -> Self {
         let mut environment = Self {
             home: dirs::home_dir(),
@@ -49,19 +47,19 @@ impl Environment {
         environment
     }
 
-    /// The variable's value without surrounding white space. An empty one counts as not set,
-    /// because that is what clients write for a field left blank.
+    /// Returns the trimmed value of a variable. An empty one counts as not set, because clients
+    /// write that for a blank field.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let value = self.variables.get(name)?.trim();
         (!value.is_empty()).then_some(value)
     }
 
-    /// A vendor's key by the name of its variable, such as `OPENROUTER_API_KEY`.
+    /// Returns a provider's key by the name of its variable, such as `OPENROUTER_API_KEY`.
     pub(crate) fn secret(&self, name: &str) -> Option<SecretString> {
         self.get(name).map(SecretString::from)
     }
 
-    /// Names that are set to something and begin with `prefix`.
+    /// Returns the names of non-empty variables that start with `prefix`.
     pub(super) fn names_starting_with<'a>(
         &'a self,
         prefix: &'a str,
@@ -90,7 +88,7 @@ impl FromIterator<(String, String)> for Environment {
     }
 }
 
-/// Names only: any variable may hold a key.
+/// Prints names only, since any variable may contain a key.
 impl fmt::Debug for Environment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -105,8 +103,8 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// The user's documents, downloads and desktop, and where the program was started, unless that is a
-/// whole home or disk.
+/// Returns the user's documents, downloads and desktop folders, and the working directory unless it
+/// is or contains the home directory or is the root.
 fn default_readable_folders() -> Vec<PathBuf> {
     let home = dirs::home_dir();
     let started = std::env::current_dir().ok().filter(|folder| {
@@ -118,7 +116,7 @@ fn default_readable_folders() -> Vec<PathBuf> {
         (dirs::download_dir(), "Downloads"),
         (dirs::desktop_dir(), "Desktop"),
     ];
-    // Where no desktop wrote down what they are called, as in a container, they are called so.
+    // Without desktop settings, as in a container, the folders have these names.
     let own = own.into_iter().filter_map(|(named, usual)| {
         let usual = || home.as_ref().map(|home| home.join(usual));
         named.or_else(|| usual().filter(|folder| folder.is_dir()))

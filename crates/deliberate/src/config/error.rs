@@ -1,110 +1,92 @@
-//! What can be wrong with settings. Each sentence names the place, what was found there (unless it
-//! is a secret) and what would be right; all of them are reported together.
+//! Errors in settings. Each message names the place, the value found there (unless it is a secret)
+//! and the allowed values; all errors are reported together.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::origin::SettingOrigin;
 
-/// One mistake.
+/// One error in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum SettingError {
-    /// A key that is not in the table.
+    /// A key that is not in the table of settings.
     #[error("unknown key `{key}` in {place}{}", did_you_mean(nearest.as_deref()))]
     UnknownKey {
-        /// As written.
         key: String,
-        /// Where.
         place: SettingOrigin,
-        /// The known key most like it.
+        /// The most similar known key.
         nearest: Option<String>,
     },
-    /// A `DELIBERATE_` variable that is not in the table.
+    /// A `DELIBERATE_` variable that is not in the table of settings.
     #[error("unknown environment variable {name}{}", did_you_mean(nearest.as_deref()))]
     UnknownVariable {
-        /// As set.
         name: String,
-        /// The known variable most like it.
+        /// The most similar known variable.
         nearest: Option<String>,
     },
-    /// A value the setting does not take.
+    /// A value that the setting does not accept.
     #[error(
         "{place}: {given} is not {allowed} (`{key}`){}",
         did_you_mean(nearest.as_deref())
     )]
     BadValue {
-        /// The setting.
         key: &'static str,
-        /// Where the value stands.
         place: SettingOrigin,
-        /// The value, quoted, or a stand-in for a secret.
+        /// The value in quotes, or a placeholder for a secret.
         given: String,
-        /// What the setting takes.
         allowed: String,
-        /// The allowed word most like it.
+        /// The most similar allowed word.
         nearest: Option<String>,
     },
-    /// Nothing but white space, in a place where someone wrote it on purpose.
-    #[error("{place}: `{key}` is empty; give it a value or leave it out")]
+    /// Only white space in a place that was written on purpose.
+    #[error("{place}: `{key}` is empty; set a value or remove it")]
     Empty {
-        /// The setting.
         key: &'static str,
-        /// Where.
         place: SettingOrigin,
     },
-    /// An array, a table or a date.
+    /// An array, a table or a date instead of a single value.
     #[error("{place}: `{key}` takes a single value, not {found}")]
     NotSingle {
-        /// The setting.
         key: &'static str,
-        /// Where.
         place: SettingOrigin,
-        /// The TOML type.
+        /// TOML type of the value.
         found: &'static str,
     },
-    /// A server that can't be used as it is written.
+    /// An invalid server entry.
     #[error("{place}: `{key}`: {what}")]
     Server {
         /// The server, or one of its fields.
         key: String,
-        /// Where.
         place: SettingOrigin,
-        /// What is wrong, without the value.
+        /// The error, without the value.
         what: String,
     },
-    /// A variable of ours whose bytes are not UTF-8.
+    /// One of our variables is not UTF-8.
     #[error("environment variable {name} is not valid UTF-8")]
-    NotUtf8 {
-        /// The variable.
-        name: String,
-    },
+    NotUtf8 { name: String },
     /// The settings file is not TOML.
     #[error("{place}: {message}")]
     Syntax {
-        /// Where.
         place: SettingOrigin,
-        /// The parser's words.
+        /// The parser's message.
         message: String,
     },
-    /// A settings file named by flag or variable that is not there.
-    #[error("no settings file at {}, which {named_by} names", path.display())]
+    /// The settings file named by a flag or variable does not exist.
+    #[error("there is no settings file at {}, named by {named_by}", path.display())]
     MissingFile {
-        /// The path.
         path: PathBuf,
-        /// Who named it.
         named_by: SettingOrigin,
     },
-    /// A settings file that cannot be read.
+    /// The settings file cannot be read.
     #[error("cannot read the settings file {}: {reason}", path.display())]
     UnreadableFile {
-        /// The path.
         path: PathBuf,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// No home directory to put the database into.
-    #[error("this user has no data directory to keep the database in; set `database.path`")]
+    /// There is no directory for the database.
+    #[error("this user has no data directory for the database; set `database.path`")]
     NoDataDirectory,
 }
 
@@ -114,7 +96,7 @@ fn did_you_mean(nearest: Option<&str>) -> String {
     })
 }
 
-/// All mistakes of one start.
+/// All errors in the settings of one start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SettingErrors(pub Vec<SettingError>);
 
@@ -123,7 +105,7 @@ impl fmt::Display for SettingErrors {
         if let [only] = self.0.as_slice() {
             return only.fmt(formatter);
         }
-        write!(formatter, "{} mistakes in the settings:", self.0.len())?;
+        write!(formatter, "{} errors in the settings:", self.0.len())?;
         for error in &self.0 {
             write!(formatter, "\n  {error}")?;
         }

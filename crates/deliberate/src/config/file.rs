@@ -1,5 +1,5 @@
-//! The settings file. Every key is checked against the table and keeps its line, so that mistakes
-//! and origins can point at it.
+//! Parses the settings file. Every key is checked against the table and keeps its line number for
+//! errors and origins.
 
 use std::ops::Range;
 use std::path::Path;
@@ -15,30 +15,30 @@ use super::{
     suggest,
 };
 
-/// A line that sets something. Holds secrets as text, hence no `Debug`.
+/// A line that sets something. It contains secrets as text and therefore has no `Debug`.
 pub(super) struct FileValue {
     pub(super) setting: &'static SettingDefinition,
     pub(super) text: String,
     pub(super) origin: SettingOrigin,
 }
 
-/// What a file says, and what is wrong with how it says it.
+/// Values and errors of a settings file.
 #[derive(Default)]
 pub(super) struct ConfigFileContents {
     pub(super) values: Vec<FileValue>,
     servers: Vec<ServerTable>,
-    /// With the line, to be reported in the order of the file.
+    /// With line numbers, to report them in the order of the file.
     errors: Vec<(usize, SettingError)>,
 }
 
 impl ConfigFileContents {
-    /// Reads `text`, the content of the file at `path`.
+    /// Parses `text`, the content of the file at `path`.
     pub(super) fn parse(path: &Path, text: &str) -> Self {
         let (table, errors) = DeTable::parse_recoverable(text);
         let source = ConfigFileText { path, text };
         let mut contents = Self::default();
         for error in errors {
-            // The message only: the parser's full report quotes the line, which may hold a key.
+            // Only the message: the parser's full report quotes the line, which may contain a key.
             let place = source.origin(&error.span().unwrap_or(0..0));
             contents.push_error(SettingError::Syntax {
                 message: error.message().to_owned(),
@@ -51,8 +51,8 @@ impl ConfigFileContents {
         contents
     }
 
-    /// What the parser made of a broken line, or of the keys below a broken section header, is not
-    /// what the author meant: one complaint about it is enough.
+    /// Drops values that the parser recovered from a broken line or below a broken section header:
+    /// they are not what the author meant, and one error is enough.
     fn drop_recovered_values(&mut self, source: &ConfigFileText<'_>, broken: &[usize]) {
         let header = broken.iter().copied().filter(|line| {
             let text = source.text.lines().nth(line.saturating_sub(1));
@@ -69,7 +69,7 @@ impl ConfigFileContents {
         });
     }
 
-    /// The servers, in the order of the file. What is wrong with them is told with the rest.
+    /// Returns the servers in the order of the file. Their errors are added to the others.
     pub(super) fn take_servers(&mut self, environment: &Environment) -> Vec<SettingsFileServer> {
         let mut tables = std::mem::take(&mut self.servers);
         tables.sort_by_key(|table| origin_line(&table.origin));
@@ -80,7 +80,7 @@ impl ConfigFileContents {
         servers
     }
 
-    /// The mistakes, in the order of the file.
+    /// Returns the errors in the order of the file.
     pub(super) fn take_errors(&mut self) -> Vec<SettingError> {
         self.errors.sort_by_key(|(line, _)| *line);
         let errors = std::mem::take(&mut self.errors);
@@ -122,7 +122,7 @@ impl ConfigFileContents {
         let text = match value {
             DeValue::String(text) => text.clone().into_owned(),
             DeValue::Integer(number) => {
-                // Hexadecimal and the like are TOML's business; the table knows decimals.
+                // TOML allows other radixes, such as hexadecimal; the table knows decimals only.
                 i128::from_str_radix(number.as_str(), number.radix())
                     .map_or_else(|_| number.as_str().to_owned(), |number| number.to_string())
             }
@@ -134,7 +134,7 @@ impl ConfigFileContents {
                     return self.push_error(SettingError::NotSingle {
                         key: setting.key,
                         place: origin,
-                        found: "a list of something else than texts without commas",
+                        found: "a list of anything but strings without commas",
                     });
                 }
             },
@@ -181,7 +181,7 @@ fn is_section(key: &str) -> bool {
     })
 }
 
-/// A list as it is written elsewhere.
+/// Joins a list with commas, as flags and variables write it.
 fn join_texts(items: &toml::de::DeArray<'_>) -> Option<String> {
     let texts: Option<Vec<&str>> = items
         .iter()

@@ -1,16 +1,16 @@
-//! Settings from the command line: a few flags of their own, and `--set` for every key.
+//! Settings on the command line: a few flags, and `--set` for every key.
 
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::definitions::PROVIDERS;
+use super::definitions::PROVIDER_CHOICES;
 
-/// The options every command takes.
+/// Options of every command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct CommonOptions {
-    /// Settings file, in place of the usual one
+    /// Settings file, instead of the usual one
     #[arg(long, value_name = "PATH", global = true)]
     pub(crate) config: Option<PathBuf>,
     /// Set any key of the settings file (repeatable)
@@ -19,21 +19,21 @@ pub(crate) struct CommonOptions {
     /// Database file
     #[arg(long, value_name = "PATH", global = true)]
     pub(crate) database: Option<String>,
-    /// Who thinks
+    /// Model provider
     #[arg(long, value_name = "NAME", global = true, ignore_case = true, hide_possible_values = true,
-        value_parser = PossibleValuesParser::new(PROVIDERS.iter().copied()))]
+        value_parser = PossibleValuesParser::new(PROVIDER_CHOICES.iter().copied()))]
     pub(crate) provider: Option<String>,
-    /// Model to ask
+    /// Model name
     #[arg(long, value_name = "NAME", global = true)]
     pub(crate) model: Option<String>,
-    /// How much is written to standard error
+    /// Level of the log on standard error
     #[arg(long, value_name = "LEVEL", global = true, ignore_case = true,
         value_parser = ["error", "warn", "info", "debug", "trace"])]
     pub(crate) log_level: Option<String>,
 }
 
 impl CommonOptions {
-    /// The overrides they amount to.
+    /// Returns the settings that the options override.
     pub(crate) fn flags(&self) -> Flags {
         let mut flags = Flags {
             config: self.config.clone(),
@@ -42,7 +42,7 @@ impl CommonOptions {
         for Assignment { key, value } in &self.set {
             flags.set(format!("--set {key}"), key, value.expose_secret());
         }
-        // After `--set`, because the flag made for a setting is the more deliberate one.
+        // After `--set`, because a flag made for one setting is more specific.
         for (flag, key, value) in [
             ("--database", "database.path", &self.database),
             ("--provider", "provider", &self.provider),
@@ -57,7 +57,7 @@ impl CommonOptions {
     }
 }
 
-/// One `--set KEY=VALUE`. The value may be a key, so it is kept as a secret.
+/// One `--set KEY=VALUE`. The value may be a key, so it is stored as a secret.
 #[derive(Debug, Clone)]
 pub(crate) struct Assignment {
     key: String,
@@ -76,10 +76,9 @@ impl Assignment {
     }
 }
 
-/// Overrides from the command line. For one key the last one counts.
+/// Settings from the command line. If a key is set more than once, the last value counts.
 #[derive(Debug, Default)]
 pub(crate) struct Flags {
-    /// The settings file to read.
     pub(crate) config: Option<PathBuf>,
     pub(super) values: Vec<FlagValue>,
 }
@@ -95,7 +94,6 @@ impl Flags {
     }
 }
 
-/// One override.
 #[derive(Debug)]
 pub(super) struct FlagValue {
     pub(super) flag: String,

@@ -1,5 +1,5 @@
-//! Brings the sources together: flag over environment over file over default. Every value keeps
-//! its origin, and every mistake is collected before any is reported.
+//! Merges the sources: flag over environment over file over default. Every value keeps its origin,
+//! and all errors are collected before any is reported.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -23,20 +23,19 @@ use super::{
 /// The settings of this run.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedConfig {
-    /// For the program.
     pub(crate) settings: AppSettings,
-    /// For people: one per setting, in the order of the table.
+    /// One entry per setting, in the order of the table, for `deliberate config`.
     pub(crate) entries: Vec<SettingEntry>,
     /// The settings file that was read.
     pub(crate) file: Option<PathBuf>,
-    /// The servers of the settings file.
+    /// Servers of the settings file.
     pub(crate) servers: Vec<SettingsFileServer>,
-    /// For vendors' own variables and for finding clients.
+    /// For the API-key variables of providers and for finding clients.
     pub(crate) environment: Environment,
 }
 
 impl LoadedConfig {
-    /// Whether nobody set `key`.
+    /// Returns whether `key` has its default value because nothing sets it.
     pub(crate) fn is_default(&self, key: &str) -> bool {
         self.entries
             .iter()
@@ -47,25 +46,21 @@ impl LoadedConfig {
 /// One line of `deliberate config`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SettingEntry {
-    /// Dotted key.
     pub(crate) key: &'static str,
-    /// The value in force; a secret as `set (hidden)`.
+    /// The current value; a secret as `set (hidden)`.
     pub(crate) display_value: String,
-    /// Where it came from.
     pub(crate) origin: SettingOrigin,
-    /// What it is for.
     pub(crate) help: &'static str,
-    /// What applies when nobody sets it.
     pub(crate) default: &'static str,
 }
 
 impl AppSettings {
-    /// Reads the settings of this process.
+    /// Loads the settings of this process.
     pub(crate) fn load(flags: &Flags) -> Result<LoadedConfig, SettingErrors> {
         Self::load_from(flags, Environment::from_process())
     }
 
-    /// Reads the settings in a given environment.
+    /// Loads the settings in a given environment.
     pub(crate) fn load_from(
         flags: &Flags,
         environment: Environment,
@@ -112,7 +107,7 @@ impl AppSettings {
 }
 
 impl SettingDefault {
-    /// For people.
+    /// Returns the default as displayed to people.
     pub(crate) fn display(&self) -> &'static str {
         match self {
             Self::Value(text) => text,
@@ -136,7 +131,7 @@ impl ConfigLoader<'_> {
         let (path, named_by) = self.file_path()?;
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
-            // Only a file somebody asked for can be missing.
+            // The usual file may be missing; one that was named may not.
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 self.errors
                     .extend(named_by.map(|named_by| SettingError::MissingFile { path, named_by }));
@@ -175,7 +170,7 @@ impl ConfigLoader<'_> {
         Some((directory.join("deliberate").join("config.toml"), None))
     }
 
-    /// Complains about keys in `--set` and variables that are not in the table.
+    /// Reports keys in `--set` and variables that are not in the table.
     fn check_names(&mut self) {
         for given in &self.flags.values {
             if definitions::find_setting(&given.key).is_none() {
@@ -204,8 +199,8 @@ impl ConfigLoader<'_> {
         &mut self,
         setting: &'static SettingDefinition,
     ) -> (Option<SettingValue>, SettingOrigin) {
-        // The file is checked as a whole, even where something else overrides it: it is there to
-        // stay. A flag or variable that does not count is not worth a refusal.
+        // The whole file is checked, even values that something else overrides, because the file
+        // stays. An invalid flag or variable that is overridden is not an error.
         let in_file = self.file_value(setting);
         let (value, origin) = self
             .flag_value(setting)

@@ -1,7 +1,7 @@
-//! Settings: flag over environment over file over default. [`table`] lists them all;
-//! [`AppSettings::load`] reads them; a mistake anywhere stops the program with a sentence that says
-//! where it is and what would be right. `.env` files are not read: they would be taken from the
-//! client's working directory, which is none of ours.
+//! Settings: flag over environment over file over default. [`definitions`] lists them all and
+//! [`AppSettings::load`] reads them. An error in any of them stops the program with a message that
+//! says where it is and what is allowed. `.env` files are not read: they would be taken from the
+//! client's working directory, which does not belong to this program.
 
 mod definition;
 mod definitions;
@@ -21,7 +21,8 @@ mod suggest;
 mod tests;
 
 #[cfg(test)]
-pub(crate) use definitions::PROVIDERS;
+pub(crate) use definitions::PROVIDER_CHOICES;
+pub(crate) use definitions::{AUTO, CLIENT, SAMPLING};
 pub(crate) use environment::Environment;
 pub(crate) use flags::CommonOptions;
 #[cfg(test)]
@@ -32,8 +33,8 @@ pub(crate) use parse::parse_address;
 pub(crate) use reference::{reference_markdown, sample_toml};
 pub(crate) use servers::{FieldError, find_invalid_fields};
 pub(crate) use settings::{
-    AppSettings, DatabaseDurability, HttpServerSettings, LogFormat, LogLevelSetting, StdioMode,
-    TelemetrySettings,
+    AppSettings, DatabaseDurability, HttpServerSettings, LogFormat, LogLevelSetting,
+    ProviderAccount, StdioMode, TelemetrySettings,
 };
 pub(crate) use settings::{
     prompts::{JudgeSetting, PromptSettings},

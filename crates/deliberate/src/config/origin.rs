@@ -1,20 +1,18 @@
-//! Where a value came from, so that a person can find and change it.
+//! Origin of a value, so that a person can find and change it.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// The place a value stands in.
+/// Where a value was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SettingOrigin {
     /// A command-line flag, as written.
     Flag(String),
-    /// An environment variable.
     Variable(String),
     /// A line of the settings file.
     File {
-        /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: usize,
     },
     /// The table of settings.

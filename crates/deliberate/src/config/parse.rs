@@ -1,6 +1,5 @@
-//! From the text of a flag, a variable or a line of the file to a value of the right kind, or to a
-//! sentence about what is wrong with it. Defaults take the same way, so that the table cannot hold
-//! one that its own rules refuse.
+//! Parses the text of a flag, a variable or a line of the file to a typed value or an error.
+//! Defaults are parsed the same way, so that the table cannot contain an invalid one.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,13 +13,13 @@ use super::{
     origin::SettingOrigin,
 };
 
-/// Long enough to recognise a value, short enough for one line of a terminal.
+/// Long enough to recognize a value, short enough for one line of a terminal.
 const MAX_DISPLAY_CHARS: usize = 60;
 
-/// The name of a database without a file; it is no path to be completed.
+/// Name of a database without a file; it is not expanded like a path.
 pub(super) const IN_MEMORY: &str = ":memory:";
 
-/// A checked value.
+/// A validated value.
 pub(super) enum SettingValue {
     Text(String),
     Secret(SecretString),
@@ -36,7 +35,7 @@ pub(super) enum SettingValue {
 }
 
 impl SettingValue {
-    /// For `deliberate config`.
+    /// Returns the value for `deliberate config`.
     pub(super) fn display(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -58,7 +57,7 @@ impl SettingValue {
     }
 }
 
-/// Reads `text`, found at `origin`, as a value of `setting`.
+/// Parses `text`, found at `origin`, as a value of `setting`.
 pub(super) fn parse_value(
     setting: &'static SettingDefinition,
     text: &str,
@@ -109,7 +108,7 @@ fn parse_kind(
 ) -> Option<SettingValue> {
     match kind {
         SettingKind::Text => Some(SettingValue::Text(text.to_owned())),
-        // A key travels in an HTTP header; anything else was pasted wrongly.
+        // A key is sent in an HTTP header; other characters were pasted by mistake.
         SettingKind::Secret => text
             .bytes()
             .all(|byte| byte.is_ascii_graphic())
@@ -136,7 +135,7 @@ fn parse_kind(
             let chosen: Option<Vec<&str>> = split_items(text)
                 .map(|item| match_choice(item, words))
                 .collect();
-            // A list of commas names nothing.
+            // A list of commas contains no item.
             chosen
                 .filter(|it| !it.is_empty())
                 .map(SettingValue::Choices)
@@ -154,7 +153,7 @@ fn parse_kind(
     }
 }
 
-/// An address to listen on. A port alone is one of this machine's, and so is `localhost`.
+/// Parses an address to listen on. A port alone means this machine, and so does `localhost`.
 pub(crate) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let rest = text.strip_prefix("localhost").unwrap_or(text);
     let port = rest.strip_prefix(':').unwrap_or(rest);
@@ -171,8 +170,8 @@ fn split_items(text: &str) -> impl Iterator<Item = &str> {
         .filter(|item| !item.is_empty())
 }
 
-/// Expands `~/`, since neither a client's settings nor TOML go through a shell, and lets a relative
-/// path in the file start at the file: the working directory is the client's and means nothing.
+/// Expands `~/`, since neither a client's settings nor TOML go through a shell. A relative path in
+/// the settings file starts at that file, because the working directory is the client's.
 pub(super) fn expand_path(
     text: &str,
     origin: &SettingOrigin,
@@ -191,8 +190,8 @@ pub(super) fn expand_path(
     PathBuf::from(text)
 }
 
-/// Accepts scheme, host and path only: a user name, password or query may be a secret, and
-/// addresses are shown and logged.
+/// Accepts scheme, host and path only: a user name, password or query may be a secret, and URLs are
+/// displayed and logged.
 fn is_plain_url(text: &str) -> bool {
     let rest = ["https://", "http://"].iter().find_map(|scheme| {
         text.get(..scheme.len())
@@ -208,7 +207,7 @@ fn is_plain_url(text: &str) -> bool {
     })
 }
 
-/// The value as shown in an error: cut, escaped, and not at all if it may be secret.
+/// Returns the value for an error: truncated, escaped, and hidden if it may be secret.
 fn redact_input(kind: &SettingKind, text: &str) -> String {
     let may_be_secret = match kind {
         SettingKind::Secret => true,
@@ -216,7 +215,7 @@ fn redact_input(kind: &SettingKind, text: &str) -> String {
         _ => false,
     };
     if may_be_secret {
-        return "the value (not shown)".to_owned();
+        return "the value (hidden)".to_owned();
     }
     let mut shown: String = text.escape_debug().take(MAX_DISPLAY_CHARS).collect();
     if text.escape_debug().nth(MAX_DISPLAY_CHARS).is_some() {

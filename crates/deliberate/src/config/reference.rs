@@ -1,4 +1,4 @@
-//! The table of settings as documents: the reference page and a sample file.
+//! Documents generated from the table of settings: the reference page and a sample file.
 
 use std::fmt::Write as _;
 
@@ -7,18 +7,20 @@ use super::{
     servers::FIELDS,
 };
 
-/// The reference page, in Markdown.
+/// Returns the reference page in Markdown.
 pub(crate) fn reference_markdown() -> String {
     let mut page = String::from(
         "# Settings\n\n\
-         A flag wins over an environment variable, that over the settings file, that over the \
-         default. `deliberate config` shows the values in force and where each comes from.\n\n\
-         The file is `deliberate/config.toml` in the user's configuration directory, or the one \
-         named by `--config PATH` or `DELIBERATE_CONFIG`. Every key can also be given as \
+         A flag takes precedence over an environment variable, a variable over the settings file, \
+         and the file over the default. `deliberate config` shows the current values and where \
+         each comes from.\n\n\
+         The settings file is `deliberate/config.toml` in the user's configuration directory, or \
+         the one named by `--config PATH` or `DELIBERATE_CONFIG`. Every key can also be set with \
          `--set KEY=VALUE`; `--database`, `--provider`, `--model` and `--log-level` are short \
-         forms, and so is `--workspace` of `serve` and `prompt`. Unknown keys, unknown `DELIBERATE_` variables and values that are not allowed are \
-         errors. An empty variable counts as not set. `.env` files are not read. Where a setting \
-         has two variables, the one that begins with `DELIBERATE_` wins.\n\n\
+         forms, and so is `--workspace` of `serve` and `prompt`. Unknown keys, unknown \
+         `DELIBERATE_` variables and invalid values are errors. An empty variable counts as not \
+         set. `.env` files are not read. If a setting has two variables, the one that starts with \
+         `DELIBERATE_` takes precedence.\n\n\
          | Key | Variable | Default | Meaning |\n\
          |---|---|---|---|\n",
     );
@@ -41,29 +43,29 @@ pub(crate) fn reference_markdown() -> String {
     page
 }
 
-/// The part of the page about `[servers.NAME]`.
+/// Returns the part of the reference page about `[servers.NAME]`.
 fn servers_markdown() -> String {
     let mut part = format!(
         "\n## Servers\n\n\
-         Other MCP servers, whose tools clients get through this one. Each is a table of the \
-         settings file:\n\n\
+         Upstream MCP servers, whose tools are offered to clients. Each is a table of the settings \
+         file:\n\n\
          ```toml\n{SERVERS_SAMPLE}```\n\n\
-         `deliberate servers add` writes the same fields as JSON into the file that \
-         `gateway.servers_file` names, and `gateway.import` lists files of other clients. Of two \
-         servers with the same name the one in the settings file counts, then that of \
+         `deliberate servers add` writes the same fields as JSON to the file named by \
+         `gateway.servers_file`; `gateway.import` lists files of other clients. If two servers \
+         have the same name, the one in the settings file is used, then the one in \
          `gateway.servers_file`, then the first imported one. An entry that starts this program is \
-         not imported. A mistake in the settings file stops the program; a mistake elsewhere only \
-         leaves that server out, with a warning. A name has letters, digits, `-` and `_`, at most \
-         32. `${{NAME}}` in a text is an environment variable, `${{NAME:-text}}` one with a \
-         default, so that no key needs to be written down; values of `env` and `headers` are \
-         never shown.\n\n\
-         | Field | Takes | For | Meaning |\n\
+         not imported. An error in the settings file stops the program; an error in another file \
+         only leaves that server out, with a warning. A name consists of letters, digits, `-` and \
+         `_`, at most 32 characters. `${{NAME}}` in a text is replaced by an environment variable, \
+         and `${{NAME:-text}}` has a default, so that no key needs to be written to the file. \
+         Values of `env` and `headers` are never displayed.\n\n\
+         | Field | Type | For | Meaning |\n\
          |---|---|---|---|\n"
     );
     for field in FIELDS {
         let about = match field.name {
             "command" | "args" | "env" | "pass_env" | "cwd" => "programs",
-            "url" | "headers" | "auth" => "addresses",
+            "url" | "headers" | "auth" => "URLs",
             _ => "both",
         };
         let _ = writeln!(
@@ -77,7 +79,7 @@ fn servers_markdown() -> String {
     part
 }
 
-/// Two servers, for the page and the sample file.
+/// Example servers for the reference page and the sample file.
 const SERVERS_SAMPLE: &str = r#"[servers.files]
 command = "npx"
 args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/me/papers"]
@@ -89,11 +91,11 @@ headers = { Authorization = "Bearer ${TICKETS_TOKEN:-none}" }
 except = ["delete_*"]
 "#;
 
-/// A settings file with every key, commented out.
+/// Returns a settings file with every key, commented out.
 pub(crate) fn sample_toml() -> String {
     let mut file = String::from(
         "# Settings of Deliberate. Every line is optional; remove the `#` in front of a key to set it.\n\
-         # `deliberate config` shows the values in force and where each comes from.\n",
+         # `deliberate config` shows the current values and where each comes from.\n",
     );
     let mut current = "";
     for setting in SETTINGS {
@@ -106,7 +108,7 @@ pub(crate) fn sample_toml() -> String {
         let _ = writeln!(file, "# {}", describe_setting(setting));
         let _ = writeln!(file, "#{name} = {}", sample_value(setting));
     }
-    file.push_str("\n# Other MCP servers, whose tools clients get through this one.\n");
+    file.push_str("\n# Upstream MCP servers, whose tools are offered to clients.\n");
     for line in SERVERS_SAMPLE.lines() {
         let mark = if line.is_empty() { "" } else { "#" };
         let _ = writeln!(file, "{mark}{line}");

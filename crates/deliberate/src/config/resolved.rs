@@ -1,4 +1,4 @@
-//! Checked values by key, with a getter for each type the program wants.
+//! Validated values by key, with a getter for each type.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -9,8 +9,8 @@ use secrecy::SecretString;
 
 use super::parse::SettingValue;
 
-/// The values in force. That every setting with a default is present, and of the kind asked for
-/// here, follows from the table; the tests over all keys hold the two together.
+/// The resolved values. The table guarantees that every setting with a default is present and of
+/// its kind; the tests over all keys check that the getters match.
 #[derive(Default)]
 pub(crate) struct ResolvedSettings(pub(super) BTreeMap<&'static str, SettingValue>);
 
@@ -117,7 +117,7 @@ impl ResolvedSettings {
     }
 }
 
-/// The bounds in the table lie within every type used here.
+/// Converts a number to a smaller type. The limits in the table fit every type used here.
 pub(super) fn narrow<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
 }

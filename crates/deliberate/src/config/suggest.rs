@@ -1,11 +1,11 @@
-//! The known name most like an unknown one, for "did you mean".
+//! Finds the known name most similar to an unknown one, for "did you mean".
 
 use deliberate_core::did_you_mean;
 
 use super::definitions::{OTHER_VARIABLES, SETTINGS, SettingDefinition, VARIABLE_PREFIX};
 
-/// The known key most like `key`. A variable's name written as a key, a key without its section and
-/// a section taken for a key are understood too: that is what people copy from elsewhere.
+/// Returns the known key most similar to `key`. Also recognizes a variable's name written as a key,
+/// a key without its section and a section written as a key, which people copy from elsewhere.
 pub(super) fn nearest_key(key: &str) -> Option<String> {
     let by_variable = SETTINGS.iter().find(|setting| {
         setting
@@ -24,7 +24,8 @@ pub(super) fn nearest_key(key: &str) -> Option<String> {
         let mut same = SETTINGS
             .iter()
             .filter(|setting| setting.key.rsplit('.').next() == key.rsplit('.').next());
-        // Two sections with the same key (`openai.api_key`, `anthropic.api_key`) say nothing.
+        // If two sections have the same key (`openai.api_key`, `anthropic.api_key`), neither is
+        // suggested.
         same.next().filter(|_| same.next().is_none())
     };
     by_variable
@@ -36,10 +37,11 @@ pub(super) fn nearest_key(key: &str) -> Option<String> {
         })
 }
 
-/// The known variable most like `name`.
+/// Returns the known variable most similar to `name`.
 pub(super) fn nearest_variable(name: &str) -> Option<String> {
     let known = SETTINGS.iter().flat_map(|setting| setting.env);
-    // Without the prefix, which is common to all of them and would make all of them alike.
+    // Compared without the prefix, which all have in common and which would make all of them
+    // similar.
     let tails = known
         .chain(OTHER_VARIABLES)
         .filter_map(|name| name.strip_prefix(VARIABLE_PREFIX));

@@ -1,15 +1,30 @@
-//! A thinker that is asked as the settings say, whatever the tools would have.
+//! A model whose requests take temperature and token limit from the settings.
 
 use std::sync::Arc;
 
 use deliberate_llm::{ChatModel, ModelError, ModelReply, ModelRequest, OnStreamEvent};
 use futures::future::BoxFuture;
 
-/// A thinker whose asks are tuned by the settings.
-pub(super) struct ModelWithOverrides {
-    pub(super) model: Arc<dyn ChatModel>,
-    pub(super) temperature: Option<f32>,
-    pub(super) max_tokens: Option<u32>,
+struct ModelWithOverrides {
+    model: Arc<dyn ChatModel>,
+    temperature: Option<f32>,
+    max_tokens: Option<u32>,
+}
+
+/// Wraps the model if the settings override anything.
+pub(super) fn apply(
+    model: Arc<dyn ChatModel>,
+    temperature: Option<f32>,
+    max_tokens: Option<u32>,
+) -> Arc<dyn ChatModel> {
+    if temperature.is_none() && max_tokens.is_none() {
+        return model;
+    }
+    Arc::new(ModelWithOverrides {
+        model,
+        temperature,
+        max_tokens,
+    })
 }
 
 impl ModelWithOverrides {

@@ -1,6 +1,6 @@
-//! Files in which MCP clients list servers: `mcpServers` of Claude Desktop, Claude Code, Cursor and
-//! others, `servers` of VS Code, `context_servers` of Zed. Whose they are does not matter, and what
-//! the entries mean is not decided here.
+//! Reads the files in which MCP clients list servers: `mcpServers` of Claude Desktop, Claude Code,
+//! Cursor and others, `servers` of VS Code, `context_servers` of Zed. It does not matter whose file
+//! it is; the entries are interpreted elsewhere.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,35 +13,35 @@ use super::jsonc::to_json;
 /// Claude Code keeps much else in the same file.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 
-/// The servers in it by name. `None` if there is no such file; otherwise what is wrong with it as a
-/// whole.
+/// Returns the servers in a file by name, `None` if the file does not exist, or an error about the
+/// file as a whole.
 pub(crate) fn read_file(path: &Path) -> Result<Option<Map<String, Value>>, String> {
     let about = match fs::metadata(path) {
         Ok(about) => about,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("can't be read: {error}")),
+        Err(error) => return Err(format!("cannot be read: {error}")),
     };
     if !about.is_file() {
-        return Err("is no file".to_owned());
+        return Err("is not a file".to_owned());
     }
     if about.len() > MAX_BYTES {
-        return Err(format!("is longer than {MAX_BYTES} bytes"));
+        return Err(format!("is larger than {MAX_BYTES} bytes"));
     }
-    let text = fs::read(path).map_err(|error| format!("can't be read: {error}"))?;
+    let text = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
     let text = String::from_utf8(text).map_err(|_| "is not valid UTF-8".to_owned())?;
     parse_servers(&text).map(Some)
 }
 
-/// The servers in the text of such a file.
+/// Parses the servers in the text of such a file.
 pub(super) fn parse_servers(text: &str) -> Result<Map<String, Value>, String> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
-    // The parser's words are left out: they say nothing that the line does not.
+    // The parser's message is left out: it adds nothing to the line number.
     let root: Value = serde_json::from_str(&to_json(text))
         .map_err(|error| format!("line {} is not JSON", error.line()))?;
-    let root = root.as_object().ok_or("is no JSON object")?;
+    let root = root.as_object().ok_or("is not a JSON object")?;
     let nested = root.get("mcp").and_then(|mcp| mcp.get("servers"));
     let tables = [
         root.get("mcpServers"),
@@ -56,7 +56,7 @@ pub(super) fn parse_servers(text: &str) -> Result<Map<String, Value>, String> {
     let mut all = Map::new();
     for table in tables {
         let table = table.as_object();
-        let table = table.ok_or("what should be its servers is no object")?;
+        let table = table.ok_or("its list of servers is not an object")?;
         for (name, value) in table {
             all.entry(name.clone()).or_insert_with(|| value.clone());
         }

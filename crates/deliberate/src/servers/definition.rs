@@ -1,12 +1,12 @@
-//! One entry of a file of servers: read as leniently as clients write them, refused in words that
-//! show no value.
+//! One entry of a servers file: parsed as leniently as clients write them, with errors that contain
+//! no value.
 
 use std::path::{Path, PathBuf};
 
-use deliberate_adapter::config::{
+use deliberate_gateway::GatewayServer;
+use deliberate_mcp_client::config::{
     ConfigProblem, ConfiguredServer, ServerConfigError, expand, read_servers,
 };
-use deliberate_gateway::GatewayServer;
 use serde_json::{Map, Value};
 
 use super::{DefinitionSource, ServerDefinition};
@@ -14,13 +14,13 @@ use crate::config::{
     Environment, FieldError, LoadedConfig, find_invalid_fields, servers::self_reference,
 };
 
-/// Fields that other clients give a meaning of their own, and that would grant something here.
+/// Fields that have another meaning in other clients and would grant a permission here.
 const DROPPED_FIELDS: &[&str] = &["trust", "sampling"];
 
-/// Below this, other clients' `timeout` counts seconds.
+/// Below this number, `timeout` of other clients is in seconds.
 const TIMEOUT_SECONDS_BELOW: u64 = 1_000;
 
-/// An entry to a server that can be used. `None` if it is this program; otherwise what is wrong.
+/// Converts an entry to a server. Returns `None` if it is this program, or the errors.
 pub(super) fn load_definition(
     name: &str,
     value: &Value,
@@ -28,7 +28,7 @@ pub(super) fn load_definition(
     loaded: &LoadedConfig,
 ) -> Result<Option<ServerDefinition>, String> {
     let environment = &loaded.environment;
-    let fields = value.as_object().ok_or("it is no object")?;
+    let fields = value.as_object().ok_or("it is not an object")?;
     let imported = matches!(place, DefinitionSource::Imported(_));
     let ours = self_reference::starts_this_program(fields, environment)
         || self_reference::connects_to_this_program(fields, loaded.settings.http.listen);
@@ -51,7 +51,7 @@ pub(super) fn load_definition(
     }))
 }
 
-/// Another client's entry as it would be written for this program, wherever that is.
+/// Converts another client's entry to the form of this program, independent of its file.
 pub(crate) fn convert_fields(
     fields: &Map<String, Value>,
     file: &Path,
@@ -91,7 +91,7 @@ pub(crate) fn convert_fields(
     ours
 }
 
-/// Puts the text of one variable into all texts of a value.
+/// Substitutes one variable in all texts of a value.
 fn substitute_variable(value: &mut Value, variable: &str, text: &str) {
     match value {
         Value::String(old) => *old = old.replace(variable, text),
@@ -105,7 +105,7 @@ fn substitute_variable(value: &mut Value, variable: &str, text: &str) {
     }
 }
 
-/// The project that `.vscode/mcp.json` or `.cursor/mcp.json` is of.
+/// Returns the project to which `.vscode/mcp.json` or `.cursor/mcp.json` belongs.
 fn workspace_of(file: &Path) -> Option<PathBuf> {
     let folder = file.parent()?;
     let hidden = folder.file_name()?.to_str()?;
@@ -113,7 +113,7 @@ fn workspace_of(file: &Path) -> Option<PathBuf> {
     project.filter(|_| matches!(hidden, ".vscode" | ".cursor"))
 }
 
-/// The server that these fields describe, or everything that is wrong with them.
+/// Returns the server that the fields describe, or all their errors.
 fn check_fields(
     name: &str,
     fields: &Map<String, Value>,
@@ -124,7 +124,7 @@ fn check_fields(
     check_with_variables(name, fields, file, environment, &variables)
 }
 
-/// The same, with variables from elsewhere.
+/// Like `check_fields`, with the variables of another source.
 pub(crate) fn check_with_variables(
     name: &str,
     fields: &Map<String, Value>,
@@ -134,14 +134,14 @@ pub(crate) fn check_with_variables(
 ) -> Result<ConfiguredServer, String> {
     if let Some(input) = fields.values().find_map(find_input_variable) {
         return Err(format!(
-            "it needs `${{input:{input}}}`, which only the client it was written for can ask for; \
+            "it needs `${{input:{input}}}`, which only its own client can ask for; \
              write `${{NAME}}` for an environment variable"
         ));
     }
     let wrong: Vec<String> = find_invalid_fields(fields)
         .into_iter()
         .filter_map(|wrong| match wrong.error {
-            // Every client has fields of its own.
+            // Every client has its own fields.
             FieldError::Unknown(_) => None,
             FieldError::WrongType(what) => Some(format!("`{}`: {what}", wrong.field)),
         })
@@ -168,12 +168,12 @@ pub(crate) fn check_with_variables(
     });
     match read {
         Ok(Some(listed)) => Ok(listed),
-        Ok(None) => Err("it can't be read".to_owned()),
+        Ok(None) => Err("it cannot be read".to_owned()),
         Err(error) => Err(error_text(&error, name)),
     }
 }
 
-/// The mistakes without the name of the server, which is told already.
+/// Returns the errors without the server's name, which the caller adds.
 fn error_text(error: &ServerConfigError, name: &str) -> String {
     let start = format!("servers.{name}.");
     let mistakes = error
@@ -186,7 +186,7 @@ fn error_text(error: &ServerConfigError, name: &str) -> String {
     mistakes.collect::<Vec<_>>().join("; ")
 }
 
-/// A folder from the user's home or from the file's folder on.
+/// Resolves a folder from the user's home or from the file's folder.
 fn absolute_folder(folder: &str, file: &Path, environment: &Environment) -> String {
     let path = match (folder.strip_prefix("~/"), &environment.home) {
         (Some(rest), Some(home)) => home.join(rest),
@@ -195,7 +195,7 @@ fn absolute_folder(folder: &str, file: &Path, environment: &Environment) -> Stri
     path.to_string_lossy().into_owned()
 }
 
-/// The name of what VS Code would ask the user for.
+/// Returns the name of an input that VS Code would ask the user for.
 fn find_input_variable(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => {

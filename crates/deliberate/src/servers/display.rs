@@ -1,7 +1,7 @@
-//! A server as people see it in lists: by names, never with the values of variables and headers,
-//! and with what looks like a key in an argument hidden.
+//! Formats servers for lists: names of variables and headers but never their values, and arguments
+//! that look like keys hidden.
 
-use deliberate_adapter::config::TransportConfig;
+use deliberate_mcp_client::config::TransportConfig;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -22,23 +22,23 @@ const SECRET_NAMES: &[&str] = &[
 
 const REDACTED: &str = "(hidden)";
 
-/// A word of letters and digits that is as long as this, with as many digits, may be a key.
+/// A word of letters and digits with at least this length and this many digits may be a key.
 const MIN_KEY_CHARS: usize = 20;
 const MIN_KEY_DIGITS: usize = 3;
 
-/// How a server is reached.
+/// How a server is connected.
 pub(crate) struct ServerEndpoint {
     /// `stdio`, `http`, `sse` or `websocket`.
     pub(crate) kind: &'static str,
-    /// The command line or the address.
+    /// The command line or the URL.
     pub(crate) target: String,
-    /// Names of its variables, those that are passed on included.
+    /// Names of its variables, including those passed from our environment.
     pub(crate) variables: Vec<String>,
     /// Names of its headers.
     pub(crate) headers: Vec<String>,
 }
 
-/// How it is reached. Texts are shown as they are written, with variables not put in.
+/// Describes how a server is connected. Texts are shown as written, without substituting variables.
 pub(crate) fn describe_endpoint(known: &ServerDefinition) -> ServerEndpoint {
     let fields = &known.fields;
     let (kind, headers) = match &known.server.config.transport {
@@ -62,7 +62,8 @@ pub(crate) fn describe_endpoint(known: &ServerDefinition) -> ServerEndpoint {
     }
 }
 
-/// Which of its tools clients get as their own; `None` if they are only found by search.
+/// Describes the tools that are offered to clients directly; `None` if they are only found by
+/// search.
 pub(crate) fn describe_exposed_tools(known: &ServerDefinition) -> Option<String> {
     match known.fields.get("expose")? {
         Value::String(text) => Some(text.clone()),
@@ -80,7 +81,7 @@ fn redact_command_line(fields: &Map<String, Value>) -> String {
     let args = fields.get("args").and_then(Value::as_array);
     let args = args.into_iter().flatten().filter_map(Value::as_str);
     let mut words = vec![command.unwrap_or_default().to_owned()];
-    // Whether the last word was a flag whose value is secret.
+    // Whether the last word was a flag with a secret value.
     let mut hide = false;
     for arg in args {
         let flag = arg.starts_with('-') && !arg.contains(char::is_whitespace);
@@ -96,7 +97,7 @@ fn redact_command_line(fields: &Map<String, Value>) -> String {
     words.join(" ")
 }
 
-/// An address without what may be secret in it.
+/// Returns a URL without parts that may be secret.
 fn redact_url(fields: &Map<String, Value>) -> String {
     let text = ["url", "serverUrl", "httpUrl"]
         .iter()

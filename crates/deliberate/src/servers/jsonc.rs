@@ -1,7 +1,7 @@
-//! JSON with comments and trailing commas, as editors keep their settings, to plain JSON. Line
-//! breaks stay, so that a mistake is found on the line where it stands.
+//! Converts JSON with comments and trailing commas, as editors keep their settings, to plain JSON.
+//! Line breaks stay, so that errors have the correct line.
 
-/// The same without comments and without commas before a closing bracket.
+/// Removes comments, and commas before a closing bracket.
 pub(crate) fn to_json(text: &str) -> String {
     strip_trailing_commas(&strip_comments(text))
 }
@@ -33,7 +33,7 @@ fn strip_comments(text: &str) -> String {
                     }
                     last = c;
                 }
-                // What was apart stays apart.
+                // Separate tokens stay separate.
                 out.push(' ');
             }
             _ => out.push(c),
@@ -44,7 +44,7 @@ fn strip_comments(text: &str) -> String {
 
 fn strip_trailing_commas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    // A comma and the white space behind it, held back until it is known what follows.
+    // A comma and the white space after it, kept until the next token is known.
     let mut held = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -72,7 +72,7 @@ fn strip_trailing_commas(text: &str) -> String {
     out
 }
 
-/// Copies a text up to its closing quote.
+/// Copies a string up to its closing quote.
 fn copy_quoted(chars: &mut std::str::Chars<'_>, out: &mut String) {
     while let Some(c) = chars.next() {
         out.push(c);

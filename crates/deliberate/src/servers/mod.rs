@@ -1,5 +1,5 @@
-//! Other MCP servers, brought together from wherever they are written: the settings file, the file
-//! that `deliberate servers` writes, and the files of other clients. Connects to none of them.
+//! Upstream MCP servers from all sources: the settings file, the file that `deliberate servers`
+//! writes, and the files of other clients. Connects to none of them.
 
 mod client_configs;
 mod definition;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use deliberate_adapter::config::ConfiguredServer;
+use deliberate_mcp_client::config::ConfiguredServer;
 use serde_json::{Map, Value};
 
 pub(crate) use client_configs::read_file;
@@ -25,32 +25,30 @@ pub(crate) use oauth_clients::{OAuthLogins, oauth_http_config};
 
 use crate::config::{LoadedConfig, SettingOrigin};
 
-/// All servers there are, and what is wrong with those that can't be used.
+/// All configured servers, and the errors of invalid ones.
 #[derive(Debug, Default)]
 pub(crate) struct ServerCatalog {
-    /// Those that can be used, switched off or not; the first of a name counts.
+    /// Valid servers, enabled or not; of two with the same name the first counts.
     pub(crate) servers: Vec<ServerDefinition>,
-    /// Why others can't be.
+    /// Errors of the others.
     pub(crate) problems: Vec<ServerProblem>,
-    /// Where logins at them are kept.
+    /// Where logins are stored.
     pub(crate) logins: OAuthLogins,
 }
 
-/// A server and where it is written.
+/// A server and where it is defined.
 #[derive(Clone)]
 pub(crate) struct ServerDefinition {
-    /// The server, with variables put in.
+    /// The server, with variables substituted.
     pub(crate) server: ConfiguredServer,
-    /// As it is written. Holds keys.
+    /// The fields as written. They contain keys.
     pub(crate) fields: Map<String, Value>,
-    /// Where.
     pub(crate) source: DefinitionSource,
 }
 
-/// Where a server is written.
+/// Where a server is defined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum DefinitionSource {
-    /// The settings file.
     Settings(SettingOrigin),
     /// The file that `deliberate servers` writes.
     ServersFile(PathBuf),
@@ -58,19 +56,18 @@ pub(crate) enum DefinitionSource {
     Imported(PathBuf),
 }
 
-/// A file, or a server in it, that can't be used.
+/// A file, or a server in it, that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerProblem {
-    /// The file.
     pub(crate) file: PathBuf,
-    /// The server; `None` if it is the whole file.
+    /// The server; `None` if the error concerns the whole file.
     pub(crate) server: Option<String>,
-    /// What is wrong, without any value.
+    /// The error, without any value.
     pub(crate) message: String,
 }
 
 impl ServerCatalog {
-    /// Reads all places. What can't be read is a problem, never a failure.
+    /// Reads all sources. An unreadable one is a problem, never a failure.
     pub(crate) fn read(loaded: &LoadedConfig) -> Self {
         let mut catalogue = Self {
             logins: OAuthLogins::from_environment(&loaded.environment),
@@ -111,25 +108,25 @@ impl ServerCatalog {
         let file = place.file();
         let found = match read_file(file) {
             Ok(Some(found)) => found,
-            // Nobody has to have a file of servers; a file that is named should be there.
+            // The servers file may be missing; a file that is named should exist.
             Ok(None) if matches!(place, DefinitionSource::ServersFile(_)) => return,
             Ok(None) => return self.push_problem(file, None, "there is no such file".to_owned()),
             Err(what) => return self.push_problem(file, None, what),
         };
         for (name, value) in found {
             if taken.contains(&name) {
-                tracing::debug!(server = name, file = %file.display(), "the same name is known from elsewhere; left out");
+                tracing::debug!(server = name, file = %file.display(), "a server of the same name is defined elsewhere; skipped");
                 continue;
             }
             match definition::load_definition(&name, &value, place, loaded) {
                 Ok(Some(known)) => self.servers.push(known),
                 Ok(None) => {
-                    tracing::debug!(server = name, file = %file.display(), "it is this program; left out");
+                    tracing::debug!(server = name, file = %file.display(), "this server is the program itself; skipped");
                     continue;
                 }
                 Err(what) => self.push_problem(file, Some(&name), what),
             }
-            // A broken one was still meant to be the one of that name.
+            // An invalid entry still takes its name.
             taken.insert(name);
         }
     }
@@ -142,25 +139,22 @@ impl ServerCatalog {
         });
     }
 
-    /// The server of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&ServerDefinition> {
         self.servers.iter().find(|known| known.name() == name)
     }
 
-    /// Those that are switched on.
     pub(crate) fn enabled(&self) -> impl Iterator<Item = &ServerDefinition> {
         self.servers.iter().filter(|known| !known.server.disabled)
     }
 }
 
 impl ServerDefinition {
-    /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.server.config.name
     }
 }
 
-/// Names only.
+/// Prints names only.
 impl fmt::Debug for ServerDefinition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -195,7 +189,7 @@ impl fmt::Display for ServerProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: ", self.file.display())?;
         match &self.server {
-            Some(server) => write!(formatter, "server {server:?} is left out: {}", self.message),
+            Some(server) => write!(formatter, "server {server:?} is skipped: {}", self.message),
             None => formatter.write_str(&self.message),
         }
     }

@@ -1,8 +1,9 @@
-//! Logins at other servers: where they are kept, and clients that use them. Nobody is asked here.
+//! Logins at upstream servers: where they are stored, and clients that use them. This file never
+//! asks the user.
 
 use std::{path::PathBuf, sync::Arc};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientError, McpClient, ServerConfig,
     client::ClientHandler,
     config::{HttpConfig, TransportConfig},
@@ -15,15 +16,15 @@ use secrecy::SecretString;
 use super::token_file::LoginTokenFile;
 use crate::config::Environment;
 
-/// Where logins are kept.
+/// Store of logins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OAuthLogins {
-    /// Without it none are kept.
+    /// `None` if logins cannot be stored.
     folder: Option<PathBuf>,
 }
 
 impl OAuthLogins {
-    /// In this user's place for data.
+    /// Uses this user's data directory.
     pub(crate) fn from_environment(environment: &Environment) -> Self {
         let folder = environment.data_dir.as_ref();
         Self {
@@ -31,16 +32,16 @@ impl OAuthLogins {
         }
     }
 
-    /// The place for the login at one server.
+    /// Returns the token file of one server.
     pub(crate) fn token_file(&self, name: &str) -> Result<LoginTokenFile, LoginError> {
         let folder = self.folder.as_deref();
         let folder = folder.ok_or_else(|| {
-            LoginError::new("this user has no data directory to keep logins in; set XDG_DATA_HOME")
+            LoginError::new("this user has no data directory for logins; set XDG_DATA_HOME")
         })?;
         LoginTokenFile::new(folder, name)
     }
 
-    /// A client that uses what is kept.
+    /// Builds a client that uses the stored login.
     pub(crate) fn build_client(
         &self,
         config: &ServerConfig,
@@ -70,7 +71,7 @@ impl OAuthLogins {
     }
 }
 
-/// How a server is reached, if one can log in to it.
+/// Returns how a server is connected, if it supports a login.
 pub(crate) fn oauth_http_config(config: &ServerConfig) -> Option<&HttpConfig> {
     match &config.transport {
         TransportConfig::Http(http) | TransportConfig::Sse(http) => Some(http),
@@ -78,8 +79,8 @@ pub(crate) fn oauth_http_config(config: &ServerConfig) -> Option<&HttpConfig> {
     }
 }
 
-/// Uses a login while one is kept, be it from before or made in another shell just now. Without
-/// one and without a secret there is no way to log in, and a refusal stands as it is.
+/// Uses a stored login, made earlier or just now in another shell. Without a login and without a
+/// secret there is no way to log in, and a rejection is returned as it is.
 struct StoredLoginAuthorizer {
     store: Arc<LoginTokenFile>,
     auth: OAuthClient,
@@ -101,7 +102,7 @@ impl Authorizer for StoredLoginAuthorizer {
         www_authenticate: Option<&'a str>,
         attempt: u32,
     ) -> BoxFuture<'a, Result<bool, TransportError>> {
-        // Made first: it remembers which token was refused.
+        // Built first, because it remembers which token was rejected.
         let challenged = self
             .auth
             .handle_challenge(status, www_authenticate, attempt);

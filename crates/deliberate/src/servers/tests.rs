@@ -1,8 +1,8 @@
-//! Texts that people and other clients write, and what is made of them.
+//! Tests of entries as people and other clients write them.
 
 use std::path::Path;
 
-use deliberate_adapter::config::ConfiguredServer;
+use deliberate_mcp_client::config::ConfiguredServer;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -73,13 +73,13 @@ fn servers_are_found_under_each_of_their_names() {
     }
     assert!(client_configs::parse_servers("").unwrap().is_empty());
     for (text, wrong) in [
-        ("[]", "no JSON object"),
+        ("[]", "not a JSON object"),
         ("{}", "neither"),
         (
             "{\n\"mcpServers\": {\"a\": sk-secret}}",
             "line 2 is not JSON",
         ),
-        (r#"{"mcpServers": []}"#, "no object"),
+        (r#"{"mcpServers": []}"#, "not an object"),
     ] {
         let told = client_configs::parse_servers(text).unwrap_err();
         assert!(
@@ -139,20 +139,20 @@ fn mistakes_are_named_without_the_values() {
         (json!({}), "needs `command`"),
         (
             json!({ "command": "a", "args": "sk-secret" }),
-            "`args`: takes a list of texts",
+            "`args`: must be a list of strings",
         ),
         (
             json!({ "command": "a", "env": "KEY=sk-secret" }),
-            "`env`: takes a table of texts",
+            "`env`: must be a table of strings",
         ),
-        (json!({ "url": "sk-secret" }), "`url`: is no address"),
+        (json!({ "url": "sk-secret" }), "`url`: is not a valid URL"),
         (
             json!({ "url": "https://a", "headers": { "K": ["sk-secret"] } }),
-            "`headers`: takes",
+            "`headers`: must be",
         ),
         (
             json!({ "command": "a", "answer_ms": 0 }),
-            "`answer_ms`: takes a whole number",
+            "`answer_ms`: must be a whole number",
         ),
         (
             json!({ "command": "${NOWHERE}" }),

@@ -1,5 +1,5 @@
-//! The login at one server, kept in a file for its owner's eyes alone. What the text means is the
-//! business of whoever logs in; here it is never looked at nor shown.
+//! The login at one server, stored in a file that only its owner can read. The content is opaque
+//! here: it is neither interpreted nor displayed.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -9,34 +9,34 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use deliberate_adapter::oauth::{LoginError, TokenStore};
+use deliberate_mcp_client::oauth::{LoginError, TokenStore};
 use futures::future::BoxFuture;
 use secrecy::{ExposeSecret as _, SecretString};
 
-/// The largest file that is read. Tokens have a few thousand characters.
+/// Largest file that is read. Tokens have a few thousand characters.
 const MAX_BYTES: u64 = 256 * 1024;
 
-/// The longest name of a server that is taken for the name of a file.
+/// Longest server name that is used as a file name.
 const MAX_NAME_CHARS: usize = 64;
 
-/// What the name of a file ends with that is not finished.
+/// Suffix of an incomplete file.
 const TEMP_SUFFIX: &str = ".tmp";
 
-/// Keeps one login in a file.
+/// Stores one login in a file.
 #[derive(Debug)]
 pub(crate) struct LoginTokenFile {
     path: PathBuf,
-    /// Whether anything was put into it.
+    /// Whether this instance has stored anything.
     is_saved: AtomicBool,
 }
 
 impl LoginTokenFile {
-    /// The place for that server's login in that folder. Reads and makes nothing.
+    /// Returns the token file of a server in a folder. Reads and creates nothing.
     pub(super) fn new(folder: &Path, name: &str) -> Result<Self, LoginError> {
         let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if name.is_empty() || name.len() > MAX_NAME_CHARS || !name.chars().all(fine) {
             return Err(LoginError::new(
-                "that is no name of a server; a name has letters, digits, `-` and `_`",
+                "the name of the server is not valid; a name may contain only letters, digits, `-` and `_`",
             ));
         }
         Ok(Self {
@@ -45,17 +45,17 @@ impl LoginTokenFile {
         })
     }
 
-    /// Whether a login is kept. It may be of no use any more.
+    /// Returns whether a login is stored. It may have expired.
     pub(crate) async fn exists(&self) -> bool {
         tokio::fs::try_exists(&self.path).await.unwrap_or(false)
     }
 
-    /// Whether anything was kept through this one.
+    /// Returns whether this instance has stored anything.
     pub(crate) fn is_saved(&self) -> bool {
         self.is_saved.load(Ordering::Acquire)
     }
 
-    /// Does it where it may take its time.
+    /// Runs a function on a thread that may block.
     fn run_blocking<'a, T: Send + 'static>(
         &'a self,
         what: &'static str,
@@ -64,10 +64,10 @@ impl LoginTokenFile {
         let path = self.path.clone();
         Box::pin(async move {
             let done = tokio::task::spawn_blocking(move || work(&path)).await;
-            let done = done.unwrap_or_else(|_| Err(io::Error::other("it was given up")));
+            let done = done.unwrap_or_else(|_| Err(io::Error::other("it was cancelled")));
             done.map_err(|error| {
                 let place = self.path.display();
-                LoginError::new(format!("the login in {place} can't be {what}: {error}"))
+                LoginError::new(format!("the login in {place} cannot be {what}: {error}"))
             })
         })
     }
@@ -94,9 +94,9 @@ impl TokenStore for LoginTokenFile {
 
 fn read(path: &Path) -> io::Result<Option<SecretString>> {
     let file = match fs::metadata(path) {
-        // Opening anything else may wait for ever.
+        // Opening anything but a file may block forever.
         Ok(about) if about.is_file() => File::open(path)?,
-        Ok(_) => return Err(io::Error::other("it is no file")),
+        Ok(_) => return Err(io::Error::other("it is not a file")),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -104,12 +104,12 @@ fn read(path: &Path) -> io::Result<Option<SecretString>> {
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(invalid_file_error(&format!(
-            "it has more than {MAX_BYTES} bytes"
+            "it is larger than {MAX_BYTES} bytes"
         )));
     }
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Some(SecretString::from(text))),
-        Err(_) => Err(invalid_file_error("it is no text")),
+        Err(_) => Err(invalid_file_error("it is not text")),
     }
 }
 
@@ -117,7 +117,7 @@ fn invalid_file_error(what: &str) -> io::Error {
     io::Error::other(format!("{what}; log out, then log in again"))
 }
 
-/// Puts the text in place of what was there, whole or not at all.
+/// Replaces the content, completely or not at all.
 fn write(path: &Path, text: &SecretString) -> io::Result<()> {
     let folder = path.parent().ok_or(ErrorKind::NotFound)?;
     create_folder(folder)?;
@@ -131,12 +131,15 @@ fn write(path: &Path, text: &SecretString) -> io::Result<()> {
     written
 }
 
-/// Makes the folder, or takes it from everybody else's eyes.
+/// Creates the folder, or makes it private to its owner.
 fn create_folder(folder: &Path) -> io::Result<()> {
     if let Some(above) = folder.parent() {
         fs::create_dir_all(above)?;
     }
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes to set"))]
+    #[cfg_attr(
+        not(unix),
+        expect(unused_mut, reason = "this system has no file modes")
+    )]
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -165,7 +168,7 @@ fn create(path: &Path, text: &SecretString) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Removes the file, and what is left of attempts to write it: that holds tokens too.
+/// Removes the file and the remains of incomplete writes, which contain tokens too.
 fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -223,7 +226,7 @@ mod tests {
         }
         assert!(tokens.exists().await && tokens.is_saved());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
-        // Another's login, and what a crash left of ours.
+        // Another server's login, and the remains of a crash.
         fs::write(folder.join("ab.json"), "theirs").unwrap();
         fs::write(folder.join("a.00ff.tmp"), "ours").unwrap();
         tokens.clear().await.unwrap();

@@ -1,7 +1,7 @@
-//! Sends traces with the program's own HTTP client, so that there is one TLS in it.
+//! Sends traces with the program's own HTTP client, so that there is only one TLS stack.
 //!
-//! Runs on the thread that gathers spans and on a small runtime of its own: a server that is busy
-//! does not hold up traces, and a collector that hangs does not hold up the server.
+//! It runs on the thread that batches spans, with its own small runtime: a busy server does not
+//! delay traces, and a hanging collector does not delay the server.
 
 use std::{
     fmt,
@@ -24,16 +24,16 @@ use url::Url;
 
 use super::TelemetryError;
 
-/// How often a collector that does not take traces is complained of.
+/// Minimum time between two warnings about a collector that rejects traces.
 const WARNING_INTERVAL: Duration = Duration::from_mins(1);
 
-/// What is read of a collector's answer; it matters only whether it is a good one.
+/// How much of a collector's response is read; only its status matters.
 const MAX_RESPONSE_BYTES: usize = 64 * 1_024;
 
-/// Sends spans that were gathered.
+/// Sends batches of spans.
 pub(super) struct OtlpHttpClient {
     client: Client,
-    /// `None` only while it is dropped.
+    /// `None` only during drop.
     runtime: Option<Runtime>,
     failures: AtomicU64,
     last_warning: Mutex<Option<Instant>>,
@@ -78,10 +78,10 @@ impl OtlpHttpClient {
     }
 
     fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let runtime = self.runtime.as_ref().ok_or("the sender has ended")?;
-        // Waiting here would stop everything else that runs on this thread.
+        let runtime = self.runtime.as_ref().ok_or("the sender has stopped")?;
+        // Waiting here would block everything else on this thread.
         if Handle::try_current().is_ok() {
-            return Err("traces must not be sent from a thread that serves".into());
+            return Err("traces must not be sent from a thread that serves requests".into());
         }
         let answer = runtime.block_on(send_request(&self.client, request));
         match &answer {
@@ -94,7 +94,7 @@ impl OtlpHttpClient {
         answer.map_err(HttpError::from)
     }
 
-    /// Says that traces were not taken, once in a while.
+    /// Warns that traces were rejected, at most once per interval.
     fn warn_rate_limited(&self, reason: &str) {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         let mut complained = self
@@ -105,7 +105,7 @@ impl OtlpHttpClient {
             return;
         }
         *complained = Some(Instant::now());
-        tracing::warn!(reason, failures, "the collector does not take traces");
+        tracing::warn!(reason, failures, "the collector does not accept traces");
     }
 }
 
@@ -125,7 +125,7 @@ impl HttpClient for OtlpHttpClient {
 impl Drop for OtlpHttpClient {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Waiting for it may not be allowed where this is dropped.
+            // The drop may happen where waiting is not allowed.
             runtime.shutdown_background();
         }
     }
@@ -133,7 +133,7 @@ impl Drop for OtlpHttpClient {
 
 async fn send_request(client: &Client, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
     let (parts, body) = request.into_parts();
-    // The address may hold what is nobody's business.
+    // The URL may contain private data.
     let said = |error: reqwest::Error| root_cause(&error.without_url());
     let mut answer = client
         .post(parts.uri.to_string())
@@ -148,7 +148,7 @@ async fn send_request(client: &Client, request: Request<Bytes>) -> Result<Respon
     let mut taken = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(said)? {
         if taken.len() + chunk.len() > MAX_RESPONSE_BYTES {
-            return Err("its answer is too long".to_owned());
+            return Err("its response is too long".to_owned());
         }
         taken.extend_from_slice(&chunk);
     }
@@ -156,7 +156,7 @@ async fn send_request(client: &Client, request: Request<Bytes>) -> Result<Respon
     Ok(response)
 }
 
-/// The innermost reason, which is the one that helps.
+/// Returns the innermost cause, which is the useful one.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut deepest: &dyn std::error::Error = error;
     while let Some(source) = deepest.source() {

@@ -1,9 +1,8 @@
-//! Traces for those who collect them: OTLP over HTTP, when an address is set.
+//! Export of traces as OTLP over HTTP, if a collector is set.
 //!
-//! What is told of a call is its tool, how long it took, how it ended and what it cost; never
-//! what was thought. Serving goes on whatever becomes of the collector: spans wait in a bounded
-//! queue, are sent by a thread of their own, and are dropped if nobody takes them. Without an
-//! address nothing here runs.
+//! The span of a call has its tool, duration, outcome and cost, never its content. Serving does not
+//! depend on the collector: spans wait in a bounded queue, are sent by a separate thread, and are
+//! dropped if they cannot be sent. Without a collector nothing here runs.
 
 mod http_client;
 mod spans;
@@ -24,60 +23,56 @@ use crate::config;
 use http_client::OtlpHttpClient;
 pub(crate) use spans::{SpanLayer, trace_context_of};
 
-/// Spans that wait to be sent; more than this are dropped.
+/// Maximum number of spans waiting to be sent; further ones are dropped.
 const MAX_QUEUED_SPANS: usize = 2_048;
 
-/// Spans that are sent together.
+/// Maximum number of spans sent together.
 const MAX_BATCH_SPANS: usize = 512;
 
-/// How long spans are gathered before they are sent.
+/// Interval between two batches.
 const BATCH_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The longest that sending may take.
+/// Time limit for sending a batch.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where traces go.
+/// Settings of the exporter.
 #[derive(Debug, Clone)]
 pub(crate) struct TelemetryOptions {
-    /// The collector, such as `http://127.0.0.1:4318`; `/v1/traces` is added if it is not there.
+    /// URL of the collector, such as `http://127.0.0.1:4318`; `/v1/traces` is appended if missing.
     pub(crate) endpoint: String,
-    /// What this server is called there.
+    /// Name of this service in traces.
     pub(crate) service_name: String,
-    /// Headers the collector wants, such as a key.
+    /// Headers for the collector, such as a key.
     pub(crate) headers: Vec<(String, SecretString)>,
-    /// Which part of the traces that begin here is told, from 0 to 1. What a client has begun is
-    /// the client's choice.
+    /// Share of the traces that start here and are exported, from 0 to 1. For a trace that a client
+    /// started, the client decides.
     pub(crate) sample_ratio: f64,
 }
 
-/// Why traces can't be sent.
+/// Why traces cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TelemetryError {
-    /// The address is none.
-    #[error(
-        "the address for traces is not a usable one ({0}); set it to something like http://127.0.0.1:4318"
-    )]
+    #[error("the URL for traces is not valid ({0}); use a URL such as http://127.0.0.1:4318")]
     Endpoint(String),
-    /// A header is none.
-    #[error("the header {0:?} for traces can't be sent; check its name and value")]
+    #[error("the header {0:?} for traces cannot be sent; check its name and value")]
     Header(String),
-    /// Keys would be readable on the way.
+    /// Keys would be readable in transit.
     #[error(
-        "headers for traces would go over the network in the clear; use https, or a collector on this machine"
+        "headers for traces would be sent without encryption; use https, or a collector on this machine"
     )]
     Exposed,
-    /// The sender can't be made.
-    #[error("traces can't be sent: {0}")]
+    /// The HTTP client cannot be built.
+    #[error("traces cannot be sent: {0}")]
     Sender(String),
 }
 
-/// Traces that are being told.
+/// A running exporter.
 pub(crate) struct Telemetry {
     provider: SdkTracerProvider,
 }
 
 impl Telemetry {
-    /// Begins to tell traces, if the settings say where to.
+    /// Starts the exporter if the settings name a collector.
     pub(crate) fn from_settings(
         settings: &config::TelemetrySettings,
     ) -> Result<Option<Self>, TelemetryError> {
@@ -97,7 +92,7 @@ impl Telemetry {
         .map(Some)
     }
 
-    /// Begins to tell traces. Connects to nobody yet.
+    /// Starts the exporter. Does not connect yet.
     pub(crate) fn start(options: &TelemetryOptions) -> Result<Self, TelemetryError> {
         let endpoint = traces_url(&options.endpoint)?;
         let sender = OtlpHttpClient::new(&endpoint, &options.headers, SEND_TIMEOUT)?;
@@ -130,18 +125,18 @@ impl Telemetry {
         Ok(Self { provider })
     }
 
-    /// What makes spans of the program into spans of a trace.
+    /// Returns the layer that converts the program's spans.
     pub(crate) fn layer(&self) -> SpanLayer {
         SpanLayer::new(self.provider.tracer("deliberate"))
     }
 
-    /// Sends what is left, for at most `limit`.
+    /// Sends the remaining spans, for at most `limit`.
     pub(crate) async fn stop(self, limit: Duration) {
         let provider = self.provider;
         let stopped =
             tokio::task::spawn_blocking(move || provider.shutdown_with_timeout(limit)).await;
         if !matches!(stopped, Ok(Ok(()))) {
-            tracing::warn!("some traces were not sent before the end");
+            tracing::warn!("some traces were not sent before the program ended");
         }
     }
 }
@@ -156,7 +151,7 @@ fn traces_url(endpoint: &str) -> Result<Url, TelemetryError> {
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(TelemetryError::Endpoint(
-            "it holds a user name or password; use a header".to_owned(),
+            "it contains a user name or password; use a header".to_owned(),
         ));
     }
     let path = url.path().trim_end_matches('/').to_owned();

@@ -1,8 +1,7 @@
-//! Makes the spans of calls and asks, which the gate opens, into spans of a trace.
+//! Converts the spans of calls and model requests, which the dispatcher opens, to spans of a trace.
 //!
-//! The gate knows nothing of traces: it writes plain fields. Two of them, `traceparent` and
-//! `tracestate`, say what the span continues, and `otel.kind` what kind it is; the others are its
-//! attributes.
+//! The dispatcher does not know traces: it writes plain fields. Two of them, `traceparent` and
+//! `tracestate`, name the parent, and `otel.kind` the kind; the others are attributes.
 
 use std::{fmt, str::FromStr as _};
 
@@ -25,10 +24,10 @@ use tracing_subscriber::{
     Layer, filter::Targets, layer::Context as LayerContext, registry::LookupSpan,
 };
 
-/// The bit of the flags that says that a trace is being told.
+/// The bit of the trace flags that marks a sampled trace.
 const SAMPLED_FLAG: u8 = 1;
 
-/// Makes spans of a trace.
+/// Converts spans of the program to spans of a trace.
 pub(crate) struct SpanLayer {
     tracer: SdkTracer,
 }
@@ -41,7 +40,7 @@ impl SpanLayer {
         Self { tracer }
     }
 
-    /// The spans it wants to hear of.
+    /// Returns the filter for the spans that are converted.
     pub(crate) fn targets() -> Targets {
         Targets::new()
             .with_default(LevelFilter::OFF)
@@ -111,7 +110,7 @@ where
     }
 }
 
-/// Where that span stands in a trace: what is done elsewhere for it belongs below. Nothing where no
+/// Returns the trace context of a span, for work done elsewhere on its behalf. Returns `None` if no
 /// traces are collected.
 pub(crate) fn trace_context_of(span: &tracing::Span) -> Option<TraceContext> {
     let place = span.with_subscriber(|(id, dispatch)| {
@@ -132,7 +131,7 @@ fn to_trace_context(place: &SpanContext) -> Option<TraceContext> {
     TraceContext::parse(&parent, Some(&place.trace_state().header()))
 }
 
-/// What the fields of a span say.
+/// The fields of a span.
 #[derive(Default)]
 struct SpanFields {
     attributes: Vec<KeyValue>,
@@ -144,7 +143,7 @@ struct SpanFields {
 }
 
 impl SpanFields {
-    /// The span in another program that this one continues.
+    /// Returns the span in another program that this one continues.
     fn remote_parent(&self) -> Option<SpanContext> {
         let mut parts = self.traceparent.as_deref()?.split('-').skip(1);
         let trace = TraceId::from_hex(parts.next()?).ok()?;
@@ -203,7 +202,7 @@ impl Visit for SpanFields {
         self.add(field, value);
     }
 
-    /// Things that are not plain may hold anything, so they are left out.
+    /// Values that are not plain may contain anything, so they are left out.
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
 }
 

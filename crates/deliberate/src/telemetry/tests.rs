@@ -1,4 +1,4 @@
-//! Traces, as a collector gets them.
+//! Tests of traces as a collector receives them.
 
 use std::{
     net::SocketAddr,
@@ -29,7 +29,7 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Takes traces and keeps what it was sent.
+/// A collector that stores what it receives.
 struct Collector {
     address: SocketAddr,
     received: Arc<Mutex<Vec<u8>>>,
@@ -52,7 +52,7 @@ impl Collector {
         }
     }
 
-    /// Whether it was sent these bytes, in any place.
+    /// Returns whether it received these bytes anywhere.
     fn has(&self, bytes: &[u8]) -> bool {
         let got = self.received.lock().unwrap();
         got.windows(bytes.len()).any(|window| window == bytes)
@@ -63,7 +63,7 @@ impl Collector {
     }
 }
 
-/// Keeps all that comes and says yes to each request; a head and its body may come apart.
+/// Stores all bytes and accepts each request; a head and its body may arrive separately.
 async fn receive(mut stream: TcpStream, got: Arc<Mutex<Vec<u8>>>) {
     let mut request = Vec::new();
     let mut buffer = [0; 4_096];
@@ -150,8 +150,8 @@ fn caller(traceparent: &str) -> CallerContext {
     }
 }
 
-/// Runs `calls` with traces told, and sends what there is, as the program does: the database has a
-/// share in a call's span, so it is closed before.
+/// Runs `calls` with traces and sends them, as the program does: the database is part of a call's
+/// span, so it is closed first.
 async fn run_traced(
     options: &TelemetryOptions,
     registry: &Registry,
@@ -214,7 +214,7 @@ async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
     }
 }
 
-/// Answers where its call stands in a trace.
+/// Returns the trace context of its call.
 struct TraceContextTool;
 
 impl Tool for TraceContextTool {
@@ -263,7 +263,7 @@ async fn what_is_done_elsewhere_for_a_call_stands_below_it() {
             other => panic!("{other:?}"),
         }
     };
-    // Where nobody collects, the client's is handed on.
+    // Without a collector, the client's context is passed on.
     let handed_on = placed(caller(&given)).await;
     assert_eq!(handed_on, json!([given, "vendor=state"]));
     assert_eq!(placed(CallerContext::default()).await, Value::Null);
@@ -276,11 +276,11 @@ async fn what_is_done_elsewhere_for_a_call_stands_below_it() {
         assert_eq!((parts[0], parts[1], parts[3]), ("00", TRACE, "01"));
         assert_ne!(parts[2], PARENT);
         *below.lock().unwrap() = decode_hex(parts[2]);
-        // One that begins here has a place, too.
+        // A call that starts here has a context too.
         assert!(placed(CallerContext::default()).await[0].is_string());
     })
     .await;
-    // The id of a span is field 2 of it and eight bytes long.
+    // A span's id is field 2 and eight bytes long.
     let own = [vec![0x12, 8], below.into_inner().unwrap()].concat();
     assert!(collector.has(&own), "what is below has our span as parent");
 }
@@ -365,7 +365,7 @@ async fn a_collector_that_never_answers_does_not_hold_up_the_end() {
         );
     }
     let stopped = telemetry.stop(Duration::from_millis(50));
-    // Far from what it takes, and near to what it must not take.
+    // Much longer than needed, and shorter than the time it must not take.
     assert!(tokio::time::timeout(LIMIT, stopped).await.is_ok());
 }
 

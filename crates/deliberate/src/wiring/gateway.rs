@@ -1,18 +1,18 @@
-//! Servers that are written down to a gateway that reaches them, and its changes to what clients
-//! are told.
+//! Builds the gateway from the configured servers, and forwards its changes to clients.
 
 use std::sync::Arc;
 
-use deliberate_adapter::config::ConfigProblem;
 use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer, ServerResources};
+use deliberate_mcp_client::config::ConfigProblem;
 use deliberate_server::Subscriptions;
 use deliberate_store::Store;
 use deliberate_toolkit::{CallEvent, CallListener as _};
 
 use crate::servers::{OAuthLogins, ServerCatalog, ServerDefinition};
 
-/// The gateway to those of these servers that can be used, and why others can't. Connects to none
-/// of them. `quiet` says that what is kept back is shown, so that it need not be logged.
+/// Builds the gateway to the valid ones of these servers, and returns the errors of the others.
+/// Connects to none. `quiet` means that quarantined tools are displayed, so that they need not be
+/// logged.
 pub(crate) fn build_gateway<'a>(
     servers: impl Iterator<Item = &'a ServerDefinition>,
     logins: &OAuthLogins,
@@ -39,8 +39,8 @@ pub(crate) fn build_gateway<'a>(
     (gateway, mistakes)
 }
 
-/// The gateway that clients use, if there is anything behind it: other servers are no reason not to
-/// serve.
+/// Builds the gateway for clients, if there are servers: errors of upstream servers do not stop
+/// this one.
 pub(crate) fn build_client_gateway(
     catalogue: &ServerCatalog,
     store: &Arc<dyn Store>,
@@ -55,14 +55,14 @@ pub(crate) fn build_client_gateway(
             message: what,
             ..
         } = mistake;
-        tracing::warn!("a server is not used as it is written: {place}: {what}");
+        tracing::warn!("the definition of a server is invalid: {place}: {what}");
     }
     let told = subscriptions.clone();
     gateway.on_change(Box::new(move || notify_clients(&told)));
     Some(gateway)
 }
 
-/// Tells clients that there are other tools now, and that the pages of the servers read so.
+/// Notifies clients that the tools, and the resources of the servers, have changed.
 fn notify_clients(subscriptions: &Subscriptions) {
     subscriptions.tools_changed();
     subscriptions.on_event(CallEvent::ResourcesChanged(

@@ -1,4 +1,4 @@
-//! Settings to a working registry.
+//! Builds the application from the settings.
 
 pub(crate) mod gateway;
 pub(crate) mod prompts;
@@ -30,25 +30,25 @@ use crate::{
 
 use super::providers::ProviderSelector;
 
-/// The registry, who thinks in it, and who hears what happens.
+/// The registry, the providers, and the subscriptions to changes.
 pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
     pub(crate) providers: Arc<ProviderSelector>,
     pub(crate) metrics: Arc<ServerMetrics>,
     pub(crate) subscriptions: Arc<Subscriptions>,
     pub(crate) progress: Arc<ProgressHub>,
-    /// The library of prompts, if there are tools for it. Nothing is read before it is needed.
+    /// The prompt library, if its tools are enabled. Loaded on first use.
     pub(crate) prompt_library: Option<Arc<LiveLibrary>>,
-    /// Research, if there are tools for it. Nothing is opened before it is needed.
+    /// Research, if its tools are enabled. Opened on first use.
     pub(crate) research: Option<Arc<ResearchServices>>,
-    /// Other servers, if there are any. Nothing is connected before it is needed.
+    /// Upstream servers, if there are any. Connected on first use.
     pub(crate) gateway: Option<Arc<Gateway>>,
-    /// Those that can't be used.
+    /// Servers that cannot be used.
     pub(crate) problems: Vec<ServerProblem>,
 }
 
 impl App {
-    /// Lets go of everything, for a command that is done.
+    /// Closes everything at the end of a command.
     pub(crate) async fn close(&self) {
         if let Some(gateway) = &self.gateway {
             gateway.stop().await;
@@ -57,9 +57,9 @@ impl App {
     }
 }
 
-/// Puts everything together. Opens and connects nothing.
+/// Builds everything. Opens and connects nothing.
 pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
-    let minds = Arc::new(ProviderSelector::new(loaded).context("the provider can't be used")?);
+    let minds = Arc::new(ProviderSelector::new(loaded).context("the provider cannot be used")?);
     let store = build_store(&loaded.settings);
     let parts = RegistryDeps {
         store: store.clone(),
@@ -125,7 +125,7 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     })
 }
 
-/// The prompt engine and its library. Clients are told when what they see of it changes.
+/// Builds the prompt engine and its library. Clients are notified when their view of it changes.
 fn build_prompt_engine(
     settings: &AppSettings,
     subscriptions: &Arc<Subscriptions>,
@@ -140,7 +140,6 @@ fn build_prompt_engine(
     Ok((engine, shelf))
 }
 
-/// What research works with.
 fn build_research(
     loaded: &LoadedConfig,
     store: &Arc<dyn Store>,
@@ -148,16 +147,16 @@ fn build_research(
     let options = research::options(loaded)?;
     let lab = ResearchServices::new(options, store.clone(), Arc::new(SystemClock));
     lab.context(
-        "research can't be set up; leave `research_compact` out of `tools.sets` to do without",
+        "research cannot be set up; remove `research_compact` from `tools.sets` to run without it",
     )
 }
 
-/// The store of the settings.
+/// Builds the store of the settings.
 pub(crate) fn build_store(settings: &AppSettings) -> Arc<dyn Store> {
     Arc::new(build_sqlite_store(settings))
 }
 
-/// The same as the file that it is.
+/// Builds the SQLite store, for commands that need the file.
 pub(crate) fn build_sqlite_store(settings: &AppSettings) -> SqliteStore {
     SqliteStore::new(SqliteOptions {
         path: settings.database.path.clone(),

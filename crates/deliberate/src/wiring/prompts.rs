@@ -1,4 +1,4 @@
-//! Settings to what the prompt engine is told, and its changes to what clients are told.
+//! Converts settings to the options of the prompt engine, and forwards its changes to clients.
 
 use anyhow::Context as _;
 use deliberate_prompts::{
@@ -10,11 +10,10 @@ use deliberate_toolkit::{CallEvent, CallListener as _};
 
 use crate::config;
 
-/// What the engine is told.
 pub(crate) fn options(settings: &config::PromptSettings) -> anyhow::Result<EngineOptions> {
     let workspace = settings.workspace.clone().context(
-        "this user has no data directory to keep prompts in; set `prompts.workspace`, or leave \
-         `prompts` out of `tools.sets`",
+        "this user has no data directory for prompts; set `prompts.workspace`, or remove \
+         `prompts` from `tools.sets`",
     )?;
     let folders = settings.folders.clone();
     Ok(EngineOptions {
@@ -43,7 +42,7 @@ pub(crate) fn options(settings: &config::PromptSettings) -> anyhow::Result<Engin
     })
 }
 
-/// Tells clients what is different for them.
+/// Notifies clients of what has changed for them.
 pub(crate) fn notify_clients(changed: &LibraryDiff, subscriptions: &Subscriptions) {
     if changed.prompt_list {
         subscriptions.prompts_changed();

@@ -1,4 +1,4 @@
-//! Settings to what research is told.
+//! Converts settings to the options of research.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use deliberate_research::{
     AnswerOptions, EmbeddingOptions, RerankOptions, ResearchOptions, RetrievalOptions,
-    sources::SourceSettings,
+    sources::{SourceSettings, find_definition},
 };
 use url::Url;
 
@@ -17,7 +17,6 @@ use crate::{
     config::{LoadedConfig, ResearchSettings, RetrievalModelSettings},
 };
 
-/// What research is told.
 pub(crate) fn options(loaded: &LoadedConfig) -> anyhow::Result<ResearchOptions> {
     let (settings, environment) = (&loaded.settings.research, &loaded.environment);
     let folder = settings.folder.clone();
@@ -54,8 +53,8 @@ pub(crate) fn options(loaded: &LoadedConfig) -> anyhow::Result<ResearchOptions> 
     })
 }
 
-/// Folders that the settings name and that are not there, each in a sentence. Nothing is read from
-/// them, which looks like an empty folder.
+/// Returns a sentence for each folder in the settings that does not exist. Nothing is read from it,
+/// which would look like an empty folder.
 pub(crate) fn missing_folders(settings: &ResearchSettings) -> Vec<String> {
     let readable = settings.readable.iter().flatten();
     let all = readable.map(|it| ("research.readable", it));
@@ -68,24 +67,24 @@ pub(crate) fn missing_folders(settings: &ResearchSettings) -> Vec<String> {
 
 fn missing_folder_message(key: &str, folder: &Path) -> String {
     let shown = folder.display().to_string();
-    // A list of paths is often written so elsewhere.
+    // Other programs often separate paths this way.
     let hint = if shown.contains([':', ';']) {
-        "; several are set apart by commas"
+        "; separate several folders by commas"
     } else {
         ""
     };
     format!("`{key}` names {shown}, where there is no folder{hint}")
 }
 
-/// This very program, as it reads one file. A program that was replaced while it runs reads files
-/// itself.
+/// Returns the command with which this program reads one file. If its executable was replaced while
+/// it runs, it reads files itself.
 fn reader_command() -> Option<(PathBuf, Vec<String>)> {
     let program = std::env::current_exe().ok()?;
     Some((program, vec![READ_FILE.to_owned()]))
 }
 
 fn retrieval_options(settings: &ResearchSettings) -> anyhow::Result<RetrievalOptions> {
-    // Vectors of a model are worth more than those of the table in the program.
+    // Vectors of a model deserve more weight than those of the built-in table.
     let (vector, text) = match settings.embeddings.which {
         "endpoint" => (0.7, 0.3),
         _ => (0.3, 0.7),
@@ -94,8 +93,8 @@ fn retrieval_options(settings: &ResearchSettings) -> anyhow::Result<RetrievalOpt
     let text_weight = settings.text_weight.unwrap_or(text);
     if vector_weight + text_weight <= 0.0 {
         bail!(
-            "`research.vector_weight` and `research.text_weight` are both 0, so that nothing would be found; \
-             give one of them a weight"
+            "`research.vector_weight` and `research.text_weight` are both 0, so nothing would be found; \
+             set one of them higher"
         );
     }
     Ok(RetrievalOptions {
@@ -118,10 +117,10 @@ fn embedding_options(maker: &RetrievalModelSettings) -> anyhow::Result<Embedding
             base_url: parse_url(maker.url.as_deref(), "research.embeddings_url")?
                 .map(|it| with_default_path(it, "embeddings"))
                 .context(
-                    "`research.embeddings` is `endpoint`; set `research.embeddings_url`, too",
+                    "`research.embeddings` is `endpoint`; also set `research.embeddings_url`",
                 )?,
             model: maker.model.clone().context(
-                "`research.embeddings` is `endpoint`; set `research.embeddings_model`, too",
+                "`research.embeddings` is `endpoint`; also set `research.embeddings_model`",
             )?,
             key: maker.key.clone(),
         },
@@ -135,7 +134,7 @@ fn rerank_options(maker: &RetrievalModelSettings) -> anyhow::Result<RerankOption
         "endpoint" => RerankOptions::Endpoint {
             base_url: parse_url(maker.url.as_deref(), "research.rerank_url")?
                 .map(|it| with_default_path(it, "rerank"))
-                .context("`research.rerank` is `endpoint`; set `research.rerank_url`, too")?,
+                .context("`research.rerank` is `endpoint`; also set `research.rerank_url`")?,
             model: maker.model.clone().unwrap_or_default(),
             key: maker.key.clone(),
         },
@@ -143,8 +142,8 @@ fn rerank_options(maker: &RetrievalModelSettings) -> anyhow::Result<RerankOption
     })
 }
 
-/// Only an address that somebody set is passed on: it is trusted to be where they say, on this
-/// machine or in a private net.
+/// Passes on only URLs that someone set: they are trusted even on this machine or in a private
+/// network.
 fn source_settings(loaded: &LoadedConfig) -> anyhow::Result<BTreeMap<String, SourceSettings>> {
     let settings = &loaded.settings.research;
     let all = settings.sources.iter().map(|source| {
@@ -160,7 +159,7 @@ fn source_settings(loaded: &LoadedConfig) -> anyhow::Result<BTreeMap<String, Sou
     all.collect()
 }
 
-/// An address, unless it is the usual one.
+/// Returns a URL unless it is the default.
 fn explicit_url(
     loaded: &LoadedConfig,
     text: Option<&str>,
@@ -173,23 +172,26 @@ fn explicit_url(
     Ok(parse_url(text, key)?.map(|it| with_default_path(it, source)))
 }
 
-/// An address that is only a host has the API at its usual path.
+/// Appends the usual API path to a URL that is only a host.
 fn with_default_path(mut address: Url, source: &str) -> Url {
     if address.path() == "/" {
-        address.set_path(match source {
-            "arxiv" => "/api",
-            "semantic_scholar" => "/graph/v1",
-            "pubmed" => "/entrez/eutils",
-            "europe_pmc" => "/europepmc/webservices/rest",
-            "unpaywall" | "rerank" => "/v2",
-            "embeddings" => "/v1",
-            _ => "/",
-        });
+        let path = match source {
+            "unpaywall" | "rerank" => "/v2".to_owned(),
+            "embeddings" => "/v1".to_owned(),
+            name => default_api_path(name),
+        };
+        address.set_path(&path);
     }
     address
 }
 
+/// Returns the path of a source's default URL.
+fn default_api_path(source: &str) -> String {
+    let url = find_definition(source).and_then(|it| Url::parse(it.default_url).ok());
+    url.map_or_else(|| "/".to_owned(), |it| it.path().to_owned())
+}
+
 fn parse_url(text: Option<&str>, key: &str) -> anyhow::Result<Option<Url>> {
-    let read = |text: &str| Url::parse(text).with_context(|| format!("`{key}` is no address"));
+    let read = |text: &str| Url::parse(text).with_context(|| format!("`{key}` is not a URL"));
     text.map(read).transpose()
 }

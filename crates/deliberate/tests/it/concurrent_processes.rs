@@ -1,4 +1,4 @@
-//! Several servers on one database.
+//! Tests of several servers on one database.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use crate::support::{TestHome, serve, shut_down, text, think, think_in_session};
 const PROCESSES: usize = 8;
 const CALLS: usize = 12;
 
-/// Half of the calls continue the session before them, half begin one.
+/// Runs calls of which half continue the previous session and half start one.
 async fn run_calls(mut client: StdioClient) -> Vec<String> {
     let mut thoughts = Vec::new();
     let mut session: Option<String> = None;
@@ -63,7 +63,7 @@ async fn eight_processes_may_make_the_database_together() {
     for _ in 0..PROCESSES {
         clients.push(serve(&mut place.command_with_provider(&standin)).await);
     }
-    // Nothing is opened before the first call, so these all find no file.
+    // Nothing is opened before the first call, so none of them finds a file.
     assert!(!place.database().exists());
     let first = clients.into_iter().map(|mut client| async move {
         text(&think(&mut client, "first!").await, "thought_id");

@@ -1,4 +1,5 @@
-//! kill -9 at any moment: what was answered is there, and nothing is there by half.
+//! Tests of kill -9 at any moment: every answered thought is stored, and nothing is stored
+//! partially.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -11,7 +12,7 @@ use crate::support::{TestHome, serve, text, wait_until};
 pub(crate) const ROUNDS: u64 = 60;
 const CALLS: u64 = 6;
 
-/// Repeats exactly: a linear congruential generator (Knuth's constants).
+/// Reproducible linear congruential generator (Knuth's constants).
 pub(crate) struct CrashRandom(pub(crate) u64);
 
 impl CrashRandom {
@@ -24,11 +25,11 @@ impl CrashRandom {
     }
 }
 
-/// Thoughts that were answered, with their sessions.
+/// Answered thoughts, with their sessions.
 type AnsweredThoughts = HashMap<String, String>;
 
-/// Starts some calls, in new sessions and in known ones, and kills the server among them: after
-/// some answers, and a moment later, which falls anywhere into what the others are doing.
+/// Starts calls in new and existing sessions and kills the server during them: after some answers
+/// and a short delay, which falls anywhere in the other calls.
 async fn run_round(
     place: &TestHome,
     standin: &MockProvider,
@@ -54,7 +55,7 @@ async fn run_round(
     }
     tokio::time::sleep(Duration::from_micros(dice.next_below(4_000))).await;
     client.kill().await.unwrap();
-    // What it had said before it died counts.
+    // Answers sent before the kill count.
     while let Some(message) = client.next_message().await.unwrap() {
         record_answer(&message, answered);
     }
@@ -66,7 +67,6 @@ fn record_answer(message: &Value, answered: &mut AnsweredThoughts) {
     assert_eq!(twice, None, "an id was given twice");
 }
 
-/// One of them.
 pub(crate) fn choose_one<'a, T>(dice: &mut CrashRandom, items: &'a [T]) -> Option<&'a T> {
     let end = items.len() as u64;
     (end > 0).then(|| &items[usize::try_from(dice.next_below(end)).unwrap()])
@@ -145,7 +145,7 @@ async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() 
     assert_no_rows(&mut database, &checks).await;
 }
 
-/// Asserts that no row is found by any of these, and that the file is whole.
+/// Checks that none of these queries finds a row and that the file is intact.
 pub(crate) async fn assert_no_rows(
     database: &mut SqliteConnection,
     checks: &[(&str, &'static str)],

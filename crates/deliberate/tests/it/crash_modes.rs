@@ -1,4 +1,5 @@
-//! kill -9 among trees, graphs, checkpoints and returns: no step by half, every answered id there.
+//! Tests of kill -9 during trees, graphs, checkpoints and backtracking: no partial step, and every
+//! answered id is stored.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,7 +16,7 @@ use crate::{
 
 const CALLS: u64 = 6;
 
-/// What was answered, by kind of id.
+/// Answered ids, by kind.
 #[derive(Default)]
 struct AnsweredIds {
     trees: BTreeSet<String>,
@@ -23,7 +24,7 @@ struct AnsweredIds {
     thoughts: BTreeSet<String>,
     /// Graph and node.
     nodes: BTreeSet<(String, String)>,
-    /// Of graph sessions and of trees.
+    /// Sessions of graphs and of trees.
     sessions: BTreeSet<String>,
     checkpoints: BTreeSet<String>,
     answers: u64,
@@ -40,7 +41,7 @@ fn text(value: &Value) -> Option<String> {
 impl AnsweredIds {
     fn record_answer(&mut self, message: &Value) {
         let answer = &message["result"]["structuredContent"];
-        // Others may have closed or set aside what a call was about; that is no answer.
+        // Other calls may have closed or replaced what a call refers to; that is no answer.
         if message["result"]["isError"] == true {
             return;
         }
@@ -63,7 +64,7 @@ impl AnsweredIds {
         }
     }
 
-    /// A call on something known, if there is something.
+    /// Returns a call on something known, if there is something.
     fn choose_call(&self, dice: &mut CrashRandom) -> (&'static str, Value) {
         let session = choose_one(dice, &to_vec(&self.sessions)).cloned();
         let node = choose_one(dice, &to_vec(&self.nodes)).cloned();
@@ -119,7 +120,7 @@ async fn run_round(
     }
     tokio::time::sleep(Duration::from_micros(dice.next_below(6_000))).await;
     client.kill().await.unwrap();
-    // What it had said before it died counts.
+    // Answers sent before the kill count.
     while let Some(message) = client.next_message().await.unwrap() {
         known.record_answer(&message);
     }

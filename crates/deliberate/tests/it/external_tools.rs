@@ -1,4 +1,5 @@
-//! A server that serves the tools of others: they come, they work, and they end with it.
+//! Tests of a server with external tools: they are listed, they work, and their server stops with
+//! this one.
 
 use std::{path::Path, time::Duration};
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{TestHome, serve, shut_down, terminate, tool_failure, wait_until};
 
-/// A server that shows some tools of another, which leaves the number of its process in `pid`.
+/// Writes settings with an upstream server, which stores its process id in `pid`.
 fn write_upstream_settings(place: &TestHome) {
     let folder = place.path("config/deliberate");
     std::fs::create_dir_all(&folder).unwrap();
@@ -28,7 +29,7 @@ async fn list_tools(client: &mut StdioClient) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// Waits until the other server has been asked.
+/// Waits until the upstream server has listed its tools.
 async fn wait_for_external_tools(client: &mut StdioClient) -> Vec<String> {
     for _ in 0..500 {
         let names = list_tools(client).await;
@@ -95,7 +96,7 @@ async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
         wait_for_external_tools(&mut client).await;
         let called = json!({ "name": "gateway_call", "arguments": { "tool": "up__hang" } });
         let id = client.send_request("tools/call", called).await.unwrap();
-        // It is answered after the call was begun.
+        // It is answered after the call has started.
         let quick = json!({ "tool": "up__add", "arguments": { "a": 1, "b": 2 } });
         client.call("gateway_call", quick).await.unwrap();
         let pid = std::fs::read_to_string(place.path("work/pid")).unwrap();
@@ -105,7 +106,7 @@ async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
             client.close_stdin();
         }
         let told = client.response(id).await.unwrap();
-        // Whether it happened nobody knows.
+        // It is unknown whether the call took effect.
         assert_eq!(tool_failure(&told).code, "CutOff", "{told}");
         assert!(client.wait_exit().await.unwrap().success());
         let process = format!("/proc/{}", pid.trim());

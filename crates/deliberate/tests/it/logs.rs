@@ -1,4 +1,4 @@
-//! What is logged: what happened, and neither what was said nor any key.
+//! Tests of the log: it contains events, but neither content nor keys.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ const KEY: &str = "sk-canary-key-2c1f";
 const CLIENT_TEXT: &str = "canary-said-7be0";
 const MODEL_TEXT: &str = "canary-answered-93d1";
 
-/// Every way in which a text of the client or of the model comes by.
+/// Makes calls of every kind that carry text of the client or the model.
 async fn exercise_calls(client: &mut StdioClient, standin: &MockProvider) {
     output(&think(client, CLIENT_TEXT).await);
     let answer = |body: String| MockFault::Status {

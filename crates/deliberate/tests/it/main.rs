@@ -1,4 +1,4 @@
-//! The program as a client, a shell and a crash see it: every test starts the real binary.
+//! Tests of the program as clients, shells and crashes see it: every test starts the real binary.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Sessions: continued, never invented, and without debris of what failed.
+//! Tests of sessions: continued, never invented, and without remains of failed calls.
 
 use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::json;

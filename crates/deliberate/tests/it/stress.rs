@@ -1,5 +1,5 @@
-//! Clients and neighbours that ask too much: the server stays answerable and small, and never
-//! says that something is kept when it is not.
+//! Tests of clients and processes that demand too much: the server stays responsive and small, and
+//! never reports something as stored that is not.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{
     TestHome, output, serve, shut_down, text, think, think_in_session, tool_failure,
 };
 
-/// Far longer than an answer takes, far shorter than the waits that are tested for.
+/// Much longer than an answer takes, much shorter than the waits under test.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// Shorter than the 15 s for which the store waits for another process.

@@ -1,4 +1,4 @@
-//! A place of its own for every test, the program started in it, and answers taken apart.
+//! A home for every test, the program started in it, and helpers for answers.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,13 +12,12 @@ use sqlx::{ConnectOptions as _, SqliteConnection, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 use tokio::{io::AsyncWriteExt as _, process::Command, time::timeout};
 
-/// The binary under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_deliberate");
 
 /// Longer than anything takes on a busy machine; only a hang exceeds it.
 const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// A user's home with a working directory in it, gone when the test ends.
+/// A user's home with a working directory, deleted when the test ends.
 pub(crate) struct TestHome(TempDir);
 
 impl TestHome {
@@ -30,17 +29,17 @@ impl TestHome {
         place
     }
 
-    /// `home`, `data`, `config` and `work` are there.
+    /// Returns a path in it; `home`, `data`, `config` and `work` exist.
     pub(crate) fn path(&self, inside: &str) -> PathBuf {
         self.0.path().join(inside)
     }
 
-    /// Where the database lies unless a setting says otherwise.
+    /// Returns the default path of the database.
     pub(crate) fn database(&self) -> PathBuf {
         self.path("data/deliberate/deliberate.db")
     }
 
-    /// The program, with no provider.
+    /// Returns the program without a provider.
     pub(crate) fn command(&self) -> Command {
         let mut command = bare_command(PROGRAM);
         command
@@ -52,7 +51,7 @@ impl TestHome {
         command
     }
 
-    /// The program, asking the stand-in as Langbase.
+    /// Returns the program with the mock provider as Langbase.
     pub(crate) fn command_with_provider(&self, standin: &MockProvider) -> Command {
         let mut command = self.command();
         ProviderFormat::Langbase.configure(&mut command, standin);
@@ -64,14 +63,14 @@ impl TestHome {
         run_command(self.command().args(arguments)).await
     }
 
-    /// The JSON a command prints.
+    /// Returns the JSON that a command prints.
     pub(crate) async fn run_json(&self, arguments: &[&str]) -> Value {
         let ran = self.run(arguments).await;
         assert_eq!(ran.code, Some(0), "{ran:?}");
         serde_json::from_str(&ran.stdout).unwrap()
     }
 
-    /// The number of sessions and the number of thoughts in them, as `sessions list` counts.
+    /// Returns the number of sessions and of their thoughts, as counted by `sessions list`.
     pub(crate) async fn stored_counts(&self) -> (usize, u64) {
         let list = self
             .run_json(&["sessions", "list", "--limit", "1000", "--json"])
@@ -81,13 +80,12 @@ impl TestHome {
         (list.len(), steps.sum())
     }
 
-    /// The database itself.
     pub(crate) async fn open_database(&self) -> SqliteConnection {
         open_sqlite(&self.database()).await
     }
 }
 
-/// Opens an `SQLite` file, which is made if it is not there.
+/// Opens an `SQLite` file and creates it if it is missing.
 pub(crate) async fn open_sqlite(path: &Path) -> SqliteConnection {
     let options = SqliteConnectOptions::new()
         .filename(path)
@@ -95,7 +93,7 @@ pub(crate) async fn open_sqlite(path: &Path) -> SqliteConnection {
     options.connect().await.unwrap()
 }
 
-/// The formats in which a provider can be asked.
+/// The protocols of providers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ProviderFormat {
     Langbase,
@@ -106,7 +104,7 @@ pub(crate) enum ProviderFormat {
 impl ProviderFormat {
     pub(crate) const ALL: [Self; 3] = [Self::Langbase, Self::OpenAi, Self::Anthropic];
 
-    /// Lets the program ask the stand-in in this format.
+    /// Configures the program to use the mock provider with this protocol.
     pub(crate) fn configure(self, command: &mut Command, standin: &MockProvider) {
         self.configure_with_key(command, standin, &standin.key());
     }
@@ -128,7 +126,7 @@ impl ProviderFormat {
         }
     }
 
-    /// The code of an error that says nobody answered.
+    /// Returns the error code for a provider that cannot be reached.
     pub(crate) fn unavailable_code(self) -> &'static str {
         match self {
             Self::Langbase => "LangbaseUnavailable",
@@ -137,7 +135,7 @@ impl ProviderFormat {
     }
 }
 
-/// How a command ended.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct CliOutput {
     pub(crate) code: Option<i32>,
@@ -145,12 +143,12 @@ pub(crate) struct CliOutput {
     pub(crate) stderr: String,
 }
 
-/// Runs a command to its end, with nothing on its standard input.
+/// Runs a command to its end, without standard input.
 pub(crate) async fn run_command(command: &mut Command) -> CliOutput {
     run_with_input(command, "").await
 }
 
-/// Runs a command to its end with this on its standard input.
+/// Runs a command to its end with this standard input.
 pub(crate) async fn run_with_input(command: &mut Command, input: &str) -> CliOutput {
     let mut child = command
         .stdin(Stdio::piped())
@@ -176,15 +174,15 @@ pub(crate) async fn run_with_input(command: &mut Command, input: &str) -> CliOut
     }
 }
 
-/// Starts a server and opens with the handshake.
+/// Starts a server and performs the handshake.
 pub(crate) async fn serve(command: &mut Command) -> StdioClient {
     let mut client = StdioClient::spawn(command).unwrap();
     client.initialize().await.unwrap();
     client
 }
 
-/// Ends a server by closing its input. It must end well and have kept to the protocol; what it
-/// said that nobody waited for is returned.
+/// Stops a server by closing its input. It must exit successfully and follow the protocol; returns
+/// the messages that no test waited for.
 pub(crate) async fn shut_down(mut client: StdioClient) -> Vec<Value> {
     client.close_stdin();
     assert!(
@@ -195,7 +193,8 @@ pub(crate) async fn shut_down(mut client: StdioClient) -> Vec<Value> {
     check_protocol(&mut client)
 }
 
-/// Checks that stdout carried nothing but JSON-RPC, and takes what nobody waited for.
+/// Checks that standard output contained only JSON-RPC, and returns the messages that no test
+/// waited for.
 pub(crate) fn check_protocol(client: &mut StdioClient) -> Vec<Value> {
     assert_eq!(client.non_json_lines(), [] as [&str; 0]);
     let rest = client.take_buffered();
@@ -206,7 +205,6 @@ pub(crate) fn check_protocol(client: &mut StdioClient) -> Vec<Value> {
     rest
 }
 
-/// Calls `reasoning_linear`.
 pub(crate) async fn think(client: &mut StdioClient, content: &str) -> Value {
     client
         .call("reasoning_linear", json!({ "content": content }))
@@ -214,7 +212,6 @@ pub(crate) async fn think(client: &mut StdioClient, content: &str) -> Value {
         .unwrap()
 }
 
-/// Calls `reasoning_linear` in a session.
 pub(crate) async fn think_in_session(
     client: &mut StdioClient,
     session: &str,
@@ -224,7 +221,7 @@ pub(crate) async fn think_in_session(
     client.call("reasoning_linear", arguments).await.unwrap()
 }
 
-/// The output of a call that must have worked.
+/// Returns the output of a successful call.
 pub(crate) fn output(response: &Value) -> &Value {
     let result = &response["result"];
     assert!(
@@ -234,12 +231,12 @@ pub(crate) fn output(response: &Value) -> &Value {
     &result["structuredContent"]
 }
 
-/// A text field of the output of a call that must have worked.
+/// Returns a text field of the output of a successful call.
 pub(crate) fn text<'a>(response: &'a Value, field: &str) -> &'a str {
     output(response)[field].as_str().unwrap()
 }
 
-/// The error of a call that must have failed, as the client's model reads it.
+/// Returns the error of a failed call, as the client's model reads it.
 pub(crate) fn tool_failure(response: &Value) -> ToolFailure<'_> {
     let result = &response["result"];
     assert_eq!(result["isError"], true, "{response}");
@@ -251,7 +248,6 @@ pub(crate) fn tool_failure(response: &Value) -> ToolFailure<'_> {
     }
 }
 
-/// A failed call.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ToolFailure<'a> {
     pub(crate) code: &'a str,
@@ -259,14 +255,13 @@ pub(crate) struct ToolFailure<'a> {
     pub(crate) text: &'a str,
 }
 
-/// The code of a JSON-RPC error.
 pub(crate) fn error_code(response: &Value) -> i64 {
     response["error"]["code"]
         .as_i64()
         .unwrap_or_else(|| panic!("no error: {response}"))
 }
 
-/// Waits for something that another process brings about.
+/// Waits for an effect of another process.
 pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let wait = async {
         while !is_so() {
@@ -278,7 +273,6 @@ pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         .unwrap_or_else(|_| panic!("never: {what}"));
 }
 
-/// Sends SIGTERM.
 pub(crate) async fn terminate(pid: u32) {
     let kill = format!("kill -TERM {pid}");
     let sent = Command::new("sh")

@@ -1,5 +1,5 @@
-//! `deliberate demo`: a client inside the program plays a short tree and a short graph on the real
-//! server, over the real protocol, with replies that are shipped in place of a model.
+//! `deliberate demo`: a client inside the program runs a short tree and a short graph on the real
+//! server, over the real protocol, with built-in replies instead of a model.
 
 mod replies;
 mod screen;
@@ -29,10 +29,10 @@ use temp_folder::TempFolder;
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {
-    /// Keep the sessions in your own database, to look at with `deliberate sessions`
+    /// Keep the sessions in your own database, to view with `deliberate sessions`
     #[arg(long)]
     keep: bool,
-    /// Only the ids and the pictures, as JSON
+    /// Print only the ids and the drawings, as JSON
     #[arg(long)]
     json: bool,
 }
@@ -42,9 +42,10 @@ pub(crate) async fn run(
     shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
     let loaded = shell.loaded;
-    let program = std::env::current_exe().context("this program can't tell where it lies")?;
-    // Heard from here on, so that an interrupted demo cleans up, too.
-    let stopped = stop_signal().context("signals can't be heard")?;
+    let program =
+        std::env::current_exe().context("the path of this program cannot be determined")?;
+    // Installed here, so that an interrupted demo also cleans up.
+    let stopped = stop_signal().context("signal handlers cannot be installed")?;
     let folder = if args.keep {
         None
     } else {
@@ -60,8 +61,8 @@ pub(crate) async fn run(
         DemoScreen::new(shell.output, wants_color(&loaded.environment))
     };
     screen.print_text(
-        "A short demo: the real server, the real protocol, no model, no network. What a model \
-         would think is shipped with the program and marked “shipped”.",
+        "A short demo: the real server, the real protocol, no model, no network. The replies of a \
+         model are built into the program and marked “built-in”.",
     )?;
     let begun = Instant::now();
     let mut server = DemoServer::start(&program, &server_arguments(loaded, &database))?;
@@ -69,7 +70,7 @@ pub(crate) async fn run(
         played = run_script(&mut server, &mut screen) => played,
         () = stopped => Err(anyhow!("stopped before the end")),
     };
-    // Whatever happened, the process and the folder don't stay.
+    // The process and the folder are removed in every case.
     server.shut_down().await;
     let taken = begun.elapsed();
     let kept_in = folder.is_none().then_some(database.as_path());
@@ -89,7 +90,8 @@ pub(crate) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// The command line of a server whose client has to think: no provider is asked or looked for.
+/// Returns the command line of a server whose client must reply: no provider is asked or searched
+/// for.
 fn server_arguments(loaded: &LoadedConfig, database: &Path) -> Vec<OsString> {
     let serve = ["serve", "--provider", "client", "--database"];
     let mut arguments: Vec<OsString> = serve.map(OsString::from).into();

@@ -1,4 +1,4 @@
-//! What the demo answers in place of a model: shipped with the program, one reply for each ask.
+//! The replies of the demo instead of a model: built into the program, one for each ask.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The replies, and which of them were given.
+/// The replies, and which of them were used.
 #[derive(Debug, Deserialize)]
 pub(super) struct DemoReplies {
-    /// What the demo is about.
+    /// The question of the demo.
     pub(super) question: String,
-    /// What it asks about the branch it follows.
+    /// The question about the focused branch.
     pub(super) deeper: String,
     reply: Vec<ShippedReply>,
     #[serde(skip)]
@@ -27,31 +27,31 @@ struct ShippedReply {
 }
 
 impl DemoReplies {
-    /// Those in the program.
+    /// Loads the replies from the program.
     pub(super) fn load() -> anyhow::Result<Self> {
         toml::from_str(include_str!("replies.toml"))
-            .context("the demo's own replies can't be read; please report this")
+            .context("the demo's own replies cannot be read; please report this")
     }
 
-    /// The reply to the ask named `key`, which `tool` put when the demo's step `call` called it.
+    /// Returns the reply to the ask `key` of `tool`, called in the demo's step `call`.
     pub(super) fn reply_to(&mut self, call: &str, tool: &str, key: &str) -> anyhow::Result<Value> {
         let fits = |it: &ShippedReply| it.call == call && it.tool == tool && it.key == key;
         let Some((number, found)) = self.reply.iter().enumerate().find(|(_, it)| fits(it)) else {
             bail!(
-                "{tool} asked {key:?} at the step {call:?}, and the demo has no reply to that; \
-                 please report it, and try `deliberate think --manual \"…\"` meanwhile"
+                "{tool} asked {key:?} at step {call:?}, and the demo has no reply to that; please \
+                 report this, and try `deliberate think --manual \"…\"` in the meantime"
             );
         };
         self.given.insert(number);
         Ok(found.answer.clone())
     }
 
-    /// How many different ones were given.
+    /// Returns the number of different replies used.
     pub(super) fn used_count(&self) -> usize {
         self.given.len()
     }
 
-    /// How many there are.
+    /// Returns the number of replies.
     pub(super) fn count(&self) -> usize {
         self.reply.len()
     }

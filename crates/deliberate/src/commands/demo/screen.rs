@@ -1,17 +1,17 @@
-//! What the demo shows: words on lines of a bearable length, in colour where a terminal wants it.
+//! Output of the demo: wrapped lines, in color where the terminal supports it.
 
 use std::io::{self, Write};
 
-/// As wide as any terminal.
+/// Fits every terminal.
 const LINE_WIDTH: usize = 80;
 
-/// Shows what happens, or nothing where only the result is wanted.
+/// Prints the demo, or nothing if only the result is wanted.
 pub(super) struct DemoScreen<'a> {
     output: Option<&'a mut dyn Write>,
     color: bool,
 }
 
-/// How words are set off from others.
+/// Emphasis of a text.
 #[derive(Clone, Copy)]
 pub(super) enum TextStyle {
     Bold,
@@ -37,7 +37,7 @@ impl<'a> DemoScreen<'a> {
         }
     }
 
-    /// One that shows nothing.
+    /// Creates a screen that prints nothing.
     pub(super) fn silent() -> Self {
         Self {
             output: None,
@@ -45,7 +45,7 @@ impl<'a> DemoScreen<'a> {
         }
     }
 
-    /// Lines as they are.
+    /// Prints lines unchanged.
     pub(super) fn print_lines(&mut self, text: &str) -> io::Result<()> {
         match &mut self.output {
             Some(output) => writeln!(output, "{text}"),
@@ -53,40 +53,40 @@ impl<'a> DemoScreen<'a> {
         }
     }
 
-    /// The title of what follows, after an empty line.
+    /// Prints the heading of a part, after an empty line.
     pub(super) fn print_heading(&mut self, text: &str) -> io::Result<()> {
         let heading = self.apply_style(TextStyle::Bold, text);
         self.print_lines(&format!("\n{heading}"))
     }
 
-    /// What is going on, in a sentence or two.
+    /// Prints an explanation of one or two sentences.
     pub(super) fn print_text(&mut self, text: &str) -> io::Result<()> {
         self.print_marked("  ", text, None)
     }
 
-    /// A line as it is, that need not be read.
+    /// Prints a less important line unchanged.
     pub(super) fn print_dimmed(&mut self, line: &str) -> io::Result<()> {
         let line = self.apply_style(TextStyle::Dim, line);
         self.print_lines(&format!("    {line}"))
     }
 
-    /// What the client sends.
+    /// Prints what the client sends.
     pub(super) fn print_request(&mut self, text: &str) -> io::Result<()> {
         self.print_marked("  → ", text, None)
     }
 
-    /// What the server answers.
+    /// Prints what the server answers.
     pub(super) fn print_response(&mut self, text: &str) -> io::Result<()> {
         self.print_marked("  ← ", text, None)
     }
 
-    /// A part of what the server answers; the one that counts stands out.
+    /// Prints a part of the server's answer and emphasizes the best one.
     pub(super) fn print_item(&mut self, text: &str, is_best: bool) -> io::Result<()> {
         let mark = if is_best { "    ★ " } else { "      " };
         self.print_marked(mark, text, is_best.then_some(TextStyle::Green))
     }
 
-    /// A picture, its best parts in colour.
+    /// Prints a drawing, with its best parts in color.
     pub(super) fn print_drawing(&mut self, picture: &str) -> io::Result<()> {
         for line in picture.lines() {
             let line = if line.contains('★') {
@@ -99,7 +99,7 @@ impl<'a> DemoScreen<'a> {
         Ok(())
     }
 
-    /// Broken into lines, the first with a mark and the others as far to the right.
+    /// Wraps the text, with a mark on the first line and the others indented to match.
     fn print_marked(&mut self, mark: &str, text: &str, style: Option<TextStyle>) -> io::Result<()> {
         let indent = mark.chars().count();
         let blank = " ".repeat(indent);
@@ -124,7 +124,7 @@ impl<'a> DemoScreen<'a> {
     }
 }
 
-/// The words on lines of at most this width; a longer word has a line to itself.
+/// Wraps the words at this width; a longer word gets its own line.
 fn wrap_lines(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {

@@ -1,4 +1,4 @@
-//! The play: a short tree, a short graph made of its best branch, and the pictures of both.
+//! Script of the demo: a short tree, a short graph from its best branch, and drawings of both.
 
 use anyhow::{Context as _, bail};
 use deliberate_core::Score;
@@ -14,40 +14,40 @@ use super::{
 };
 use crate::commands::table::one_line;
 
-/// What is shown of an ask.
+/// Longest excerpt of an ask.
 const MAX_ASK_CHARS: usize = 140;
 
-/// What the play came to.
+/// Result of the demo.
 pub(super) struct DemoResult {
     pub(super) tree: DemoDrawing,
     pub(super) graph: DemoDrawing,
-    /// Tool calls the server answered.
+    /// Number of tool calls.
     pub(super) calls: usize,
-    /// Replies that were given, of those that are shipped.
+    /// Number of built-in replies that were used.
     pub(super) replies_used: usize,
     pub(super) replies_shipped: usize,
 }
 
-/// Something that was reasoned, with its pictures.
+/// A tree or graph with its drawings.
 pub(super) struct DemoDrawing {
     pub(super) session_id: String,
-    /// What `reasoning_get` takes to draw it again.
+    /// Id for `reasoning_get`.
     pub(super) id: String,
     /// The recommended branch, or the conclusion.
     pub(super) result: String,
-    /// For a terminal.
+    /// Drawing for a terminal.
     pub(super) text: String,
     pub(super) mermaid: String,
 }
 
-/// A branch or a node, and how good it is.
+/// A branch or node with its score.
 struct DemoScoredStep {
     id: String,
     text: String,
     score: Score,
 }
 
-/// Plays it all on a server that was just started.
+/// Runs the script on a server that was just started.
 pub(super) async fn run_script(
     server: &mut DemoServer,
     screen: &mut DemoScreen<'_>,
@@ -78,7 +78,7 @@ struct DemoScriptRunner<'a, 'b> {
     replies: DemoReplies,
     tools: Vec<String>,
     calls: usize,
-    /// Asks that were replied to and not told of yet.
+    /// Number of asks that were answered but not yet printed.
     ask_count: usize,
 }
 
@@ -88,8 +88,8 @@ impl DemoScriptRunner<'_, '_> {
         self.tools = self.server.list_tools().await?;
         self.screen.print_heading("1  A client connects")?;
         self.screen.print_text(&format!(
-            "This program has started itself as a server, `deliberate serve`, and speaks MCP {} \
-             with it, as your client would.",
+            "This program has started itself as a server, `deliberate serve`, and communicates with it \
+             over MCP {}, as your client would.",
             text_at(&greeting, "/protocolVersion")?
         ))?;
         self.screen.print_text(&format!(
@@ -101,7 +101,7 @@ impl DemoScriptRunner<'_, '_> {
         Ok(())
     }
 
-    /// The tree, and what its recommended branch says.
+    /// Runs the tree and returns the text of its recommended branch.
     async fn run_tree(&mut self) -> anyhow::Result<(DemoDrawing, String)> {
         let question = self.replies.question.clone();
         self.screen
@@ -120,7 +120,7 @@ impl DemoScriptRunner<'_, '_> {
             .call("focus", "reasoning_tree_focus", arguments)
             .await?;
         self.screen
-            .print_response("followed: the next step builds on this branch")?;
+            .print_response("focused: the next step builds on this branch")?;
 
         let deeper = self.replies.deeper.clone();
         self.screen
@@ -141,14 +141,14 @@ impl DemoScriptRunner<'_, '_> {
         Ok((drawn, text_at(&focused, "/content")?))
     }
 
-    /// Shows the branches that were opened and gives the recommended one.
+    /// Prints the branches and returns the recommended one.
     fn show_branches(&mut self, explored: &Value) -> anyhow::Result<DemoScoredStep> {
         let recommended = text_at(explored, "/recommended_branch")?;
         let branches = list_at(explored, "/branches")?.iter();
         let branches = branches.map(|it| DemoScoredStep::parse(it, "/id", "/name"));
         let branches = branches.collect::<anyhow::Result<Vec<DemoScoredStep>>>()?;
         self.screen.print_response(&format!(
-            "{} branches with how promising each is, ★ the recommended one:",
+            "{} branches with their confidence, ★ the recommended one:",
             branches.len()
         ))?;
         for branch in &branches {
@@ -156,15 +156,16 @@ impl DemoScriptRunner<'_, '_> {
             self.screen.print_item(&line, branch.id == recommended)?;
         }
         let best = branches.into_iter().find(|it| it.id == recommended);
-        best.context("the recommended branch is not among those that were opened")
+        best.context("the recommended branch is not among the branches; please report this")
     }
 
-    /// A graph with this at its root.
+    /// Runs a graph with this text at its root.
     async fn run_graph(&mut self, root: &str) -> anyhow::Result<DemoDrawing> {
         self.screen
             .print_heading("3  A graph: thoughts continued, scored and merged")?;
-        self.screen
-            .print_request("reasoning_got_init, its root what the recommended branch says")?;
+        self.screen.print_request(
+            "reasoning_got_init, with the text of the recommended branch as its root",
+        )?;
         let arguments = json!({ "content": root, "problem": self.replies.question });
         let begun = self.call("begin", "reasoning_got_init", arguments).await?;
         let graph_id = text_at(&begun, "/graph_id")?;
@@ -203,7 +204,6 @@ impl DemoScriptRunner<'_, '_> {
         })
     }
 
-    /// Scores each node.
     async fn score_nodes(
         &mut self,
         graph_id: &str,
@@ -229,7 +229,7 @@ impl DemoScriptRunner<'_, '_> {
         Ok(scored)
     }
 
-    /// Merges the two best nodes, and gives the new one's id.
+    /// Merges the two best nodes and returns the id of the new one.
     async fn merge_best_nodes(
         &mut self,
         graph_id: &str,
@@ -248,12 +248,12 @@ impl DemoScriptRunner<'_, '_> {
         text_at(&merged, "/aggregated_node_id")
     }
 
-    /// Something that was stored, as data.
+    /// Reads something stored, as data.
     async fn read_stored<T: DeserializeOwned>(&mut self, id: &str) -> anyhow::Result<T> {
         let arguments = json!({ "id": id });
         let mut got = self.call("read", "reasoning_get", arguments).await?;
         let data = got.get_mut("data").map(Value::take).unwrap_or_default();
-        serde_json::from_value(data).context("reasoning_get gave data that can't be drawn")
+        serde_json::from_value(data).context("reasoning_get returned data that cannot be drawn")
     }
 
     async fn read_mermaid(&mut self, id: &str) -> anyhow::Result<String> {
@@ -262,10 +262,10 @@ impl DemoScriptRunner<'_, '_> {
         text_at(&got, "/text")
     }
 
-    /// Calls a tool, and replies in place of a model for as long as the server asks.
+    /// Calls a tool, and replies instead of a model as long as the server asks.
     async fn call(&mut self, step: &str, tool: &str, arguments: Value) -> anyhow::Result<Value> {
         if !self.tools.iter().any(|known| known == tool) {
-            bail!("the server has no tool {tool}, which the demo needs; please report it");
+            bail!("the server has no tool {tool}, which the demo needs; please report this");
         }
         self.calls += 1;
         let mut answer = self.server.call(tool, arguments).await?;
@@ -287,27 +287,27 @@ impl DemoScriptRunner<'_, '_> {
         Ok(answer)
     }
 
-    /// Says the first time what it means that the server asks.
+    /// Explains the first ask.
     fn explain_asks(&mut self, asks: &[Value]) -> anyhow::Result<()> {
         self.screen.print_response(
-            "needs_reply: no model is set up, so the server asks its client to think:",
+            "needs_reply: no model is configured, so the server asks its client:",
         )?;
         for ask in asks {
             let asked = one_line(&text_at(ask, "/messages/0/text")?, MAX_ASK_CHARS);
             self.screen.print_item(&format!("“{asked}”"), false)?;
         }
         self.screen.print_request(&format!(
-            "{RESUME_TOOL} with a shipped reply; here your client's model would think"
+            "{RESUME_TOOL} with a built-in reply; in your client its model replies"
         ))?;
         Ok(())
     }
 
-    /// Tells in short of the asks since the last time.
+    /// Prints the number of asks since the last time.
     fn report_asks(&mut self) -> anyhow::Result<()> {
         let told = match std::mem::take(&mut self.ask_count) {
             0 => return Ok(()),
-            1 => "needs_reply: 1 ask, answered with a shipped reply".to_owned(),
-            asked => format!("needs_reply: {asked} asks, answered with {asked} shipped replies"),
+            1 => "needs_reply: 1 ask, answered with a built-in reply".to_owned(),
+            asked => format!("needs_reply: {asked} asks, answered with {asked} built-in replies"),
         };
         self.screen.print_response(&told)?;
         Ok(())
@@ -347,5 +347,5 @@ fn list_at<'a>(answer: &'a Value, place: &str) -> anyhow::Result<&'a [Value]> {
 
 fn missing_field(place: &str) -> String {
     let field = place.trim_start_matches('/').replace('/', ".");
-    format!("the server's answer has no {field}, which the demo needs; please report it")
+    format!("the server's answer has no {field}, which the demo needs; please report this")
 }

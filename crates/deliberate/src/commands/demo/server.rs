@@ -1,5 +1,5 @@
-//! The client's side of a server: started as a process, spoken to over its standard input and
-//! output, just as an MCP client does it.
+//! Client side of the demo: starts a server process and communicates over its standard input and
+//! output, as an MCP client does.
 
 use std::{ffi::OsString, path::Path, process::Stdio, time::Duration};
 
@@ -11,16 +11,16 @@ use tokio::{
     time::timeout,
 };
 
-/// The newest revision that opens with a handshake.
+/// The newest revision that begins with a handshake.
 const PROTOCOL_VERSION: &str = "2025-11-25";
 
-/// Far longer than any answer takes; only a server that hangs exceeds it.
+/// Far longer than any answer takes; only a hanging server exceeds it.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time to end by itself once its input is closed.
+/// Time to exit after its input is closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A server and the pipes to it. The process is killed when this is dropped.
+/// A server process and its pipes. Dropping it kills the process.
 pub(super) struct DemoServer {
     child: Child,
     input: ChildStdin,
@@ -29,7 +29,7 @@ pub(super) struct DemoServer {
 }
 
 impl DemoServer {
-    /// Starts it. What it has to say to people goes to standard error, as ours does.
+    /// Starts the server. Its log goes to standard error, like ours.
     pub(super) fn start(program: &Path, arguments: &[OsString]) -> anyhow::Result<Self> {
         let mut child = Command::new(program)
             .args(arguments)
@@ -37,7 +37,7 @@ impl DemoServer {
             .stdout(Stdio::piped())
             .kill_on_drop(true)
             .spawn()
-            .with_context(|| format!("{} can't be started as a server", program.display()))?;
+            .with_context(|| format!("{} cannot be started as a server", program.display()))?;
         let input = child.stdin.take().context("the server has no input")?;
         let output = child.stdout.take().context("the server has no output")?;
         Ok(Self {
@@ -48,7 +48,7 @@ impl DemoServer {
         })
     }
 
-    /// Opens with the handshake and returns the server's part of it.
+    /// Performs the handshake and returns the server's result.
     pub(super) async fn initialize(&mut self) -> anyhow::Result<Value> {
         let params = json!({
             "protocolVersion": PROTOCOL_VERSION,
@@ -61,7 +61,6 @@ impl DemoServer {
         Ok(greeting)
     }
 
-    /// The names of its tools.
     pub(super) async fn list_tools(&mut self) -> anyhow::Result<Vec<String>> {
         let listed = self.request("tools/list", json!({})).await?;
         let tools = listed.get("tools").and_then(Value::as_array);
@@ -76,11 +75,11 @@ impl DemoServer {
         let mut result = self.request("tools/call", params).await?;
         if result.get("isError") == Some(&Value::Bool(true)) {
             let said = result.pointer("/content/0/text").and_then(Value::as_str);
-            let said = said.unwrap_or("it does not say why");
+            let said = said.unwrap_or("it gives no reason");
             bail!("{tool} failed: {}", said.trim_start_matches("Error: "));
         }
         let answer = result.get_mut("structuredContent").map(Value::take);
-        answer.with_context(|| format!("{tool} answered nothing"))
+        answer.with_context(|| format!("{tool} returned nothing"))
     }
 
     /// Sends a request and waits for its result.
@@ -100,16 +99,16 @@ impl DemoServer {
         if let Some(error) = response.get("error") {
             let said = error.get("message").and_then(Value::as_str);
             bail!(
-                "the server refused {method}: {}",
+                "the server rejected {method}: {}",
                 said.unwrap_or("no reason given")
             );
         }
         let result = response.get_mut("result").map(Value::take);
-        result.with_context(|| format!("the server answered {method} with no result"))
+        result.with_context(|| format!("the server answered {method} without a result"))
     }
 
-    // An error of these pipes is told in words and not passed on: a broken pipe is no failure
-    // where standard output is meant, and it is one here.
+    // Errors of these pipes become messages: a broken pipe of standard output is no failure, but
+    // here it is one.
     async fn send(&mut self, message: &Value) -> anyhow::Result<()> {
         let line = format!("{message}\n");
         let sent = async {
@@ -124,26 +123,26 @@ impl DemoServer {
         loop {
             let line = self.output.next_line().await;
             let line = line.map_err(|error| server_exited(&error.to_string()))?;
-            let line = line.ok_or_else(|| server_exited("it ended"))?;
+            let line = line.ok_or_else(|| server_exited("it exited"))?;
             let message: Value =
-                serde_json::from_str(&line).context("the server wrote a line that is no JSON")?;
-            // What has a method is the server's own business, such as a log message.
+                serde_json::from_str(&line).context("the server wrote a line that is not JSON")?;
+            // A message with a method, such as a log message, is not a response.
             if message.get("method").is_none() && message.get("id") == Some(&json!(id)) {
                 return Ok(message);
             }
         }
     }
 
-    /// Closes its input, which ends it, and waits until it is gone.
+    /// Closes the server's input, which ends it, and waits for the process.
     pub(super) async fn shut_down(mut self) {
         drop(self.input);
         if timeout(EXIT_TIMEOUT, self.child.wait()).await.is_err() {
-            // Killed and waited for; what can't be killed is dropped with the process.
+            // Killed and awaited; a process that cannot be killed is dropped.
             drop(self.child.kill().await);
         }
     }
 }
 
 fn server_exited(why: &str) -> anyhow::Error {
-    anyhow!("the server went away ({why}); `deliberate doctor` looks for the reason")
+    anyhow!("the server stopped ({why}); `deliberate doctor` looks for the reason")
 }

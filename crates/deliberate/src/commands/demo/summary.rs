@@ -1,4 +1,4 @@
-//! The end of the demo: the pictures, what is left, and how to go on.
+//! End of the demo: the drawings, the stored sessions, and the next steps.
 
 use std::{
     io,
@@ -12,21 +12,18 @@ use crate::{
     config::LoadedConfig,
 };
 
-/// The variable that says which database a server uses.
+/// Variable with the path of a server's database.
 const DATABASE_VARIABLE: &str = "DELIBERATE_DATABASE_PATH";
 
-/// What can be drawn here, and what a page or a chat draws.
+/// Prints the drawings and their Mermaid source for a web page or a chat.
 pub(super) fn print_drawings(played: &DemoResult, screen: &mut DemoScreen<'_>) -> io::Result<()> {
-    screen.print_heading(
-        "4  The pictures, drawn from what was stored (★ recommended, or concluded)",
-    )?;
+    screen.print_heading("4  The stored tree and graph (★ recommended, or concluded)")?;
     screen.print_drawing(&played.tree.text)?;
     screen.print_lines("")?;
     screen.print_drawing(&played.graph.text)?;
     screen.print_lines("")?;
-    screen.print_text(
-        "The same as Mermaid, by reasoning_get, for a page or a chat (without colours):",
-    )?;
+    screen
+        .print_text("As Mermaid, from reasoning_get, for a web page or a chat (without colors):")?;
     for drawn in [&played.tree, &played.graph] {
         let lines = drawn.mermaid.lines();
         for line in lines.filter(|line| !line.trim_start().starts_with("classDef ")) {
@@ -36,13 +33,13 @@ pub(super) fn print_drawings(played: &DemoResult, screen: &mut DemoScreen<'_>) -
     Ok(())
 }
 
-/// How this program is started again, on the database in use.
+/// How to start this program again with the same database.
 pub(super) struct RestartCommand {
-    /// As a shell takes it.
+    /// Quoted for a shell.
     program: String,
-    /// The database, as a shell takes it, if it is not the one that is used anyway.
+    /// The database, quoted for a shell, if it is not the default.
     database: Option<String>,
-    /// The clients that can be set up.
+    /// The clients that can be configured.
     clients: Vec<&'static str>,
 }
 
@@ -54,7 +51,7 @@ impl RestartCommand {
             None => Vec::new(),
         };
         let program = dirs.map_or(running, |dirs| dirs.program);
-        // Wherever it was chosen: a client has neither our variables nor our working directory.
+        // Whatever set it: a client has neither our variables nor our working directory.
         let is_chosen = !loaded.is_default("database.path");
         let database = is_chosen.then(|| {
             let path = absolute_database_path(&loaded.settings.database.path);
@@ -67,7 +64,7 @@ impl RestartCommand {
         }
     }
 
-    /// A line to paste: a command of this program, on that database.
+    /// Returns a line to paste: a command of this program with that database.
     fn command_line(&self, command: &str) -> String {
         let program = &self.program;
         match &self.database {
@@ -76,7 +73,7 @@ impl RestartCommand {
         }
     }
 
-    /// A line that sets up a client. Its server is told of the database by a variable.
+    /// Returns a line that configures a client. Its server gets the database in a variable.
     fn setup_command(&self, client: &str) -> String {
         let program = &self.program;
         match &self.database {
@@ -88,7 +85,7 @@ impl RestartCommand {
     }
 }
 
-/// The ids, and whether they still name anything.
+/// Prints the ids and whether the sessions still exist.
 pub(super) fn print_ids(
     played: &DemoResult,
     taken: Duration,
@@ -96,9 +93,9 @@ pub(super) fn print_ids(
     again: &RestartCommand,
     screen: &mut DemoScreen<'_>,
 ) -> io::Result<()> {
-    screen.print_heading("5  What is left of it")?;
+    screen.print_heading("5  The sessions")?;
     screen.print_text(&format!(
-        "{} tool calls, {} shipped replies, {:.1} seconds.",
+        "{} tool calls, {} built-in replies, {:.1} seconds.",
         played.calls,
         played.replies_used,
         taken.as_secs_f64()
@@ -106,32 +103,33 @@ pub(super) fn print_ids(
     screen.print_lines(&format!("    tree session   {}", played.tree.session_id))?;
     screen.print_lines(&format!("    graph session  {}", played.graph.session_id))?;
     if let Some(database) = kept_in {
-        screen.print_lines(&format!("    kept in        {}", database.display()))?;
-        screen.print_text("Your client can continue them. This lists them, and this reads one:")?;
+        screen.print_lines(&format!("    stored in      {}", database.display()))?;
+        screen
+            .print_text("Your client can continue them. These commands list them and show one:")?;
         screen.print_lines(&format!("    {}", again.command_line("sessions")))?;
         let show = format!("sessions show {}", played.tree.session_id);
         return screen.print_lines(&format!("    {}", again.command_line(&show)));
     }
     screen.print_text(
-        "Nothing is left behind: they lay in a temporary folder, which is gone. This keeps them, \
-         and this lists what was kept:",
+        "Nothing is kept: they were in a temporary folder, which is deleted. These commands keep \
+         them and list them:",
     )?;
     screen.print_lines(&format!("    {}", again.command_line("demo --keep")))?;
     screen.print_lines(&format!("    {}", again.command_line("sessions")))
 }
 
-/// How to get the server into one's own client.
+/// Prints how to add the server to a client.
 pub(super) fn print_setup_hint(
     again: &RestartCommand,
     screen: &mut DemoScreen<'_>,
 ) -> io::Result<()> {
     screen.print_heading("6  Add it to your client")?;
-    screen.print_text("Claude Code takes this line:")?;
+    screen.print_text("For Claude Code:")?;
     let serve = again.command_line("serve");
     screen.print_lines(&format!("    claude mcp add deliberate -- {serve}"))?;
     if let [first, others @ ..] = again.clients.as_slice() {
         screen.print_text(
-            "For others, `setup` shows the change, asks, writes, and keeps a backup:",
+            "For others, `setup` shows the change, asks, writes it and keeps a backup:",
         )?;
         screen.print_lines(&format!("    {}", again.setup_command(first)))?;
         screen.print_dimmed(&format!("or {}", others.join(", ")))?;
@@ -139,7 +137,7 @@ pub(super) fn print_setup_hint(
     screen.print_text("Then ask your client: “Use reasoning_tree to think about …”")
 }
 
-/// The database by a path that names it in every working directory.
+/// Returns the database's absolute path.
 pub(super) fn absolute_database_path(database: &Path) -> PathBuf {
     match std::path::absolute(database) {
         Ok(path) if database.as_os_str() != ":memory:" => path,
@@ -147,7 +145,6 @@ pub(super) fn absolute_database_path(database: &Path) -> PathBuf {
     }
 }
 
-/// As a shell takes it.
 fn quote_for_shell(path: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "/\\:._-+@,".contains(letter);
     if cfg!(windows) {

@@ -1,4 +1,4 @@
-//! A temporary folder of one's own, gone when it is dropped.
+//! A private temporary folder that is deleted on drop.
 
 use std::{
     fs, io,
@@ -8,19 +8,19 @@ use std::{
 use anyhow::Context as _;
 use deliberate_core::{IdSource as _, SystemIds};
 
-/// A folder that only this user can look into.
+/// A folder that only this user can read.
 pub(super) struct TempFolder {
     path: PathBuf,
 }
 
 impl TempFolder {
-    /// Makes one where the system keeps temporary things.
+    /// Creates a folder in the system's temporary directory.
     pub(super) fn new() -> anyhow::Result<Self> {
         let place = std::env::temp_dir();
         let path = place.join(format!("deliberate-demo-{}", SystemIds.new_id()));
         create_private(&path).with_context(|| {
             format!(
-                "no temporary folder can be made in {}; set TMPDIR to a folder you can write to, \
+                "no temporary folder can be created in {}; set TMPDIR to a folder you can write to, \
                  or use your own database with `deliberate demo --keep`",
                 place.display()
             )
@@ -32,18 +32,18 @@ impl TempFolder {
         &self.path
     }
 
-    /// Removes it, and says so if that can't be done.
+    /// Deletes the folder and reports a failure to do so.
     pub(super) fn remove(self) -> anyhow::Result<()> {
         fs::remove_dir_all(&self.path).with_context(|| {
             let path = self.path.display();
-            format!("the demo's folder {path} can't be removed; remove it yourself")
+            format!("the demo's folder {path} cannot be deleted; delete it yourself")
         })
     }
 }
 
 impl Drop for TempFolder {
     fn drop(&mut self) {
-        // Removed already, or nobody left to tell.
+        // Already deleted, or there is nobody to report to.
         drop(fs::remove_dir_all(&self.path));
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures for a terminal, which can't draw Mermaid: what was stored, with box characters.
+//! Drawings with box characters, for terminals, which cannot render Mermaid.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::commands::table::one_line;
 
-/// Words of a thought on its line.
+/// Longest text of a thought on its line.
 const MAX_LABEL_CHARS: usize = 60;
 
-/// A tree session as `reasoning_get` gives it.
+/// A tree session as returned by `reasoning_get`.
 #[derive(Debug, Deserialize)]
 pub(super) struct DemoTree {
     session: Session,
@@ -22,14 +22,14 @@ pub(super) struct DemoTree {
     cross_references: Vec<CrossRef>,
 }
 
-/// A graph as `reasoning_get` gives it.
+/// A graph as returned by `reasoning_get`.
 #[derive(Debug, Deserialize)]
 pub(super) struct DemoGraph {
     nodes: Vec<GraphNode>,
     edges: Vec<GraphEdge>,
 }
 
-/// A line of a picture, and those that hang from it.
+/// A line of a drawing, and its children.
 struct DrawingNode {
     label: String,
     children: Vec<Self>,
@@ -55,7 +55,7 @@ impl DrawingNode {
     }
 }
 
-/// Each thought below the one it built on.
+/// Draws each thought below the one it builds on.
 pub(super) fn draw_tree(tree: &DemoTree) -> String {
     let mut picture = String::new();
     for root in child_nodes(None, tree) {
@@ -105,8 +105,8 @@ fn thought_label(thought: &Thought, tree: &DemoTree) -> String {
     )
 }
 
-/// Each node below the one it was made from; those made from several come after, with the numbers
-/// of their sources.
+/// Draws each node below the one it was generated from; nodes with several sources come last, with
+/// the numbers of their sources.
 pub(super) fn draw_graph(graph: &DemoGraph) -> String {
     let numbers: HashMap<&NodeId, usize> =
         graph.nodes.iter().map(|node| &node.id).zip(0..).collect();
@@ -127,7 +127,7 @@ pub(super) fn draw_graph(graph: &DemoGraph) -> String {
     picture
 }
 
-/// Where a node comes from: by merging, or in another way.
+/// Returns the sources of a node, by merging or otherwise.
 fn source_nodes<'a>(
     node: &'a GraphNode,
     graph: &'a DemoGraph,
@@ -164,7 +164,7 @@ fn node_label(node: &GraphNode, numbers: &HashMap<&NodeId, usize>) -> String {
     if node.is_terminal {
         words.push("★".to_owned());
     } else if let Some(number @ 1..) = numbers.get(&node.id) {
-        // The root is number 0, and nobody needs to be told.
+        // The root is number 0 and needs no label.
         words.push(format!("{number} "));
     }
     if let Some(score) = node.score {
@@ -174,7 +174,7 @@ fn node_label(node: &GraphNode, numbers: &HashMap<&NodeId, usize>) -> String {
     words.join(" ")
 }
 
-/// A score as people read it.
+/// Returns a score as a percentage.
 pub(super) fn percent(score: Score) -> String {
     format!("{} %", (score.get() * 100.0).round())
 }

@@ -1,4 +1,4 @@
-//! `deliberate doctor`: how things stand on this machine, or, with `--url`, how a server is.
+//! `deliberate doctor`: checks this machine, or with `--url` a running server.
 
 mod remote;
 
@@ -23,18 +23,18 @@ const REACH_TIMEOUT: Duration = Duration::from_secs(3);
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Ask a server that runs, instead of looking at this machine
+    /// Check a running server instead of this machine
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// The environment variable that holds the token for that server
+    /// Environment variable with the token for that server
     #[arg(long, value_name = "NAME", requires = "url")]
     token_env: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was found on one point.
+/// Result of one check.
 struct DoctorFinding {
     subject: &'static str,
     verdict: DoctorVerdict,
@@ -134,7 +134,7 @@ async fn check_database(loaded: &LoadedConfig) -> DoctorFinding {
     }
 }
 
-/// What research has to work with. Asks nobody.
+/// Checks the settings of research. Sends no requests.
 fn check_research(loaded: &LoadedConfig) -> DoctorFinding {
     let what = "research";
     let settings = &loaded.settings.research;
@@ -142,7 +142,7 @@ fn check_research(loaded: &LoadedConfig) -> DoctorFinding {
         return DoctorFinding {
             subject: what,
             verdict: DoctorVerdict::Note,
-            text: "off; `tools.sets` leaves it out".to_owned(),
+            text: "off; `tools.sets` does not include it".to_owned(),
         };
     }
     let (verdict, text) = match crate::wiring::research::options(loaded) {
@@ -189,7 +189,7 @@ async fn check_provider(loaded: &LoadedConfig) -> DoctorFinding {
             Some(mind) => check_reachable(&mind).await,
             None => (
                 DoctorVerdict::Note,
-                "none; the client's own model thinks (fine in any MCP client)".to_owned(),
+                "none; the client's own model is used (this works in every MCP client)".to_owned(),
             ),
         },
     };
@@ -200,7 +200,7 @@ async fn check_provider(loaded: &LoadedConfig) -> DoctorFinding {
     }
 }
 
-/// Whether the provider answers and takes the key. Asks for nothing that costs.
+/// Checks that the provider answers and accepts the key, with a request that costs nothing.
 async fn check_reachable(mind: &SelectedProvider) -> (DoctorVerdict, String) {
     let deadline = tokio::time::Instant::now() + REACH_TIMEOUT;
     match mind.model.check(deadline).await {
@@ -221,14 +221,14 @@ fn check_prompts(loaded: &LoadedConfig) -> DoctorFinding {
         return DoctorFinding {
             subject: what,
             verdict: DoctorVerdict::Note,
-            text: "off; `tools.sets` leaves them out".to_owned(),
+            text: "off; `tools.sets` does not include them".to_owned(),
         };
     }
     let (verdict, text) = match crate::wiring::prompts::options(&loaded.settings.prompts) {
         Err(error) => (DoctorVerdict::Fail, error.to_string()),
         Ok(options) => match prompt::workspace_health(&options) {
             (text, true) => (DoctorVerdict::Pass, text),
-            // A server with a broken prompt still serves the others.
+            // A server with an invalid prompt still serves the others.
             (text, false) => (DoctorVerdict::Note, text),
         },
     };
@@ -239,7 +239,7 @@ fn check_prompts(loaded: &LoadedConfig) -> DoctorFinding {
     }
 }
 
-/// The servers that are written down, and a line for each that can't be used. Connects to none.
+/// Checks the configured servers, with a line for each that cannot be used. Connects to none.
 fn check_servers(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let what = "servers";
     let catalogue = ServerCatalog::read(loaded);
@@ -247,10 +247,10 @@ fn check_servers(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let (verdict, text) = if !loaded.settings.tools.gateway {
         (
             DoctorVerdict::Note,
-            "off; `tools.sets` leaves them out".to_owned(),
+            "off; `tools.sets` does not include them".to_owned(),
         )
     } else if all == 0 {
-        let text = "no others; `deliberate servers add` adds one";
+        let text = "none configured; `deliberate servers add` adds one";
         (DoctorVerdict::Pass, text.to_owned())
     } else {
         let text = format!(
@@ -264,7 +264,7 @@ fn check_servers(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
         verdict,
         text,
     }];
-    // A server without them still serves.
+    // The server works without them.
     findings.extend(catalogue.problems.iter().map(|problem| DoctorFinding {
         subject: what,
         verdict: DoctorVerdict::Note,
@@ -279,7 +279,7 @@ fn check_limits(loaded: &LoadedConfig) -> DoctorFinding {
         subject: "limits",
         verdict: DoctorVerdict::Pass,
         text: format!(
-            "{} calls at once, {} s a call, {} bytes a message, {} tokens of context",
+            "{} concurrent calls, {} s per call, {} bytes per message, {} tokens of context",
             limits.concurrent_calls,
             limits.call_timeout.as_secs(),
             limits.line_bytes,
@@ -298,10 +298,13 @@ fn check_clients(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
         .filter(|client| client.exists)
         .map(|client| {
             let (verdict, text) = if client.configured {
-                (DoctorVerdict::Pass, format!("{} is set up", client.title))
+                (
+                    DoctorVerdict::Pass,
+                    format!("{} is configured", client.title),
+                )
             } else {
                 let text = format!(
-                    "{} is here; `deliberate setup {}` adds deliberate to it",
+                    "{} is installed; `deliberate setup {}` adds deliberate to it",
                     client.title, client.name
                 );
                 (DoctorVerdict::Note, text)
@@ -317,7 +320,7 @@ fn check_clients(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
         return vec![DoctorFinding {
             subject: "client",
             verdict: DoctorVerdict::Note,
-            text: "no MCP client found in its usual place".to_owned(),
+            text: "no MCP client found in its usual location".to_owned(),
         }];
     }
     findings

@@ -1,7 +1,7 @@
-//! `deliberate doctor --url`: how a server is that runs somewhere, as it says itself.
+//! `deliberate doctor --url`: shows the health report of a running server.
 //!
-//! What it says is shown and not trusted: it is short, it is a deliberate server's, and it can't
-//! command the terminal.
+//! The report is not trusted: its size is limited, it must come from a deliberate server, and it
+//! cannot control the terminal.
 
 use std::{fmt, io::Write, process::ExitCode, time::Duration};
 
@@ -19,16 +19,16 @@ use crate::{
     config::Environment,
 };
 
-/// A server takes at most a second to look at itself; the rest is for the way.
+/// A server takes at most a second for its checks; the rest is for the network.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// More than any health takes.
+/// Larger than any health report.
 const MAX_RESPONSE_BYTES: usize = 256 * 1_024;
 
-/// What is shown of one value.
+/// Longest value that is printed.
 const MAX_DISPLAY_CHARS: usize = 300;
 
-/// Why the health of a server can't be told.
+/// Why a server's health cannot be shown.
 #[derive(Debug)]
 enum HealthCheckError {
     InvalidUrl(String),
@@ -47,15 +47,15 @@ impl fmt::Display for HealthCheckError {
         match self {
             Self::InvalidUrl(reason) => write!(
                 f,
-                "--url is not an address ({reason}); give one like http://127.0.0.1:8484"
+                "--url is not valid ({reason}); use a URL such as http://127.0.0.1:8484"
             ),
             Self::MissingToken(name) => write!(
                 f,
-                "the environment variable {name} is not set; put the token in it"
+                "the environment variable {name} is not set; set it to the token"
             ),
             Self::PlaintextToken => f.write_str(
-                "the token would go over the network in the clear; use https, or leave --token-env \
-                 out to see what anyone may know",
+                "the token would be sent without encryption; use https, or omit --token-env \
+                 to see the public report",
             ),
             Self::ConnectionRefused(url) => write!(
                 f,
@@ -63,31 +63,31 @@ impl fmt::Display for HealthCheckError {
             ),
             Self::TimedOut(url) => write!(
                 f,
-                "{url} did not answer within {} s; check the address, or look at its log",
+                "{url} did not answer within {} s; check the URL, or the server's log",
                 REQUEST_TIMEOUT.as_secs()
             ),
             Self::Unreachable(url, reason) => {
-                write!(f, "{url} can't be reached: {reason}; check the address")
+                write!(f, "{url} cannot be reached: {reason}; check the URL")
             }
             Self::TokenRequired(url) => write!(
                 f,
-                "{url} wants a token; name the environment variable that holds it with --token-env"
+                "{url} requires a token; name the environment variable that contains it with --token-env"
             ),
             Self::TokenRejected(url) => {
                 write!(
                     f,
-                    "{url} does not take this token; check that it is current"
+                    "{url} does not accept this token; check that it is current"
                 )
             }
             Self::NotOurServer(url, seen) => write!(
                 f,
-                "what answers at {url} is not a deliberate server ({seen}); check the port"
+                "{url} is not a deliberate server ({seen}); check the port"
             ),
         }
     }
 }
 
-/// Asks the server at `url` and tells what it says.
+/// Requests the health report of the server at `url` and prints it.
 pub(super) async fn run(
     url: &str,
     token_env: Option<&str>,
@@ -148,7 +148,7 @@ async fn fetch_health(
         }
         StatusCode::UNAUTHORIZED => Err(HealthCheckError::TokenRequired(url)),
         StatusCode::OK | StatusCode::SERVICE_UNAVAILABLE => match parse_health(&body) {
-            // Who is not known is told little, and with a token one should be known.
+            // Unknown callers get a short report; with a token the report must be complete.
             Some(health) if token.is_some() && health.get("transports").is_none() => {
                 Err(HealthCheckError::TokenRejected(url))
             }
@@ -175,11 +175,11 @@ fn parse_health_url(text: &str) -> Result<Url, HealthCheckError> {
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(HealthCheckError::InvalidUrl(
-            "it holds a user name or password".to_owned(),
+            "it contains a user name or password".to_owned(),
         ));
     }
     let path = url.path().trim_end_matches('/');
-    // What people have at hand is often the address for clients.
+    // People often have the URL for MCP clients.
     let base = path
         .strip_suffix("/health")
         .or_else(|| path.strip_suffix("/mcp"))
@@ -214,7 +214,7 @@ async fn send_request(
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(trouble)? {
         if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
-            let seen = "its answer is too long".to_owned();
+            let seen = "its response is too long".to_owned();
             return Err(HealthCheckError::NotOurServer(url.clone(), seen));
         }
         body.extend_from_slice(&chunk);
@@ -246,7 +246,7 @@ fn classify_error(url: &Url, error: &reqwest::Error) -> HealthCheckError {
     }
 }
 
-/// The report, if it is one.
+/// Parses the report; returns `None` if it is not one.
 fn parse_health(body: &[u8]) -> Option<Value> {
     let health: Value = serde_json::from_slice(body).ok()?;
     let is_one = health.get("status")?.is_string()
@@ -261,7 +261,7 @@ fn bool_field(health: &Value, field: &str) -> bool {
 }
 
 fn print_health(health: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
-    let mut rows = table(&["what", "state", "details"]);
+    let mut rows = table(&["part", "state", "details"]);
     for row in health_rows(health) {
         rows.add_row(row.map(|text| one_line(&text, MAX_DISPLAY_CHARS)));
     }
@@ -269,7 +269,7 @@ fn print_health(health: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
     if health.get("transports").is_none() {
         writeln!(
             output,
-            "\nThe server shows more to who has a token: --token-env NAME"
+            "\nWith a token the server shows more: --token-env NAME"
         )?;
     }
     Ok(())
@@ -326,7 +326,7 @@ fn health_rows(health: &Value) -> Vec<[String; 3]> {
     rows
 }
 
-/// A field as people read it; nothing if it is not there.
+/// Returns a field for display; empty if it is missing.
 fn text_field(value: &Value, field: &str) -> String {
     match value.get(field) {
         Some(Value::String(text)) => text.clone(),

@@ -1,4 +1,4 @@
-//! What `deliberate papers` can be told, as calls of tools.
+//! Arguments of `deliberate papers`, and the tool calls that they stand for.
 
 use std::{
     fs::File,
@@ -12,26 +12,26 @@ use serde_json::{Map, Value, json};
 
 use super::{PapersCommand, parse_object};
 
-/// A tool, and what it is called with.
+/// A tool and its arguments.
 pub(super) type PapersCall<'a> = (&'a str, Value);
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersSearchArgs {
     /// A topic, a title or a question
     query: String,
-    /// Only these sources
+    /// Search only these sources
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     sources: Vec<String>,
-    /// Not older than this: 2020 or 2020-05-17
+    /// Earliest date: 2020 or 2020-05-17
     #[arg(long, value_name = "DATE")]
     from: Option<String>,
-    /// Not younger
+    /// Latest date
     #[arg(long, value_name = "DATE")]
     to: Option<String>,
-    /// How many, at most 100
+    /// Maximum number of results, up to 100
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
     limit: u32,
-    /// The newest first
+    /// List the newest first
     #[arg(long)]
     newest: bool,
 }
@@ -41,20 +41,20 @@ pub(crate) struct PapersAddArgs {
     /// Files, folders, DOIs, arXiv ids
     #[arg(required = true)]
     what: Vec<String>,
-    /// Also fetch open PDFs of those that are named by an id
+    /// Also download open PDFs of papers given by id
     #[arg(long)]
     download: bool,
-    /// Read files that were read before, too; each then gives its paper the text
+    /// Also read files that were read before; each replaces its paper's text
     #[arg(long, conflicts_with = "download")]
     again: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersListArgs {
-    /// How many, at most 100
+    /// Maximum number of papers, up to 100
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
     limit: u32,
-    /// Leave out so many
+    /// Number of papers to skip
     #[arg(long, default_value_t = 0, value_name = "N")]
     offset: u32,
 }
@@ -73,9 +73,9 @@ pub(crate) struct PapersShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersFindArgs {
-    /// What to look for
+    /// What to search for
     query: String,
-    /// How many papers, at most 50
+    /// Maximum number of papers, up to 50
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = value_parser!(u32).range(1..=50))]
     limit: u32,
 }
@@ -84,31 +84,31 @@ pub(crate) struct PapersFindArgs {
 pub(crate) struct PapersAskArgs {
     /// The question
     question: String,
-    /// Take more time: ask again in other words, grade what is found, check the answer
+    /// Spend more time: rephrase the question, grade the passages, check the answer
     #[arg(long)]
     thorough: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersCiteArgs {
-    /// Papers; all without any
+    /// Papers; default: all
     papers: Vec<String>,
-    /// The style: apa, ieee, mla, chicago, harvard, nature, vancouver…
+    /// Style: apa, ieee, mla, chicago, harvard, nature, vancouver…
     #[arg(long, default_value = "apa")]
     style: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PapersExportArgs {
-    /// Papers; all without any
+    /// Papers; default: all
     papers: Vec<String>,
-    /// In which form
+    /// Format of the file
     #[arg(long, default_value = "bibtex", value_parser = ["bibtex", "ris", "endnote", "json", "csv"])]
     format: String,
-    /// The file's name in the folder of exports, not a path
+    /// File name in the exports folder, not a path
     #[arg(long, value_name = "NAME")]
     file: Option<String>,
-    /// Replace what is there
+    /// Overwrite an existing file
     #[arg(long)]
     overwrite: bool,
 }
@@ -128,7 +128,7 @@ pub(crate) struct PapersCallArgs {
     arguments: String,
 }
 
-/// The files and folders that are named. Who names a link means where it leads.
+/// Returns the files and folders that are named. A symbolic link stands for its target.
 pub(super) fn named_paths(command: &PapersCommand) -> Vec<PathBuf> {
     let PapersCommand::Add(args) = command else {
         return Vec::new();
@@ -137,7 +137,7 @@ pub(super) fn named_paths(command: &PapersCommand) -> Vec<PathBuf> {
     real.flatten().collect()
 }
 
-/// The tools to call, and with what.
+/// Returns the tool calls of a command.
 pub(super) fn plan_calls(command: &PapersCommand) -> anyhow::Result<Vec<PapersCall<'_>>> {
     let one = match command {
         PapersCommand::Search(args) => ("search_papers", search_arguments(args)),
@@ -180,8 +180,8 @@ pub(super) fn plan_calls(command: &PapersCommand) -> anyhow::Result<Vec<PapersCa
     Ok(vec![one])
 }
 
-/// What is left to do where one call does not do it all: the next part of a bibliography, the next
-/// files of a folder.
+/// Returns the calls that continue where one call is not enough: the next part of a bibliography,
+/// the next files of a folder.
 pub(super) fn plan_next_calls(
     command: &PapersCommand,
     arguments: &Value,
@@ -196,7 +196,7 @@ pub(super) fn plan_next_calls(
         PapersCommand::Add(_) => {
             let outcomes = output.get("results")?.as_array()?.iter();
             let mut outcomes = outcomes.filter_map(|it| it.get("outcome")?.as_str());
-            // Files that fail are tried again by each call: with nothing but those it would not end.
+            // Every call tries failed files again, so calls that only fail would not end.
             let came_on = outcomes.any(|it| matches!(it, "added" | "joined"));
             let left = output.get("left").and_then(Value::as_u64).unwrap_or(0);
             (came_on && left > 0).then_some(())?;
@@ -206,7 +206,7 @@ pub(super) fn plan_next_calls(
     Some(rest)
 }
 
-/// Whether some of what was wanted was not to be had.
+/// Returns whether some of the requested items failed.
 pub(super) fn has_failed(command: &PapersCommand, output: &Value) -> bool {
     if matches!(command, PapersCommand::Ask(_)) {
         return !is_answered(output);
@@ -221,17 +221,17 @@ pub(super) fn has_failed(command: &PapersCommand, output: &Value) -> bool {
         })
 }
 
-/// Whether a question got an answer, or some of one.
+/// Returns whether a question was answered, at least in part.
 fn is_answered(output: &Value) -> bool {
     match output.get("status").and_then(Value::as_str) {
         Some("answered") => true,
-        // Nobody could be asked if nothing is said that could be supported.
+        // Without any claim that could be supported, no model was available.
         Some("partial") => output.get("support").is_some_and(Value::is_number),
         _ => false,
     }
 }
 
-/// Bytes of a bibliography: the tool takes a quarter as many characters.
+/// Largest bibliography in bytes; the tool accepts a quarter as many characters.
 const MAX_BIBLIOGRAPHY_BYTES: u64 = 16_000_000;
 
 fn read_bibliography(file: &Path) -> anyhow::Result<String> {
@@ -239,18 +239,18 @@ fn read_bibliography(file: &Path) -> anyhow::Result<String> {
     let reading: Box<dyn Read> = if file == Path::new("-") {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(File::open(file).with_context(|| format!("{shown} can't be read"))?)
+        Box::new(File::open(file).with_context(|| format!("{shown} cannot be read"))?)
     };
     let mut bytes = Vec::new();
     reading
         .take(MAX_BIBLIOGRAPHY_BYTES + 1)
         .read_to_end(&mut bytes)
-        .with_context(|| format!("{shown} can't be read"))?;
+        .with_context(|| format!("{shown} cannot be read"))?;
     if bytes.len() as u64 > MAX_BIBLIOGRAPHY_BYTES {
-        bail!("{shown} has more than {MAX_BIBLIOGRAPHY_BYTES} bytes; check it in parts");
+        bail!("{shown} is larger than {MAX_BIBLIOGRAPHY_BYTES} bytes; check it in parts");
     }
     String::from_utf8(bytes)
-        .with_context(|| format!("{shown} is not in UTF-8; save it so and check it again"))
+        .with_context(|| format!("{shown} is not UTF-8; convert it and check it again"))
 }
 
 fn search_arguments(args: &PapersSearchArgs) -> Value {
@@ -271,16 +271,16 @@ fn search_arguments(args: &PapersSearchArgs) -> Value {
     wanted.into()
 }
 
-/// Files and folders by themselves, ids together.
+/// Plans one call for each file or folder, and one for all ids.
 fn plan_add_calls(args: &PapersAddArgs) -> anyhow::Result<Vec<(&'static str, Value)>> {
     let mut calls = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
     for what in &args.what {
         let path = Path::new(what);
         if args.again && path.is_dir() {
-            // A folder is read in parts, which go on with what was not read yet.
+            // A folder is read in parts; each continues with the files not read yet.
             let files = path.join("*.pdf");
-            bail!("--again takes files; name them, as {}", files.display());
+            bail!("--again needs file names, such as {}", files.display());
         }
         if path.is_dir() {
             let folder = std::path::absolute(path)?.display().to_string();
@@ -303,7 +303,7 @@ fn plan_add_calls(args: &PapersAddArgs) -> anyhow::Result<Vec<(&'static str, Val
     Ok(calls)
 }
 
-/// By its ending; ids have others.
+/// Decides by the extension; ids have none of these.
 fn looks_like_a_file(path: &Path) -> bool {
     let ending = path.extension().and_then(|it| it.to_str()).unwrap_or("");
     let known = ["pdf", "md", "txt", "html", "htm", "docx", "epub"];

@@ -1,4 +1,4 @@
-//! A bibliography that was checked in parts, told as a whole.
+//! Merges the reports of a bibliography that was checked in parts.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::commands::table::one_line;
 
-/// What the parts came to so far.
+/// The merged report so far.
 #[derive(Default, Deserialize)]
 pub(super) struct PapersCheckReport {
     said: String,
@@ -22,7 +22,7 @@ pub(super) struct PapersCheckReport {
 }
 
 impl PapersCheckReport {
-    /// Takes in the answer of one more call.
+    /// Adds the output of one more call.
     pub(super) fn add(&mut self, output: &Value) -> anyhow::Result<()> {
         let part = Self::deserialize(output)?;
         for (status, many) in part.counts {
@@ -31,7 +31,7 @@ impl PapersCheckReport {
         self.retracted.extend(part.retracted);
         self.retraction_unknown.extend(part.retraction_unknown);
         self.duplicates.extend(part.duplicates);
-        // A key of entries in two parts is told with both.
+        // A key that occurs in two parts is reported with both entries.
         for key in part.repeated_keys {
             if !self.repeated_keys.contains(&key) {
                 self.repeated_keys.push(key);
@@ -44,8 +44,8 @@ impl PapersCheckReport {
         Ok(())
     }
 
-    /// One heading and one summary, then the entries with something to tell; nothing if no part
-    /// came to an end.
+    /// Returns one heading and one summary, then the entries with findings; `None` if no part
+    /// finished.
     pub(super) fn into_text(self) -> Option<String> {
         let mut text = match self.entries.len() {
             0 => return None,
@@ -76,13 +76,13 @@ impl PapersCheckReport {
             line(one_line(problem, 300));
         }
         if self.left_out > 0 {
-            line(format!("{} more were not looked at", self.left_out));
+            line(format!("{} more were not checked", self.left_out));
         }
         Some(text + &self.said)
     }
 }
 
-/// What is told of the entries one by one, behind the summary of the part.
+/// Returns the text about single entries, after the part's summary.
 fn entry_details(said: &str) -> &str {
     let begins = said.find("\n## ");
     begins.and_then(|at| said.get(at..)).unwrap_or_default()
@@ -152,7 +152,7 @@ mod tests {
             report
                 .into_text()
                 .unwrap()
-                .contains("- 7 more were not looked at\n")
+                .contains("- 7 more were not checked\n")
         );
     }
 }

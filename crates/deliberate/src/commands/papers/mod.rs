@@ -1,5 +1,5 @@
-//! `deliberate papers`: the collection of papers from a shell. Each command is a call of a tool, and
-//! shows what a client would be told.
+//! `deliberate papers`: the collection of papers from a shell. Each command calls a tool and prints
+//! the text that a client would get.
 
 mod args;
 mod check_report;
@@ -26,20 +26,20 @@ use check_report::PapersCheckReport;
 pub(crate) struct PapersArgs {
     #[command(subcommand)]
     command: PapersCommand,
-    /// As JSON: the whole answer of each call, on a line of its own
+    /// Print JSON: the whole answer of each call on one line
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum PapersCommand {
-    /// Look for papers in all sources at once
+    /// Search all sources for papers
     Search(args::PapersSearchArgs),
     /// Add papers: PDF files, folders of them, DOIs, arXiv ids
     Add(args::PapersAddArgs),
-    /// The papers there are
+    /// List the papers
     List(args::PapersListArgs),
-    /// One paper: what is known of it and what is in it
+    /// Show one paper: its metadata and its content
     Show(args::PapersShowArgs),
     /// Find passages by words and by meaning
     Find(args::PapersFindArgs),
@@ -49,11 +49,11 @@ enum PapersCommand {
     Cite(args::PapersCiteArgs),
     /// Write a bibliography to a file
     Export(args::PapersExportArgs),
-    /// Check a bibliography: do its works exist, are they right, were they retracted
+    /// Check a bibliography: do its works exist, are they correct, were they retracted
     Check(args::PapersCheckArgs),
-    /// How much there is, and how the index is
+    /// Show the size of the collection and the state of the index
     Stats,
-    /// Call any tool of research by its name
+    /// Call a research tool by its name
     Call(args::PapersCallArgs),
 }
 
@@ -63,13 +63,13 @@ pub(crate) async fn run(
 ) -> anyhow::Result<ExitCode> {
     let calls = args::plan_calls(&args.command)?;
     let mut loaded = shell.loaded.clone();
-    // What is asked for here is there, whatever clients are shown.
+    // The tools of this command are always available, whatever is offered to clients.
     loaded
         .settings
         .tools
         .research
         .get_or_insert(ToolListingMode::Compact);
-    // Who names a file here may have it read.
+    // Files named on the command line may be read.
     let research = &mut loaded.settings.research;
     let usual = loaded.environment.readable.clone();
     let readable = research.readable.get_or_insert(usual);
@@ -116,7 +116,7 @@ async fn call_all(
             }
         }
     }
-    // A part that failed does not take back what the others came to.
+    // A part that failed does not discard the results of the others.
     if let Some(text) = report.and_then(PapersCheckReport::into_text) {
         writeln!(to, "{}", escape_control(text.trim_end()))?;
     }
@@ -141,7 +141,7 @@ fn print_model_needed(to: &mut dyn Write) -> io::Result<()> {
     super::think::print_model_options(to)?;
     writeln!(
         to,
-        "  or look for yourself: deliberate papers find \"…\"\nIn an MCP client the client's own model answers."
+        "  or search yourself: deliberate papers find \"…\"\nIn an MCP client the client's own model answers."
     )
 }
 
@@ -161,15 +161,14 @@ fn print_output(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow
     Ok(())
 }
 
-/// What tools advise, and how that is done here.
+/// Hints of tools and the form they have on the command line.
 const CITE_MORE_HINT: (&str, &str) = (
-    "max_results says how many are.",
+    "raise max_results to include them.",
     "name those you want, or write all to a file with `deliberate papers export`.",
 );
-const READ_AGAIN_HINT: (&str, &str) = ("with skip_existing false", "with --again");
+const READ_AGAIN_HINT: (&str, &str) = ("skip_existing false", "--again");
 
-/// Markdown's text without the backslashes that keep signs from being taken for marks: a citation
-/// is copied from a shell as it is.
+/// Removes Markdown's escaping backslashes: a citation is copied from a shell as it is.
 fn strip_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -193,7 +192,7 @@ fn spinner(message: &str) -> ProgressBar {
     spinner
 }
 
-/// Arguments that are given as JSON.
+/// Parses arguments given as JSON.
 fn parse_object(text: &str) -> anyhow::Result<Value> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(value),
@@ -201,7 +200,7 @@ fn parse_object(text: &str) -> anyhow::Result<Value> {
             "the arguments must be a JSON object, such as {}",
             json!({ "limit": 5 })
         ),
-        Err(error) => bail!("the arguments are no JSON: {error}"),
+        Err(error) => bail!("the arguments are not JSON: {error}"),
     }
 }
 
@@ -227,7 +226,7 @@ mod tests {
             print_output(&json!({ "said": said }), &parse_papers_args(line), &mut to).unwrap();
             String::from_utf8(to).unwrap()
         };
-        let told = shown(&["cite"], "7 more; max_results says how many are.");
+        let told = shown(&["cite"], "7 more; raise max_results to include them.");
         assert!(told.contains("papers export") && !told.contains("max_results"));
         let told = shown(&["add", "a.pdf"], "with skip_existing false this file's is");
         assert_eq!(told, "with --again this file's is\n");

@@ -1,4 +1,4 @@
-//! `deliberate prompt check`: what is wrong in a workspace, drawn as compilers draw it.
+//! `deliberate prompt check`: reports errors in a workspace in the style of a compiler.
 
 use std::{
     io::Write,
@@ -22,10 +22,10 @@ use crate::commands::{CommandContext, terminal::wants_color};
 #[derive(Debug, Args)]
 #[command(after_help = "Example: deliberate prompt check ~/prompts")]
 pub(super) struct PromptCheckArgs {
-    /// The workspace; without it the one that is set
+    /// The workspace; default: the one in the settings
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -65,7 +65,7 @@ pub(super) fn run(
     })
 }
 
-/// Everything there is, and what is wrong with it, templates too.
+/// Loads the whole library and returns all findings, including those in templates.
 pub(super) fn check_library(options: &EngineOptions) -> (PromptLibrary, Vec<LibraryFinding>) {
     let renderer = TemplateRenderer::new(&options.limits);
     check_workspace(options, &|text: &TemplateSource| {
@@ -80,7 +80,8 @@ pub(super) fn check_library(options: &EngineOptions) -> (PromptLibrary, Vec<Libr
     })
 }
 
-/// The options for a workspace that is named here: the folders that are set belong to another.
+/// Returns the options for a workspace named here: the folders in the settings belong to another
+/// one.
 fn options_for_folder(folder: &Path, options: &EngineOptions) -> anyhow::Result<EngineOptions> {
     if !folder.is_dir() {
         bail!("there is no folder {}", folder.display());
@@ -94,7 +95,7 @@ fn options_for_folder(folder: &Path, options: &EngineOptions) -> anyhow::Result<
     })
 }
 
-/// How many things the workspace itself holds.
+/// Returns the number of resources in the workspace itself.
 pub(super) fn count_own_resources(library: &PromptLibrary) -> usize {
     let layers = library.prompts.values().map(|it| it.origin.layer);
     layers
@@ -134,11 +135,13 @@ fn summary(workspace: &Path, own: usize, findings: &[LibraryFinding]) -> String 
     );
     let place = workspace.display();
     if findings.is_empty() && own == 0 {
-        return format!("Nothing is in {place} yet. Begin with: deliberate prompt new my_prompt");
+        return format!(
+            "There is nothing in {place} yet. Create a prompt with: deliberate prompt new my_prompt"
+        );
     }
     let checked = pluralize(own, "thing");
     if findings.is_empty() {
-        return format!("{checked} checked in {place}, nothing wrong.");
+        return format!("{checked} checked in {place}, no errors.");
     }
     format!(
         "{checked} in {place}: {}, {}.",

@@ -1,5 +1,5 @@
-//! What a person wrote at the shell, as a command of the engine. The shell has taken its quotes
-//! away, so a text is put in quotes again: nothing in it is read as an operator.
+//! Builds a command of the prompt engine from shell arguments. The shell has removed its quotes, so
+//! a text is quoted again and nothing in it is parsed as an operator.
 
 use std::io::Read as _;
 
@@ -8,16 +8,16 @@ use deliberate_command_language::quote;
 use deliberate_prompts::library::is_id;
 use serde_json::{Map, Value};
 
-/// Words that the engine answers without a prompt.
+/// Commands that the engine answers without a prompt.
 const BUILTIN_COMMANDS: [&str; 4] = ["list", "help", "status", "gates"];
 
-/// More than a command may have; what is longer is refused and not read to its end.
+/// Longer than any valid command; longer input is rejected without reading all of it.
 const MAX_COMMAND_BYTES: u64 = 8 << 20;
 
-/// The words as a command: an id and a text, or a whole command.
+/// Builds a command from an id and a text, or from a whole command.
 pub(super) fn build_command(words: &[String]) -> anyhow::Result<String> {
     let [first, rest @ ..] = words else {
-        bail!("say which prompt; `deliberate prompt list` shows them");
+        bail!("name a prompt; `deliberate prompt list` shows them");
     };
     let id = first.strip_prefix(">>").unwrap_or(first);
     match rest {
@@ -31,7 +31,7 @@ pub(super) fn build_command(words: &[String]) -> anyhow::Result<String> {
     }
 }
 
-/// A text as it was written, or standard input where it is `-`.
+/// Returns the text as written, or standard input for `-`.
 pub(super) fn read_text(written: &str) -> anyhow::Result<String> {
     if written == "-" {
         return read_stdin();
@@ -39,7 +39,7 @@ pub(super) fn read_text(written: &str) -> anyhow::Result<String> {
     Ok(written.to_owned())
 }
 
-/// Arguments by name, each `name=value`.
+/// Parses arguments, each `name=value`.
 pub(super) fn parse_arguments(written: &[String]) -> anyhow::Result<Map<String, Value>> {
     let mut arguments = Map::new();
     for each in written {
@@ -51,7 +51,7 @@ pub(super) fn parse_arguments(written: &[String]) -> anyhow::Result<Map<String, 
     Ok(arguments)
 }
 
-/// In a shell `>>` has to be quoted, so a bare id will do.
+/// In a shell `>>` must be quoted, so an id without it is accepted.
 fn complete_command(command: &str) -> anyhow::Result<String> {
     let command = command.trim();
     let first = command.split_whitespace().next().unwrap_or_default();
@@ -59,7 +59,7 @@ fn complete_command(command: &str) -> anyhow::Result<String> {
         return Ok(format!(">>{command}"));
     }
     if command.is_empty() {
-        bail!("nothing was said; `deliberate prompt list` shows the prompts");
+        bail!("the command is empty; `deliberate prompt list` shows the prompts");
     }
     Ok(command.to_owned())
 }
@@ -69,9 +69,9 @@ fn read_stdin() -> anyhow::Result<String> {
     let mut input = std::io::stdin().lock().take(MAX_COMMAND_BYTES + 1);
     input
         .read_to_string(&mut text)
-        .context("standard input can't be read as text")?;
+        .context("standard input cannot be read as text")?;
     if text.len() as u64 > MAX_COMMAND_BYTES {
-        bail!("standard input has more than {MAX_COMMAND_BYTES} bytes");
+        bail!("standard input is larger than {MAX_COMMAND_BYTES} bytes");
     }
     Ok(text)
 }

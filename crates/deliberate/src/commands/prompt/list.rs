@@ -1,4 +1,4 @@
-//! `deliberate prompt list`.
+//! `deliberate prompt list`: lists the prompts.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -15,9 +15,9 @@ use crate::commands::{
 #[derive(Debug, Default, Args)]
 #[command(after_help = "Example: deliberate prompt list review")]
 pub(super) struct PromptListArgs {
-    /// Only those with this word in their id, name, category or description
+    /// List only prompts with this word in their id, name, category or description
     word: Option<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -43,12 +43,12 @@ pub(super) fn run(
     if found.is_empty() {
         writeln!(
             shell.output,
-            "No prompt has {:?} in it. `deliberate prompt list` shows all.",
+            "No prompt contains {:?}. `deliberate prompt list` shows all.",
             args.word.as_deref().unwrap_or_default()
         )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut rows = table(&["prompt", "category", "takes", "what it does"]);
+    let mut rows = table(&["prompt", "category", "arguments", "description"]);
     for prompt in found {
         let chain = if prompt.is_chain() { " (chain)" } else { "" };
         rows.add_row([
@@ -62,7 +62,7 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Parts of other prompts are shown to who looks for them.
+/// Steps of other prompts are listed only when searched for.
 fn matches_word(prompt: &Prompt, word: &str) -> bool {
     if word.is_empty() {
         return !is_part(prompt);
@@ -77,7 +77,7 @@ fn matches_word(prompt: &Prompt, word: &str) -> bool {
     .any(|text| text.to_lowercase().contains(word))
 }
 
-/// The names of its arguments; `?` follows what it can do without.
+/// Returns the names of the arguments; `?` follows optional ones.
 pub(super) fn argument_list(prompt: &Prompt) -> String {
     let names: Vec<String> = prompt
         .arguments

@@ -1,4 +1,4 @@
-//! `deliberate prompt`: the library of prompts from a shell.
+//! `deliberate prompt`: the prompt library from a shell.
 
 mod check;
 mod command_line;
@@ -24,7 +24,7 @@ use crate::wiring::prompts;
 
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
-    /// Folder of your own prompts, in place of the one that is set
+    /// Folder of your own prompts, instead of the one in the settings
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) workspace: Option<String>,
     #[command(subcommand)]
@@ -33,15 +33,15 @@ pub(crate) struct PromptArgs {
 
 #[derive(Debug, Subcommand)]
 enum PromptCommand {
-    /// The prompts there are (the default)
+    /// List the prompts (default)
     List(list::PromptListArgs),
-    /// One prompt: what it takes, what it says, its steps and gates
+    /// Show one prompt: its arguments, text, steps and gates
     Show(show::PromptShowArgs),
-    /// Use a prompt: print it, or let a model answer it, step by step
+    /// Use a prompt: print it, or let a model answer it step by step
     Run(run::PromptRunArgs),
-    /// Look for mistakes in a workspace
+    /// Check a workspace for errors
     Check(check::PromptCheckArgs),
-    /// Begin a prompt of your own
+    /// Create a prompt
     New(new::PromptNewArgs),
 }
 
@@ -67,7 +67,7 @@ pub(crate) async fn run(
     }
 }
 
-/// A workspace that is named for looking at has to be there; the usual one may come later.
+/// A workspace that is named must exist; the usual one may be created later.
 fn require_workspace(options: &EngineOptions, named: bool) -> anyhow::Result<()> {
     let workspace = &options.paths.workspace;
     if workspace.is_file() {
@@ -79,12 +79,12 @@ fn require_workspace(options: &EngineOptions, named: bool) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The workspace as the next command has to name it.
+/// Returns the flag that names the workspace in the next command.
 fn workspace_flag(workspace: &str) -> String {
     format!(" --workspace '{}'", workspace.replace('\'', r"'\''"))
 }
 
-/// Reads the library once. Whoever only looks is told that something is wrong, not what.
+/// Loads the library once. Reports that there are errors, but not which.
 fn load_library(options: &EngineOptions) -> anyhow::Result<PromptLibrary> {
     let (library, _) = read(options, &|_| None);
     let wrong = library.problems.iter();
@@ -94,14 +94,14 @@ fn load_library(options: &EngineOptions) -> anyhow::Result<PromptLibrary> {
     if wrong > 0 {
         writeln!(
             std::io::stderr(),
-            "{} can't be used; `deliberate prompt check` shows why.",
+            "{} cannot be used; `deliberate prompt check` shows why.",
             pluralize(wrong, "thing")
         )?;
     }
     Ok(library)
 }
 
-/// How a workspace is, in a line, and whether all of it can be used.
+/// Returns the state of a workspace in one line, and whether all of it can be used.
 pub(super) fn workspace_health(options: &EngineOptions) -> (String, bool) {
     let (library, findings) = check::check_library(options);
     let errors = check::count_by_severity(ProblemSeverity::Error, &findings);
@@ -120,12 +120,12 @@ pub(super) fn workspace_health(options: &EngineOptions) -> (String, bool) {
     (text, false)
 }
 
-/// Whether it is a step of another prompt, which nobody means who speaks of prompts.
+/// Returns whether a prompt is a step of another one, which is not counted among the prompts.
 fn is_part(prompt: &Prompt) -> bool {
     prompt.id.contains('/')
 }
 
-/// `1 prompt`, `2 prompts`.
+/// Returns `1 prompt` or `2 prompts`.
 fn pluralize(number: usize, what: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{number} {what}{ending}")

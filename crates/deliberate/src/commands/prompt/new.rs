@@ -1,4 +1,4 @@
-//! `deliberate prompt new`: a prompt to begin from. What is there already stays as it is.
+//! `deliberate prompt new`: creates a prompt from a template. Existing files are never changed.
 
 use std::{
     fs::{self, OpenOptions},
@@ -21,20 +21,20 @@ use crate::commands::CommandContext;
 #[derive(Debug, Args)]
 #[command(after_help = "Example: deliberate prompt new weekly_report --category writing")]
 pub(super) struct PromptNewArgs {
-    /// What it will be called by, such as `weekly_report`
+    /// Its id, such as `weekly_report`
     id: String,
-    /// The category it stands in
+    /// Its category
     #[arg(long, default_value = "general")]
     category: String,
-    /// With two steps
+    /// Create a chain of two steps
     #[arg(long)]
     chain: bool,
-    /// Use it in place of the shipped prompt of that id
+    /// Use it instead of the built-in prompt with that id
     #[arg(long)]
     replace: bool,
 }
 
-/// A file below the prompt's folder, and what is in it.
+/// Path below the prompt's folder, and content.
 type NewPromptFile = (&'static str, String);
 
 pub(super) fn run(
@@ -45,10 +45,10 @@ pub(super) fn run(
 ) -> anyhow::Result<ExitCode> {
     let (id, category) = (args.id.as_str(), args.category.as_str());
     if !is_id(id) {
-        bail!("{id:?} can't be an id; use letters, digits, `_` and `-`, such as weekly_report");
+        bail!("{id:?} is not a valid id; use letters, digits, `_` and `-`, such as weekly_report");
     }
     if !is_segment(category) {
-        bail!("{category:?} can't be a category; use letters, digits, `_` and `-`");
+        bail!("{category:?} is not a valid category; use letters, digits, `_` and `-`");
     }
     let library = load_library(options)?;
     reject_existing(id, args.replace, &library)?;
@@ -69,22 +69,22 @@ pub(super) fn run(
     }
     writeln!(
         output,
-        "\nMake it yours, then:\n  deliberate prompt check{at}\n  deliberate prompt run{at} {id} \"…\""
+        "\nEdit it, then:\n  deliberate prompt check{at}\n  deliberate prompt run{at} {id} \"…\""
     )?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// A prompt that is shipped may be replaced by who says so; one of the workspace may not.
+/// A built-in prompt may be replaced with `--replace`; one of the workspace may not.
 fn reject_existing(id: &str, replace: bool, library: &PromptLibrary) -> anyhow::Result<()> {
     let known = library.prompts.values();
     let known = known.into_iter().find(|it| it.id.eq_ignore_ascii_case(id));
     match known {
         Some(known) if known.origin.layer == LibraryLayer::Workspace => {
-            bail!("there is a prompt {id:?} already, in {}", known.origin.file)
+            bail!("there is already a prompt {id:?}, in {}", known.origin.file)
         }
         Some(known) if !replace => bail!(
-            "the prompt {:?} is shipped with the program; `--replace` makes one that is used in its \
-             place, or choose another id",
+            "the prompt {:?} is built into the program; `--replace` creates one that is used \
+             instead, or choose another id",
             known.id
         ),
         _ => Ok(()),
@@ -92,16 +92,13 @@ fn reject_existing(id: &str, replace: bool, library: &PromptLibrary) -> anyhow::
 }
 
 fn write_files(folder: &Path, sheets: &[NewPromptFile]) -> anyhow::Result<()> {
-    let above = folder.parent().context("the folder has no place")?;
-    fs::create_dir_all(above).with_context(|| format!("{} can't be made", above.display()))?;
+    let above = folder.parent().context("the folder has no parent")?;
+    fs::create_dir_all(above).with_context(|| format!("{} cannot be created", above.display()))?;
     match fs::create_dir(folder) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            bail!(
-                "{} is there already; it was left as it is",
-                folder.display()
-            );
+            bail!("{} already exists and was not changed", folder.display());
         }
-        made => made.with_context(|| format!("{} can't be made", folder.display()))?,
+        made => made.with_context(|| format!("{} cannot be created", folder.display()))?,
     }
     for (name, text) in sheets {
         let path = folder.join(name);
@@ -115,7 +112,7 @@ fn write_files(folder: &Path, sheets: &[NewPromptFile]) -> anyhow::Result<()> {
                 .open(&path)?;
             file.write_all(text.as_bytes())
         };
-        written().with_context(|| format!("{} can't be written", path.display()))?;
+        written().with_context(|| format!("{} cannot be written", path.display()))?;
     }
     Ok(())
 }
@@ -134,7 +131,7 @@ Improve this draft about {{ topic }}. Keep its meaning, and make it half as long
 {{ draft }}
 ";
 
-/// Everything that goes into these is of the grammar of ids, so that quotes suffice.
+/// All inserted values follow the grammar of ids, so quotes are enough.
 fn single_prompt_yaml(id: &str, category: &str) -> String {
     format!(
         "{}userMessageTemplateFile: user-message.md

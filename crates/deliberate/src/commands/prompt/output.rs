@@ -1,5 +1,4 @@
-//! What the engine answered, for a person or a program at the shell: what was asked for on standard
-//! output, how to go on beside it.
+//! Prints the engine's answer: the result on standard output, the next step on standard error.
 
 use std::{
     io::{self, IsTerminal as _, Write},
@@ -11,17 +10,17 @@ use serde_json::Value;
 use super::run::resume_command;
 use crate::commands::table::escape_control;
 
-/// How it is shown.
+/// Options of the output.
 pub(super) struct PromptOutput<'a> {
     /// Whether a model was to answer all steps.
     pub(super) by_model: bool,
     pub(super) as_json: bool,
-    /// Names the workspace again in what is to be called next.
+    /// Flag that names the workspace in the next command.
     pub(super) workspace_flag: &'a str,
 }
 
 impl PromptOutput<'_> {
-    /// Shows it. A run that a model was to bring to its end and that waits is no success.
+    /// Prints the answer. A run that a model was to finish and that is waiting is not a success.
     pub(super) fn print(&self, output: &Value, stdout: &mut dyn Write) -> anyhow::Result<ExitCode> {
         let text = |field: &str| output.get(field).and_then(Value::as_str).map(str::to_owned);
         let said = text("said").unwrap_or_default();
@@ -56,35 +55,37 @@ impl PromptOutput<'_> {
     }
 }
 
-/// What to do about a run that waits; nothing if it does not.
+/// Returns the next step for a waiting run.
 fn resume_hint(status: &str, resume: &str, several: &[u64]) -> Option<String> {
     match status {
         "step" if several.len() > 1 => {
             let each: Vec<String> = several.iter().map(|it| format!("\"{it}\":\"…\"")).collect();
             Some(format!(
-                "To go on, answer them all: {resume} --answer '{{{}}}'",
+                "To continue, answer all steps: {resume} --answer '{{{}}}'",
                 each.join(",")
             ))
         }
-        "step" => Some(format!("To go on, answer it: {resume} --answer \"…\"")),
+        "step" => Some(format!(
+            "To continue, answer the step: {resume} --answer \"…\""
+        )),
         "question" => Some(format!(
-            "To go on, decide: {resume} --verdict \"PASS - why\""
+            "To continue, give a verdict: {resume} --verdict \"PASS - why\""
         )),
         "review" => Some(format!(
-            "The answer is held: {resume} with --answer, --verdict or --action retry|skip|abort"
+            "The answer did not pass its gates: {resume} with --answer, --verdict or --action retry|skip|abort"
         )),
         _ => None,
     }
 }
 
-/// The numbers of the steps that wait.
+/// Returns the numbers of the waiting steps.
 fn waiting_steps(output: &Value) -> Vec<u64> {
     let steps = output.get("steps").and_then(Value::as_array);
     let steps = steps.into_iter().flatten();
     steps.filter_map(Value::as_u64).collect()
 }
 
-/// A terminal must not obey what models and files say; another program gets every byte.
+/// Escapes control characters for a terminal; another program gets every byte.
 fn print_text(text: &str, stdout: &mut dyn Write) -> io::Result<()> {
     let text = if io::stdout().is_terminal() {
         escape_control(text)
@@ -98,7 +99,7 @@ fn print_text(text: &str, stdout: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// How a client goes on is not how a person at a shell does.
+/// Removes the footer, which tells clients how to continue, not people at a shell.
 fn strip_footer(said: &str) -> &str {
     said.rsplit_once("\n\n---\nStep")
         .map_or(said, |(text, _)| text)

@@ -1,4 +1,4 @@
-//! How far a run has come, on standard error: a line a step, and at a terminal a sign of life.
+//! Progress of a run on standard error: one line per step, and in a terminal a spinner.
 
 use std::{
     io::{self, Write as _},
@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 
 use crate::commands::{table::one_line, terminal::at_terminal};
 
-/// Shows progress until it is ended.
+/// Shows progress until it is dropped.
 #[derive(Clone)]
 pub(super) struct ProgressDisplay {
     spinner: ProgressBar,
@@ -19,7 +19,7 @@ pub(super) struct ProgressDisplay {
 }
 
 impl ProgressDisplay {
-    /// Begins with who is asked.
+    /// Starts with the name of the model.
     pub(super) fn new(asked: &str) -> Self {
         let spinner = if at_terminal() {
             let spinner = ProgressBar::new_spinner().with_message(format!("asking {asked}"));
@@ -34,7 +34,7 @@ impl ProgressDisplay {
         }
     }
 
-    /// Tells how far it is. The same is told once.
+    /// Prints the progress, each message once.
     pub(super) fn update(&self, progress: &CallProgress) {
         if !progress.message.starts_with("step ") {
             return;
@@ -52,7 +52,7 @@ impl ProgressDisplay {
             return;
         }
         self.spinner.suspend(|| {
-            // Who does not read it does not miss it.
+            // A reader that is gone does not matter.
             drop(writeln!(io::stderr(), "{line}"));
         });
         *last = line;
@@ -63,7 +63,7 @@ impl ProgressDisplay {
     }
 }
 
-/// `step 2: name` of five as `step 2 of 5: name`.
+/// Adds the total: `step 2: name` of five becomes `step 2 of 5: name`.
 fn with_total(message: &str, total: f64) -> String {
     match message.split_once(':') {
         Some((step, name)) => format!("{step} of {total}:{name}"),

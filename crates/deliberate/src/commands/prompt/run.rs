@@ -1,5 +1,5 @@
-//! `deliberate prompt run`: prints a prompt, or lets the model that is set up answer it, step by
-//! step. What is asked goes through the registry, as a client's call does.
+//! `deliberate prompt run`: prints a prompt, or lets the configured model answer it step by step.
+//! Calls go through the registry, like those of a client.
 
 use std::{
     io::{self, Write as _},
@@ -26,58 +26,58 @@ use crate::{
     wiring::{App, build_app},
 };
 
-/// What a shell knows as ended by Ctrl-C.
+/// The exit code that shells use for Ctrl-C.
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// What a run keeps of its command.
+/// How much of its command a run stores.
 const STORED_COMMAND_CHARS: usize = 2_000;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without a model the prompt is printed; a chain shows its first step. With one, it \
-                  is answered, and the last answer is printed.\n\n\
+    after_help = "Without a model the prompt is printed; for a chain, its first step. With a model, all \
+                  steps are answered and the last answer is printed.\n\n\
                   Examples:\n  deliberate prompt run explain_code \"fn main() {}\"\n  \
                   git diff | deliberate prompt run code_review -\n  \
                   deliberate prompt run '>>paper_summary --> >>fact_check_claims' --arg text=\"…\""
 )]
 pub(super) struct PromptRunArgs {
-    /// A prompt's id and a text for it (`-` is standard input), or a whole command in quotes
+    /// A prompt's id and its text (`-` reads standard input), or a whole command in quotes
     #[arg(required_unless_present = "resume")]
     command: Vec<String>,
-    /// An argument by its name (repeatable)
+    /// An argument by name (repeatable)
     #[arg(long = "arg", value_name = "NAME=VALUE", conflicts_with = "resume")]
     arguments: Vec<String>,
-    /// Go on with this run
+    /// Continue this run
     #[arg(long, value_name = "CHAIN_ID", conflicts_with = "command")]
     resume: Option<String>,
-    /// Your answer to the step it waits at; `-` is standard input
+    /// Your answer to the waiting step; `-` reads standard input
     #[arg(long, value_name = "TEXT", requires = "resume")]
     answer: Option<String>,
-    /// Your verdict on what it asks, such as "PASS - it cites two sources"
+    /// Your verdict, such as "PASS - it cites two sources"
     #[arg(long, value_name = "VERDICT", requires = "resume")]
     verdict: Option<String>,
-    /// What to do with a step that is held
+    /// What to do with a step that failed its gates
     #[arg(long, value_name = "ACTION", requires = "resume", value_parser = ["retry", "skip", "abort"])]
     action: Option<String>,
-    /// Only print; ask no model
+    /// Only print the prompt, without asking a model
     #[arg(long)]
     render: bool,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Don't ask before a model is asked
+    /// Do not ask before using a model
     #[arg(long, short)]
     yes: bool,
 }
 
-/// `at` names the workspace again in what is to be called next.
+/// `at` is the flag that names the workspace in the next command.
 pub(super) async fn run(
     args: &PromptRunArgs,
     at: &str,
     shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
     let mut loaded = shell.loaded.clone();
-    // Whoever asks for a prompt here wants its tools here.
+    // A prompt that is run here also needs its tools.
     loaded.settings.tools.prompts = true;
     let request = build_request(args)?;
     let wired = build_app(&loaded)?;
@@ -89,7 +89,7 @@ pub(super) async fn run(
     if let Some(mind) = &mind
         && !confirm(mind, args)?
     {
-        writeln!(io::stderr(), "Nothing was done; `--render` asks no model.")?;
+        writeln!(io::stderr(), "Nothing was done; `--render` uses no model.")?;
         return Ok(ExitCode::from(1));
     }
     let ended = call(request, mind.as_ref(), at, &wired).await;
@@ -103,7 +103,7 @@ pub(super) async fn run(
             answered.print(&output, shell.output)
         }
         Ok(PromptCallEnd::NeedsModel) => {
-            writeln!(io::stderr(), "A step of this chain has to think.")?;
+            writeln!(io::stderr(), "A step of this chain needs a model.")?;
             print_model_help(&mut io::stderr())?;
             Ok(ExitCode::from(1))
         }
@@ -116,7 +116,7 @@ pub(super) async fn run(
     shown
 }
 
-/// What the engine is called with.
+/// Builds the arguments of the engine's tool.
 fn build_request(args: &PromptRunArgs) -> anyhow::Result<Map<String, Value>> {
     let mut request = Map::new();
     let mut give = |name: &str, value: Value| request.insert(name.to_owned(), value);
@@ -144,13 +144,13 @@ fn build_request(args: &PromptRunArgs) -> anyhow::Result<Map<String, Value>> {
     Ok(request)
 }
 
-/// A model may cost something, so a person is asked first.
+/// Asks the user first, since a model may cost money.
 fn confirm(mind: &SelectedProvider, args: &PromptRunArgs) -> anyhow::Result<bool> {
     if args.yes || !at_terminal() {
         return Ok(true);
     }
     let mut stderr = io::stderr();
-    write!(stderr, "This asks {}. Go on? [Y/n] ", mind.description)?;
+    write!(stderr, "This uses {}. Continue? [Y/n] ", mind.description)?;
     stderr.flush()?;
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
@@ -161,9 +161,9 @@ fn confirm(mind: &SelectedProvider, args: &PromptRunArgs) -> anyhow::Result<bool
 /// How a call ended.
 enum PromptCallEnd {
     Completed(Value),
-    /// A step asks a model, and there is none.
+    /// A step needs a model, and there is none.
     NeedsModel,
-    /// With the run that is left, if there is one.
+    /// Interrupted, with the run that can be continued, if there is one.
     Interrupted(Option<String>),
 }
 
@@ -214,14 +214,14 @@ async fn call(
     }
 }
 
-/// What tells the run of this call from others in the same database.
+/// Identifies the run of this call among others in the same database.
 struct StartedRun {
     command: String,
     started_at: Timestamp,
 }
 
 impl StartedRun {
-    /// The run that was begun here and goes on.
+    /// Returns the open run that was started here.
     async fn find_open_run(&self, wired: &App) -> Option<String> {
         let open = ChainRunFilter {
             state: Some(ChainState::Open),
@@ -244,15 +244,16 @@ fn report_interrupted(run: Option<String>, at: &str) -> anyhow::Result<ExitCode>
     match run {
         Some(run) => writeln!(
             stderr,
-            "Stopped. Go on with:\n  {}",
+            "Stopped. Continue with:\n  {}",
             resume_command(&run, at)
         )?,
-        None => writeln!(stderr, "Stopped before anything was kept.")?,
+        None => writeln!(stderr, "Stopped before anything was stored.")?,
     }
     Ok(ExitCode::from(EXIT_INTERRUPTED))
 }
 
-/// How to go on with a run. `#` begins a comment in some shells.
+/// Returns the command that continues a run. The id is quoted, because `#` starts a comment in some
+/// shells.
 pub(super) fn resume_command(run: &str, at: &str) -> String {
     format!("deliberate prompt run{at} --resume '{run}'")
 }
@@ -263,12 +264,12 @@ fn explain_error(error: &ToolError, run: Option<String>, at: &str) -> anyhow::Er
         .map_or_else(String::new, |it| format!(". {it}"));
     let kept = run.map_or_else(String::new, |run| {
         format!(
-            "\nWhat was done is kept. Go on with:\n  {}",
+            "\nThe finished steps are stored. Continue with:\n  {}",
             resume_command(&run, at)
         )
     });
     let error = error.to_string();
-    // A mistake in a command is drawn, with a word of its own in front.
+    // An error in a command is shown with its source, under its own prefix.
     let drawn = error
         .strip_prefix("error[")
         .and_then(|it| it.split_once("]: "));

@@ -1,4 +1,4 @@
-//! `deliberate prompt show`.
+//! `deliberate prompt show`: prints one prompt.
 
 use std::{io::Write, process::ExitCode};
 
@@ -22,7 +22,7 @@ use crate::commands::{
 pub(super) struct PromptShowArgs {
     /// The prompt's id
     id: String,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -39,7 +39,7 @@ pub(super) fn run(
         return Err(if wrong.is_empty() {
             unknown_prompt_error(id, &library)
         } else {
-            anyhow!("the prompt {id:?} can't be used:\n{}", wrong.join("\n"))
+            anyhow!("the prompt {id:?} cannot be used:\n{}", wrong.join("\n"))
         });
     };
     for problem in wrong {
@@ -53,7 +53,7 @@ pub(super) fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What keeps a prompt from being used, each in a line with its place.
+/// Returns the errors of a prompt, one per line with its position.
 fn list_problems(id: &str, library: &PromptLibrary) -> Vec<String> {
     let same = |other: &str| {
         other
@@ -140,7 +140,7 @@ fn describe_step(step: &ChainStep) -> String {
         StepKind::Tool { name, .. } => format!("{} (tool {name})", step.name),
         StepKind::Parallel(steps) => {
             let all: Vec<String> = steps.iter().map(describe_step).collect();
-            format!("at once: {}", all.join(", "))
+            format!("concurrently: {}", all.join(", "))
         }
     };
     match (&step.when, &step.otherwise) {

@@ -1,4 +1,4 @@
-//! HTTP as the settings want it.
+//! Starts the HTTP server with the settings.
 
 use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     providers::ProviderSelector,
 };
 
-/// Begins to listen.
+/// Starts listening.
 pub(super) async fn start(
     house: &DeliberateServer,
     address: SocketAddr,
@@ -29,8 +29,8 @@ pub(super) async fn start(
     let access = build_access(address, settings)?;
     if access.is_open() && is_public(settings.http.public_url.as_deref()) {
         bail!(
-            "http.public_url makes the server reachable beyond this machine, so it needs to know who \
-             may come in; set http.token, http.tokens_file or oauth.issuer"
+            "http.public_url makes the server reachable from other machines, so access must be \
+             restricted; set http.token, http.tokens_file or oauth.issuer"
         );
     }
     let parts = HttpServerDeps {
@@ -45,7 +45,7 @@ pub(super) async fn start(
     http.map_err(Into::into)
 }
 
-/// Whether others are to reach this address, through another server if need be.
+/// Returns whether other machines are to reach this address, possibly through a proxy.
 fn is_public(url: Option<&str>) -> bool {
     let url = url.and_then(|url| url::Url::parse(url).ok());
     url.is_some_and(|url| match url.host() {
@@ -90,13 +90,13 @@ fn http_options(address: SocketAddr, settings: &AppSettings) -> HttpOptions {
     }
 }
 
-/// Settings that could never have an effect are mistakes.
+/// Rejects settings that could never have an effect.
 fn check_settings(settings: &AppSettings) -> anyhow::Result<()> {
     for origin in &settings.http.allowed_origins {
         let parsed = url::Url::parse(origin).ok();
         if parsed.is_none_or(|url| url.origin().ascii_serialization() != *origin) {
             bail!(
-                "http.allowed_origins: {origin:?} is not an origin; write it as a browser does, such \
+                "http.allowed_origins: {origin:?} is not an origin; write it as browsers do, such \
                  as https://app.example.org"
             );
         }
@@ -105,7 +105,7 @@ fn check_settings(settings: &AppSettings) -> anyhow::Result<()> {
         let authority = host.parse::<http::uri::Authority>();
         if authority.is_err() || host.contains(['*', '@', '/']) {
             bail!(
-                "http.allowed_hosts: {host:?} is not a host; write a name, with a port or without, \
+                "http.allowed_hosts: {host:?} is not a host; write a name with or without a port, \
                  such as think.example.org"
             );
         }
@@ -113,17 +113,19 @@ fn check_settings(settings: &AppSettings) -> anyhow::Result<()> {
     let oauth = &settings.oauth;
     let rest = [&oauth.audience, &oauth.jwks_url, &oauth.scope];
     if oauth.issuer.is_none() && rest.into_iter().any(Option::is_some) {
-        bail!("oauth.issuer is not set, so the other settings of oauth let nobody in; set it too");
+        bail!(
+            "oauth.issuer is not set, so the other oauth settings give nobody access; set it too"
+        );
     }
     for root in &settings.resources.roots {
         if !root.is_dir() {
-            tracing::warn!(root = %root.display(), "no folder of this name; no files are read there");
+            tracing::warn!(root = %root.display(), "this folder does not exist; no files are served from it");
         }
     }
     Ok(())
 }
 
-/// The name of the public address is one we answer to.
+/// The host of the public URL is always allowed.
 fn allowed_hosts(http: &config::HttpServerSettings) -> Vec<String> {
     let public = http
         .public_url
@@ -152,7 +154,8 @@ fn limit_options(address: SocketAddr, http: &config::HttpServerSettings) -> Limi
     limits
 }
 
-/// On this machine all come from one address; beyond it nobody may take every place.
+/// On this machine all clients share one address; from other machines no client may use every
+/// session.
 fn sessions_per_client(address: SocketAddr, http: &config::HttpServerSettings) -> usize {
     if address.ip().is_loopback() {
         http.max_sessions
@@ -161,7 +164,7 @@ fn sessions_per_client(address: SocketAddr, http: &config::HttpServerSettings) -
     }
 }
 
-/// On this machine all come from one address.
+/// On this machine all clients share one address.
 fn connections_per_client(address: SocketAddr, http: &config::HttpServerSettings) -> usize {
     if address.ip().is_loopback() {
         http.connections
@@ -174,7 +177,7 @@ fn build_access(address: SocketAddr, settings: &AppSettings) -> anyhow::Result<A
     let mut access = Access::open();
     let http = &settings.http;
     let one = http.token.as_ref().map(Tokens::single).transpose();
-    let one = one.context("http.token can't be used")?;
+    let one = one.context("http.token is not valid")?;
     let file = http.tokens_file.as_deref().map(Tokens::from_file);
     let file = file
         .transpose()
@@ -189,9 +192,7 @@ fn build_access(address: SocketAddr, settings: &AppSettings) -> anyhow::Result<A
     if let Some(issuer) = settings.oauth.issuer.clone() {
         let base = http.public_url.clone();
         if base.is_none() && !address.ip().is_loopback() {
-            bail!(
-                "oauth needs http.public_url, the https address by which clients reach the server"
-            );
+            bail!("oauth needs http.public_url, the https URL by which clients reach the server");
         }
         let base = base.unwrap_or_else(|| format!("http://{address}"));
         let server = ResourceServer::new(ResourceServerOptions {

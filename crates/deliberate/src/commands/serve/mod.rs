@@ -1,4 +1,4 @@
-//! `deliberate serve`: the transports, what they share, and how it all ends.
+//! `deliberate serve`: runs the transports with shared state and shuts them down.
 
 mod http;
 mod transport_state;
@@ -32,17 +32,16 @@ use crate::{
 use transport_state::{TransportName, TransportStates};
 use transports::Transports;
 
-/// How long calls that are cut off may take to say so.
+/// Time that cancelled calls get to report their cancellation.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
-/// How long the last records may take to be written, when everything else has ended.
+/// Time for writing the last invocation records, after everything else has ended.
 const FLUSH_GRACE: Duration = Duration::from_secs(2);
 
-/// How long servers that were started may at least take to end: a little longer than one that has
-/// to be killed.
+/// Minimum time that started servers get to stop: a little longer than killing one takes.
 const UPSTREAM_STOP_GRACE: Duration = Duration::from_secs(4);
 
-/// How long the last traces may take to be sent.
+/// Time for sending the last traces.
 const TRACE_FLUSH_GRACE: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(
@@ -50,13 +49,13 @@ pub(crate) fn run(
     loaded: &LoadedConfig,
     telemetry: Option<Telemetry>,
 ) -> anyhow::Result<ExitCode> {
-    // Two threads: one may be busy with a burst of calls while the other keeps answering pings.
-    // One alone is a tenth faster for a single call and fails to answer some pings within 5 ms.
+    // Two threads: one may be busy with a burst of calls while the other answers pings. A single
+    // thread is a tenth faster for one call and fails to answer some pings within 5 ms.
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("the runtime can't be started")?;
+        .context("the runtime cannot be started")?;
     let served = runtime.block_on(async {
         let served = serve(args, loaded).await;
         if let Some(telemetry) = telemetry {
@@ -64,7 +63,7 @@ pub(crate) fn run(
         }
         served
     });
-    // Standard input may be read by a blocked thread that never ends.
+    // A blocked thread that never ends may be reading standard input.
     runtime.shutdown_background();
     served
 }
@@ -72,7 +71,7 @@ pub(crate) fn run(
 async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
     let settings = &loaded.settings;
     let shutdown = CancellationToken::new();
-    stop_on_signal(shutdown.clone()).context("signals can't be heard")?;
+    stop_on_signal(shutdown.clone()).context("signal handlers cannot be installed")?;
     let house = DeliberateServer::new(loaded, shutdown)?;
     let chosen = Transports::choose(args, settings, io::stdin().is_terminal());
     tracing::info!(
@@ -80,7 +79,7 @@ async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCo
         database = %settings.database.path.display(),
         "starting"
     );
-    // Read in the background: nobody who greets the server waits for it.
+    // Loaded in the background, so that the handshake does not wait for it.
     if let Some(shelf) = &house.app.prompt_library {
         shelf.start();
     }
@@ -104,7 +103,7 @@ async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCo
     served
 }
 
-/// What all transports share.
+/// State shared by all transports.
 struct DeliberateServer {
     registry: Arc<Registry>,
     handler: McpHandler,
@@ -120,7 +119,7 @@ impl DeliberateServer {
         let limits = &loaded.settings.limits;
         let options = McpOptions {
             background_after: limits.answer_within,
-            // Who sets that the client thinks wants the one that talks, not a model beside it.
+            // With provider `client`, the connected client must answer, not another model.
             ask_by_input: loaded.settings.provider != "client",
             answer_bytes: limits.answer_bytes,
             http_sessions: loaded.settings.http.sessions,
@@ -137,8 +136,8 @@ impl DeliberateServer {
         })
     }
 
-    /// When it is time to stop, who only listens is told that it is over; and when the grace is over,
-    /// one for all, what still runs is cut off.
+    /// Ends idle streams when shutdown starts, and cancels everything that still runs when the
+    /// grace period is over.
     fn spawn_shutdown_task(&self, grace: Duration) -> JoinHandle<()> {
         let (shutdown, subscriptions) = (self.shutdown.clone(), self.app.subscriptions.clone());
         let registry = self.registry.clone();
@@ -150,8 +149,8 @@ impl DeliberateServer {
         })
     }
 
-    /// Serves until all transports have ended. One that can't start is reported, and the others
-    /// go on; only if none starts is that a failure.
+    /// Serves until all transports have ended. A transport that cannot start is reported and the
+    /// others continue; it is a failure only if none starts.
     async fn serve(&self, chosen: Transports, settings: &AppSettings) -> anyhow::Result<ExitCode> {
         let http = match chosen.http {
             Some(address) => self.start_http(address, settings).await,
@@ -162,9 +161,9 @@ impl DeliberateServer {
                 .set_serving(TransportName::Stdio, None);
             tracing::info!("serving MCP on standard input and output");
             let served = self.serve_stdio(settings).await;
-            // Where nobody ever spoke, such as under a service manager, there was no client to leave.
+            // If no client ever connected, such as under a service manager, none has left.
             if http.is_none() || matches!(served, Ok(SessionEnd::Client)) {
-                tracing::info!("the client that started the program has left; stopping");
+                tracing::info!("the client that started the program has disconnected; stopping");
                 self.shutdown.cancel();
             }
             self.transport_states.set_off(TransportName::Stdio);
@@ -194,7 +193,7 @@ impl DeliberateServer {
             line_bytes: settings.limits.line_bytes,
             grace: settings.limits.shutdown + CANCEL_GRACE,
             shutdown: self.shutdown.clone(),
-            // A client that started the program ends it by leaving.
+            // A client that started the program ends it by disconnecting.
             client_disconnected: self.shutdown.clone(),
         };
         let _present = self.app.metrics.clients(TransportKind::Stdio).add_client();
@@ -233,7 +232,7 @@ impl DeliberateServer {
         }
     }
 
-    /// Ends what runs on, writes what is left, and lets go of the database.
+    /// Ends running calls, writes the remaining records and closes the database.
     async fn close(&self) {
         if let Some(shelf) = &self.app.prompt_library {
             shelf.stop();
@@ -242,14 +241,14 @@ impl DeliberateServer {
             biased;
             () = self.registry.wait_background_calls() => {}
             () = self.registry.shutdown_started() => {
-                tracing::warn!("stopped before all calls had ended; who was told so can resume them");
+                tracing::warn!("stopped before all calls had finished; background calls can be resumed");
             }
         }
-        // Calls that nobody waits for, such as those of the scheduler, among them.
+        // This includes calls without a client, such as those of the scheduler.
         self.registry.start_shutdown();
         let ended = tokio::time::timeout(CANCEL_GRACE, self.registry.wait_idle());
         if ended.await.is_err() {
-            tracing::warn!("not all calls have ended in time");
+            tracing::warn!("some calls did not finish in time");
         }
         if let Some(gateway) = &self.app.gateway {
             stop_upstream_servers(gateway).await;
@@ -261,23 +260,23 @@ impl DeliberateServer {
     }
 }
 
-/// Ends the servers that were started. They get a moment even where calls took all the time there
-/// was: a child that is not waited for is left behind.
+/// Stops the upstream servers that were started. They get a moment even if calls used up all the
+/// time: a child process that is not awaited is left behind.
 async fn stop_upstream_servers(gateway: &Gateway) {
     let stopped = tokio::time::timeout(UPSTREAM_STOP_GRACE, gateway.stop());
     if stopped.await.is_err() {
-        tracing::warn!("not all servers that were started have ended in time");
+        tracing::warn!("some upstream servers did not stop in time");
     }
 }
 
-/// What is committed is safe, and who asks twice does not want to wait.
+/// Committed data is safe, and a second signal means not to wait.
 #[cfg(unix)]
-#[expect(clippy::exit, reason = "a second signal means now")]
+#[expect(clippy::exit, reason = "a second signal stops at once")]
 fn exit_immediately() -> ! {
     std::process::exit(130)
 }
 
-/// Cancels `shutdown` at the first SIGTERM or Ctrl-C; the second ends the process.
+/// Cancels `shutdown` at the first SIGTERM or Ctrl-C; the second one ends the process.
 fn stop_on_signal(shutdown: CancellationToken) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -289,7 +288,7 @@ fn stop_on_signal(shutdown: CancellationToken) -> io::Result<()> {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
-            tracing::info!("asked to stop; finishing what runs");
+            tracing::info!("stopping; waiting for running calls");
             shutdown.cancel();
             tokio::select! {
                 _ = terminate.recv() => {}

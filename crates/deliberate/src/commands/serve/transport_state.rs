@@ -1,4 +1,4 @@
-//! How each transport is, for `/health` and for the reason why nothing is served.
+//! State of each transport, for `/health` and for the error if nothing is served.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +8,7 @@ use std::{
 
 use deliberate_server::http::health::{TransportHealth, TransportState};
 
-/// The transports, in the order they are shown.
+/// The transports, in the order in which they are displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TransportName {
     Stdio,
@@ -35,7 +35,7 @@ impl TransportName {
     }
 }
 
-/// How they are. Cheap to clone; all clones are the same.
+/// State of each transport. Clones share the state.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TransportStates(Arc<Mutex<BTreeMap<TransportName, TransportHealth>>>);
 
@@ -72,7 +72,7 @@ impl TransportStates {
             .insert(name, health);
     }
 
-    /// All of them; those of which nothing is known are off.
+    /// Returns all transports; those without a state are off.
     pub(super) fn list(&self) -> Vec<TransportHealth> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         TransportName::ALL
@@ -88,7 +88,7 @@ impl TransportStates {
             .collect()
     }
 
-    /// Why those that failed did.
+    /// Returns why transports failed.
     pub(super) fn failure_reasons(&self) -> String {
         let reasons: BTreeSet<String> =
             self.list().into_iter().filter_map(|it| it.reason).collect();

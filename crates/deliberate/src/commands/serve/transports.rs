@@ -1,15 +1,15 @@
-//! Which transports are served: those that the command line names; else those that are set; else
-//! what fits how the program was started.
+//! Selects the transports: those named on the command line; else those in the settings; else those
+//! that fit how the program was started.
 
 use std::net::{Ipv4Addr, SocketAddr};
 
 use crate::config::{AppSettings, StdioMode};
 
-/// Where HTTP is served when a person starts the program in a terminal.
+/// Address of the HTTP server when the program is started in a terminal.
 const DEFAULT_ADDRESS: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8484);
 
-/// The options of `deliberate serve`.
+/// Options of `deliberate serve`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct ServeArgs {
     /// Serve standard input and output
@@ -24,7 +24,7 @@ pub(crate) struct ServeArgs {
     pub(crate) workspace: Option<String>,
 }
 
-/// What is served.
+/// The transports to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Transports {
     pub(super) stdio: bool,
@@ -32,7 +32,7 @@ pub(super) struct Transports {
 }
 
 impl Transports {
-    /// `in_terminal` says that a person, not a client, is at standard input.
+    /// Selects the transports; `in_terminal` means that standard input is a person, not a client.
     pub(super) fn choose(args: &ServeArgs, settings: &AppSettings, in_terminal: bool) -> Self {
         if args.stdio || args.http.is_some() {
             return Self {

@@ -1,4 +1,4 @@
-//! `deliberate servers add`.
+//! `deliberate servers add`: adds an upstream server.
 
 use std::{cell::RefCell, collections::BTreeSet, path::PathBuf, process::ExitCode};
 
@@ -25,44 +25,44 @@ use crate::{
             --header 'Authorization: Bearer ${TICKETS_TOKEN}' --expose 'search_*'\n  \
         deliberate servers add --from cursor\n  \
         deliberate servers add --from ./.mcp.json tickets\n\n\
-        `${NAME}` is put in when the server is used, so that no key needs to be written down."
+        `${NAME}` is replaced when the server is used, so that no key needs to be stored in the file."
 )]
 pub(super) struct ServersAddArgs {
-    /// The name of the server, and its address if it is none to start; with `--from` the names to
-    /// take, all unless given
+    /// Name of the server, and its URL unless a program is started; with `--from` the names to
+    /// import (default: all)
     #[arg(value_name = "NAME")]
     words: Vec<String>,
     /// The program to start, and its arguments
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
-    /// A variable for the program (repeatable)
+    /// An environment variable for the program (repeatable)
     #[arg(long = "env", value_name = "KEY=VALUE", value_parser = parse_variable)]
     env: Vec<(String, SecretString)>,
-    /// A variable of the server's own environment that the program gets too (repeatable)
+    /// A variable of this server's environment to pass to the program (repeatable)
     #[arg(long, value_name = "KEY")]
     pass_env: Vec<String>,
-    /// A header for every request to the address (repeatable)
+    /// A header for every request to the URL (repeatable)
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = parse_header)]
     headers: Vec<(String, SecretString)>,
-    /// The folder that the program runs in
+    /// Working directory of the program
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Tools that clients get as their own: a name, in which `*` stands for anything, or `all`
+    /// Tools offered to clients directly: a name, in which `*` matches anything, or `all`
     /// (repeatable)
     #[arg(long, value_name = "TOOL")]
     expose: Vec<String>,
-    /// How the address is reached, where it does not say so itself
+    /// Transport of the URL, if the URL alone does not determine it
     #[arg(long = "type", value_name = "TYPE", value_parser = ["http", "sse", "websocket"])]
     kind: Option<String>,
-    /// What it is for
+    /// What the server is for
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Take over the servers of a client, such as `claude-desktop`, `cursor` or `vscode`, or of a
-    /// file of its kind
+    /// Import the servers of a client, such as `claude-desktop`, `cursor` or `vscode`, or of a file
+    /// in its format
     #[arg(long, value_name = "FILE", conflicts_with_all =
         ["command", "env", "pass_env", "headers", "cwd", "expose", "kind", "description"])]
     from: Option<PathBuf>,
-    /// Also in place of a server of the same name
+    /// Replace a server of the same name
     #[arg(long)]
     force: bool,
 }
@@ -85,7 +85,7 @@ pub(super) fn run(
     }
     let missing = match missing_variables(name, &fields, &file, environment) {
         Ok(missing) => missing,
-        Err(wrong) => bail!("{name:?} can't be added: {wrong}"),
+        Err(wrong) => bail!("{name:?} cannot be added: {wrong}"),
     };
     file.put(name, fields);
     file.write()?;
@@ -93,14 +93,15 @@ pub(super) fn run(
     for variable in missing {
         writeln!(
             shell.output,
-            "The variable {variable} is not set here; it must be where the server runs."
+            "The variable {variable} is not set here; it must be set where the server runs."
         )?;
     }
     writeln!(shell.output, "Next: deliberate servers test {name}")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The names of variables that are not set, which may be so only here; otherwise all that is wrong.
+/// Returns the names of variables that are not set, which may be set elsewhere; otherwise all
+/// errors.
 pub(super) fn missing_variables(
     name: &str,
     fields: &Map<String, Value>,
@@ -118,7 +119,7 @@ pub(super) fn missing_variables(
             }))
         }
     };
-    // A part of an address may be missing, or all of it.
+    // Only a part of a URL may be missing, or all of it.
     check_with_variables(name, fields, file.path(), environment, &with("1")).or_else(|wrong| {
         check_with_variables(name, fields, file.path(), environment, &with("http://1"))
             .map_err(|_| wrong)
@@ -126,8 +127,8 @@ pub(super) fn missing_variables(
     Ok(missing.into_inner())
 }
 
-/// A name that is taken is not given away by accident; and what the settings file says counts
-/// before what is written here.
+/// Rejects a name that is in use. A server in the settings file would take precedence over the one
+/// added here.
 fn reject_taken_name(
     name: &str,
     force: bool,
@@ -137,13 +138,11 @@ fn reject_taken_name(
     if let Some(known) = catalogue.get(name)
         && let DefinitionSource::Settings(origin) = &known.source
     {
-        bail!(
-            "{name:?} is written in {origin}, which counts before what is added; change it there"
-        );
+        bail!("{name:?} is defined in {origin}, which takes precedence; change it there");
     }
     if file.has(name) && !force {
         bail!(
-            "{} has a server {name:?} already; `--force` puts this one in its place",
+            "{} already has a server {name:?}; `--force` replaces it",
             file.path().display()
         );
     }
@@ -151,18 +150,18 @@ fn reject_taken_name(
 }
 
 impl ServersAddArgs {
-    /// The name and the fields that were asked for.
+    /// Returns the name and the fields from the command line.
     fn parse_server(&self) -> anyhow::Result<(&str, Map<String, Value>)> {
         let (name, fields) = match (self.words.as_slice(), self.command.as_slice()) {
             ([name], [command, args @ ..]) => (name, self.command_fields(command, args)?),
             ([name, url], []) => (name, self.url_fields(name, url)?),
-            ([], _) => bail!("which name? deliberate servers add NAME -- COMMAND"),
+            ([], _) => bail!("the name is missing; use: deliberate servers add NAME -- COMMAND"),
             ([name], []) => bail!(
-                "what is {name:?}? Give a program after `--`, or an address: \
+                "{name:?} needs a program after `--`, or a URL; use: \
                  deliberate servers add {name} -- COMMAND"
             ),
             ([name, ..], _) => bail!(
-                "one name, and then one address or `--` and a program: \
+                "give one name, then either one URL or `--` and a program; use: \
                  deliberate servers add {name} -- COMMAND"
             ),
         };
@@ -180,7 +179,7 @@ impl ServersAddArgs {
 
     fn command_fields(&self, command: &str, args: &[String]) -> anyhow::Result<Map<String, Value>> {
         if !self.headers.is_empty() || self.kind.is_some() {
-            bail!("`--header` and `--type` are for addresses, not for programs");
+            bail!("`--header` and `--type` are for URLs, not for programs");
         }
         let mut fields = Map::new();
         fields.insert("command".to_owned(), command.into());
@@ -192,7 +191,7 @@ impl ServersAddArgs {
             fields.insert("pass_env".to_owned(), self.pass_env.clone().into());
         }
         if let Some(cwd) = &self.cwd {
-            let full = std::path::absolute(cwd).context("`--cwd` can't be used")?;
+            let full = std::path::absolute(cwd).context("`--cwd` is not valid")?;
             let text = full.to_str().context("`--cwd` is not valid UTF-8")?;
             fields.insert("cwd".to_owned(), text.into());
         }
@@ -202,12 +201,12 @@ impl ServersAddArgs {
     fn url_fields(&self, name: &str, url: &str) -> anyhow::Result<Map<String, Value>> {
         if !url.contains("://") && !url.starts_with("${") {
             bail!(
-                "{url:?} is no address; a program goes after `--`: \
+                "{url:?} is not a URL; a program goes after `--`: \
                  deliberate servers add {name} -- {url}"
             );
         }
         if !self.env.is_empty() || !self.pass_env.is_empty() || self.cwd.is_some() {
-            bail!("`--env`, `--pass-env` and `--cwd` are for programs, not for addresses");
+            bail!("`--env`, `--pass-env` and `--cwd` are for programs, not for URLs");
         }
         let mut fields = Map::new();
         if let Some(kind) = &self.kind {

@@ -1,4 +1,4 @@
-//! `deliberate servers approve`: shows what is held back, and lets it through if someone says so.
+//! `deliberate servers approve`: shows quarantined tools and approves them after confirmation.
 
 use std::{
     io::{self, BufRead as _, Write},
@@ -19,14 +19,14 @@ use crate::{
     servers::ServerCatalog,
 };
 
-/// Someone was asked and said no.
+/// Exit code if the user declined.
 const EXIT_DECLINED: u8 = 1;
 
 #[derive(Debug, Args)]
 pub(super) struct ApproveArgs {
     /// The server
     name: String,
-    /// Only this tool
+    /// Approve only this tool
     tool: Option<String>,
     /// Approve without asking
     #[arg(long, short)]
@@ -66,8 +66,8 @@ async fn approve(
         .collect();
     if held.is_empty() {
         match &args.tool {
-            Some(tool) => writeln!(shell.output, "{tool:?} of {name:?} is not held back.")?,
-            None => writeln!(shell.output, "Nothing of {name:?} is held back.")?,
+            Some(tool) => writeln!(shell.output, "{tool:?} of {name:?} is not quarantined.")?,
+            None => writeln!(shell.output, "No tool of {name:?} is quarantined.")?,
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -76,7 +76,9 @@ async fn approve(
     }
     if !args.yes {
         if !at_terminal() {
-            bail!("nothing was approved: there is nobody to ask; `--yes` approves what is shown");
+            bail!(
+                "nothing was approved, because there is no terminal to ask in; `--yes` approves the tools shown"
+            );
         }
         write!(shell.output, "Approve this? [y/N] ")?;
         shell.output.flush()?;
@@ -115,13 +117,17 @@ fn print_tool(it: &ToolReport, output: &mut dyn Write) -> io::Result<()> {
                     one_line(what, 300)
                 )?;
             }
-            writeln!(output, "  It says: {}\n", one_line(&it.description, 1_000))
+            writeln!(
+                output,
+                "  Its description: {}\n",
+                one_line(&it.description, 1_000)
+            )
         }
         ToolStatus::Unsure => {
             writeln!(
                 output,
-                "What was remembered of {tool} can't be read, so nobody knows if it changed.\n  \
-                 It says: {}\n",
+                "The stored definition of {tool} cannot be read, so changes cannot be detected.\n  \
+                 Its description: {}\n",
                 one_line(&it.description, 1_000)
             )
         }

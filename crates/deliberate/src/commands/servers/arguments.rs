@@ -1,23 +1,26 @@
-//! Arguments of a tool from the command line: JSON, or `key=value` read as the tool's schema says.
+//! Parses a tool's arguments on the command line: JSON, or `key=value` converted by the tool's
+//! schema.
 
 use anyhow::{Context as _, bail};
 use serde_json::{Map, Value};
 
-/// `--args`: an object in JSON.
+/// Parses `--args`, a JSON object.
 pub(super) fn from_json(text: &str) -> anyhow::Result<Value> {
     let value: Value = serde_json::from_str(text).context("`--args` is not JSON")?;
     if !value.is_object() {
-        bail!("`--args` takes a JSON object, such as '{{\"path\": \"notes.txt\"}}'");
+        bail!("`--args` must be a JSON object, such as '{{\"path\": \"notes.txt\"}}'");
     }
     Ok(value)
 }
 
-/// `key=value` pairs.
+/// Parses `key=value` pairs.
 pub(super) fn from_pairs(pairs: &[String], schema: &Value) -> anyhow::Result<Value> {
     let mut arguments = Map::new();
     for pair in pairs {
         let Some((key, text)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-            bail!("{pair:?} is no argument; write KEY=VALUE, or all of them as JSON in `--args`");
+            bail!(
+                "{pair:?} is not an argument; write KEY=VALUE, or all of them as JSON in `--args`"
+            );
         };
         let property = schema.get("properties").and_then(|all| all.get(key));
         arguments.insert(key.to_owned(), parse_by_schema(text, property));
@@ -25,7 +28,8 @@ pub(super) fn from_pairs(pairs: &[String], schema: &Value) -> anyhow::Result<Val
     Ok(Value::Object(arguments))
 }
 
-/// The text as what the schema takes. A text that may be one stays one: `id=007` is not seven.
+/// Converts a text to the schema's type. A text stays a text if the schema allows it: `id=007` is
+/// not seven.
 fn parse_by_schema(text: &str, property: Option<&Value>) -> Value {
     let as_text = || Value::String(text.to_owned());
     match property {

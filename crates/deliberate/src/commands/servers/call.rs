@@ -1,4 +1,4 @@
-//! `deliberate servers call`.
+//! `deliberate servers call`: calls a tool of an upstream server.
 
 use std::{
     io::{self, Write},
@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::bail;
 use clap::Args;
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     client::{CallOptions, McpProgress},
     content::McpToolResult,
     tool_name::qualified_tool_name,
@@ -27,7 +27,7 @@ use crate::{
     servers::ServerCatalog,
 };
 
-/// How long a call that is taken back may take to end.
+/// Time that a cancelled call gets to end.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(super) struct ServersCallArgs {
     /// The arguments as JSON; `-` reads them from standard input
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
-    /// The whole result as JSON
+    /// Print the whole result as JSON
     #[arg(long)]
     json: bool,
 }
@@ -77,7 +77,7 @@ pub(super) async fn run(
     })
 }
 
-/// What is called.
+/// The tool to call.
 struct ServersCallTarget<'a> {
     server: &'a str,
     /// `server__tool`
@@ -103,9 +103,9 @@ impl<'a> ServersCallTarget<'a> {
                 pairs,
             }),
             [server, ..] => {
-                bail!("which tool of {server:?}? `deliberate servers tools {server}` lists them")
+                bail!("name a tool of {server:?}; `deliberate servers tools {server}` lists them")
             }
-            [] => bail!("which tool? deliberate servers call SERVER__TOOL"),
+            [] => bail!("name a tool: deliberate servers call SERVER__TOOL"),
         }
     }
 }
@@ -142,28 +142,28 @@ async fn call_tool(
         result = &mut running => result,
         () = enough => {
             cancelled.cancel();
-            // It ends by itself once the server has been told.
+            // The call ends once the server has been notified.
             match tokio::time::timeout(CANCEL_TIMEOUT, running).await {
                 Ok(result) => result,
-                Err(_) => bail!("the call was cancelled; the server has not said so"),
+                Err(_) => bail!("the call was cancelled; the server has not confirmed it"),
             }
         }
     };
     result.map_err(|error| explain_error(&error))
 }
 
-/// A line on standard error for each piece of news.
+/// Prints a line on standard error for each progress notification.
 fn print_progress(progress: &McpProgress) {
     let total = progress
         .total
         .map_or_else(String::new, |total| format!(" of {total}"));
     let message = progress.message.as_deref().unwrap_or_default();
     let line = format!("{}{total} {}", progress.done, one_line(message, 200));
-    // Who does not read it does not miss it.
+    // A reader that is gone does not matter.
     drop(writeln!(io::stderr(), "{}", line.trim_end()));
 }
 
-/// What the tool said, for people.
+/// Prints the tool's result for people.
 fn print_result(result: &Value, output: &mut dyn Write) -> anyhow::Result<()> {
     let result = McpToolResult::from_value(result);
     let text = match &result.structured {

@@ -1,4 +1,4 @@
-//! The file of servers that these commands write. Whatever else is in it stays.
+//! The file of servers that these commands write. Its other content is preserved.
 
 use std::{
     fs::{self, File},
@@ -16,20 +16,21 @@ use crate::{
 pub(super) struct ServersFile {
     target: ClientConfigFile,
     root: Map<String, Value>,
-    /// Under which the servers are.
+    /// Key of the object that contains the servers.
     key: &'static str,
-    /// Held until the file is written: what two commands add at once must both be in it.
+    /// Held until the file is written, so that servers added by two concurrent commands are both
+    /// stored.
     _lock: File,
 }
 
 impl ServersFile {
-    /// Reads the file that is set. One that is not there is empty.
+    /// Reads the file named by the settings. A missing file counts as empty.
     pub(super) fn open(settings: &AppSettings) -> anyhow::Result<Self> {
         let path = settings.gateway.servers_file.as_deref().context(
-            "this user has no configuration directory to keep servers in; set `gateway.servers_file`",
+            "this user has no configuration directory for the servers file; set `gateway.servers_file`",
         )?;
         let held =
-            acquire_lock(path).with_context(|| format!("{} can't be held", path.display()))?;
+            acquire_lock(path).with_context(|| format!("{} cannot be locked", path.display()))?;
         let target = ClientConfigFile::read(path)?;
         let shown = target.path().display();
         let text = target
@@ -38,12 +39,12 @@ impl ServersFile {
         let root = if text.trim().is_empty() {
             Map::new()
         } else {
-            parse(text).with_context(|| format!("{shown} can't be changed"))?
+            parse(text).with_context(|| format!("{shown} cannot be changed"))?
         };
         let typed = root.contains_key("servers") && !root.contains_key("mcpServers");
         let key = if typed { "servers" } else { "mcpServers" };
         if root.get(key).is_some_and(|servers| !servers.is_object()) {
-            bail!("{shown} can't be changed: `{key}` in it is no object");
+            bail!("{shown} cannot be changed: `{key}` in it is not an object");
         }
         Ok(Self {
             target,
@@ -57,13 +58,13 @@ impl ServersFile {
         self.target.path()
     }
 
-    /// Whether it has a server of that name, usable or not.
+    /// Returns whether there is a server of that name, valid or not.
     pub(super) fn has(&self, name: &str) -> bool {
         let servers = self.root.get(self.key).and_then(Value::as_object);
         servers.is_some_and(|servers| servers.contains_key(name))
     }
 
-    /// Puts a server in, in place of one of the same name.
+    /// Adds a server or replaces one of the same name.
     pub(super) fn put(&mut self, name: &str, fields: Map<String, Value>) {
         let servers = self
             .root
@@ -74,7 +75,7 @@ impl ServersFile {
         }
     }
 
-    /// Takes a server out. The others keep their order.
+    /// Removes a server. The others keep their order.
     pub(super) fn remove(&mut self, name: &str) {
         if let Some(Value::Object(servers)) = self.root.get_mut(self.key) {
             servers.shift_remove(name);
@@ -87,7 +88,7 @@ impl ServersFile {
     }
 }
 
-/// Waits until no other command changes the file. Its folder is what is held, because the file
+/// Waits until no other command changes the file. The lock is on its folder, because the file
 /// itself is replaced.
 #[cfg(unix)]
 fn acquire_lock(path: &Path) -> std::io::Result<File> {
@@ -98,7 +99,7 @@ fn acquire_lock(path: &Path) -> std::io::Result<File> {
     Ok(folder)
 }
 
-/// The same where folders can't be held: a file beside it is.
+/// The same on systems that cannot lock folders: the lock is on a file beside it.
 #[cfg(not(unix))]
 fn acquire_lock(path: &Path) -> std::io::Result<File> {
     if let Some(folder) = path.parent() {
@@ -112,10 +113,10 @@ fn acquire_lock(path: &Path) -> std::io::Result<File> {
 fn parse(text: &str) -> anyhow::Result<Map<String, Value>> {
     match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(root)) => Ok(root),
-        Ok(_) => bail!("it is no JSON object"),
+        Ok(_) => bail!("it is not a JSON object"),
         Err(_) if serde_json::from_str::<Value>(&to_json(text)).is_ok() => bail!(
-            "it has comments or trailing commas, which would be lost; change it by hand, or take \
-             them out"
+            "it has comments or trailing commas, which would be lost; edit it by hand, or remove \
+             them"
         ),
         Err(error) => bail!("line {} is not JSON", error.line()),
     }

@@ -1,4 +1,4 @@
-//! `deliberate servers add --from FILE`: takes over what another client has.
+//! `deliberate servers add --from FILE`: imports the servers of another client.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,13 +18,13 @@ use crate::{
     servers::convert_fields,
 };
 
-/// Where entries are taken from, and whether they may replace others.
+/// Source of the entries, and whether they may replace others.
 struct ServerImportSource<'a> {
     path: &'a Path,
     force: bool,
 }
 
-/// What became of one entry.
+/// Result for one entry.
 enum ServerImportOutcome {
     Added,
     Replaced,
@@ -41,12 +41,12 @@ pub(super) fn run(
 ) -> anyhow::Result<ExitCode> {
     let from = &resolve_source(from, shell.loaded);
     let shown = from.display();
-    // Relative folders in it are meant from where it lies.
+    // Relative folders in the file start at its directory.
     let path = std::path::absolute(from).unwrap_or_else(|_| from.clone());
     let source = ServerImportSource { path: &path, force };
     let found = read_source(from)?;
     let chosen =
-        select_servers(&found, names).with_context(|| format!("{shown} can't be taken over"))?;
+        select_servers(&found, names).with_context(|| format!("{shown} cannot be imported"))?;
     let mut file = ServersFile::open(&shell.loaded.settings)?;
     let mut fates = Vec::new();
     for (name, value) in chosen {
@@ -77,13 +77,13 @@ pub(super) fn run(
             }
             ServerImportOutcome::Unchanged => writeln!(
                 shell.output,
-                "Left {name:?} as it is in {path}; `--force` replaces it."
+                "Skipped {name:?}, which is already in {path}; `--force` replaces it."
             )?,
             ServerImportOutcome::SelfReference => {
-                writeln!(shell.output, "Left out {name:?}: it is this program.")?
+                writeln!(shell.output, "Skipped {name:?}: it is this program.")?
             }
             ServerImportOutcome::Invalid(what) => {
-                writeln!(shell.output, "Left out {name:?}: {what}.")?
+                writeln!(shell.output, "Skipped {name:?}: {what}.")?
             }
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn run(
     })
 }
 
-/// A client's name stands for its file, unless there is a file of that name.
+/// A client's name stands for its file, unless a file of that name exists.
 fn resolve_source(from: &Path, loaded: &LoadedConfig) -> PathBuf {
     let file = || {
         let name = from.to_str().filter(|_| !from.exists())?;
@@ -124,7 +124,7 @@ fn read_source(from: &Path) -> anyhow::Result<Map<String, Value>> {
     }
 }
 
-/// Those that are named, or all.
+/// Returns the servers that are named, or all.
 fn select_servers<'a>(
     found: &'a Map<String, Value>,
     names: &'a [String],
@@ -152,7 +152,7 @@ fn import_server(
     loaded: &LoadedConfig,
 ) -> ServerImportOutcome {
     let Some(fields) = value.as_object() else {
-        return ServerImportOutcome::Invalid("it is no object".to_owned());
+        return ServerImportOutcome::Invalid("it is not an object".to_owned());
     };
     let environment = &loaded.environment;
     if self_reference::starts_this_program(fields, environment)

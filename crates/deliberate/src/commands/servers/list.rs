@@ -1,4 +1,4 @@
-//! `deliberate servers list`.
+//! `deliberate servers list`: lists the configured servers.
 
 use std::process::ExitCode;
 
@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Debug, Default, Args)]
 pub(super) struct ServersListArgs {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -43,11 +43,11 @@ pub(super) fn run(
         writeln!(
             shell.output,
             "No servers. `deliberate servers add NAME -- COMMAND` adds one, and \
-             `deliberate servers add --from cursor` those of another client."
+             `deliberate servers add --from cursor` imports those of another client."
         )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut rows = table(&["server", "state", "reached by", "exposed", "from"]);
+    let mut rows = table(&["server", "state", "connection", "exposed", "from"]);
     for known in &catalogue.servers {
         let state = if known.server.disabled { "off" } else { "on" };
         rows.add_row([
@@ -65,7 +65,7 @@ pub(super) fn run(
     if !shell.loaded.settings.tools.gateway {
         writeln!(
             shell.output,
-            "\nClients get none of their tools: `tools.sets` leaves `gateway` out."
+            "\nTheir tools are not offered to clients: `tools.sets` does not include `gateway`."
         )?;
     }
     Ok(ExitCode::SUCCESS)

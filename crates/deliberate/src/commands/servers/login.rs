@@ -1,5 +1,5 @@
-//! `deliberate servers login`: someone agrees in a browser, and what that gives is kept. What is
-//! kept, and how it is got, is not known here.
+//! `deliberate servers login`: logs in to a server in a browser and stores the tokens. The OAuth
+//! flow and the token store are elsewhere.
 
 use std::{
     io::{self, Write as _},
@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientError, ClientErrorKind, McpClient, ServerConfig,
     client::{CachePolicy, NoClientHandler},
     config::{HttpConfig, TransportConfig},
@@ -30,14 +30,14 @@ use crate::{
     servers::{ServerCatalog, oauth_http_config},
 };
 
-/// How long someone may take to agree.
+/// Time that the user has to log in.
 const LOGIN_TIMEOUT: Duration = Duration::from_mins(5);
 
 #[derive(Debug, Args)]
 pub(super) struct LoginArgs {
-    /// Its name
+    /// Name of the server
     name: String,
-    /// Only print the address of the page, open nothing
+    /// Only print the URL of the page, without opening a browser
     #[arg(long)]
     no_browser: bool,
 }
@@ -53,21 +53,21 @@ pub(super) async fn run(
     if !needs_login(config, http).await? {
         writeln!(
             shell.output,
-            "{name:?} needs no login: it answers as it is. Next: deliberate servers test {name}"
+            "{name:?} needs no login. Next: deliberate servers test {name}"
         )?;
         return Ok(ExitCode::SUCCESS);
     }
     let has_key = |header: &String| header.eq_ignore_ascii_case("authorization");
     if http.headers.keys().any(has_key) {
         bail!(
-            "{name:?} refuses the key in its `headers`, which is sent in place of a login; \
-             correct it, or take `Authorization` out and log in"
+            "{name:?} rejects the key in its `headers`, which is sent instead of a login; \
+             correct it, or remove `Authorization` and log in"
         );
     }
     let tokens = Arc::new(catalogue.logins.token_file(name)?);
     let opens = !args.no_browser && at_terminal() && has_display(&shell.loaded.environment);
     let browser = LoopbackRedirect::bind(Arc::new(move |page: &Url| show_page(page, opens))).await;
-    let browser = browser.context("no port of this machine can be waited on")?;
+    let browser = browser.context("no port of this machine can be listened on")?;
     let options = OAuthClientOptions {
         auth: http.auth.clone().unwrap_or_default(),
         browser: Some(Arc::new(browser)),
@@ -76,7 +76,7 @@ pub(super) async fn run(
     };
     log_in(&OAuthClient::new(http.url.clone(), options)).await?;
     if !tokens.is_saved() {
-        bail!("logged in to {name:?}, but the login could not be kept; the log says why");
+        bail!("logged in to {name:?}, but the tokens could not be stored; see the log");
     }
     writeln!(
         shell.output,
@@ -85,7 +85,7 @@ pub(super) async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the server is reached, or why there is no login to it.
+/// Returns the HTTP configuration of a server, or why it has no login.
 fn require_http_config(config: &ServerConfig) -> anyhow::Result<&HttpConfig> {
     let name = &config.name;
     if let Some(http) = oauth_http_config(config) {
@@ -93,18 +93,18 @@ fn require_http_config(config: &ServerConfig) -> anyhow::Result<&HttpConfig> {
     }
     match config.transport {
         TransportConfig::Stdio(_) => bail!(
-            "{name:?} is a program of this machine, and one does not log in to those; if it wants \
-             a key, give it in its `env`"
+            "{name:?} is a program on this machine and has no login; if it needs \
+             a key, set it in its `env`"
         ),
         _ => bail!(
-            "{name:?} is reached through a WebSocket, where one can't log in; if it wants a key, \
-             give it in its `headers`"
+            "{name:?} is connected through a WebSocket, which has no login; if it needs a key, \
+             set it in its `headers`"
         ),
     }
 }
 
-/// Whether the server refuses us as things stand. Who says how to log in wants to, though the
-/// server may do without; but a secret of ours that is enough leaves nobody to be asked.
+/// Returns whether the server rejects us without a login. If OAuth is configured, a login is wanted
+/// even if the server works without; but if a configured secret is enough, there is nobody to ask.
 async fn needs_login(config: &ServerConfig, http: &HttpConfig) -> anyhow::Result<bool> {
     let auth = http.auth.as_ref();
     if auth.is_some_and(|auth| auth.client_secret.is_none()) {
@@ -112,7 +112,7 @@ async fn needs_login(config: &ServerConfig, http: &HttpConfig) -> anyhow::Result
     }
     let client = McpClient::new(config.clone(), Arc::new(NoClientHandler));
     let client = client.map_err(|error| explain_error(&error.into()))?;
-    // Some say hello to everybody and show their tools to few.
+    // Some servers accept every handshake but restrict their tools.
     let answered = client.tools(CachePolicy::Refresh).await.map(|_| ());
     client.close().await;
     match answered {
@@ -133,42 +133,42 @@ async fn log_in(auth: &OAuthClient) -> anyhow::Result<()> {
     let enough = stop_signal()?;
     let ended = tokio::select! {
         ended = tokio::time::timeout(LOGIN_TIMEOUT, auth.login()) => ended,
-        () = enough => bail!("stopped; nobody was logged in"),
+        () = enough => bail!("stopped before the login was finished"),
     };
     match ended {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => bail!("{}", one_line(&error.to_string(), 1_000)),
         Err(_) => bail!(
-            "nobody agreed within {} minutes; try again",
+            "the login was not finished within {} minutes; try again",
             LOGIN_TIMEOUT.as_secs() / 60
         ),
     }
 }
 
-/// Shows the page, in a browser if there is one; its address in any case.
+/// Shows the login page in a browser if there is one, and prints its URL in any case.
 fn show_page(page: &Url, opens: bool) -> Result<(), LoginError> {
     let mut output = io::stdout();
     let written = writeln!(
         output,
-        "To log in, open this address in a browser on this machine:\n\n  {page}\n\n\
-         Waiting until you have agreed there; Ctrl-C stops."
+        "To log in, open this URL in a browser on this machine:\n\n  {page}\n\n\
+         Waiting for the login; Ctrl-C stops."
     );
     let written = written.and_then(|()| output.flush());
-    written.map_err(|error| LoginError::new(format!("the address can't be shown: {error}")))?;
+    written.map_err(|error| LoginError::new(format!("the URL cannot be printed: {error}")))?;
     if opens && let Err(error) = open_browser(page) {
-        // The address is there to be copied.
+        // The URL can still be copied.
         tracing::debug!(%error, "no browser was opened");
     }
     Ok(())
 }
 
-/// Whether a browser has where to appear.
+/// Returns whether a browser can open a window.
 fn has_display(environment: &Environment) -> bool {
     let is_set = |name| environment.get(name).is_some();
     cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-/// Opens the page. Its address comes from the server: no shell gets to see it.
+/// Opens the page. Its URL comes from the server, so it is not passed through a shell.
 fn open_browser(page: &Url) -> io::Result<()> {
     let (program, arguments): (&str, &[&str]) = if cfg!(target_os = "macos") {
         ("open", &[])

@@ -1,18 +1,17 @@
-//! `deliberate servers logout`: forgets a login, also that of a server that is no longer written
-//! down.
+//! `deliberate servers logout`: deletes a login, also of a server that is no longer configured.
 
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::Args;
-use deliberate_adapter::oauth::TokenStore as _;
+use deliberate_mcp_client::oauth::TokenStore as _;
 
 use super::find_server;
 use crate::{commands::CommandContext, servers::ServerCatalog};
 
 #[derive(Debug, Args)]
 pub(super) struct LogoutArgs {
-    /// Its name
+    /// Name of the server
     name: String,
 }
 
@@ -23,21 +22,21 @@ pub(super) async fn run(
     let name = args.name.as_str();
     let catalogue = ServerCatalog::read(shell.loaded);
     let tokens = catalogue.logins.token_file(name);
-    let tokens = tokens.with_context(|| format!("{name:?} can't be logged out of"))?;
+    let tokens = tokens.with_context(|| format!("the login at {name:?} cannot be deleted"))?;
     let was_there = tokens.exists().await;
     if !was_there {
         find_server(&catalogue, name)?;
     }
-    // Even if there is no login: what is left of one that was not finished goes too.
+    // Also without a login, to remove the remains of an unfinished one.
     tokens.clear().await?;
     if was_there {
         writeln!(
             shell.output,
-            "Logged out of {name:?}: its tokens are removed here. The server may let them be used \
-             until they end."
+            "Logged out of {name:?}: its tokens are deleted here. The server may accept them \
+             until they expire."
         )?;
     } else {
-        writeln!(shell.output, "Nobody was logged in to {name:?}.")?;
+        writeln!(shell.output, "There was no login at {name:?}.")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `deliberate servers`: other MCP servers from a shell.
+//! `deliberate servers`: upstream MCP servers from a shell.
 
 mod add;
 mod approve;
@@ -38,23 +38,23 @@ pub(crate) struct ServersArgs {
 
 #[derive(Debug, Subcommand)]
 enum ServersCommand {
-    /// The servers there are, and where each is written (the default)
+    /// List the servers and where each is defined (default)
     List(list::ServersListArgs),
-    /// Add a server, or take over those of another client
+    /// Add a server, or import those of another client
     Add(add::ServersAddArgs),
     /// Remove a server that was added
     Remove(remove::RemoveArgs),
-    /// Connect to servers and see how they are
+    /// Connect to servers and report their state
     Test(test::TestArgs),
-    /// The tools of a server
+    /// List the tools of a server
     Tools(tools::ServersToolsArgs),
     /// Call a tool of a server
     Call(call::ServersCallArgs),
-    /// Allow tools that have changed or look suspicious
+    /// Approve tools that have changed or look suspicious
     Approve(approve::ApproveArgs),
     /// Log in to a server in a browser
     Login(login::LoginArgs),
-    /// Forget the login at a server
+    /// Delete the login at a server
     Logout(logout::LogoutArgs),
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn run(
     }
 }
 
-/// Tells on standard error what is left out, so that what a program reads stays clean.
+/// Prints skipped servers on standard error, so that standard output stays machine-readable.
 fn print_problems(catalogue: &ServerCatalog) -> anyhow::Result<()> {
     let mut stderr = std::io::stderr().lock();
     for problem in &catalogue.problems {
@@ -85,7 +85,7 @@ fn print_problems(catalogue: &ServerCatalog) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The server of that name, or why there is none.
+/// Returns the server of that name, or an error.
 fn find_server<'a>(
     catalogue: &'a ServerCatalog,
     name: &str,
@@ -99,7 +99,7 @@ fn find_server<'a>(
         .find(|problem| problem.server.as_deref() == Some(name));
     if let Some(problem) = broken {
         bail!(
-            "server {name:?} in {} can't be used: {}",
+            "server {name:?} in {} cannot be used: {}",
             problem.file.display(),
             problem.message
         );
@@ -111,36 +111,36 @@ fn find_server<'a>(
     }
 }
 
-/// A gateway and the database that its pins are in, for one command.
+/// A gateway with the database of its pins, for one command.
 struct CommandGateway {
     gateway: Arc<Gateway>,
     store: Arc<dyn Store>,
 }
 
 impl CommandGateway {
-    /// To all servers that are on and to those that are named, which are used even if switched
-    /// off. Connects to none of them yet.
+    /// Builds a gateway to all enabled servers and to those that are named, which are used even if
+    /// disabled. Does not connect yet.
     fn new(named: &[&str], catalogue: &ServerCatalog, loaded: &LoadedConfig) -> Self {
         let is_named = |known: &&ServerDefinition| named.contains(&known.name());
         let all = || catalogue.servers.iter();
-        // Of two that can't be used together it is the one that is asked for.
+        // Of two servers that cannot be used together, the named one is used.
         let wanted = all()
             .filter(is_named)
             .chain(all().filter(|known| !known.server.disabled && !named.contains(&known.name())));
         let store = wiring::build_store(&loaded.settings);
-        // What is wrong with one is told when it is asked for.
+        // Errors of a server are reported when it is used.
         let (gateway, _) = gateway::build_gateway(wanted, &catalogue.logins, store.clone(), true);
         Self { gateway, store }
     }
 
-    /// Ends what was started.
+    /// Stops the servers that were started.
     async fn close(self) {
         self.gateway.stop().await;
         self.store.close().await;
     }
 }
 
-/// An error with what to do about it and what the server said last, for people.
+/// Returns an error with its hint and the server's last output.
 fn explain_error(error: &GatewayError) -> anyhow::Error {
     let mut text = one_line(&error.to_string(), 1_000);
     if let Some(hint) = error.hint() {
@@ -148,13 +148,13 @@ fn explain_error(error: &GatewayError) -> anyhow::Error {
         text.push_str(&hint);
     }
     if let Some(said) = stderr_excerpt(error) {
-        text.push_str("\nIt last wrote:\n");
+        text.push_str("\nIts last output:\n");
         text.push_str(&escape_control(said.trim_end()));
     }
     anyhow::anyhow!(text)
 }
 
-/// What the server last wrote to its standard error.
+/// Returns the server's last output on standard error.
 fn stderr_excerpt(error: &GatewayError) -> Option<&str> {
     match error {
         GatewayError::Server(error) => error.diagnosis.as_deref(),

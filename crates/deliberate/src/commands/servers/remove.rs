@@ -1,4 +1,4 @@
-//! `deliberate servers remove`.
+//! `deliberate servers remove`: removes a server that was added.
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(super) struct RemoveArgs {
-    /// Its name
+    /// Name of the server
     name: String,
 }
 
@@ -25,11 +25,11 @@ pub(super) fn run(args: &RemoveArgs, shell: &mut CommandContext<'_>) -> anyhow::
         let known = find_server(&catalogue, name)?;
         match &known.source {
             DefinitionSource::Imported(path) => bail!(
-                "{name:?} is written in {}, which is another client's; remove it there, or take \
-                 the file out of `gateway.import`",
+                "{name:?} is defined in {}, which belongs to another client; remove it there, or remove \
+                 the file from `gateway.import`",
                 path.display()
             ),
-            place => bail!("{name:?} is written in {place}; remove it there"),
+            place => bail!("{name:?} is defined in {place}; remove it there"),
         }
     }
     file.remove(name);
@@ -42,7 +42,7 @@ pub(super) fn run(args: &RemoveArgs, shell: &mut CommandContext<'_>) -> anyhow::
     if let Some(known) = ServerCatalog::read(shell.loaded).get(name) {
         writeln!(
             shell.output,
-            "There is still one of that name in {}, which counts now.",
+            "Another server of that name is defined in {} and is used now.",
             known.source
         )?;
     }

@@ -1,4 +1,4 @@
-//! `deliberate servers test`: connects to servers, all at once, and tells how each is.
+//! `deliberate servers test`: connects to servers concurrently and reports the state of each.
 
 use std::{io::Write, process::ExitCode};
 
@@ -13,19 +13,19 @@ use crate::{
     servers::{ServerCatalog, ServerDefinition},
 };
 
-/// How much of what a server wrote to its standard error is shown.
+/// How many lines of a server's standard error are printed.
 const MAX_STDERR_LINES: usize = 8;
 
 #[derive(Debug, Args)]
 pub(super) struct TestArgs {
-    /// Only these; all that are switched on unless given
+    /// Test only these; default: all enabled ones
     names: Vec<String>,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// How one server is.
+/// State of one server.
 struct ServerTest<'a> {
     name: &'a str,
     report: Result<ServerReport, GatewayError>,
@@ -53,7 +53,7 @@ pub(super) async fn run(
         .collect();
     let mut all = Vec::new();
     let mut fine = true;
-    // In the order in which they answer: a slow one holds nobody up.
+    // In the order in which they answer, so that a slow server delays no other.
     while let Some(tested) = running.next().await {
         fine &= tested.report.is_ok();
         if args.json {
@@ -69,7 +69,7 @@ pub(super) async fn run(
     } else if names.is_empty() {
         writeln!(
             shell.output,
-            "No servers are switched on; `deliberate servers list` shows all."
+            "No servers are enabled; `deliberate servers list` shows all."
         )?;
     }
     let broken = args.names.is_empty() && !catalogue.problems.is_empty();
@@ -111,7 +111,7 @@ impl ServerTest<'_> {
         let held = held.count();
         if held > 0 {
             parts.push(format!(
-                "{held} held back: `deliberate servers approve {}` shows why",
+                "{held} quarantined: `deliberate servers approve {}` shows why",
                 self.name
             ));
         }
@@ -130,7 +130,7 @@ impl ServerTest<'_> {
             writeln!(output, "       {hint}")?;
         }
         if let Some(diagnosis) = stderr_excerpt(error) {
-            writeln!(output, "       It last wrote:")?;
+            writeln!(output, "       Its last output:")?;
             let lines: Vec<&str> = diagnosis.lines().collect();
             for line in lines
                 .iter()
@@ -162,7 +162,7 @@ impl ServerTest<'_> {
     }
 }
 
-/// What a server calls itself.
+/// Returns the server's own name and version.
 fn server_identity(info: &Value) -> String {
     let text = |field: &str| info.get(field).and_then(Value::as_str).unwrap_or_default();
     let who = one_line(&format!("{} {}", text("name"), text("version")), 80);

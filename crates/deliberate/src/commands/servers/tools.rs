@@ -1,4 +1,4 @@
-//! `deliberate servers tools`.
+//! `deliberate servers tools`: lists the tools of a server.
 
 use std::process::ExitCode;
 
@@ -19,10 +19,10 @@ use crate::{
 pub(super) struct ServersToolsArgs {
     /// The server
     name: String,
-    /// What this tool takes, as JSON Schema
+    /// Print the JSON Schema of this tool's arguments
     #[arg(long, value_name = "TOOL", conflicts_with = "json")]
     schema: Option<String>,
-    /// As JSON, with the whole definitions
+    /// Print JSON, with the whole definitions
     #[arg(long)]
     json: bool,
 }
@@ -55,7 +55,7 @@ pub(super) async fn run(
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&tools)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut rows = table(&["tool", "standing", "exposed", "what it does"]);
+    let mut rows = table(&["tool", "status", "exposed", "description"]);
     for it in &tools {
         let exposed = if it.exposed { "yes" } else { "–" };
         rows.add_row([
@@ -70,7 +70,7 @@ pub(super) async fn run(
         let left_out = look.left_out;
         writeln!(
             shell.output,
-            "\n{left_out} more are left out by `only` and `except`."
+            "\n{left_out} more are excluded by `only` and `except`."
         )?;
     }
     for warning in &look.warnings {
@@ -79,14 +79,14 @@ pub(super) async fn run(
     if tools.iter().any(|it| needs_approval(&it.standing)) {
         writeln!(
             shell.output,
-            "\nWhat has changed or is flagged can't be used; \
-             `deliberate servers approve {name}` shows why and allows it."
+            "\nTools that are changed or flagged cannot be used; \
+             `deliberate servers approve {name}` shows why and approves them."
         )?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether a tool is held back until someone allows it.
+/// Returns whether a tool is quarantined until it is approved.
 pub(super) fn needs_approval(standing: &ToolStatus) -> bool {
     matches!(
         standing,

@@ -1,4 +1,4 @@
-//! `deliberate sessions`.
+//! `deliberate sessions`: lists, shows and searches reasoning sessions.
 
 mod show;
 
@@ -24,35 +24,35 @@ pub(crate) struct SessionsArgs {
 
 #[derive(Debug, Subcommand)]
 enum SessionsCommand {
-    /// The sessions, the last changed first (the default)
+    /// List sessions, most recently changed first (default)
     List(SessionsListArgs),
-    /// One session, step by step
+    /// Show one session, step by step
     Show(SessionsShowArgs),
-    /// Find thoughts by their words
+    /// Search thoughts by words
     Search(SessionsSearchArgs),
 }
 
 #[derive(Debug, Args)]
 struct SessionsListArgs {
-    /// How many at the most
+    /// Maximum number of sessions
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// How many to skip
+    /// Number of sessions to skip
     #[arg(long, default_value_t = 0)]
     offset: u32,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Debug, Args)]
 struct SessionsShowArgs {
-    /// The session's id, or its beginning
+    /// The session's id, or the start of it
     id: String,
-    /// As JSON
+    /// Print JSON
     #[arg(long, conflicts_with = "mermaid")]
     json: bool,
-    /// As a picture: a Mermaid flowchart
+    /// Print a Mermaid flowchart
     #[arg(long)]
     mermaid: bool,
 }
@@ -62,13 +62,13 @@ struct SessionsSearchArgs {
     /// Words that must all occur
     #[arg(required = true)]
     words: Vec<String>,
-    /// Only in this session
+    /// Search only this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// How many at the most
+    /// Maximum number of results
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
 }
@@ -126,7 +126,7 @@ async fn list(
     Ok(())
 }
 
-/// How much was thought: steps, nodes of graphs, or both.
+/// Returns the number of steps, of graph nodes, or both.
 fn step_count(entry: &SessionEntry) -> String {
     let nodes = match entry.nodes {
         1 => "1 node".to_owned(),
@@ -141,7 +141,7 @@ fn step_count(entry: &SessionEntry) -> String {
 
 fn as_json(entry: SessionEntry) -> Value {
     let mut session = entry.session;
-    // Which conversation of a provider it continues is our affair.
+    // The provider's conversation that a session continues is internal.
     if let Some(fields) = session.metadata.as_mut().and_then(Value::as_object_mut) {
         fields.shift_remove("thread");
         if fields.is_empty() {
@@ -151,7 +151,7 @@ fn as_json(entry: SessionEntry) -> Value {
     json!({ "session": session, "thoughts": entry.thoughts, "nodes": entry.nodes })
 }
 
-/// A time without its fractions of a second.
+/// Returns a time without fractions of a second.
 fn truncate_to_seconds(time: &str) -> String {
     match time.split_once('.') {
         Some((whole, _)) => format!("{whole}Z"),
@@ -207,7 +207,7 @@ async fn search(
         return Ok(());
     }
     if found.is_empty() {
-        writeln!(output, "Nothing has all these words.")?;
+        writeln!(output, "No thought contains all these words.")?;
         return Ok(());
     }
     let mut rows = table(&["session", "when", "passage"]);
@@ -233,7 +233,7 @@ fn hit_json(what: &SearchEntity) -> Value {
     }
 }
 
-/// The id that begins like this, so that the first characters suffice at a terminal.
+/// Finds the id that starts like this, so that the first characters are enough in a terminal.
 async fn resolve_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId> {
     let given = SessionId::from(beginning);
     if store.session(&given).await?.is_some() {
@@ -247,7 +247,7 @@ async fn resolve_id(beginning: &str, store: &dyn Store) -> anyhow::Result<Sessio
     match (alike.next(), alike.next()) {
         (Some(id), None) if !beginning.is_empty() => Ok(id),
         (Some(_), Some(_)) => {
-            bail!("several sessions begin with {beginning:?}; give more of the id")
+            bail!("several sessions start with {beginning:?}; give more of the id")
         }
         _ => Ok(given),
     }

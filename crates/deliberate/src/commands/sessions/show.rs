@@ -1,4 +1,4 @@
-//! `deliberate sessions show`: what `reasoning_get` gives, all its pages together.
+//! `deliberate sessions show`: prints all pages of `reasoning_get`.
 
 use std::{collections::HashSet, io::Write};
 
@@ -9,19 +9,19 @@ use serde_json::{Map, Value, json};
 
 use crate::commands::table::escape_control;
 
-/// What `reasoning_get` gives at once at the most.
+/// Largest page of `reasoning_get`.
 const PAGE_SIZE: u32 = 200;
 
-/// How a later page of a session begins, after what all its pages begin with.
+/// Start of a later page of a session, after the part that all its pages repeat.
 const STEP_HEADING: &str = "## Step";
 
-/// The same for a graph.
+/// Start of a later page of a graph.
 const NODE_HEADING: &str = "### ";
 
-/// The lists of a session, by which it goes on from page to page.
+/// The lists of a session that continue from page to page.
 const PAGED_LISTS: [&str; 4] = ["thoughts", "branches", "cross_references", "graphs"];
 
-/// As Markdown, for people.
+/// Prints Markdown, for people.
 pub(super) async fn print_markdown(
     id: &SessionId,
     registry: &Registry,
@@ -39,7 +39,7 @@ pub(super) async fn print_markdown(
         return Ok(());
     }
     print_pages(&pages, STEP_HEADING, &ids, output)?;
-    // After the last step, and whole.
+    // Graphs follow the last step, each as a whole.
     for id in ids {
         let pages = self::load_pages(id, "markdown", 0, registry).await?;
         writeln!(output)?;
@@ -48,7 +48,7 @@ pub(super) async fn print_markdown(
     Ok(())
 }
 
-/// As one object, for programs.
+/// Returns one JSON object, for programs.
 pub(super) async fn load_json(id: &SessionId, registry: &Registry) -> anyhow::Result<Value> {
     let mut session = load_session(id, registry).await?;
     let graphs = session.get_mut("graphs").and_then(Value::as_array_mut);
@@ -66,13 +66,13 @@ pub(super) async fn load_json(id: &SessionId, registry: &Registry) -> anyhow::Re
     Ok(Value::Object(session))
 }
 
-/// As a picture.
+/// Returns a Mermaid flowchart.
 pub(super) async fn load_mermaid(id: &SessionId, registry: &Registry) -> anyhow::Result<String> {
     let answer = get_page(id.as_str(), "mermaid", 0, registry).await?;
     Ok(escape_control(page_text(&answer).trim_end()))
 }
 
-/// The pages of a session as one. A graph may still lack nodes; then it says where they begin.
+/// Merges the pages of a session. A graph may still lack nodes; it then says where they begin.
 async fn load_session(id: &SessionId, registry: &Registry) -> anyhow::Result<Map<String, Value>> {
     let pages = load_pages(id.as_str(), "data", 0, registry).await?;
     let mut parts = pages.into_iter().map(into_data);
@@ -82,11 +82,11 @@ async fn load_session(id: &SessionId, registry: &Registry) -> anyhow::Result<Map
     }
     match whole {
         Value::Object(fields) => Ok(fields),
-        _ => bail!("reasoning_get gave no session; please report it"),
+        _ => bail!("reasoning_get returned no session; please report this"),
     }
 }
 
-/// All pages of a thing from this place on.
+/// Loads all pages from an offset on.
 async fn load_pages(
     id: &str,
     format: &str,
@@ -115,7 +115,7 @@ async fn get_page(
     let answer = registry.call("reasoning_get", arguments, CallerContext::default());
     match answer.await? {
         CallOutcome::Done(answer) => Ok(answer),
-        CallOutcome::NeedsReply(_) => bail!("reading a session needs no reply; please report it"),
+        CallOutcome::NeedsReply(_) => bail!("reading a session needed a reply; please report this"),
     }
 }
 
@@ -137,7 +137,7 @@ fn item_id(item: &Value) -> Option<&str> {
     id.as_str()
 }
 
-/// Adds what the lists of a further part have and those of the whole have not.
+/// Appends the items of a further page that the whole does not have.
 fn merge_lists(whole: &mut Value, mut part: Value, lists: &[&str]) {
     for name in lists {
         let more = part.get_mut(*name).and_then(Value::as_array_mut);
@@ -151,8 +151,8 @@ fn merge_lists(whole: &mut Value, mut part: Value, lists: &[&str]) {
     }
 }
 
-/// Prints pages one below the other, without their graphs. A later page begins with the first
-/// line that begins like this, because what is above it was on the first.
+/// Prints pages one after another, without their graphs. A later page starts at the first line with
+/// this prefix, because the text above it was on the first page.
 fn print_pages(
     pages: &[Value],
     begins: &str,
@@ -181,7 +181,7 @@ fn print_pages(
     Ok(())
 }
 
-/// A page ends by telling where the next one begins; here it follows.
+/// Removes the hint at the end of a page that says where the next one begins; here it follows.
 fn strip_next_page_hint(text: &str, next: Option<u32>) -> &str {
     let Some((above, last)) = text.rsplit_once('\n') else {
         return text;

@@ -1,4 +1,4 @@
-//! Writing someone else's settings file: whole or not at all, with a copy of what was there.
+//! Writes the settings file of another program: completely or not at all, with a backup.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -10,16 +10,16 @@ use anyhow::{Context as _, bail};
 pub(crate) struct ClientConfigFile {
     /// The file itself: a link to it stays a link.
     path: PathBuf,
-    /// What it held; `None` if there was none.
+    /// Its content; `None` if it does not exist.
     content: Option<Vec<u8>>,
 }
 
-/// Who may read the new file.
+/// Permissions of the new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileAccess {
-    /// Whoever could read the old one.
+    /// Those of the old file.
     Unchanged,
-    /// Nobody else.
+    /// Readable by its owner only.
     OwnerOnly,
 }
 
@@ -34,7 +34,7 @@ impl ClientConfigFile {
         &self.path
     }
 
-    /// The text; `None` if it is not UTF-8.
+    /// Returns the text, or `None` if it is not UTF-8.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.content {
             Some(content) => std::str::from_utf8(content).ok(),
@@ -57,18 +57,18 @@ impl ClientConfigFile {
         Ok(backup)
     }
 
-    /// Writes `text` into a file of our own: for its owner's eyes, and without a backup, which
-    /// would keep a key that was taken out.
+    /// Writes `text` to one of our own files: readable by its owner only, and without a backup,
+    /// which would keep a key that was removed.
     pub(crate) fn write_private(&self, text: &str) -> anyhow::Result<()> {
         self.prepare()?;
         self.replace(text, FileAccess::OwnerOnly)
     }
 
     fn prepare(&self) -> anyhow::Result<()> {
-        // Clients write these files too, and the person took their time to answer.
+        // The client may have written the file while the user was deciding.
         if read_optional(&self.path)? != self.content {
             bail!(
-                "{} has changed in the meantime; run this again",
+                "{} has changed in the meantime; run the command again",
                 self.path.display()
             );
         }
@@ -81,7 +81,7 @@ impl ClientConfigFile {
         let temporary = self.sibling_path(&format!(".{}.tmp", std::process::id()));
         let written = self.rename_into_place(&temporary, text, readers);
         if written.is_err() {
-            // The file itself is untouched; a leftover would only confuse.
+            // The file itself is unchanged; a leftover would only confuse.
             let _ = fs::remove_file(&temporary);
         }
         written.with_context(|| format!("cannot write {}", self.path.display()))
@@ -134,7 +134,7 @@ impl ClientConfigFile {
     }
 }
 
-/// Creates a file that did not exist, readable by its owner only: it may hold keys.
+/// Creates a new file that only its owner can read: it may contain keys.
 fn create_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -153,7 +153,7 @@ fn read_optional(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The file behind a link, also where the link points to a file that is yet to be made.
+/// Returns the file behind a link, also if it does not exist yet.
 fn resolve(path: &Path) -> PathBuf {
     if let Ok(real) = path.canonicalize() {
         return real;

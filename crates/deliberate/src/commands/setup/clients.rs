@@ -1,5 +1,5 @@
-//! The MCP clients that can be set up: one entry each in [`CLIENTS`]. Paths and formats are those
-//! of the clients' own documentation.
+//! The MCP clients that can be configured: one entry each in [`CLIENTS`]. Paths and formats are
+//! those in the clients' own documentation.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,16 @@ use crate::config::Environment;
 
 /// A program that starts MCP servers.
 pub(crate) struct ClientApp {
-    /// As written on the command line.
+    /// Name on the command line.
     pub(crate) name: &'static str,
-    /// As its makers write it.
+    /// Name as its makers write it.
     pub(crate) title: &'static str,
-    /// The user's settings file.
+    /// Returns the user's settings file.
     pub(super) file: fn(&Dirs) -> PathBuf,
-    /// What is there if the client is installed.
+    /// Returns a path that exists if the client is installed.
     marker: fn(&Dirs) -> PathBuf,
-    /// How servers are written in that file.
     pub(super) format: ClientConfigFormat,
-    /// What is left to do once the file is written.
+    /// What the user must do after the file is written.
     pub(super) next_step: &'static str,
 }
 
@@ -29,14 +28,14 @@ pub(super) enum ClientConfigFormat {
     /// `{ KEY: { NAME: { "command": …, "args": …, "env": … } } }`
     Json {
         key: &'static str,
-        /// Whether an entry says `"type": "stdio"`.
+        /// Whether an entry has `"type": "stdio"`.
         typed: bool,
     },
     /// `[TABLE.NAME]` with `command`, `args` and `env`.
     Toml { table: &'static str },
 }
 
-/// All of them, in the order in which they are listed.
+/// All clients, in the order in which they are listed.
 #[rustfmt::skip]
 pub(crate) static CLIENTS: &[ClientApp] = &[
     ClientApp {
@@ -50,7 +49,7 @@ pub(crate) static CLIENTS: &[ClientApp] = &[
     ClientApp {
         name: "claude-code",
         title: "Claude Code",
-        // The top level is Claude Code's user scope: every project sees it.
+        // The top level is Claude Code's user scope: it applies to every project.
         file: |dirs| dirs.claude_home.as_ref().unwrap_or(&dirs.home).join(".claude.json"),
         marker: |dirs| dirs.claude_home.clone().unwrap_or_else(|| dirs.home.join(".claude")),
         format: ClientConfigFormat::Json { key: "mcpServers", typed: true },
@@ -109,7 +108,7 @@ pub(crate) static CLIENTS: &[ClientApp] = &[
 fn zed_config_path(dirs: &Dirs) -> PathBuf {
     match dirs.os {
         Os::Windows => dirs.config.join("Zed"),
-        // Zed keeps to the Unix place on macOS too.
+        // Zed uses the Unix location on macOS too.
         Os::Apple => dirs.home.join(".config").join("zed"),
         Os::Unix => dirs.config.join("zed"),
     }
@@ -120,36 +119,32 @@ fn codex_config_path(dirs: &Dirs) -> PathBuf {
     dirs.codex_home.clone().unwrap_or_else(usual)
 }
 
-/// The kind of system, as far as it decides about paths.
+/// Operating system, as far as it determines paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Os {
-    /// Linux and the like.
+    /// Linux and similar systems.
     Unix,
-    /// macOS.
     Apple,
-    /// Windows.
     Windows,
 }
 
-/// Where things are on this machine.
+/// Directories of this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Dirs {
-    /// The kind of system.
     pub(crate) os: Os,
-    /// The user's home.
     pub(crate) home: PathBuf,
-    /// Where applications keep their settings.
+    /// Directory of the applications' settings.
     pub(crate) config: PathBuf,
     /// `CODEX_HOME`, if set.
     pub(crate) codex_home: Option<PathBuf>,
     /// `CLAUDE_CONFIG_DIR`, if set.
     pub(crate) claude_home: Option<PathBuf>,
-    /// This program, as a client should start it.
+    /// Path of this program, as a client should start it.
     pub(crate) program: PathBuf,
 }
 
 impl Dirs {
-    /// Those of this process.
+    /// Returns the directories of this process.
     pub(crate) fn detect(environment: &Environment) -> anyhow::Result<Self> {
         let home = environment.home.clone();
         let config = environment.config_dir.clone();
@@ -170,10 +165,11 @@ impl Dirs {
     }
 }
 
-/// This program by the path under which it is found, where there is one: a package manager's link
-/// stays when the version behind it changes.
+/// Returns the path under which this program is found in `PATH`, if there is one: a package
+/// manager's link stays the same when the version behind it changes.
 fn find_program(environment: &Environment) -> anyhow::Result<PathBuf> {
-    let running = std::env::current_exe().context("cannot tell where this program is")?;
+    let running =
+        std::env::current_exe().context("the path of this program cannot be determined")?;
     let (Ok(real), Some(name)) = (running.canonicalize(), running.file_name()) else {
         return Ok(running);
     };
@@ -185,19 +181,18 @@ fn find_program(environment: &Environment) -> anyhow::Result<PathBuf> {
     Ok(linked.unwrap_or(running))
 }
 
-/// The client with this name.
 pub(super) fn find_client(name: &str) -> Option<&'static ClientApp> {
     CLIENTS.iter().find(|client| client.name == name)
 }
 
-/// The file in which that client lists servers, if it is one in JSON.
+/// Returns the file in which a client lists servers, if its format is JSON.
 pub(crate) fn json_config_path(name: &str, dirs: &Dirs) -> Option<PathBuf> {
     let client = find_client(name)?;
     matches!(client.format, ClientConfigFormat::Json { .. }).then(|| (client.file)(dirs))
 }
 
 impl ClientApp {
-    /// The block to paste.
+    /// Returns the block to paste.
     pub(super) fn render_block(&self, entry: &ServerEntry) -> anyhow::Result<String> {
         match self.format {
             ClientConfigFormat::Json { key, typed } => json_edit::render_block(key, typed, entry),
@@ -209,19 +204,17 @@ impl ClientApp {
 /// A client and the state of its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DetectedClient {
-    /// As written on the command line.
     pub(crate) name: &'static str,
-    /// As its makers write it.
     pub(crate) title: &'static str,
     /// Its settings file.
     pub(crate) path: PathBuf,
     /// Whether the client seems to be installed.
     pub(crate) exists: bool,
-    /// Whether it knows this program.
+    /// Whether its settings contain this program.
     pub(crate) configured: bool,
 }
 
-/// All clients, for `doctor`.
+/// Returns all clients, for `doctor`.
 pub(crate) fn detect_clients(dirs: &Dirs) -> Vec<DetectedClient> {
     let found = CLIENTS.iter().map(|client| {
         let path = (client.file)(dirs);
@@ -249,7 +242,7 @@ fn is_configured(client: &ClientApp, path: &Path) -> bool {
             let stem = Path::new(command).file_stem();
             stem.is_some_and(|stem| stem.eq_ignore_ascii_case("deliberate"))
         }),
-        // With comments in it the file cannot be read exactly; the name alone is a good guess.
+        // A file with comments cannot be parsed exactly; searching for the name is a good guess.
         None => text.contains("\"deliberate\""),
     }
 }

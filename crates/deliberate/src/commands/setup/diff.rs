@@ -1,16 +1,16 @@
-//! A small unified diff. The change is one block within the file, so what is the same at both ends
-//! is all there is to find. Values that look like keys are hidden: people share their terminals.
+//! A small unified diff. The change is one block of the file, so it is enough to strip the common
+//! start and end. Values that look like keys are hidden, since people share their terminals.
 
-/// Lines shown around the change.
+/// Number of lines around the change.
 const CONTEXT_LINES: usize = 3;
 
-/// A longer line, as in a file without line breaks, is cut.
+/// Longer lines, as in a file without line breaks, are truncated.
 const MAX_LINE_CHARS: usize = 160;
 
 /// Parts of names whose values are hidden.
 const SECRET_NAMES: &[&str] = &["KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"];
 
-/// The change from `old` to `new`.
+/// Returns the change from `old` to `new`.
 pub(super) fn unified_diff(old: &str, new: &str) -> String {
     let old: Vec<&str> = old.lines().collect();
     let new: Vec<&str> = new.lines().collect();
@@ -44,7 +44,7 @@ pub(super) fn unified_diff(old: &str, new: &str) -> String {
     lines.join("\n")
 }
 
-/// By convention an empty file has a line 0.
+/// By convention an empty file starts at line 0.
 fn line_number(first: usize, lines: &[&str]) -> usize {
     if lines.is_empty() { 0 } else { first + 1 }
 }
@@ -57,7 +57,7 @@ fn display_line(line: &str) -> String {
     }
 }
 
-/// Replaces the text in `NAME: "text"` and `NAME = "text"` where the name says that it is secret.
+/// Hides the text in `NAME: "text"` and `NAME = "text"` if the name suggests a secret.
 fn hide_secrets(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     // The last word or quoted text, and whether a `:` or `=` followed it.
@@ -98,7 +98,7 @@ fn hide_secrets(line: &str) -> String {
     shown
 }
 
-/// The text up to the closing quote, escapes left as they are.
+/// Reads up to the closing quote and keeps escapes as they are.
 fn read_quoted(chars: &mut std::str::Chars<'_>) -> String {
     let mut text = String::new();
     while let Some(c) = chars.next() {

@@ -1,6 +1,6 @@
-//! Changes to a client's JSON file. The new text is spliced into the old one, so that everything
-//! else keeps its order, its spelling and its spacing byte for byte; files of this kind are edited
-//! by hand and kept under version control. A file with comments is not JSON and is left alone.
+//! Edits a client's JSON file. The new text is spliced into the old one, so that everything else
+//! keeps its order, spelling and spacing byte for byte: such files are edited by hand and kept
+//! under version control. A file with comments is not JSON and is not changed.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use super::server_entry::{ClientConfigEdit, ServerEntry};
 
 const DEFAULT_INDENT: &str = "  ";
 
-/// Puts `entry` under `key` into `text`. An entry of the same name keeps what it has besides the
-/// command, such as variables that were added by hand.
+/// Adds `entry` under `key`. An existing entry of that name keeps its other fields, such as
+/// variables added by hand.
 pub(super) fn edit(
     text: &str,
     key: &str,
@@ -68,7 +68,7 @@ pub(super) fn edit(
     }))
 }
 
-/// The block to paste into an empty file.
+/// Returns the block to paste into an empty file.
 pub(super) fn render_block(key: &str, typed: bool, entry: &ServerEntry) -> anyhow::Result<String> {
     match edit("", key, typed, entry)? {
         ClientConfigEdit::Changed(text) => Ok(text),
@@ -76,7 +76,7 @@ pub(super) fn render_block(key: &str, typed: bool, entry: &ServerEntry) -> anyho
     }
 }
 
-/// The commands of all servers under `key`; `None` if the text is not JSON.
+/// Returns the commands of all servers under `key`, or `None` if the text is not JSON.
 pub(super) fn server_commands(text: &str, key: &str) -> Option<Vec<String>> {
     let root = serde_json::from_str::<Value>(text).ok()?;
     let servers = root.get(key).and_then(Value::as_object);
@@ -116,7 +116,7 @@ fn fill_entry(
     server
 }
 
-/// The members of an object, in their order, as they are written.
+/// The members of an object, in order and as written.
 struct JsonMembers<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'a> JsonMembers<'a> {
@@ -124,7 +124,7 @@ impl<'a> JsonMembers<'a> {
         serde_json::from_str(object.get()).ok()
     }
 
-    /// Of two members with the same name the last one counts, as for most readers.
+    /// Of two members with the same name the last one counts, as in most parsers.
     fn find(&self, name: &str) -> Option<&'a RawValue> {
         let member = self.0.iter().rfind(|(member, _)| member == name)?;
         Some(member.1)
@@ -177,14 +177,15 @@ impl<'a> JsonText<'a> {
         }
     }
 
-    /// Where a value stands. It was borrowed from the text, so the distance between the two is it.
+    /// Returns the position of a value. It is borrowed from the text, so its offset is the distance
+    /// between the two.
     fn span(&self, value: &RawValue) -> Range<usize> {
         let value = value.get();
         let start = value.as_ptr().addr() - self.text.as_ptr().addr();
         start..start + value.len()
     }
 
-    /// A new last member of an object whose members are indented `depth` times.
+    /// Adds a last member to an object whose members are indented `depth` times.
     fn insert_member(
         &self,
         object: &RawValue,
@@ -239,7 +240,7 @@ impl<'a> JsonText<'a> {
             );
         };
         let new = [before, &change.text.replace('\n', line_end), after].concat();
-        // Someone's editor depends on this file: never hand out a text that is not JSON.
+        // Other programs depend on this file: never return a text that is not JSON.
         match serde_json::from_str::<&RawValue>(&new) {
             Ok(_) => ClientConfigEdit::Changed(new),
             Err(_) => {

@@ -1,6 +1,6 @@
-//! `deliberate setup CLIENT`: puts this server into an MCP client's settings. The change is shown
-//! first, a person says yes, and a backup stays beside the file. Whatever cannot be changed safely
-//! is explained instead, with the block to paste.
+//! `deliberate setup CLIENT`: adds this server to an MCP client's settings. It shows the change
+//! first, asks for confirmation, and keeps a backup beside the file. If the file cannot be changed
+//! safely, it explains why and prints the block to paste.
 
 pub(crate) mod client_config_file;
 mod clients;
@@ -25,19 +25,19 @@ use client_config_file::ClientConfigFile;
 use clients::{CLIENTS, ClientApp, ClientConfigFormat};
 use server_entry::{ClientConfigEdit, ServerEntry};
 
-/// Someone was asked and said no.
+/// Exit code if the user declined.
 const EXIT_DECLINED: u8 = 1;
 
-/// The file has to be changed by hand.
+/// Exit code if the file must be edited by hand.
 const EXIT_MANUAL_EDIT: u8 = 3;
 
-/// Put this server into an MCP client's settings
+/// Add this server to an MCP client's settings
 ///
-/// Exits with 0 if the file is as it should be, 1 if the change was declined or failed, 3 if the
-/// file has to be changed by hand.
+/// Exits with 0 if the file is correct, 1 if the change was declined or failed, 3 if the file must
+/// be edited by hand.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SetupArgs {
-    /// The client to set up
+    /// The client to configure
     #[arg(value_parser = PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)))]
     client: String,
     /// Only print the block to paste
@@ -52,20 +52,18 @@ pub(crate) struct SetupArgs {
     /// Environment variable for the server (repeatable)
     #[arg(long = "env", value_name = "KEY=VALUE", value_parser = parse_variable)]
     env: Vec<(String, SecretString)>,
-    /// File to change, such as a project's own, in place of the user's
+    /// File to change, such as a project's own, instead of the user's
     #[arg(long, value_name = "PATH")]
     file: Option<PathBuf>,
 }
 
-/// Where questions are answered and everything is written.
+/// Input and output of the command.
 pub(crate) struct SetupIo<'a> {
-    /// The person's answers.
+    /// The user's answers.
     pub(crate) input: &'a mut dyn BufRead,
-    /// What the person reads.
     pub(crate) output: &'a mut dyn Write,
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result<ExitCode> {
     Ok(match set_up(args, io, dirs)? {
         SetupOutcome::Printed | SetupOutcome::Unchanged | SetupOutcome::Written => {
@@ -107,14 +105,17 @@ fn set_up(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result
     let shown = target.path().display();
     match edit(client, &target, &entry)? {
         ClientConfigEdit::Unchanged => {
-            writeln!(io.output, "{shown} already has this server; nothing to do.")?;
+            writeln!(
+                io.output,
+                "{shown} already has this server; nothing was changed."
+            )?;
             Ok(SetupOutcome::Unchanged)
         }
         ClientConfigEdit::ManualEditNeeded(reason) => {
             let block = client.render_block(&entry)?;
             writeln!(
                 io.output,
-                "{shown} is left as it is: {reason}.\nAdd this to it yourself:\n\n{block}"
+                "{shown} was not changed: {reason}.\nAdd this to it yourself:\n\n{block}"
             )?;
             Ok(SetupOutcome::ManualEditNeeded)
         }
@@ -131,7 +132,11 @@ fn set_up(args: &SetupArgs, io: &mut SetupIo<'_>, dirs: &Dirs) -> anyhow::Result
             }
             match target.write(&text)? {
                 Some(backup) => {
-                    writeln!(io.output, "Written. The old file is {}.", backup.display())?;
+                    writeln!(
+                        io.output,
+                        "Written. The backup of the old file is {}.",
+                        backup.display()
+                    )?;
                 }
                 None => writeln!(io.output, "Written.")?,
             }
@@ -157,7 +162,7 @@ fn edit(
     }
 }
 
-/// Asks. No answer at all, as in a script, is a no.
+/// Asks for confirmation. No answer at all, as in a script, is a no.
 fn confirm(io: &mut SetupIo<'_>) -> anyhow::Result<bool> {
     write!(io.output, "Write this? [y/N] ")?;
     io.output.flush()?;
@@ -168,16 +173,16 @@ fn confirm(io: &mut SetupIo<'_>) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Clients make tool names of it, and those allow no more.
+/// Clients derive tool names from it, and those allow no other characters.
 fn parse_server_name(text: &str) -> Result<String, String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if text.is_empty() || !text.chars().all(allowed) {
-        return Err("a name has letters, digits, `-` and `_` only".to_owned());
+        return Err("a name may contain only letters, digits, `-` and `_`".to_owned());
     }
     Ok(text.to_owned())
 }
 
-/// One `--env KEY=VALUE`.
+/// Parses one `--env KEY=VALUE`.
 pub(crate) fn parse_variable(text: &str) -> Result<(String, SecretString), String> {
     let (name, value) = text
         .split_once('=')

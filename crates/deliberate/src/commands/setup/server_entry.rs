@@ -1,4 +1,4 @@
-//! What a client is told about this server, whatever its file looks like.
+//! The entry of this server in a client's file, independent of the file's format.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,21 @@ use secrecy::SecretString;
 /// One server in a client's file.
 #[derive(Debug)]
 pub(super) struct ServerEntry {
-    /// The name the client shows.
+    /// Name that the client displays.
     pub(super) name: String,
-    /// The program.
     pub(super) command: String,
-    /// Its arguments.
     pub(super) args: Vec<String>,
-    /// Variables to set. Any of them may be a key.
+    /// Environment variables, any of which may be a key.
     pub(super) env: BTreeMap<String, SecretString>,
 }
 
-/// What becomes of a client's file.
+/// Result of editing a client's file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ClientConfigEdit {
-    /// It says so already.
+    /// The entry is already there.
     Unchanged,
     /// The whole new text.
     Changed(String),
-    /// It is not safe to change it; why.
+    /// It cannot be changed safely, for this reason.
     ManualEditNeeded(String),
 }

@@ -1,12 +1,12 @@
-//! Changes to a client's TOML file. Comments, order and spacing of everything else stay.
+//! Edits a client's TOML file. Everything else keeps its comments, order and spacing.
 
 use secrecy::ExposeSecret as _;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::server_entry::{ClientConfigEdit, ServerEntry};
 
-/// Puts `entry` into `[section.NAME]` of `text`. An entry of the same name keeps what it has
-/// besides the command, such as variables that were added by hand.
+/// Adds `entry` to `[section.NAME]`. An existing entry of that name keeps its other fields, such as
+/// variables added by hand.
 pub(super) fn edit(text: &str, section: &str, entry: &ServerEntry) -> ClientConfigEdit {
     let mut document: DocumentMut = match text.parse() {
         Ok(document) => document,
@@ -20,7 +20,7 @@ pub(super) fn edit(text: &str, section: &str, entry: &ServerEntry) -> ClientConf
     });
     let Some(servers) = servers.as_table_mut() else {
         return ClientConfigEdit::ManualEditNeeded(format!(
-            "`{section}` in it is not a table of its own"
+            "`{section}` in it is not a standard table"
         ));
     };
     let server = servers.entry(&entry.name).or_insert_with(|| {
@@ -45,7 +45,7 @@ pub(super) fn edit(text: &str, section: &str, entry: &ServerEntry) -> ClientConf
     }
 }
 
-/// The block to paste.
+/// Returns the block to paste.
 pub(super) fn render_block(section: &str, entry: &ServerEntry) -> String {
     match edit("", section, entry) {
         ClientConfigEdit::Changed(text) => text,
@@ -53,7 +53,7 @@ pub(super) fn render_block(section: &str, entry: &ServerEntry) -> String {
     }
 }
 
-/// The commands of all servers in `section`; `None` if the text is not TOML.
+/// Returns the commands of all servers in `section`, or `None` if the text is not TOML.
 pub(super) fn server_commands(text: &str, section: &str) -> Option<Vec<String>> {
     let document: DocumentMut = text.parse().ok()?;
     let servers = document.get(section).and_then(Item::as_table_like);
@@ -68,7 +68,7 @@ pub(super) fn server_commands(text: &str, section: &str) -> Option<Vec<String>> 
 }
 
 fn fill_entry(server: &mut dyn TableLike, entry: &ServerEntry) {
-    // What is right already is not touched: a comment may stand behind it.
+    // A correct value is not touched: a comment may follow it.
     if server.get("command").and_then(Item::as_str) != Some(&entry.command) {
         server.insert("command", toml_edit::value(entry.command.clone()));
     }

@@ -1,4 +1,4 @@
-//! `deliberate tools`.
+//! `deliberate tools`: lists the tools offered to clients.
 
 mod markdown;
 
@@ -13,10 +13,10 @@ use crate::wiring::build_app;
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolsArgs {
-    /// As Markdown, with every field of arguments and answers
+    /// Print Markdown, with every field of arguments and answers
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    /// As JSON, with the whole schemas
+    /// Print JSON, with the whole schemas
     #[arg(long)]
     json: bool,
 }
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ToolsArgs, shell: &mut CommandContext<'_>) -> anyhow::R
     } else if args.markdown {
         markdown::print_page(&tools, shell.output)?;
     } else {
-        let mut rows = table(&["tool", "what it does"]);
+        let mut rows = table(&["tool", "description"]);
         for tool in &tools {
             rows.add_row([tool.meta.name, tool.meta.description]);
         }

@@ -1,36 +1,27 @@
-//! The fields of one server: what each takes and what it is for. Mistakes are told without the
-//! value that was found, since any of them may be a key.
+//! The fields of one server: allowed types and help. Errors do not contain the value found, since
+//! any value may be a key.
 
 use serde_json::{Map, Value};
 
-/// One field.
 pub(crate) struct ServerField {
-    /// As written.
     pub(crate) name: &'static str,
-    /// What it takes.
     pub(crate) field_type: FieldType,
     /// One line for people.
     pub(crate) help: &'static str,
 }
 
-/// What a field takes.
+/// Type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FieldType {
-    /// A text.
     Text,
-    /// One of these words.
     Choice(&'static [&'static str]),
-    /// A list of texts.
     TextList,
-    /// A text, or a list of them.
     TextOrList,
     /// Texts by name.
     TextMap,
-    /// What OAuth needs.
+    /// OAuth settings.
     OAuth,
-    /// Yes or no.
     Boolean,
-    /// A whole number above zero.
     PositiveInteger,
 }
 
@@ -44,39 +35,39 @@ const fn field(name: &'static str, takes: FieldType, help: &'static str) -> Serv
 
 use FieldType::{Boolean, Choice, OAuth, PositiveInteger, Text, TextList, TextMap, TextOrList};
 
-/// Every field, in the order in which they are documented.
+/// All fields, in the order of the documentation.
 #[rustfmt::skip]
 pub(crate) static FIELDS: &[ServerField] = &[
-    field("command", Text, "Program to start; it is spoken to through its standard input and output"),
-    field("args", TextList, "Its arguments"),
-    field("env", TextMap, "Variables it gets, besides the few that every program needs"),
-    field("pass_env", TextList, "Names of our own variables that it gets too"),
-    field("cwd", Text, "Folder it runs in; a relative one starts at this file's"),
-    field("url", Text, "Address of a server to reach, in place of `command`"),
+    field("command", Text, "Program to start; it is connected through standard input and output"),
+    field("args", TextList, "Arguments of the program"),
+    field("env", TextMap, "Environment variables for the program, in addition to the few that every program needs"),
+    field("pass_env", TextList, "Names of this server's own variables that are passed to the program"),
+    field("cwd", Text, "Working directory; a relative path starts at this file's directory"),
+    field("url", Text, "URL of a server, instead of `command`"),
     field("type", Choice(&["stdio", "http", "sse", "websocket"]),
-        "How it is reached, where `command` or `url` alone does not say it: `sse` is the transport of 2024-11-05"),
-    field("headers", TextMap, "Headers that go with every request"),
-    field("auth", OAuth, "OAuth: `client_id`, `client_secret` and `scopes`, where the server does not hand them out; `issuer` is the only one who may give tokens"),
+        "Transport, if `command` or `url` alone does not determine it: `sse` is the transport of 2024-11-05"),
+    field("headers", TextMap, "Headers sent with every request"),
+    field("auth", OAuth, "OAuth: `client_id`, `client_secret` and `scopes`, if the server does not provide them; `issuer` is the only authorization server that may issue tokens"),
     field("speaks", Choice(&["auto", "handshake", "stateless"]),
-        "Which era of the protocol; `auto` finds out"),
-    field("disabled", Boolean, "Leave it out"),
-    field("description", Text, "What it is for, as `gateway_search` tells it"),
-    field("expose", TextOrList, "Its tools that clients get as their own, as `NAME__tool`: `all`, or a list of names in which `*` stands for anything; the others are found by `gateway_search`"),
-    field("only", TextList, "Its tools that can be used at all; without it every one"),
-    field("except", TextList, "Its tools that can't be used"),
-    field("fallback", Text, "The server that is asked when this one fails, if it has a tool of the same name"),
-    field("trust", Boolean, "Hold none of its tools back, whatever they say of themselves"),
-    field("sampling", Boolean, "Let it ask the client's model"),
-    field("connect_ms", PositiveInteger, "How long a connection may take, in milliseconds (30000)"),
-    field("answer_ms", PositiveInteger, "How long an answer may take, in milliseconds; progress begins it anew (60000)"),
-    field("longest_ms", PositiveInteger, "How long an answer may take in all, in milliseconds (1800000)"),
-    field("message_bytes", PositiveInteger, "Largest message it may send (16777216)"),
-    field("at_once", PositiveInteger, "Calls that may run at once; twice as many wait (32)"),
-    field("per_minute", PositiveInteger, "Calls a minute; more are refused"),
-    field("items", PositiveInteger, "Tools that are taken from its list (2000)"),
+        "Era of the protocol; `auto` detects it"),
+    field("disabled", Boolean, "Do not use this server"),
+    field("description", Text, "What the server is for, as shown by `gateway_search`"),
+    field("expose", TextOrList, "Tools that are offered to clients directly, as `NAME__tool`: `all`, or a list of names in which `*` matches anything; `gateway_search` finds the others"),
+    field("only", TextList, "Tools that may be used; default: all"),
+    field("except", TextList, "Tools that may not be used"),
+    field("fallback", Text, "Server to call if this one fails, if it has a tool of the same name"),
+    field("trust", Boolean, "Quarantine none of its tools, whatever their definitions say"),
+    field("sampling", Boolean, "Allow sampling: the server may ask the client's model"),
+    field("connect_ms", PositiveInteger, "Time limit for connecting, in milliseconds (30000)"),
+    field("answer_ms", PositiveInteger, "Time limit for an answer, in milliseconds; progress restarts it (60000)"),
+    field("longest_ms", PositiveInteger, "Total time limit for an answer, in milliseconds (1800000)"),
+    field("message_bytes", PositiveInteger, "Largest message from the server, in bytes (16777216)"),
+    field("at_once", PositiveInteger, "Maximum concurrent calls; twice as many may wait (32)"),
+    field("per_minute", PositiveInteger, "Maximum calls per minute; further ones are rejected"),
+    field("items", PositiveInteger, "Maximum number of tools taken from its list (2000)"),
 ];
 
-/// Names of other programs for some of them, which are understood everywhere.
+/// Names that other programs use for some of the fields, accepted everywhere.
 static FIELD_ALIASES: &[ServerField] = &[
     field("enabled", Boolean, ""),
     field("transport", Text, ""),
@@ -84,31 +75,29 @@ static FIELD_ALIASES: &[ServerField] = &[
     field("httpUrl", Text, ""),
 ];
 
-/// What is wrong with a field.
+/// An error in a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct InvalidField {
-    /// Which.
     pub(crate) field: String,
-    /// What is wrong with it.
     pub(crate) error: FieldError,
 }
 
-/// What can be wrong with a field.
+/// What is wrong with a field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum FieldError {
-    /// Nobody knows it; the known one most like it.
+    /// Unknown; with the most similar known field.
     Unknown(Option<&'static str>),
-    /// It takes something else.
+    /// Wrong type; with a description of the allowed one.
     WrongType(String),
 }
 
-/// All fields that are unknown or hold what they do not take.
+/// Returns all fields that are unknown or of the wrong type.
 pub(crate) fn find_invalid_fields(fields: &Map<String, Value>) -> Vec<InvalidField> {
     let wrong = fields.iter().filter_map(|(name, value)| {
         let what = match find_field(name) {
             None => FieldError::Unknown(nearest_field(name)),
             Some(field) if field.field_type.accepts(value) => return None,
-            Some(field) => FieldError::WrongType(format!("takes {}", field.field_type.display())),
+            Some(field) => FieldError::WrongType(format!("must be {}", field.field_type.display())),
         };
         Some(InvalidField {
             field: name.clone(),
@@ -132,14 +121,14 @@ fn nearest_field(name: &str) -> Option<&'static str> {
 }
 
 impl FieldType {
-    /// For people.
+    /// Returns the type as displayed to people.
     pub(crate) fn display(self) -> String {
         match self {
-            Text => "a text".to_owned(),
+            Text => "a string".to_owned(),
             Choice(words) => format!("one of {}", words.join(", ")),
-            TextList => "a list of texts".to_owned(),
-            TextOrList => "a text or a list of texts".to_owned(),
-            TextMap => "a table of texts".to_owned(),
+            TextList => "a list of strings".to_owned(),
+            TextOrList => "a string or a list of strings".to_owned(),
+            TextMap => "a table of strings".to_owned(),
             OAuth => "a table of `client_id`, `client_secret`, `scopes` and `issuer`".to_owned(),
             Boolean => "true or false".to_owned(),
             PositiveInteger => "a whole number above 0".to_owned(),
@@ -148,7 +137,7 @@ impl FieldType {
 
     fn accepts(self, value: &Value) -> bool {
         match self {
-            // Which words are known is for whoever reads them: other programs have other ones.
+            // The allowed words are checked later: other programs use different ones.
             Text | Choice(_) => value.is_string(),
             TextList => is_text_list(value),
             TextOrList => value.is_string() || is_text_list(value),

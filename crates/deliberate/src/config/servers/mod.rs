@@ -1,5 +1,5 @@
-//! Other MCP servers in the settings: the `[servers.NAME]` tables of the file, and the settings
-//! that say where further ones are written. What is in those other files is not read here.
+//! Upstream servers in the settings: the `[servers.NAME]` tables of the file, and the settings that
+//! name further files. Those files are not read here.
 
 mod fields;
 pub(crate) mod self_reference;
@@ -8,7 +8,7 @@ mod table;
 use std::fmt;
 use std::path::PathBuf;
 
-use deliberate_adapter::config::ConfiguredServer;
+use deliberate_mcp_client::config::ConfiguredServer;
 use serde_json::{Map, Value};
 
 pub(super) use fields::FIELDS;
@@ -17,11 +17,11 @@ pub(super) use table::{ServerTable, load_servers, read_tables};
 
 use super::{origin::SettingOrigin, resolved::ResolvedSettings};
 
-/// Where servers are written besides the settings file.
+/// Files that list upstream servers besides the settings file.
 #[derive(Debug, Clone)]
 pub(crate) struct GatewaySettings {
-    /// The file that `deliberate servers` writes; `None` if there is no place that would be the
-    /// user's.
+    /// The file that `deliberate servers` writes; `None` if the user has no configuration
+    /// directory.
     pub(crate) servers_file: Option<PathBuf>,
     /// Files of other clients.
     pub(crate) import: Vec<PathBuf>,
@@ -39,15 +39,14 @@ impl GatewaySettings {
 /// A server of the settings file.
 #[derive(Clone)]
 pub(crate) struct SettingsFileServer {
-    /// The server, with variables put in.
+    /// The server, with variables substituted.
     pub(crate) server: ConfiguredServer,
-    /// As it is written.
+    /// The fields as written.
     pub(crate) fields: Map<String, Value>,
-    /// Where.
     pub(crate) origin: SettingOrigin,
 }
 
-/// Its name only: every other field may hold a key.
+/// Prints the name only: every other field may contain a key.
 impl fmt::Debug for SettingsFileServer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

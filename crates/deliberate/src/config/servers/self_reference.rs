@@ -1,5 +1,5 @@
-//! Whether an entry is this program itself. As a server of its own it would start itself, and that
-//! one itself, without end; clients that know it list it among the others.
+//! Detects server entries that are this program itself. Such a server would start itself again
+//! without end; clients that use this program list it among their servers.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use url::{Host, Url};
 
 use crate::config::environment::Environment;
 
-/// What is wrong with such an entry in a place where somebody wrote it for this program.
-pub(crate) const SELF_REFERENCE_ERROR: &str = "starts this program, which would start itself again, \
-     without end; leave it out, or give it a `--config` of its own";
+/// Error for such an entry where it was written for this program.
+pub(crate) const SELF_REFERENCE_ERROR: &str = "starts this program, which would start itself again \
+     without end; remove it, or give it its own `--config`";
 
 const PROGRAM_NAME: &str = "deliberate";
 
-/// Where it serves when nothing else is set.
+/// Default port of this program's HTTP server.
 const DEFAULT_PORT: u16 = 8484;
 
-/// Programs that start the one their arguments name.
+/// Programs that start the program in their arguments.
 const RUNNERS: &[&str] = &[
     "npx", "npm", "pnpm", "yarn", "bunx", "bun", "uvx", "uv", "pipx", "cargo", "env", "cmd", "sh",
     "bash", "zsh", "nice", "sudo", "docker", "podman",
 ];
 
-/// Words of theirs that are not yet what they start.
+/// Words of runners before the program that they start.
 const RUNNER_SUBCOMMANDS: &[&str] = &["run", "exec", "dlx", "tool", "x", "/c", "/C"];
 
-/// Whether its command is this program, directly or by a runner such as `npx`.
+/// Returns whether the entry's command is this program, directly or through a runner such as `npx`.
 pub(crate) fn starts_this_program(fields: &Map<String, Value>, environment: &Environment) -> bool {
     let Some(command) = fields.get("command").and_then(Value::as_str) else {
         return false;
@@ -55,7 +55,7 @@ pub(crate) fn starts_this_program(fields: &Map<String, Value>, environment: &Env
     })
 }
 
-/// Whether its address is where this program serves.
+/// Returns whether the entry's URL is that of this program's HTTP server.
 pub(crate) fn connects_to_this_program(
     fields: &Map<String, Value>,
     listen: Option<SocketAddr>,
@@ -85,7 +85,7 @@ fn is_listen_address(listen: Option<SocketAddr>, address: std::net::IpAddr) -> b
     listen.is_some_and(|listen| listen.ip() == address)
 }
 
-/// Whether it runs with settings of its own, in which other servers may be listed.
+/// Returns whether the entry has its own settings file, in which other servers may be listed.
 pub(crate) fn has_own_settings(fields: &Map<String, Value>) -> bool {
     let args = fields.get("args").and_then(Value::as_array);
     let by_flag = args.into_iter().flatten().any(|arg| {
@@ -96,8 +96,8 @@ pub(crate) fn has_own_settings(fields: &Map<String, Value>) -> bool {
     by_flag || env.is_some_and(|env| env.contains_key("DELIBERATE_CONFIG"))
 }
 
-/// `deliberate`, `/usr/bin/deliberate`, `deliberate.exe`, `deliberate@1.2`, `@who/deliberate`,
-/// `deliberate==1.2`, `ghcr.io/who/deliberate:latest`.
+/// Recognizes `deliberate`, `/usr/bin/deliberate`, `deliberate.exe`, `deliberate@1.2`,
+/// `@who/deliberate`, `deliberate==1.2`, `ghcr.io/who/deliberate:latest`.
 fn is_program_name(word: &str) -> bool {
     let last = word.rsplit(['/', '\\']).next().unwrap_or(word);
     let name = last.split(['@', ':', '=', '>', '<', '~', '[']).next();
@@ -112,7 +112,7 @@ fn stem(command: &str) -> Option<String> {
     Some(stem.to_lowercase())
 }
 
-/// Whether the command is the file that runs now, under whatever name.
+/// Returns whether the command is the running executable, under any name.
 fn is_program_file(command: &str, environment: &Environment) -> bool {
     let Some(ours) = std::env::current_exe()
         .and_then(|it| it.canonicalize())

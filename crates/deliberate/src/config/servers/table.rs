@@ -1,11 +1,11 @@
-//! The `[servers.NAME]` tables of the settings file: from TOML, with the line of every field, to
-//! servers that can be used, or to sentences about what is wrong.
+//! Parses the `[servers.NAME]` tables of the settings file, with the line of every field, to
+//! servers or errors.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use deliberate_adapter::config::{ConfigProblem, expand, read_servers};
 use deliberate_gateway::GatewayServer;
+use deliberate_mcp_client::config::{ConfigProblem, expand, read_servers};
 use serde_json::{Map, Number, Value};
 use toml::de::{DeTable, DeValue};
 
@@ -16,17 +16,17 @@ use super::{
 };
 use crate::config::{environment::Environment, error::SettingError, origin::SettingOrigin, parse};
 
-/// A table as it stands in the file. Holds keys as text, hence no `Debug`.
+/// A table as written in the file. It contains keys as text and therefore has no `Debug`.
 pub(in crate::config) struct ServerTable {
     name: String,
-    /// Where its name stands.
+    /// Position of its name.
     pub(in crate::config) origin: SettingOrigin,
     fields: Map<String, Value>,
-    /// Where each field stands.
+    /// Position of each field.
     field_origins: BTreeMap<String, SettingOrigin>,
 }
 
-/// Takes the tables out of the file.
+/// Extracts the tables from the file.
 pub(in crate::config) fn read_tables(
     servers: &DeTable<'_>,
     place: &dyn Fn(&Range<usize>) -> SettingOrigin,
@@ -40,7 +40,7 @@ pub(in crate::config) fn read_tables(
             field_origins: BTreeMap::new(),
         };
         let DeValue::Table(fields) = value.get_ref() else {
-            let what = "takes a table with `command` or `url`";
+            let what = "must be a table with `command` or `url`";
             errors.push(server.setting_error("", what));
             continue;
         };
@@ -54,7 +54,7 @@ pub(in crate::config) fn read_tables(
                 None => errors.push(SettingError::Server {
                     key: format!("servers.{}.{field}", server.name),
                     place: at.clone(),
-                    what: "takes no date and no number that is not finite".to_owned(),
+                    what: "must not contain a date or a number that is not finite".to_owned(),
                 }),
             }
             server.field_origins.insert(field, at);
@@ -64,7 +64,7 @@ pub(in crate::config) fn read_tables(
     (found, errors)
 }
 
-/// Checks them all and puts variables in.
+/// Validates all tables and substitutes variables.
 pub(in crate::config) fn load_servers(
     tables: Vec<ServerTable>,
     environment: &Environment,
@@ -162,7 +162,7 @@ impl ServerTable {
     }
 }
 
-/// The same in JSON; `None` for what JSON has no word for.
+/// Converts to JSON; returns `None` for types that JSON does not have.
 fn as_json(value: &DeValue<'_>) -> Option<Value> {
     Some(match value {
         DeValue::String(text) => Value::String(text.clone().into_owned()),

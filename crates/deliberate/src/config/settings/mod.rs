@@ -1,4 +1,4 @@
-//! The settings as the program uses them: typed, checked and complete.
+//! The settings as the program uses them: typed, validated and complete.
 
 pub(crate) mod prompts;
 pub(crate) mod research;
@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use deliberate_llm::{PROVIDERS, Provider};
 use secrecy::SecretString;
 
 use super::{
@@ -17,222 +18,172 @@ use super::{
 use prompts::{PromptSettings, ToolSets};
 use research::ResearchSettings;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone)]
 pub(crate) struct AppSettings {
-    /// One of [`super::print_table::PROVIDERS`].
+    /// One of [`super::definitions::PROVIDER_CHOICES`].
     pub(crate) provider: String,
-    /// Model to ask; `None` leaves it to the provider.
+    /// Model name; `None` leaves it to the provider.
     pub(crate) model: Option<String>,
-    /// Address of the chosen provider.
+    /// Base URL of the selected provider.
     pub(crate) base_url: Option<String>,
-    /// Key for the chosen provider.
+    /// API key of the selected provider.
     pub(crate) api_key: Option<SecretString>,
-    /// Sampling temperature.
     pub(crate) temperature: Option<f64>,
-    /// Longest answer to ask for.
+    /// Longest answer to request, in tokens.
     pub(crate) max_tokens: Option<u32>,
-    /// Whether to look for a model server on this machine.
+    /// Whether to search for a model server on this machine.
     pub(crate) discover: bool,
-    /// Langbase.
-    pub(crate) langbase: LangbaseAccount,
-    /// `OpenAI`.
-    pub(crate) openai: VendorAccount,
-    /// Anthropic.
-    pub(crate) anthropic: VendorAccount,
-    /// Langbase pipe by mode: `linear`, `tree`, …
+    /// Accounts by provider, for the providers that have settings of their own.
+    pub(crate) accounts: BTreeMap<&'static str, ProviderAccount>,
+    /// Langbase pipes by mode: `linear`, `tree`, …
     pub(crate) pipes: BTreeMap<&'static str, String>,
-    /// How providers are asked.
     pub(crate) request: ModelRequestSettings,
-    /// Where sessions are kept.
     pub(crate) database: DatabaseSettings,
-    /// What is logged.
     pub(crate) log: LogSettings,
-    /// What clients may ask for.
     pub(crate) limits: LimitSettings,
-    /// How long a call that waits for the client's answer is kept.
+    /// How long a suspended call is kept.
     pub(crate) suspend_ttl: Duration,
-    /// What tokens cost.
     pub(crate) prices: PriceSettings,
-    /// Standard input and output.
     pub(crate) stdio: StdioMode,
-    /// HTTP.
     pub(crate) http: HttpServerSettings,
-    /// Access tokens of an authorization server.
     pub(crate) oauth: OAuthSettings,
-    /// Files that clients may read.
     pub(crate) resources: FileResourceSettings,
-    /// Which tools there are.
     pub(crate) tools: ToolSets,
-    /// The prompt engine.
     pub(crate) prompts: PromptSettings,
-    /// Research.
     pub(crate) research: ResearchSettings,
-    /// Other servers.
     pub(crate) gateway: GatewaySettings,
-    /// Traces.
     pub(crate) telemetry: TelemetrySettings,
 }
 
-/// Whether standard input and output are served.
+/// Whether MCP is served on standard input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StdioMode {
     /// If a client started the program.
     Auto,
-    /// Always.
     On,
-    /// Never.
     Off,
 }
 
-/// How HTTP is served.
+/// Settings of the HTTP server.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpServerSettings {
-    /// Where; `None` leaves it to how the program was started.
+    /// Address to listen on; `None` depends on how the program was started.
     pub(crate) listen: Option<SocketAddr>,
-    /// How clients reach it.
+    /// URL by which clients reach the server.
     pub(crate) public_url: Option<String>,
-    /// Names it may be called by.
+    /// Host names that requests may be sent to.
     pub(crate) allowed_hosts: Vec<String>,
-    /// Pages that may use it.
+    /// Origins of web pages that may use the server.
     pub(crate) allowed_origins: Vec<String>,
-    /// Lets a client use everything.
+    /// Token with access to everything.
     pub(crate) token: Option<SecretString>,
-    /// Named tokens.
+    /// File of named tokens.
     pub(crate) tokens_file: Option<PathBuf>,
-    /// The old transport.
+    /// Whether the HTTP+SSE transport is served.
     pub(crate) sse: bool,
-    /// Sessions of the streamable transport.
+    /// Whether the Streamable HTTP transport keeps sessions.
     pub(crate) sessions: bool,
-    /// Sessions at once.
     pub(crate) max_sessions: usize,
-    /// How long an idle one is kept.
+    /// Time after which an idle session is closed.
     pub(crate) session_idle: Duration,
-    /// Connections at once.
     pub(crate) connections: usize,
-    /// Of one client; zero is any number, `None` leaves it to who can reach us.
+    /// Per client; zero is unlimited, `None` depends on whether the server is reachable from other
+    /// machines.
     pub(crate) requests_per_minute: Option<u32>,
-    /// Of one client; likewise.
+    /// Per client; `None` as above.
     pub(crate) concurrent_requests: Option<usize>,
 }
 
-/// Access tokens of an authorization server.
+/// Settings for access tokens of an authorization server.
 #[derive(Debug, Clone)]
 pub(crate) struct OAuthSettings {
-    /// Who issues them.
     pub(crate) issuer: Option<String>,
-    /// For whom they must be.
     pub(crate) audience: Option<String>,
-    /// Where the issuer's keys are.
     pub(crate) jwks_url: Option<String>,
-    /// What they must allow.
+    /// Scope that gives access to everything.
     pub(crate) scope: Option<String>,
 }
 
-/// Files that clients may read.
+/// Settings of the files that clients may read.
 #[derive(Debug, Clone)]
 pub(crate) struct FileResourceSettings {
-    /// The folders they are in.
     pub(crate) roots: Vec<PathBuf>,
-    /// How large they may be.
+    /// Largest file.
     pub(crate) file_bytes: u64,
 }
 
-/// Where traces go.
+/// Settings of the trace exporter.
 #[derive(Debug, Clone)]
 pub(crate) struct TelemetrySettings {
-    /// The collector; `None` sends nothing.
+    /// URL of the collector; `None` disables traces.
     pub(crate) endpoint: Option<String>,
-    /// What we are called there.
+    /// Service name in traces.
     pub(crate) service: String,
-    /// What the collector wants to see.
+    /// Bearer token for the collector.
     pub(crate) token: Option<SecretString>,
-    /// Share of calls that are traced.
     pub(crate) sample: f64,
 }
 
-/// Access to Langbase.
-#[derive(Debug, Clone)]
-pub(crate) struct LangbaseAccount {
-    /// Its key.
+/// Settings of one provider, such as `openai.api_key`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ProviderAccount {
     pub(crate) api_key: Option<SecretString>,
-    /// Its endpoint.
-    pub(crate) base_url: String,
-    /// Model of the pipes that are created on first use.
-    pub(crate) model: String,
-}
-
-/// Access to a vendor with settings of its own.
-#[derive(Debug, Clone)]
-pub(crate) struct VendorAccount {
-    /// Its key.
-    pub(crate) api_key: Option<SecretString>,
-    /// Its endpoint, if not the usual one.
+    /// Base URL, if it is not the provider's usual one.
     pub(crate) base_url: Option<String>,
+    /// Model that applies unless the setting `model` is set.
+    pub(crate) model: Option<String>,
 }
 
-/// How providers are asked.
+/// HTTP settings of model requests.
 #[derive(Debug, Clone)]
 pub(crate) struct ModelRequestSettings {
-    /// `None` if nobody set it: local models are then given longer than remote ones.
+    /// `None` if not set: local models then get more time than remote ones.
     pub(crate) timeout: Option<Duration>,
-    /// Retries after the first attempt.
     pub(crate) max_retries: u32,
-    /// Pause before the first retry.
     pub(crate) retry_delay: Duration,
-    /// Requests to one provider at once.
     pub(crate) concurrency: usize,
-    /// Requests to one provider per second.
     pub(crate) per_second: Option<f64>,
 }
 
-/// Where sessions are kept.
+/// Settings of the database.
 #[derive(Debug, Clone)]
 pub(crate) struct DatabaseSettings {
-    /// The database file.
     pub(crate) path: PathBuf,
-    /// Readers at once.
+    /// Maximum number of concurrent readers.
     pub(crate) max_connections: u32,
-    /// What survives a power cut.
     pub(crate) durability: DatabaseDurability,
 }
 
-/// What survives a power cut.
+/// What a power failure may lose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DatabaseDurability {
-    /// Everything that was answered.
+    /// Nothing that was answered.
     Full,
-    /// Perhaps not the last moments.
+    /// The last moments.
     Relaxed,
 }
 
-/// What is logged.
+/// Settings of the log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LogSettings {
-    /// How much.
     pub(crate) level: LogLevelSetting,
-    /// In which form.
     pub(crate) format: LogFormat,
-    /// Whether contents are logged too.
+    /// Whether the content of requests and answers is logged.
     pub(crate) content: bool,
 }
 
-/// How much is logged; each level includes those before it.
+/// Log level; each includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogLevelSetting {
-    /// What failed.
     Error,
-    /// What may need attention.
     Warn,
-    /// What happened.
     Info,
-    /// How.
     Debug,
-    /// Everything, including message contents.
     Trace,
 }
 
-/// In which form is logged.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     /// Lines for people.
@@ -241,33 +192,29 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What clients may ask for.
+/// Limits on what clients may send and use.
 #[derive(Debug, Clone)]
 pub(crate) struct LimitSettings {
     /// Longest message.
     pub(crate) line_bytes: usize,
     /// Longest text in one tool argument.
     pub(crate) content_chars: usize,
-    /// How much of a session's past a model sees.
+    /// How much of a session's history a model sees.
     pub(crate) context_tokens: usize,
-    /// Tool calls at once.
     pub(crate) concurrent_calls: usize,
-    /// One tool call in all.
+    /// Total time of a call.
     pub(crate) call_timeout: Duration,
-    /// How long a client waits for one.
+    /// Time after which a call becomes a background call.
     pub(crate) answer_within: Duration,
-    /// Longest answer.
     pub(crate) answer_bytes: usize,
-    /// Running calls when the server stops.
+    /// Time that running calls get when the server stops.
     pub(crate) shutdown: Duration,
 }
 
-/// What a million tokens cost.
+/// Prices of a million tokens.
 #[derive(Debug, Clone)]
 pub(crate) struct PriceSettings {
-    /// Read by the model.
     pub(crate) input_per_mtok: Option<f64>,
-    /// Written by the model.
     pub(crate) output_per_mtok: Option<f64>,
 }
 
@@ -283,19 +230,16 @@ impl AppSettings {
             temperature: values.number("temperature"),
             max_tokens: values.integer("max_tokens").map(narrow),
             discover: values.switch("discover"),
-            langbase: LangbaseAccount {
-                api_key: values.secret("langbase.api_key"),
-                base_url: values.text("langbase.base_url").unwrap_or_default(),
-                model: values.text("langbase.model").unwrap_or_default(),
-            },
-            openai: VendorAccount {
-                api_key: values.secret("openai.api_key"),
-                base_url: values.text("openai.base_url"),
-            },
-            anthropic: VendorAccount {
-                api_key: values.secret("anthropic.api_key"),
-                base_url: values.text("anthropic.base_url"),
-            },
+            accounts: PROVIDERS
+                .iter()
+                .map(|provider| {
+                    (
+                        provider.name,
+                        ProviderAccount::from_values(values, provider),
+                    )
+                })
+                .filter(|(_, account)| account.is_set())
+                .collect(),
             pipes: values.section("pipes."),
             request: ModelRequestSettings {
                 timeout: values
@@ -372,6 +316,21 @@ impl AppSettings {
                 sample: values.number("telemetry.sample").unwrap_or(1.0),
             },
         }
+    }
+}
+
+impl ProviderAccount {
+    fn from_values(values: &ResolvedSettings, provider: &Provider) -> Self {
+        let key = |field: &str| format!("{}.{field}", provider.name);
+        Self {
+            api_key: values.secret(&key("api_key")),
+            base_url: values.text(&key("base_url")),
+            model: values.text(&key("model")),
+        }
+    }
+
+    const fn is_set(&self) -> bool {
+        self.api_key.is_some() || self.base_url.is_some() || self.model.is_some()
     }
 }
 

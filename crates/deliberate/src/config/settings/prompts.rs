@@ -1,4 +1,4 @@
-//! The settings of the prompt engine, and which tools there are at all.
+//! Settings of the prompt engine and of the groups of tools.
 
 use std::path::{Path, PathBuf};
 
@@ -6,65 +6,56 @@ use deliberate_research::ToolListingMode;
 
 use crate::config::{parse::IN_MEMORY, resolved::ResolvedSettings};
 
-/// Which tools clients get.
+/// Groups of tools offered to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ToolSets {
-    /// Those that reason.
     pub(crate) reasoning: bool,
-    /// Those of the prompt engine.
     pub(crate) prompts: bool,
-    /// Those of research, and how they are shown.
+    /// How research tools are listed; `None` if they are off.
     pub(crate) research: Option<ToolListingMode>,
-    /// Those of other servers.
     pub(crate) gateway: bool,
 }
 
-/// The prompt engine.
+/// Settings of the prompt engine.
 #[derive(Debug, Clone)]
 pub(crate) struct PromptSettings {
-    /// Where people keep their own; `None` if there is no place that would be theirs.
+    /// Folder of the user's own prompts; `None` if the user has no data directory.
     pub(crate) workspace: Option<PathBuf>,
-    /// Folders in place of the workspace's.
+    /// Folders that replace those of the workspace.
     pub(crate) folders: PromptFolders,
-    /// What gates may run.
+    /// Commands that gates may run.
     pub(crate) commands: Vec<String>,
-    /// Script tools that may be run.
+    /// Script tools that prompts may run.
     pub(crate) scripts: Vec<String>,
-    /// Who judges.
     pub(crate) judge: JudgeSetting,
-    /// In use until someone switches.
+    /// Active methodology until it is switched.
     pub(crate) methodology: Option<String>,
-    /// Whether prompts are shown in menus.
+    /// Whether prompts are listed in clients' menus.
     pub(crate) in_menu: bool,
-    /// Steps of a chain.
+    /// Maximum steps of a chain.
     pub(crate) steps: usize,
-    /// Repetitions of a step.
+    /// Maximum repetitions of a step.
     pub(crate) repetitions: u32,
-    /// Ended runs of a chain.
+    /// Number of ended runs kept for each chain.
     pub(crate) runs_kept: u32,
 }
 
-/// Folders by what is in them.
+/// Folders by kind of content.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PromptFolders {
-    /// Prompts.
     pub(crate) prompts: Option<PathBuf>,
-    /// Gates.
     pub(crate) gates: Option<PathBuf>,
-    /// Methodologies.
     pub(crate) methodologies: Option<PathBuf>,
-    /// Styles.
     pub(crate) styles: Option<PathBuf>,
-    /// Script tools.
     pub(crate) scripts: Option<PathBuf>,
 }
 
-/// Who judges.
+/// Judge of criteria that cannot be computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JudgeSetting {
-    /// Whoever answered.
+    /// The model that gave the answer.
     Client,
-    /// A model.
+    /// The model of the server.
     Model,
 }
 
@@ -107,7 +98,8 @@ impl PromptSettings {
     }
 }
 
-/// A user without directories of their own has at least named the database.
+/// Returns a path beside the database: a user without a data directory has at least set the
+/// database's path.
 pub(crate) fn sibling_path(database: &Path, name: &str) -> Option<PathBuf> {
     let named = database != Path::new(IN_MEMORY);
     let folder = database.parent().filter(|_| named)?;

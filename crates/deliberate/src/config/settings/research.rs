@@ -1,4 +1,4 @@
-//! What can be set about research.
+//! Settings of research.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,78 +8,63 @@ use secrecy::SecretString;
 use super::prompts::sibling_path;
 use crate::config::resolved::ResolvedSettings;
 
-/// Research.
 #[derive(Debug, Clone)]
 pub(crate) struct ResearchSettings {
-    /// Where what is derived is kept; `None` in memory.
+    /// Folder of derived data; `None` keeps it in memory.
     pub(crate) folder: Option<PathBuf>,
-    /// Where papers are downloaded to.
+    /// Folder for downloaded papers.
     pub(crate) papers: Option<PathBuf>,
-    /// Where papers may be read from; `None` leaves it to whose machine it is.
+    /// Folders that papers may be read from; `None` uses the default folders.
     pub(crate) readable: Option<Vec<PathBuf>>,
-    /// Folders whose files are read as they come.
+    /// Folders that are watched for new files.
     pub(crate) watch: Vec<PathBuf>,
-    /// Where bibliographies are written to.
+    /// Folder for exported bibliographies.
     pub(crate) exports: Option<PathBuf>,
-    /// The largest file.
+    /// Largest file.
     pub(crate) file_bytes: u64,
-    /// How sources are reached.
     pub(crate) sources: Vec<PaperSourceSettings>,
-    /// Where Unpaywall is.
     pub(crate) unpaywall_url: Option<String>,
-    /// An address to write to.
+    /// E-mail address for sources that ask for a contact.
     pub(crate) contact: Option<String>,
-    /// How long answers of sources are used again.
+    /// Time for which responses of sources are cached.
     pub(crate) cache: Duration,
-    /// What makes vectors.
     pub(crate) embeddings: RetrievalModelSettings,
-    /// What puts passages in order.
     pub(crate) rerank: RetrievalModelSettings,
-    /// How much the rank by meaning counts.
     pub(crate) vector_weight: Option<f64>,
-    /// How much the rank by words counts.
     pub(crate) text_weight: Option<f64>,
-    /// Whether a weak side counts less.
+    /// Whether the vector weight is lowered if the full-text search finds the question's words.
     pub(crate) adaptive: bool,
-    /// The constant of rank fusion.
+    /// Constant of reciprocal rank fusion.
     pub(crate) rank_constant: f64,
-    /// Tokens of a passage.
     pub(crate) passage_tokens: usize,
-    /// Tokens it shares with the one before.
     pub(crate) overlap_tokens: usize,
     /// Share of claims that must be supported.
     pub(crate) support: f64,
-    /// Model calls of one question.
+    /// Maximum model calls for one question.
     pub(crate) answer_model_calls: u32,
-    /// Tokens of one question.
+    /// Maximum tokens for one question.
     pub(crate) answer_tokens: u64,
-    /// Time of one question.
+    /// Time limit for one question.
     pub(crate) answer_time: Duration,
-    /// How often it is looked what is due; `None` never.
+    /// Interval between checks for due questions; `None` disables them.
     pub(crate) schedule_every: Option<Duration>,
 }
 
-/// How a source is reached.
+/// Settings of one source of papers.
 #[derive(Debug, Clone)]
 pub(crate) struct PaperSourceSettings {
-    /// Its name.
     pub(crate) name: &'static str,
-    /// Its address.
     pub(crate) url: Option<String>,
-    /// Its key.
     pub(crate) key: Option<SecretString>,
 }
 
-/// What makes vectors, or puts passages in order.
+/// Settings of the embeddings or the reranker.
 #[derive(Debug, Clone)]
 pub(crate) struct RetrievalModelSettings {
-    /// One of the words of the setting.
+    /// One of the words that the setting allows.
     pub(crate) which: &'static str,
-    /// Of an endpoint: its address.
     pub(crate) url: Option<String>,
-    /// Its model.
     pub(crate) model: Option<String>,
-    /// Its key.
     pub(crate) key: Option<SecretString>,
 }
 

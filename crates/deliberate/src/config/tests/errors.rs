@@ -1,4 +1,4 @@
-//! The sentences people read when something is wrong.
+//! Tests of the messages for invalid settings.
 
 use insta::assert_snapshot;
 
@@ -33,7 +33,7 @@ fn unknown_flag_keys_and_variables_name_the_nearest() {
     assert_snapshot!(TestUser::new().flag("--set", "log.levle", "info").error_text(), @"unknown key `log.levle` in flag --set; did you mean `log.level`?");
     assert_snapshot!(TestUser::new().variable("DELIBERATE_MODLE", "x").error_text(), @"unknown environment variable DELIBERATE_MODLE; did you mean `DELIBERATE_MODEL`?");
     assert_snapshot!(TestUser::new().variable("DELIBERATE_WEATHER", "x").error_text(), @"unknown environment variable DELIBERATE_WEATHER");
-    // Other programs' variables are none of our business.
+    // Variables of other programs are ignored.
     assert!(
         TestUser::new()
             .variable("LANGBASE_API_KEYS", "x")
@@ -51,10 +51,10 @@ fn bad_values_name_the_place_the_value_and_what_is_allowed() {
     assert_snapshot!(TestUser::new().file("discover = \"maybe\"\n").error_text(), @"DIR/config/deliberate/config.toml:1: `maybe` is not on or off (`discover`)");
     assert_snapshot!(TestUser::new().file("model = [\"a\"]\n").error_text(), @"DIR/config/deliberate/config.toml:1: `model` takes a single value, not a list");
     assert_snapshot!(TestUser::new().variable("RETRY_DELAY_MS", "1s").error_text(), @"environment variable RETRY_DELAY_MS: `1s` is not a whole number of milliseconds from 0 to 60000 (`request.retry_delay_ms`)");
-    assert_snapshot!(TestUser::new().flag("--set base_url", "base_url", "localhost:8080").error_text(), @"flag --set base_url: `localhost:8080` is not an http or https address without user name or query (`base_url`)");
-    assert_snapshot!(TestUser::new().flag("--model", "model", " ").error_text(), @"flag --model: `model` is empty; give it a value or leave it out");
-    assert_snapshot!(TestUser::new().variable("OPENAI_BASE_URL", "https://u:p@host").error_text(), @"environment variable OPENAI_BASE_URL: the value (not shown) is not an http or https address without user name or query (`openai.base_url`)");
-    assert_snapshot!(TestUser::new().variable("LANGBASE_API_KEY", "two words").error_text(), @"environment variable LANGBASE_API_KEY: the value (not shown) is not one line of visible ASCII characters (`langbase.api_key`)");
+    assert_snapshot!(TestUser::new().flag("--set base_url", "base_url", "localhost:8080").error_text(), @"flag --set base_url: `localhost:8080` is not an http or https URL without user name or query (`base_url`)");
+    assert_snapshot!(TestUser::new().flag("--model", "model", " ").error_text(), @"flag --model: `model` is empty; set a value or remove it");
+    assert_snapshot!(TestUser::new().variable("OPENAI_BASE_URL", "https://u:p@host").error_text(), @"environment variable OPENAI_BASE_URL: the value (hidden) is not an http or https URL without user name or query (`openai.base_url`)");
+    assert_snapshot!(TestUser::new().variable("LANGBASE_API_KEY", "two words").error_text(), @"environment variable LANGBASE_API_KEY: the value (hidden) is not one line of visible ASCII characters (`langbase.api_key`)");
     let long = "x".repeat(500);
     assert_snapshot!(TestUser::new().variable("MAX_RETRIES", &long).error_text(), @"environment variable MAX_RETRIES: `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is not a whole number from 0 to 10 (`request.max_retries`)");
 }
@@ -74,9 +74,9 @@ fn an_empty_key_in_the_file_is_refused() {
     assert_snapshot!(
         TestUser::new().file("[langbase]\napi_key = \"\"\n[openai]\napi_key = \"  \"\n").error_text(),
         @"
-        2 mistakes in the settings:
-          DIR/config/deliberate/config.toml:2: `langbase.api_key` is empty; give it a value or leave it out
-          DIR/config/deliberate/config.toml:4: `openai.api_key` is empty; give it a value or leave it out
+        2 errors in the settings:
+          DIR/config/deliberate/config.toml:2: `langbase.api_key` is empty; set a value or remove it
+          DIR/config/deliberate/config.toml:4: `openai.api_key` is empty; set a value or remove it
         "
     );
 }
@@ -86,7 +86,7 @@ fn broken_toml_names_the_line_and_the_rest_is_still_checked() {
     assert_snapshot!(
         TestUser::new().file("model = \nprovidr = \"auto\"\n[log\nlevel = \"info\"\n").error_text(),
         @"
-        3 mistakes in the settings:
+        3 errors in the settings:
           DIR/config/deliberate/config.toml:1: string values must be quoted, expected literal string
           unknown key `providr` in DIR/config/deliberate/config.toml:2; did you mean `provider`?
           DIR/config/deliberate/config.toml:3: unclosed table, expected `]`
@@ -107,10 +107,10 @@ fn a_variable_of_ours_that_is_not_utf8_is_refused() {
 fn a_named_file_must_exist() {
     let mut user = TestUser::new();
     user.flags.config = Some(user.path("gone.toml"));
-    assert_snapshot!(user.error_text(), @"no settings file at DIR/gone.toml, which flag --config names");
+    assert_snapshot!(user.error_text(), @"there is no settings file at DIR/gone.toml, named by flag --config");
     assert_snapshot!(
         TestUser::new().variable("DELIBERATE_CONFIG", "/nowhere/gone.toml").error_text(),
-        @"no settings file at /nowhere/gone.toml, which environment variable DELIBERATE_CONFIG names"
+        @"there is no settings file at /nowhere/gone.toml, named by environment variable DELIBERATE_CONFIG"
     );
     let mut user = TestUser::new();
     user.flags.config = Some(user.directory.path().to_owned());
@@ -120,7 +120,7 @@ fn a_named_file_must_exist() {
 #[test]
 fn a_user_without_directories_must_name_the_database() {
     let errors = AppSettings::load_from(&Flags::default(), Environment::default()).unwrap_err();
-    assert_snapshot!(errors, @"this user has no data directory to keep the database in; set `database.path`");
+    assert_snapshot!(errors, @"this user has no data directory for the database; set `database.path`");
     let mut flags = Flags::default();
     flags.set("--database".to_owned(), "database.path", "x.db");
     assert!(AppSettings::load_from(&flags, Environment::default()).is_ok());
@@ -145,11 +145,11 @@ fn all_mistakes_are_reported_at_once() {
             .flag("--set", "pipes.liner", "x")
             .error_text(),
         @"
-        6 mistakes in the settings:
+        6 errors in the settings:
           unknown key `modle` in DIR/config/deliberate/config.toml:1; did you mean `model`?
           unknown key `pipes.liner` in flag --set; did you mean `pipes.linear`?
           unknown environment variable DELIBERATE_DURABLE; did you mean `DELIBERATE_DURABILITY`?
-          environment variable LANGBASE_API_KEY: the value (not shown) is not one line of visible ASCII characters (`langbase.api_key`)
+          environment variable LANGBASE_API_KEY: the value (hidden) is not one line of visible ASCII characters (`langbase.api_key`)
           DIR/config/deliberate/config.toml:3: `100` is not a whole number from 1 to 64 (`database.max_connections`)
           environment variable LOG_FORMAT: `xml` is not one of pretty, json (`log.format`)
         "
@@ -164,7 +164,7 @@ fn a_list_of_words_takes_only_known_ones() {
     );
     assert_snapshot!(
         TestUser::new().file("[tools]\nsets = []\n").error_text(),
-        @"DIR/config/deliberate/config.toml:2: `tools.sets` is empty; give it a value or leave it out"
+        @"DIR/config/deliberate/config.toml:2: `tools.sets` is empty; set a value or remove it"
     );
     assert_snapshot!(
         TestUser::new().flag("--set tools.sets", "tools.sets", " , ").error_text(),

@@ -1,4 +1,4 @@
-//! Behaviour of the settings as a whole: each test makes its own environment and files.
+//! Tests of the settings as a whole: each test builds its own environment and files.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ mod servers;
 
 const KEY: &str = "sk-very-secret-0123";
 
-/// A user with directories of their own.
+/// A user with their own directories.
 struct TestUser {
     directory: TempDir,
     variables: Vec<(String, String)>,
@@ -70,7 +70,7 @@ impl TestUser {
         self.load().unwrap()
     }
 
-    /// The complaint, with the temporary directory replaced.
+    /// Returns the error message, with the temporary directory replaced.
     fn error_text(&self) -> String {
         let errors = self.load().unwrap_err().to_string();
         errors.replace(&self.directory.path().display().to_string(), "DIR")
@@ -110,7 +110,10 @@ fn secrets_appear_nowhere() {
         find_entry(&loaded, "openai.api_key").display_value,
         "not set"
     );
-    let key = loaded.settings.langbase.api_key.unwrap();
+    let key = loaded.settings.accounts["langbase"]
+        .api_key
+        .clone()
+        .unwrap();
     assert_eq!(key.expose_secret(), KEY);
     let vendor = loaded.environment.secret("OPENROUTER_API_KEY").unwrap();
     assert_eq!(vendor.expose_secret(), KEY);

@@ -1,4 +1,4 @@
-//! Which source wins, and what each value's origin is.
+//! Tests of precedence and of each value's origin.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn an_empty_variable_counts_as_not_set() {
         .variable("DATABASE_PATH", "  ")
         .variable("DELIBERATE_NONSENSE", "")
         .load_valid();
-    assert!(loaded.settings.langbase.api_key.is_none());
+    assert!(loaded.settings.accounts["langbase"].api_key.is_none());
     assert_eq!(
         find_entry(&loaded, "database.path").origin,
         SettingOrigin::Default
@@ -169,7 +169,7 @@ fn defaults_are_those_of_the_documentation() {
     insta::assert_snapshot!(shown);
 }
 
-/// Every documented variable reaches the field it is meant for.
+/// Every documented variable reaches its field.
 #[test]
 fn every_variable_of_the_original_works_as_written() {
     let user = TestUser::new()
@@ -198,8 +198,11 @@ fn every_variable_of_the_original_works_as_written() {
         user.variable(&format!("PIPE_{pipe}"), &format!("my-{pipe}"))
     });
     let settings = user.load_valid().settings;
-    assert!(settings.langbase.api_key.is_some());
-    assert_eq!(settings.langbase.base_url, "http://127.0.0.1:9");
+    assert!(settings.accounts["langbase"].api_key.is_some());
+    assert_eq!(
+        settings.accounts["langbase"].base_url.as_deref(),
+        Some("http://127.0.0.1:9")
+    );
     assert_eq!(settings.database.path, PathBuf::from("/tmp/x.db"));
     assert_eq!(settings.database.max_connections, 7);
     assert_eq!(settings.log.level, LogLevelSetting::Debug);
@@ -216,8 +219,8 @@ fn every_variable_of_the_original_works_as_written() {
     }
 }
 
-/// A value other than the default for every key; if a key is not wired to a field, its default or
-/// nothing shows in the snapshot.
+/// Sets every key to a value other than the default; if a key has no field, its default or nothing
+/// appears in the snapshot.
 #[test]
 fn every_key_reaches_its_field() {
     let user = SETTINGS
@@ -252,9 +255,9 @@ fn every_key_reaches_its_field() {
     assert_eq!(settings.database.durability, DatabaseDurability::Relaxed);
     for (secret, key) in [
         (&settings.api_key, "api_key"),
-        (&settings.langbase.api_key, "langbase.api_key"),
-        (&settings.openai.api_key, "openai.api_key"),
-        (&settings.anthropic.api_key, "anthropic.api_key"),
+        (&settings.accounts["langbase"].api_key, "langbase.api_key"),
+        (&settings.accounts["openai"].api_key, "openai.api_key"),
+        (&settings.accounts["anthropic"].api_key, "anthropic.api_key"),
     ] {
         let index = SETTINGS.iter().position(|setting| setting.key == key);
         let secret = secret.as_ref().unwrap().expose_secret();

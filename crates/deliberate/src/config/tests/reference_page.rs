@@ -1,4 +1,4 @@
-//! The documents made from the table are true.
+//! Tests that the generated documents are correct.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! The `[servers.NAME]` tables of the settings file.
+//! Tests of the `[servers.NAME]` tables of the settings file.
 
-use deliberate_adapter::config::TransportConfig;
+use deliberate_mcp_client::config::TransportConfig;
 use insta::assert_snapshot;
 
 use super::*;
@@ -49,18 +49,18 @@ fn all_mistakes_in_servers_are_named_with_their_lines() {
              [servers]\nbare = 3\n\n[log]\nlevle = \"x\"\n"
         ).error_text(),
         @r#"
-        12 mistakes in the settings:
+        12 errors in the settings:
           unknown key `servers.files.comand` in DIR/config/deliberate/config.toml:2; did you mean `servers.files.command`?
-          DIR/config/deliberate/config.toml:3: `servers.files.args`: takes a list of texts
+          DIR/config/deliberate/config.toml:3: `servers.files.args`: must be a list of strings
           DIR/config/deliberate/config.toml:5: `servers.none`: needs `command` (a program to start) or `url` (a server to reach)
-          DIR/config/deliberate/config.toml:7: `servers.both`: has both `command` and `url`; a server has one of them
-          DIR/config/deliberate/config.toml:11: `servers.a b`: a name has 1 to 32 letters, digits, `-` and `_`, no two `_` in a row
-          DIR/config/deliberate/config.toml:15: `servers.net.url`: must hold no password; put it into `headers`
+          DIR/config/deliberate/config.toml:7: `servers.both`: has both `command` and `url`; use one of them
+          DIR/config/deliberate/config.toml:11: `servers.a b`: a name has 1 to 32 characters: letters, digits, `-` and `_`, but not two `_` in a row
+          DIR/config/deliberate/config.toml:15: `servers.net.url`: must not contain a password; put it into `headers`
           DIR/config/deliberate/config.toml:16: `servers.net.headers`: "Host" is set by the protocol
-          DIR/config/deliberate/config.toml:20: `servers.unset.headers`: the variable NOWHERE is not set; set it, or write ${NOWHERE:-} for nothing
-          DIR/config/deliberate/config.toml:24: `servers.old.env`: takes no date and no number that is not finite
-          DIR/config/deliberate/config.toml:26: `servers.me`: starts this program, which would start itself again, without end; leave it out, or give it a `--config` of its own
-          DIR/config/deliberate/config.toml:31: `servers.bare`: takes a table with `command` or `url`
+          DIR/config/deliberate/config.toml:20: `servers.unset.headers`: the variable NOWHERE is not set; set it, or write ${NOWHERE:-} to leave it empty
+          DIR/config/deliberate/config.toml:24: `servers.old.env`: must not contain a date or a number that is not finite
+          DIR/config/deliberate/config.toml:26: `servers.me`: starts this program, which would start itself again without end; remove it, or give it its own `--config`
+          DIR/config/deliberate/config.toml:31: `servers.bare`: must be a table with `command` or `url`
           unknown key `log.levle` in DIR/config/deliberate/config.toml:34; did you mean `log.level`?
         "#
     );

@@ -1,4 +1,4 @@
-//! `deliberate backup`.
+//! Tests of `deliberate backup`.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -16,7 +16,7 @@ async fn a_copy_made_while_a_server_runs_is_whole_and_replaces_nothing() {
     output(&think(&mut client, "What is a tide?").await);
     let ran = place.run(&["backup", "copy.db"]).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let held = "copy.db holds 1 session(s), 1 thought(s), 0 paper(s) with their texts";
+    let held = "copy.db contains 1 session(s), 1 thought(s), 0 paper(s) with their texts";
     assert!(ran.stdout.contains(held), "{}", ran.stdout);
     let elsewhere = papers.display().to_string();
     assert!(ran.stdout.contains(&elsewhere), "{}", ran.stdout);
@@ -25,7 +25,7 @@ async fn a_copy_made_while_a_server_runs_is_whole_and_replaces_nothing() {
     let before = std::fs::read(&copy).unwrap();
     let again = place.run(&["backup", "copy.db"]).await;
     assert_eq!((again.code, again.stdout.as_str()), (Some(2), ""));
-    assert!(again.stderr.contains("not there yet"), "{}", again.stderr);
+    assert!(again.stderr.contains("does not exist"), "{}", again.stderr);
     assert_eq!(std::fs::read(&copy).unwrap(), before);
     let told = place.run_json(&["backup", "other.db", "--json"]).await;
     assert_eq!(told["sessions"], 1);
@@ -33,7 +33,7 @@ async fn a_copy_made_while_a_server_runs_is_whole_and_replaces_nothing() {
     assert!(not_in_it.contains(&elsewhere.into()), "{told}");
     shut_down(client).await;
 
-    // One file, the user's own, that is used as it is.
+    // The copy is one file that only its owner can read, and it can be used directly.
     let mode = std::fs::metadata(&copy).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0);
     assert!(!place.path("work/copy.db-wal").exists());

@@ -1,4 +1,4 @@
-//! `deliberate config`, and settings that are wrong.
+//! Tests of `deliberate config` and of invalid settings.
 
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ async fn the_table_shows_every_setting_and_hides_secrets() {
         "{line}"
     );
     assert!(!ran.stdout.contains("sk-hidden"));
-    assert!(ran.stdout.contains("No configuration file"));
+    assert!(ran.stdout.contains("There is no settings file"));
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn the_sample_is_a_settings_file_that_is_taken() {
         .run(&["--config", "sample.toml", "config", "--json"])
         .await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    // And so is the sample with everything in it switched on.
+    // The sample is valid with everything in it enabled, too.
     let on: String = sample
         .stdout
         .lines()
@@ -132,7 +132,7 @@ async fn a_wrong_variable_is_an_error_that_names_it_and_what_would_be_right() {
         (
             "LANGBASE_BASE_URL",
             "ftp://x",
-            "environment variable LANGBASE_BASE_URL: `ftp://x` is not an http or https address without user name or query (`langbase.base_url`)",
+            "environment variable LANGBASE_BASE_URL: `ftp://x` is not an http or https URL without user name or query (`langbase.base_url`)",
         ),
         (
             "DELIBERATE_MODLE",
@@ -142,12 +142,12 @@ async fn a_wrong_variable_is_an_error_that_names_it_and_what_would_be_right() {
         (
             "DELIBERATE_CONFIG",
             "/nowhere/at/all.toml",
-            "no settings file at /nowhere/at/all.toml, which environment variable DELIBERATE_CONFIG names",
+            "there is no settings file at /nowhere/at/all.toml, named by environment variable DELIBERATE_CONFIG",
         ),
     ];
     let place = TestHome::new();
     for (name, value, sentence) in cases {
-        // Serving is refused too, rather than with other settings than were meant.
+        // Serving is rejected too, instead of running with unintended settings.
         for arguments in [&["config"][..], &["serve"], &[]] {
             let ran = run_command(place.command().env(name, value).args(arguments)).await;
             assert_eq!(ran.code, Some(2), "{name}");
@@ -193,7 +193,7 @@ async fn a_provider_that_is_named_without_its_key_is_told_at_the_start() {
         let ran = place.run(&["--provider", provider, "serve"]).await;
         assert_eq!(ran.code, Some(2), "{provider}");
         assert!(ran.stderr.contains(variable), "{}", ran.stderr);
-        // What needs no provider works without one.
+        // Commands that need no provider work without one.
         assert_eq!(
             place.run(&["--provider", provider, "sessions"]).await.code,
             Some(0)

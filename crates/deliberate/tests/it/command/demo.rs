@@ -1,4 +1,4 @@
-//! `deliberate demo`.
+//! Tests of `deliberate demo`.
 
 use std::{path::Path, process::Stdio};
 
@@ -8,10 +8,10 @@ use tokio::process::Command;
 
 use crate::support::{CliOutput, PROGRAM, TestHome, run_command, terminate, wait_until};
 
-/// What is shipped, so that a test can count it.
+/// The built-in replies, so that a test can count them.
 const REPLIES: &str = include_str!("../../../src/commands/demo/replies.toml");
 
-/// A place whose temporary things lie in it, too.
+/// Creates a home that also contains the temporary directory.
 fn create_home() -> TestHome {
     let place = TestHome::new();
     std::fs::create_dir(place.path("tmp")).unwrap();
@@ -42,8 +42,7 @@ fn assert_success(ran: &CliOutput) {
     assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
 }
 
-/// The output with what differs from run to run, machine to machine and release to release
-/// taken out.
+/// Normalizes what differs between runs, machines and releases.
 fn normalize_output(stdout: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in stdout.replace(PROGRAM, "PROGRAM").lines() {
@@ -112,11 +111,11 @@ async fn kept_sessions_lie_in_ones_own_database_and_can_be_read() {
     let database = place.database().display().to_string();
     assert!(again.stdout.contains(&database), "{}", again.stdout);
     assert!(again.stdout.contains(&format!("    {PROGRAM} sessions\n")));
-    assert!(!again.stdout.contains("left behind"));
+    assert!(!again.stdout.contains("Nothing is kept"));
     assert_eq!(place.stored_counts().await.0, 4);
 }
 
-/// The words of the line that begins like this, after the program, as a shell reads them.
+/// Returns the words of the line with this prefix, after the program, as a shell parses them.
 async fn find_command_line(stdout: &str, begins: &str) -> Vec<String> {
     let line = stdout
         .lines()
@@ -136,7 +135,7 @@ async fn a_chosen_database_is_named_in_every_line_to_paste() {
     let chosen = chosen.to_str().unwrap();
     let mut by_variable = demo_command(&place, &["--keep"]);
     by_variable.env("DATABASE_PATH", chosen);
-    // From the working directory, which a client does not share.
+    // Relative to the working directory, which a client does not share.
     let by_flag = demo_command(&place, &["--keep", "--database", "own place/it's.db"]);
     let by_key = demo_command(
         &place,
@@ -147,7 +146,7 @@ async fn a_chosen_database_is_named_in_every_line_to_paste() {
         assert_success(&ran);
         let said = &ran.stdout;
         assert!(
-            said.contains(&format!("kept in        {chosen}\n")),
+            said.contains(&format!("stored in      {chosen}\n")),
             "{said}"
         );
         let serve = format!("claude mcp add deliberate -- {PROGRAM}");
@@ -195,7 +194,7 @@ async fn nobody_is_asked_whatever_keys_and_settings_there_are() {
 async fn a_home_that_can_not_be_written_is_enough() {
     let place = create_home();
     let mut command = demo_command(&place, &[]);
-    // Not even root can make a folder there.
+    // Not even root can create a folder there.
     command
         .env("HOME", "/proc/self")
         .env_remove("XDG_DATA_HOME")
@@ -255,7 +254,7 @@ async fn stopped_half_way_it_leaves_nothing_behind() {
     let begun = || !is_empty(&place.path("tmp"));
     wait_until("the demo begins", begun).await;
     terminate(child.id().unwrap()).await;
-    // It may have ended by itself meanwhile.
+    // It may have ended by itself in the meantime.
     let code = child.wait().await.unwrap().code();
     assert!(matches!(code, Some(0 | 2)), "{code:?}");
     assert_home_empty(&place);

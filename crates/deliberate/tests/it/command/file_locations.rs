@@ -1,4 +1,5 @@
-//! What is read and written where: nothing of the working directory, and no more than is asked.
+//! Tests of the files that are read and written: nothing from the working directory, and no more
+//! than requested.
 
 use std::{path::Path, process::Stdio};
 
@@ -145,7 +146,7 @@ async fn a_reader_that_has_seen_enough_is_no_error() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command.kill_on_drop(true).spawn().unwrap();
-        // Gone before the first line: every write meets a broken pipe.
+        // Closed before the first line: every write meets a broken pipe.
         drop(child.stdout.take());
         let mut complaint = String::new();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());

@@ -1,4 +1,4 @@
-//! What the program says about itself.
+//! Tests of `--help` and `--version`.
 
 use crate::support::TestHome;
 

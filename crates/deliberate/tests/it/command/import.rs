@@ -1,4 +1,4 @@
-//! `deliberate import`: the database of the original server.
+//! Tests of `deliberate import`: the database of the original server.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use sqlx::{Connection as _, SqliteConnection};
 
 use crate::support::{TestHome, open_sqlite, run_command};
 
-/// The tables of the original server that a small database of it fills.
+/// Tables of the original server that a small database uses.
 const TABLES: &str = "
     CREATE TABLE sessions (id TEXT PRIMARY KEY, mode TEXT NOT NULL, created_at TEXT NOT NULL,
         updated_at TEXT NOT NULL, metadata TEXT, active_branch_id TEXT);
@@ -38,7 +38,7 @@ const ROWS: &str = "
          NULL, '2025-12-01T10:00:00+00:00');
 ";
 
-/// Makes a small database of the original server.
+/// Creates a small database of the original server.
 pub(super) async fn create_legacy_database(path: &Path) {
     let mut connection = open_sqlite(path).await;
     fill_tables(&mut connection).await;
@@ -53,7 +53,7 @@ async fn fill_tables(connection: &mut SqliteConnection) {
     sqlx::raw_sql(ROWS).execute(connection).await.unwrap();
 }
 
-/// That the imported sessions can be read, and the scores are in range.
+/// Checks that the imported sessions can be read and the scores are in range.
 async fn check_imported(place: &TestHome, database: Option<&Path>) {
     let mut command = place.command();
     if let Some(path) = database {
@@ -97,7 +97,7 @@ async fn an_old_database_is_taken_over_and_reported() {
     );
     assert_eq!(place.stored_counts().await, (2, 3));
 
-    // A second time everything is known.
+    // The second time, everything is already there.
     let again = place.run(&["import", "reasoning.db"]).await;
     assert_eq!(again.code, Some(0), "{}", again.stderr);
     assert_eq!(place.stored_counts().await, (2, 3));
@@ -140,7 +140,7 @@ async fn a_database_in_the_new_ones_place_is_put_aside() {
     let kept = place.path("work/reasoning.original.db");
     assert!(
         ran.stdout
-            .contains(&format!("The old database is kept as {}.", kept.display())),
+            .contains(&format!("The old database is now {}.", kept.display())),
         "{}",
         ran.stdout
     );
@@ -155,7 +155,8 @@ async fn a_database_in_the_new_ones_place_is_put_aside() {
     assert_eq!(left, ["reasoning.db", "reasoning.original.db"]);
 }
 
-/// The original server was killed: its last rows are still in the write-ahead log beside it.
+/// The original server was killed: its last rows are still in the write-ahead log beside the
+/// database.
 #[tokio::test]
 async fn so_is_one_that_was_not_closed_with_its_log() {
     let place = TestHome::new();
@@ -166,7 +167,7 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
         .await
         .unwrap();
     fill_tables(&mut connection).await;
-    // As a crash leaves it: both files, nobody at them.
+    // As a crash leaves it: both files, and no process that uses them.
     let old = place.path("work/reasoning.db");
     std::fs::copy(&live, &old).unwrap();
     std::fs::copy(
@@ -181,7 +182,7 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
     let ran = run_command(&mut command).await;
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     check_imported(&place, Some(&old)).await;
-    // What is kept is whole as well.
+    // The old database is complete as well.
     let mut kept = open_sqlite(&place.path("work/reasoning.original.db")).await;
     let thoughts: i64 = sqlx::query_scalar("SELECT count(*) FROM thoughts")
         .fetch_one(&mut kept)
@@ -198,7 +199,10 @@ async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
     let cases = [
         ("nowhere.db", "there is no file nowhere.db"),
         ("notes.txt", "not an SQLite database"),
-        ("empty.db", "can't be imported: it has no sessions"),
+        (
+            "empty.db",
+            "cannot be imported: it has no tables of sessions",
+        ),
         (".", "there is no file"),
     ];
     for (path, sentence) in cases {
@@ -210,6 +214,10 @@ async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
     let ours = place.database().display().to_string();
     let ran = place.run(&["import", &ours]).await;
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    assert!(ran.stderr.contains("one of ours already"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("already a database of deliberate"),
+        "{}",
+        ran.stderr
+    );
     assert!(place.database().exists());
 }

@@ -1,10 +1,9 @@
-//! The commands as a person at a shell uses them.
+//! Tests of the commands as used in a shell.
 
 mod backup;
 mod config;
 mod demo;
 mod doctor;
-mod doctor_url;
 mod file_locations;
 mod help;
 mod import;

@@ -1,5 +1,5 @@
-//! `deliberate papers`. What asks sources is tested with a world of papers around it, in
-//! `tests/clients`.
+//! Tests of `deliberate papers`. Commands that ask sources are tested in `tests/clients`, with
+//! simulated sources.
 
 use std::path::Path;
 
@@ -65,7 +65,7 @@ async fn a_file_is_read_again_when_asked_for() {
     begins(&["paper.md"], "Added: ").await;
     begins(&["paper.md"], "Unchanged ").await;
     begins(&["--again", "paper.md"], "Joined ").await;
-    for (what, sentence) in [(".", "--again takes files"), ("10.5555/1", "no file")] {
+    for (what, sentence) in [(".", "--again needs file names"), ("10.5555/1", "no file")] {
         let ran = place.run(&["papers", "add", "--again", what]).await;
         assert_eq!(ran.code, Some(2), "{what}");
         assert!(ran.stderr.contains(sentence), "{}", ran.stderr);

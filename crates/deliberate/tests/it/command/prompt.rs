@@ -1,4 +1,4 @@
-//! `deliberate prompt`: looking at the library, checking it, beginning something new.
+//! Tests of `deliberate prompt`: listing, checking and creating prompts.
 
 use std::path::{Path, PathBuf};
 
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::support::{TestHome, run_command};
 
-/// Where the prompts of a place are, unless a setting says otherwise.
+/// Returns the default folder of prompts.
 fn prompt_workspace(place: &TestHome) -> PathBuf {
     place.path("data/deliberate/prompts")
 }
 
-/// Writes a file, and the folders above it.
+/// Writes a file and creates its folders.
 pub(super) fn write(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
@@ -46,7 +46,7 @@ async fn the_library_is_listed_and_searched() {
     let none = place.run(&["prompt", "list", "zzzz"]).await;
     assert_eq!(none.code, Some(0));
     assert!(
-        none.stdout.contains("No prompt has \"zzzz\""),
+        none.stdout.contains("No prompt contains \"zzzz\""),
         "{}",
         none.stdout
     );
@@ -113,12 +113,12 @@ async fn what_is_new_passes_its_check_and_is_never_written_over() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{category}");
         assert!(ran.stderr.contains("already"), "{}", ran.stderr);
     }
-    // A folder without a prompt in it is somebody's, too.
+    // A folder without a prompt belongs to the user, too.
     let folder = prompt_workspace(&place).join("resources/prompts/general/mine");
     std::fs::create_dir_all(&folder).unwrap();
     let ran = place.run(&["prompt", "new", "mine"]).await;
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("left as it is"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("was not changed"), "{}", ran.stderr);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
 }
@@ -136,7 +136,7 @@ async fn ids_that_would_leave_the_workspace_are_refused() {
         let ran = place.run(arguments).await;
         assert_eq!(ran.code, Some(2), "{arguments:?}");
         assert!(
-            ran.stderr.contains("can't be"),
+            ran.stderr.contains("is not a valid"),
             "{arguments:?}: {}",
             ran.stderr
         );
@@ -144,7 +144,7 @@ async fn ids_that_would_leave_the_workspace_are_refused() {
     assert!(!prompt_workspace(&place).exists());
 }
 
-/// A workspace in which every kind of thing is wrong once.
+/// Writes a workspace with one error of every kind.
 fn write_broken_workspace(folder: &Path) {
     let prompt = |id: &str, text: &str| {
         write(
@@ -194,7 +194,7 @@ async fn mistakes_are_drawn_at_their_places() {
     let template = problems.iter().find(|it| it["id"] == "no_end").unwrap();
     assert_eq!(template["file"], "prompts/general/no_end/user-message.md");
 
-    // What is right is not held up by what is wrong.
+    // Valid prompts work despite the invalid ones.
     let shown = place
         .run(&["prompt", "--workspace", "mine", "run", "fine"])
         .await;
@@ -215,7 +215,8 @@ async fn a_check_of_nothing_is_no_comfort() {
     let ran = place.run(&["prompt", "check"]).await;
     assert_eq!(ran.code, Some(0));
     assert!(
-        ran.stdout.contains("Begin with: deliberate prompt new"),
+        ran.stdout
+            .contains("Create a prompt with: deliberate prompt new"),
         "{}",
         ran.stdout
     );
@@ -285,7 +286,7 @@ async fn a_set_of_tools_can_be_left_out() {
     let both = tools("tools.sets=prompts, Reasoning").await;
     assert!(tool_names(&both).contains(&"prompt_engine"));
     assert!(tool_names(&both).contains(&"reasoning_linear"));
-    // At the shell a prompt works whatever clients get.
+    // In the shell a prompt works whatever is offered to clients.
     let ran = place
         .run(&[
             "--set",
@@ -357,7 +358,7 @@ async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
         let mut methods = heard.iter().map(|it| &it["method"]);
         methods.any(|method| method == "notifications/prompts/list_changed")
     };
-    // What is written can be used a moment before clients are told of it.
+    // A written prompt can be used shortly before clients are notified.
     for _ in 0..1_000 {
         if told(&heard) {
             break;
@@ -442,7 +443,7 @@ async fn a_prompt_that_is_broken_says_why() {
     assert!(
         shown
             .stderr
-            .contains("prompt.yaml:4: The template can't be read"),
+            .contains("prompt.yaml:4: The template is invalid"),
         "{}",
         shown.stderr
     );

@@ -1,4 +1,4 @@
-//! `deliberate prompt run`.
+//! Tests of `deliberate prompt run`.
 
 use std::process::Stdio;
 
@@ -14,7 +14,7 @@ const CHAIN: &str = "id: relay\nname: Relay\ndescription: d\narguments:\n  - {na
 
 const FINISH: &str = "id: finish\nname: Finish\ndescription: d\nuserMessageTemplate: \"Finish: {{ previous_step_result }}\"\n";
 
-/// A place with a prompt and a chain of two steps.
+/// Creates a home with a prompt and a chain of two steps.
 fn home_with_prompts() -> TestHome {
     let place = TestHome::new();
     for (id, text) in [("greet", GREET), ("relay", CHAIN), ("finish", FINISH)] {

@@ -1,4 +1,4 @@
-//! `deliberate sessions`.
+//! Tests of `deliberate sessions`.
 
 use deliberate_testkit::{MockFault, MockProvider};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{TestHome, run_with_input, serve, shut_down, text, think, think_in_session};
 
-/// Two sessions, the first with two steps; the ids of both.
+/// Creates two sessions, the first with two steps, and returns both ids.
 async fn create_two_sessions(place: &TestHome) -> (String, String) {
     let standin = MockProvider::start().await.unwrap();
     let mut client = serve(&mut place.command_with_provider(&standin)).await;
@@ -80,7 +80,7 @@ async fn a_session_is_shown_step_by_step() {
     insta::assert_snapshot!("sessions_show", steady);
 }
 
-/// The sessions of the demo: a tree and a graph.
+/// Runs the demo and returns its sessions: a tree and a graph.
 async fn run_demo(place: &TestHome) -> (String, String) {
     let played = place.run_json(&["demo", "--keep", "--json"]).await;
     let id = |mode: &str| played[mode]["session_id"].as_str().unwrap().to_owned();
@@ -135,7 +135,7 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
     );
 }
 
-/// The numbers of the headings that begin like this.
+/// Returns the numbers of the headings with this prefix.
 fn heading_numbers(shown: &str, heading: &str) -> Vec<usize> {
     let found = shown.lines().filter_map(|line| line.strip_prefix(heading));
     let number = |rest: &str| {
@@ -246,7 +246,7 @@ async fn the_beginning_of_an_id_is_enough_if_it_fits_one() {
     let both = place.run(&["sessions", "show", &first[..shared]]).await;
     assert_eq!(both.code, Some(2));
     assert!(
-        both.stderr.contains("several sessions begin with"),
+        both.stderr.contains("several sessions start with"),
         "{}",
         both.stderr
     );
@@ -296,5 +296,5 @@ async fn thoughts_are_found_by_their_words_and_can_not_command_the_terminal() {
         assert!(!output.stdout.contains(['\u{1b}', '\u{7}']), "{output:?}");
     }
     let none = place.run(&["sessions", "search", "penguin"]).await;
-    assert_eq!(none.stdout, "Nothing has all these words.\n");
+    assert_eq!(none.stdout, "No thought contains all these words.\n");
 }

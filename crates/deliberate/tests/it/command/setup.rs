@@ -1,4 +1,4 @@
-//! `deliberate setup`.
+//! Tests of `deliberate setup`.
 
 use serde_json::{Value, json};
 
@@ -36,7 +36,11 @@ async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
         written["mcpServers"]["deliberate"],
         expected_block()["mcpServers"]["deliberate"]
     );
-    let backup = ran.stdout.split("The old file is ").nth(1).unwrap();
+    let backup = ran
+        .stdout
+        .split("The backup of the old file is ")
+        .nth(1)
+        .unwrap();
     let backup = backup.lines().next().unwrap().trim_end_matches('.');
     assert_eq!(
         std::fs::read_to_string(backup).unwrap(),
@@ -45,7 +49,11 @@ async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
 
     let again = place.run(&["setup", "cursor", "--yes"]).await;
     assert_eq!(again.code, Some(0));
-    assert!(again.stdout.contains("nothing to do"), "{}", again.stdout);
+    assert!(
+        again.stdout.contains("nothing was changed"),
+        "{}",
+        again.stdout
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `deliberate think`.
+//! Tests of `deliberate think`.
 
 use deliberate_testkit::{MockFault, MockProvider};
 use serde_json::Value;
@@ -23,7 +23,7 @@ async fn a_question_is_answered_with_the_thought_and_how_to_go_on() {
     assert_eq!(
         ran.stdout,
         format!(
-            "Because it can.\n\n72 % sure. Go on with:\n  deliberate think --session {session} \"…\"\n"
+            "Because it can.\n\nConfidence 72 %. Continue with:\n  deliberate think --session {session} \"…\"\n"
         )
     );
 }
@@ -132,7 +132,7 @@ async fn saying_nothing_by_hand_keeps_nothing() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(
         ran.stderr
-            .ends_with("error: nothing was replied; nothing was kept\n"),
+            .ends_with("error: there was no reply; nothing was stored\n"),
         "{}",
         ran.stderr
     );

@@ -1,4 +1,4 @@
-//! `deliberate token`.
+//! Tests of `deliberate token`.
 
 use deliberate_server::http::auth::Tokens;
 

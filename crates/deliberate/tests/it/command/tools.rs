@@ -1,4 +1,4 @@
-//! `deliberate tools`.
+//! Tests of `deliberate tools`.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ async fn the_tools_are_shown_as_a_table_and_as_markdown() {
     insta::assert_snapshot!("tools_table", table.stdout);
     let markdown = place.run(&["tools", "--markdown"]).await;
     assert_eq!(markdown.code, Some(0));
-    // As it is in the documentation, which is brought up to date by `deliberate tools --markdown`.
+    // The same as in the documentation, which `deliberate tools --markdown` generates.
     let page = include_str!("../../../../../docs/tools.md");
     assert_eq!(markdown.stdout, page);
     assert_eq!(
@@ -29,7 +29,8 @@ fn field_names(schema: &Value) -> Vec<String> {
     fields.keys().cloned().collect()
 }
 
-/// What is listed of a schema is so in the whole one; only bounds that nobody meets are left out.
+/// Checks that a listed schema is part of the whole one; only limits that no caller reaches are
+/// left out.
 fn assert_schema_subset(listed: &Value, whole: &Value) {
     let listed = listed.as_object().unwrap();
     for (keyword, value) in whole.as_object().unwrap() {

@@ -1,4 +1,4 @@
-//! Many calls at once, progress, and calls that are taken back.
+//! Tests of concurrent calls, progress and cancellation.
 
 use deliberate_testkit::{MockFault, MockProvider, StdioClient, mock_provider::RequestOutcome};
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ async fn an_id_that_is_in_use_is_refused_and_the_first_call_is_not_disturbed() {
     assert_eq!(error_code(&client.response("same").await.unwrap()), -32_600);
     let first = client.response("same").await.unwrap();
     assert!(text(&first, "content").contains("the first"));
-    // Answered, the id is free again.
+    // After the answer the id is free again.
     client.send(&call("the third")).await.unwrap();
     assert!(text(&client.response("same").await.unwrap(), "content").contains("the third"));
     assert_eq!(standin.asks().len(), 2);

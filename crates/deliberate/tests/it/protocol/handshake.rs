@@ -1,4 +1,4 @@
-//! How a conversation begins, in both eras of the protocol.
+//! Tests of the handshake, in both eras of the protocol.
 
 use deliberate_testkit::{MockFault, MockProvider, StdioClient};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn initialize_request(version: &str) -> Value {
     })
 }
 
-/// What a request of the 2026-07-28 revision carries instead of a handshake.
+/// Returns the `_meta` that a request of the 2026-07-28 revision has instead of a handshake.
 fn request_meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -189,8 +189,8 @@ async fn a_notification_that_comes_too_early_is_ignored() {
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
-/// Requests that the SDK answers before it knows who it talks to; what follows them is still
-/// "before the handshake".
+/// The SDK answers some requests before it knows the client; messages after them are still before
+/// the handshake.
 #[tokio::test]
 async fn so_is_one_between_an_early_request_and_the_handshake() {
     let mut unknown = request_meta();

@@ -1,4 +1,4 @@
-//! Ids of every kind: taken if they are strings or whole numbers, echoed as they came.
+//! Tests of ids of every kind: strings and integers are accepted and echoed unchanged.
 
 use serde_json::{Value, json};
 

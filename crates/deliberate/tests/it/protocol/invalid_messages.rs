@@ -1,4 +1,5 @@
-//! Bytes that are no sound message: always an answer, with the id where one can be read.
+//! Tests of bytes that are no valid message: they always get an answer, with the id if it can be
+//! read.
 
 use std::fmt::Write as _;
 

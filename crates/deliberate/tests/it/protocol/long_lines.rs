@@ -1,4 +1,4 @@
-//! Lines beyond the limit: refused under their id, in constant memory.
+//! Tests of lines over the limit: rejected under their id, in constant memory.
 
 use deliberate_testkit::{MockProvider, StdioClient};
 use serde_json::{Value, json};
@@ -7,11 +7,11 @@ use crate::support::{TestHome, error_code, output, serve, shut_down, think};
 
 const LONG_LINE_BYTES: usize = 50 << 20;
 const CHUNK_BYTES: usize = 1 << 20;
-/// What a line may take, at the most, beyond what the server holds anyway.
+/// Maximum memory that a line may take in addition to what the server uses anyway.
 const MAX_EXTRA_KIB: u64 = 16 << 10;
 
-/// Sends a line of [`LONG_LINE_BYTES`] bytes between `head` and `tail`, and returns the most memory the
-/// server was seen to hold meanwhile.
+/// Sends a line of [`LONG_LINE_BYTES`] bytes between `head` and `tail` and returns the highest
+/// memory use of the server meanwhile.
 async fn send_long_line(client: &mut StdioClient, head: &str, tail: &str) -> u64 {
     let piece = vec![b'x'; CHUNK_BYTES];
     let mut peak = 0;
@@ -91,8 +91,8 @@ async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
-/// A line of the greatest length, full of the shortest messages: the first ones are answered, the
-/// rest with one word.
+/// A line of maximum length full of the shortest messages: the first ones are answered, the rest
+/// get a single error.
 #[tokio::test]
 async fn a_line_of_countless_messages_is_answered_in_little_memory() {
     const ANSWERED: usize = 64;

@@ -1,4 +1,4 @@
-//! MCP over standard input and output, as bytes.
+//! Tests of MCP over standard input and output, as bytes.
 
 mod calls;
 mod handshake;

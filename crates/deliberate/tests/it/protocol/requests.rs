@@ -1,4 +1,4 @@
-//! Requests that are wrong, and notifications that look like requests.
+//! Tests of invalid requests, and of notifications that look like requests.
 
 use deliberate_testkit::MockProvider;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The client's own model, asked while a call runs.
+//! Tests of sampling: the client's own model is asked during a call.
 
 use deliberate_testkit::{MockProvider, StdioClient};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn serve_with_sampling(place: &TestHome, standin: Option<&MockProvider>) -
     client
 }
 
-/// Calls, and returns the call's id and the server's request to sample.
+/// Calls a tool, and returns the call's id and the server's sampling request.
 async fn call_until_sampled(client: &mut StdioClient, content: &str) -> (u64, Value) {
     let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
     let id = client.send_request("tools/call", params).await.unwrap();

@@ -1,4 +1,4 @@
-//! How a server ends: what runs is finished, whoever stops it.
+//! Tests of shutdown: running calls are finished, whoever stops the server.
 
 use std::{process::Stdio, time::Duration};
 
@@ -75,7 +75,7 @@ async fn an_idle_server_ends_at_once_when_told() {
     assert!(client.wait_exit().await.unwrap().success());
 }
 
-/// The program, asking a provider that never answers, with a short grace.
+/// Returns the program with a provider that never answers and a short grace period.
 fn command_with_short_grace(place: &TestHome, standin: &MockProvider) -> Command {
     standin.set_default_fault(MockFault::Hang);
     let mut command = place.command_with_provider(standin);
@@ -144,7 +144,7 @@ async fn the_process_ends_when_nobody_reads_its_answers() {
     let mut child = command.spawn().unwrap();
     drop(child.stdout.take());
     let mut stdin = child.stdin.take().unwrap();
-    // Kept open: it is the output alone that has gone.
+    // Kept open: only the output is closed.
     stdin
         .write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
         .await
@@ -156,8 +156,8 @@ async fn the_process_ends_when_nobody_reads_its_answers() {
     drop(stdin);
 }
 
-/// A client that is alive, sends and never reads: the pipe fills up, and the server must still
-/// end when it is told to.
+/// A client that sends and never reads: the pipe fills up, and the server must still stop when told
+/// to.
 #[tokio::test]
 async fn a_client_that_never_reads_cannot_keep_the_process_from_ending() {
     let lines = [

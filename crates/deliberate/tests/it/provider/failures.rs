@@ -1,4 +1,4 @@
-//! Errors of a provider: which are tried again, which are told at once, and what is told.
+//! Tests of provider errors: which are retried, which are reported at once, and with which message.
 
 use deliberate_testkit::{MockFault, MockProvider, StdioClient};
 use serde_json::json;
@@ -91,7 +91,7 @@ async fn what_cannot_be_cured_is_asked_once() {
             standin,
             mut client,
         } = start_with_provider(wire, |_| {}).await;
-        // 404 from Langbase may mean a pipe that is not there yet; it has a test of its own.
+        // 404 from Langbase may mean a missing pipe; it has its own test.
         let statuses: &[u16] = match wire {
             ProviderFormat::Langbase => &[400, 403, 413, 422],
             ProviderFormat::OpenAi | ProviderFormat::Anthropic => &[403, 404, 413],
@@ -110,8 +110,8 @@ async fn what_cannot_be_cured_is_asked_once() {
     }
 }
 
-/// An endpoint may refuse a request because of the way it is asked for JSON; then it is asked in
-/// simpler ways, and still not for ever.
+/// An endpoint may reject a request because of how it asks for JSON; simpler forms are then tried,
+/// but not forever.
 #[tokio::test]
 async fn a_request_that_is_malformed_in_every_form_ends_in_an_error() {
     for wire in [ProviderFormat::OpenAi, ProviderFormat::Anthropic] {
@@ -229,7 +229,7 @@ async fn a_provider_that_never_answers_ends_in_a_timeout() {
         })
         .await;
         let (standin, mut client) = (asked.standin, asked.client);
-        // The first ask makes the HTTP client, which takes a part of its time.
+        // The first request builds the HTTP client, which takes part of its time.
         output(&think(&mut client, "are you there?").await);
         standin.reset();
         standin.set_default_fault(MockFault::Hang);
@@ -252,7 +252,7 @@ async fn a_call_has_one_limit_over_all_its_attempts() {
     })
     .await;
     let (standin, mut client) = (asked.standin, asked.client);
-    // The first call makes the HTTP client and opens the store, whether in time or not.
+    // The first call builds the HTTP client and opens the store, in time or not.
     think(&mut client, "are you there?").await;
     standin.reset();
     standin.set_default_fault(MockFault::Hang);

@@ -1,4 +1,4 @@
-//! Langbase's own ways: envelopes, pipes and threads.
+//! Tests of Langbase: response shapes, pipes and threads.
 
 use deliberate_testkit::{MockFault, MockProvider, mock_provider::MockSettings};
 use serde_json::json;
@@ -157,7 +157,7 @@ async fn a_session_continues_the_thread_that_was_issued_for_it_in_another_proces
     assert_eq!(standin.threads().len(), 2);
 }
 
-/// The thread is Langbase's to forget; the reasoning is ours, and travels in the ask.
+/// Langbase may delete the thread; the reasoning is stored here and sent with the request.
 #[tokio::test]
 async fn a_session_whose_thread_is_forgotten_can_be_continued() {
     let (place, standin) = (TestHome::new(), start_strict_provider().await);

@@ -1,4 +1,4 @@
-//! Providers that are down, refuse, limit, babble or lie, over every wire.
+//! Tests of providers that are down, reject, limit or return nonsense, over every protocol.
 
 mod failures;
 mod langbase;

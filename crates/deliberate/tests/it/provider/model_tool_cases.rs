@@ -1,29 +1,28 @@
-//! The tools that ask a model: how each is called, what a good answer to it is, and what must be
-//! there before.
+//! The tools that ask a model: how each is called, a valid answer, and what must exist before.
 
 use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use crate::support::output;
 
-/// A tool that asks.
+/// A tool that asks a model.
 pub(super) struct ModelToolCase {
     pub(super) tool: &'static str,
     pub(super) precondition: CasePrecondition,
     pub(super) arguments: fn(&CaseIds) -> Value,
-    /// What a model may answer.
+    /// Returns a valid answer of the model.
     pub(super) good_answer: fn() -> Value,
-    /// Words of the ask that it answers, if there are other asks beside it.
+    /// Words of the prompt that it answers, if there are other prompts beside it.
     pub(super) prompt_markers: &'static [&'static str],
-    /// Whether words without JSON are an answer.
+    /// Whether text without JSON is an answer.
     pub(super) accepts_plain_text: bool,
-    /// The most asks under way at once.
+    /// Maximum number of concurrent model requests.
     pub(super) parallel_asks: usize,
-    /// Whether something is kept of it.
+    /// Whether the call stores anything.
     pub(super) stores_changes: bool,
 }
 
-/// What a call needs to be there.
+/// What must exist before a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum CasePrecondition {
     Nothing,
@@ -33,7 +32,7 @@ pub(super) enum CasePrecondition {
     Graph,
 }
 
-/// What is there.
+/// Ids of what exists.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CaseIds {
     session: String,
@@ -45,7 +44,7 @@ pub(super) struct CaseIds {
 }
 
 impl CasePrecondition {
-    /// Brings it about, with a provider that is well.
+    /// Creates it, with a working provider.
     pub(super) async fn set_up(self, client: &mut StdioClient) -> CaseIds {
         let mut ready = CaseIds::default();
         match self {
@@ -86,7 +85,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// Every tool that asks. A test fails if one is missing.
+/// Every tool that asks a model. A test fails if one is missing.
 pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
     ModelToolCase {
         tool: "reasoning_linear",
@@ -116,7 +115,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: true,
         parallel_asks: 1,
-        // Runs are, and nothing that was thought.
+        // Runs are stored, but no thoughts.
         stores_changes: false,
     },
     ModelToolCase {
@@ -308,7 +307,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         },
         prompt_markers: &["Improve this node:"],
         accepts_plain_text: false,
-        // The better text, and how good the present one is.
+        // One for the better text, one for the score of the present one.
         parallel_asks: 2,
         stores_changes: true,
     },

@@ -1,4 +1,5 @@
-//! Keys are never written anywhere, however much is logged and whatever is said back.
+//! Tests that keys are never written anywhere, whatever is logged and whatever the provider
+//! repeats.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
                 .env("MAX_RETRIES", "1");
             let mut client = serve(&mut command).await;
             output(&think(&mut client, "fine").await);
-            // A provider that repeats the key in its complaints.
+            // A provider that repeats the key in its error messages.
             for code in [400, 403, 500] {
                 standin.set_default_fault(MockFault::Status {
                     code,
@@ -91,7 +92,7 @@ async fn a_key_that_was_pasted_wrongly_is_refused_without_being_shown() {
     }
 }
 
-/// An address that was given without a vendor may be anyone's.
+/// A base URL without a vendor may belong to anyone.
 #[tokio::test]
 async fn a_vendors_key_is_not_sent_to_an_address_of_ones_own() {
     let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());

@@ -1,5 +1,5 @@
-//! What models make of "answer with one JSON object": used where it can be, else asked for once
-//! more, else a clear error; and only whole steps are kept.
+//! Tests of answers to "answer with one JSON object": used if possible, else asked for once more,
+//! else a clear error; and only whole steps are stored.
 
 use deliberate_testkit::{MockFault, MockProvider, StdioClient};
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ async fn scores_out_of_range_are_brought_into_it() {
         let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
         let mut client = serve_with_provider(&place, wire, &standin).await;
         for (written, kept) in cases {
-            // The same answer twice, for where the first is not taken.
+            // The same answer twice, in case the first is rejected.
             for _ in 0..2 {
                 standin.push_fault(model_reply(&format!(
                     r#"{{"thought": "So.", "confidence": {written}}}"#

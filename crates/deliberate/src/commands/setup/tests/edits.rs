@@ -1,4 +1,4 @@
-//! Changes to texts: everything that is not ours stays byte for byte.
+//! Tests of edited texts: everything else stays the same byte for byte.
 
 use super::*;
 use crate::commands::setup::{diff, json_edit, toml_edit};

@@ -1,4 +1,4 @@
-//! What happens to files, backups and links, and what the person is told.
+//! Tests of files, backups and links, and of the messages.
 
 use super::*;
 
@@ -119,7 +119,7 @@ fn the_same_again_is_nothing_to_do() {
     let before = machine.read(CURSOR);
     let again = machine.run(&args("cursor"), "");
     assert_eq!(again.outcome, SetupOutcome::Unchanged);
-    assert_snapshot!(again.output, @"HOME/.cursor/mcp.json already has this server; nothing to do.");
+    assert_snapshot!(again.output, @"HOME/.cursor/mcp.json already has this server; nothing was changed.");
     assert_eq!(machine.read(CURSOR), before);
     assert_eq!(machine.list_siblings(CURSOR).len(), 2);
 }
@@ -181,7 +181,7 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
     }
     machine.write(CURSOR, "{\n  // mine\n  \"a\": 1,\n}");
     assert_snapshot!(machine.run(&args("cursor"), "y\n").output, @r#"
-    HOME/.cursor/mcp.json is left as it is: line 2 is not plain JSON, perhaps because of a comment or a trailing comma.
+    HOME/.cursor/mcp.json was not changed: line 2 is not plain JSON, perhaps because of a comment or a trailing comma.
     Add this to it yourself:
 
     {

@@ -1,4 +1,4 @@
-//! `setup` against files in temporary directories.
+//! Tests of `setup` with files in temporary directories.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::*;
 mod edits;
 mod files;
 
-/// A machine with a home of its own.
+/// A machine with its own home directory.
 struct TestMachine {
     directory: TempDir,
     dirs: Dirs,
@@ -71,7 +71,7 @@ impl TestMachine {
         self.try_run(args, answer).unwrap()
     }
 
-    /// Everything in the directory of a file, by name.
+    /// Returns the names of all files in the directory of a file.
     fn list_siblings(&self, inside: &str) -> Vec<String> {
         let directory = std::fs::read_dir(self.path(inside).parent().unwrap()).unwrap();
         let mut names: Vec<String> = directory

@@ -1,4 +1,5 @@
-//! `deliberate servers add` and `remove`: the file they write, and those they leave alone.
+//! Tests of `deliberate servers add` and `remove`: the file they write, and the files they do not
+//! touch.
 
 use serde_json::json;
 
@@ -132,15 +133,18 @@ async fn the_file_is_its_owners_alone() {
 #[tokio::test]
 async fn what_is_not_understood_is_not_added() {
     let cases: [(&[&str], &str); 12] = [
-        (&[], "which name?"),
-        (&["a"], "what is \"a\"?"),
+        (&[], "the name is missing"),
+        (&["a"], "\"a\" needs a program"),
         (&["a", "npx"], "deliberate servers add a -- npx"),
         (&["a", "https://x", "--env", "A=1"], "for programs"),
-        (&["a", "--header", "K: V", "--", "x"], "for addresses"),
+        (&["a", "--header", "K: V", "--", "x"], "for URLs"),
         (&["a b", "--", "x"], "a name has 1 to 32"),
         (&["a__b", "--", "x"], "a name has 1 to 32"),
-        (&["a", "ftp://x"], "must begin with http://"),
-        (&["a", "https://me:sk-secret@x"], "must hold no password"),
+        (&["a", "ftp://x"], "must start with http://"),
+        (
+            &["a", "https://me:sk-secret@x"],
+            "must not contain a password",
+        ),
         (
             &["a", "https://x", "--header", "Host: sk-secret"],
             "set by the protocol",
@@ -172,7 +176,7 @@ async fn another_clients_servers_are_taken_over() {
     assert_success(&ran);
     assert!(
         ran.stdout
-            .contains("Left out \"deliberate\": it is this program"),
+            .contains("Skipped \"deliberate\": it is this program"),
         "{}",
         ran.stdout
     );
@@ -187,12 +191,13 @@ async fn another_clients_servers_are_taken_over() {
         .await;
     assert_eq!(ran.code, Some(1), "one of them can't be used: {ran:?}");
     assert!(
-        ran.stdout.contains("Left \"filesystem\" as it is"),
+        ran.stdout
+            .contains("Skipped \"filesystem\", which is already in"),
         "{}",
         ran.stdout
     );
     assert!(
-        ran.stdout.contains("Left out \"broken\": needs `command`"),
+        ran.stdout.contains("Skipped \"broken\": needs `command`"),
         "{}",
         ran.stdout
     );

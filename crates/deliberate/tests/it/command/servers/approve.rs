@@ -1,4 +1,4 @@
-//! A server whose tools turn suspicious: what is held back, and how it is let through.
+//! Tests of a server whose tools become suspicious: quarantine and approval.
 
 use deliberate_testkit::mock_mcp_server_program;
 use serde_json::Value;
@@ -6,8 +6,7 @@ use serde_json::Value;
 use super::{assert_success, write_settings};
 use crate::support::TestHome;
 
-/// The settings with one server, which lists its tools with something hidden in one of them, or
-/// without.
+/// Writes settings with one server that lists a tool with or without hidden text.
 fn write_upstream_settings(place: &TestHome, hidden: bool) {
     let args = if hidden {
         "'--fault', 'hidden-text'"
@@ -51,7 +50,7 @@ async fn what_has_turned_suspicious_is_held_back_until_it_is_approved() {
     );
     let tested = place.run(&["servers", "test", "up"]).await;
     assert_eq!(tested.code, Some(0));
-    assert!(tested.stdout.contains("1 held back"), "{}", tested.stdout);
+    assert!(tested.stdout.contains("1 quarantined"), "{}", tested.stdout);
 
     let ran = place.run(&["servers", "approve", "up"]).await;
     assert_eq!(ran.code, Some(2), "nobody is there to say yes");
@@ -71,7 +70,7 @@ async fn what_has_turned_suspicious_is_held_back_until_it_is_approved() {
         .run(&["servers", "approve", "up", "add", "--yes"])
         .await;
     assert_eq!(ran.code, Some(0));
-    assert_eq!(ran.stdout, "\"add\" of \"up\" is not held back.\n");
+    assert_eq!(ran.stdout, "\"add\" of \"up\" is not quarantined.\n");
     let ran = place
         .run(&["servers", "approve", "up", "echo", "--yes"])
         .await;

@@ -1,11 +1,11 @@
-//! The commands that connect. The server at the other end is this program with settings of its own.
+//! Tests of the commands that connect. The upstream server is this program with its own settings.
 
 use serde_json::Value;
 
 use super::{assert_success, names, write, write_settings};
 use crate::support::{PROGRAM, TestHome, run_with_input};
 
-/// A place that has a server which works, one which ends at once, and one which is switched off.
+/// Creates a home with a working server, one that exits at once, and one that is disabled.
 fn home_with_servers() -> TestHome {
     let place = TestHome::new();
     let guest = place.path("work/guest.toml");
@@ -153,14 +153,14 @@ async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
 async fn a_call_that_fails_is_told_by_the_exit_code() {
     let place = home_with_servers();
     let cases: [(&[&str], i32, &str); 6] = [
-        // The tool itself says no.
+        // The tool itself fails.
         (
             &["guest", "reasoning_get", "id=nobody-knows-this"],
             1,
             "nobody-knows-this",
         ),
         (&["guest"], 2, "deliberate servers tools guest"),
-        (&["guest", "a=b"], 2, "which tool"),
+        (&["guest", "a=b"], 2, "name a tool"),
         (&["guest__reasoning_get", "id"], 2, "KEY=VALUE"),
         (&["guest__reasoning_get", "--args", "[1]"], 2, "JSON object"),
         (&["broken__x"], 2, "broken"),
@@ -178,7 +178,7 @@ async fn a_server_with_nothing_to_approve_is_left_as_it_is() {
     let place = home_with_servers();
     let ran = place.run(&["servers", "approve", "guest"]).await;
     assert_success(&ran);
-    assert!(ran.stdout.contains("Nothing of \"guest\" is held back"));
+    assert!(ran.stdout.contains("No tool of \"guest\" is quarantined"));
     let list = place.run_json(&["servers", "list", "--json"]).await;
     assert_eq!(names(&list), ["guest", "broken", "off"]);
 }

@@ -1,4 +1,5 @@
-//! Logging in to a server and out of it: what is kept, who may read it, and that nobody is told.
+//! Tests of login and logout: the stored tokens, their permissions, and that no output contains
+//! them.
 
 use std::{process::Stdio, time::Duration};
 
@@ -24,7 +25,7 @@ async fn home_with_oauth_server() -> (TestHome, LoginTestServer) {
     home_with_settings("").await
 }
 
-/// A place whose settings have the server, with this beside its address.
+/// Creates a home whose settings contain the server, with these fields beside its URL.
 async fn home_with_settings(more: &str) -> (TestHome, LoginTestServer) {
     let (place, server) = (TestHome::new(), LoginTestServer::start().await);
     write_settings(&place, &server.settings_text(more));
@@ -41,14 +42,14 @@ async fn get(url: &Url) -> RawResponse {
     http.request("GET", &path, &[], "").await.unwrap()
 }
 
-/// What a browser does with an address.
+/// Follows a URL as a browser does.
 async fn browse(page: &Url) -> RawResponse {
     let sent_back = get(page).await;
     assert_eq!(sent_back.status, 302);
     get(&Url::parse(&sent_back.headers["location"]).unwrap()).await
 }
 
-/// Starts to log in, up to where a page is shown; what is done with the page is up to the test.
+/// A login up to the point where a page is shown; the test decides how to use the page.
 struct LoginProcess {
     child: tokio::process::Child,
     lines: BufReader<tokio::process::ChildStdout>,
@@ -57,7 +58,7 @@ struct LoginProcess {
 }
 
 impl LoginProcess {
-    /// With a log of all there is to tell.
+    /// Starts with the most detailed log.
     async fn start(place: &TestHome) -> Self {
         let mut command = place.command();
         command
@@ -160,7 +161,7 @@ async fn who_has_logged_in_is_let_in_until_they_log_out() {
     assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
     let ran = place.run(&["servers", "logout", "guarded"]).await;
     assert_success(&ran);
-    assert!(ran.stdout.contains("Nobody was logged in"), "{ran:?}");
+    assert!(ran.stdout.contains("There was no login"), "{ran:?}");
 }
 
 #[cfg(unix)]
@@ -195,7 +196,8 @@ async fn a_token_that_has_ended_is_renewed_and_the_next_is_kept() {
     }
     let both = ["authorization_code", "refresh_token"];
     assert_eq!(server.state().grants, both, "the renewed one is kept");
-    // What the server no longer takes is renewed too, and what can't be needs a person again.
+    // A token that the server rejects is refreshed too; one that cannot be refreshed needs a person
+    // again.
     server.state().valid_token = None;
     assert_success(&greet(&place).await);
     assert_eq!(server.state().grants.len(), 3);
@@ -239,7 +241,7 @@ async fn another_who_gives_tokens_is_not_trusted() {
     let (place, server) =
         home_with_settings("auth = { issuer = 'https://login.example.org' }").await;
     let ran = place.run(&["servers", "login", "guarded"]).await;
-    assert_refused(&ran, "not to https://login.example.org");
+    assert_refused(&ran, "not at https://login.example.org");
     assert!(server.state().grants.is_empty());
     assert!(!login_folder(&place).exists());
 }
@@ -291,7 +293,10 @@ async fn one_may_stop_before_anybody_agrees() {
     let (place, _server) = home_with_oauth_server().await;
     let logging_in = LoginProcess::start(&place).await;
     terminate(logging_in.child.id().unwrap()).await;
-    assert_refused(&logging_in.wait().await, "nobody was logged in");
+    assert_refused(
+        &logging_in.wait().await,
+        "stopped before the login was finished",
+    );
     assert!(!login_folder(&place).exists());
 }
 
@@ -302,10 +307,10 @@ async fn a_login_that_can_not_be_kept_is_no_success() {
     std::fs::create_dir_all(place.path("data/deliberate")).unwrap();
     std::fs::write(place.path("data/deliberate/logins"), "no folder").unwrap();
     browse(&logging_in.page).await;
-    assert_refused(&logging_in.wait().await, "could not be kept");
-    // Now it is seen before anybody is asked.
+    assert_refused(&logging_in.wait().await, "could not be stored");
+    // Now it is detected before anyone is asked.
     let ran = place.run(&["servers", "login", "guarded"]).await;
-    assert_refused(&ran, "can't be read");
+    assert_refused(&ran, "cannot be read");
 }
 
 #[tokio::test]
@@ -316,7 +321,7 @@ async fn who_needs_no_login_is_told_so() {
     assert_success(&ran);
     assert!(ran.stdout.contains("needs no login"), "{}", ran.stdout);
 
-    // A secret is enough where nobody has to agree.
+    // A secret is enough if no consent is needed.
     server.state().is_open = false;
     let secret = format!("auth = {{ client_id = 'us', client_secret = '{SECRET_MARKER}-own' }}");
     write_settings(&place, &server.settings_text(&secret));
@@ -344,7 +349,7 @@ async fn where_one_can_not_log_in_the_reason_is_told() {
         &format!("{}\n{others}", server.settings_text(&header)),
     );
     for (name, told) in [
-        ("program", "a program of this machine"),
+        ("program", "a program on this machine"),
         ("socket", "WebSocket"),
         ("guarded", "the key in its `headers`"),
         ("gone", "Check that the server runs"),
@@ -355,7 +360,7 @@ async fn where_one_can_not_log_in_the_reason_is_told() {
     }
     for name in ["../guarded", "a/b", ".."] {
         let ran = place.run(&["servers", "logout", name]).await;
-        assert_refused(&ran, "no name of a server");
+        assert_refused(&ran, "the name of the server is not valid");
     }
     let ran = place.run(&["servers", "logout", "nobody"]).await;
     assert_refused(&ran, "there is no server \"nobody\"");

@@ -1,5 +1,5 @@
-//! A server that wants a login, and who gives the tokens for it, at one address. Every token holds
-//! [`SECRET_MARKER`], so that one that is told is seen.
+//! A server that needs a login, and its authorization server, at one address. Every token contains
+//! [`SECRET_MARKER`], so that a leaked one is detected.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -17,33 +17,32 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
-/// What stands in every code, token and secret.
+/// Part of every code, token and secret.
 pub(super) const SECRET_MARKER: &str = "hush";
 
-/// What there is to know of the server, and to change.
+/// State of the server that a test can read and change.
 #[derive(Default)]
 pub(super) struct LoginServerState {
-    /// The one token that is good.
+    /// The one valid token.
     pub(super) valid_token: Option<String>,
-    /// The one that can be turned into another.
+    /// The one valid refresh token.
     refresh_token: Option<String>,
-    /// How many were given.
+    /// Number of tokens issued.
     issued_tokens: u32,
-    /// For how many seconds they are.
+    /// Lifetime of tokens in seconds.
     pub(super) token_lifetime: u64,
-    /// Whether anybody may come in.
+    /// Whether no token is needed.
     pub(super) is_open: bool,
-    /// Whether whoever is asked says no.
+    /// Whether the user denies consent.
     pub(super) denies_consent: bool,
-    /// What tokens were asked for with.
+    /// Grant types of the token requests.
     pub(super) grants: Vec<String>,
-    /// What the agreed codes are to be proven with.
+    /// PKCE challenges of the issued codes.
     challenges: BTreeMap<String, String>,
 }
 
-/// The server.
 pub(super) struct LoginTestServer {
-    /// Where it is, without a path.
+    /// Its URL, without a path.
     pub(super) base: String,
     state: Arc<Mutex<LoginServerState>>,
 }
@@ -55,7 +54,7 @@ struct LoginHandlerState {
 }
 
 impl LoginTestServer {
-    /// One that gives tokens for an hour.
+    /// Starts a server whose tokens are valid for an hour.
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
@@ -76,7 +75,7 @@ impl LoginTestServer {
         self.state.lock().unwrap()
     }
 
-    /// It in the settings, with this beside its address.
+    /// Returns the settings for the server, with these fields beside its URL.
     pub(super) fn settings_text(&self, more: &str) -> String {
         format!("[servers.guarded]\nurl = '{}/mcp'\n{more}\n", self.base)
     }
@@ -126,7 +125,7 @@ fn parse_form(body: &[u8]) -> HashMap<String, String> {
     url::form_urlencoded::parse(body).into_owned().collect()
 }
 
-/// The page whose reader agrees at once, or does not.
+/// Answers the consent page: its user agrees or denies at once.
 fn authorize_response(mind: &mut LoginServerState, query: &str) -> Response {
     let asked = parse_form(query.as_bytes());
     assert_eq!(asked["code_challenge_method"], "S256");
@@ -148,7 +147,7 @@ fn authorize_response(mind: &mut LoginServerState, query: &str) -> Response {
 fn token_response(mind: &mut LoginServerState, form: &HashMap<String, String>) -> Response {
     let grant = form["grant_type"].clone();
     let is_good = match grant.as_str() {
-        // Each code once.
+        // Each code is valid once.
         "authorization_code" => {
             form.contains_key("code_verifier") && mind.challenges.remove(&form["code"]).is_some()
         }

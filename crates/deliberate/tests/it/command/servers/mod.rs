@@ -1,4 +1,4 @@
-//! `deliberate servers`: where servers are written, and what is shown of them.
+//! Tests of `deliberate servers`: where servers are defined, and how they are displayed.
 
 mod add;
 mod approve;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CliOutput, TestHome, run_command};
 
-/// What Claude Desktop keeps, ourselves included.
+/// A settings file of Claude Desktop, which contains this program.
 const CLAUDE_CONFIG: &str = r#"{
   "globalShortcut": "",
   "mcpServers": {
@@ -30,7 +30,7 @@ const CLAUDE_CONFIG: &str = r#"{
 }
 "#;
 
-/// What Cursor keeps.
+/// A settings file of Cursor.
 const CURSOR_CONFIG: &str = r#"{
   "mcpServers": {
     "filesystem": { "command": "other", "args": [] },
@@ -41,7 +41,7 @@ const CURSOR_CONFIG: &str = r#"{
 }
 "#;
 
-/// What VS Code keeps.
+/// A settings file of VS Code.
 const VSCODE_CONFIG: &str = r#"{
   // asked for once
   "inputs": [{ "type": "promptString", "id": "pg-password", "password": true, },],
@@ -52,7 +52,7 @@ const VSCODE_CONFIG: &str = r#"{
 }
 "#;
 
-/// A place whose settings import all three.
+/// Creates a home whose settings import all three.
 fn home_with_imports() -> TestHome {
     let place = TestHome::new();
     write(
@@ -102,7 +102,7 @@ fn find_server<'a>(list: &'a Value, name: &str) -> &'a Value {
     servers.find(|it| it["name"] == name).unwrap()
 }
 
-/// The file that is written.
+/// Reads the servers file.
 fn read_servers_file(place: &TestHome) -> Value {
     let text = std::fs::read_to_string(place.path("config/deliberate/servers.json")).unwrap();
     serde_json::from_str(&text).unwrap()
@@ -120,7 +120,7 @@ async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
     let ran = run_command(command.args(["servers", "list", "--json"])).await;
     assert_success(&ran);
     let all: Value = serde_json::from_str(&ran.stdout).unwrap();
-    // Ourselves left out, and the first of a name counts.
+    // This program is skipped, and of two servers with the same name the first counts.
     assert_eq!(
         names(&all),
         ["filesystem", "github", "linear", "search", "docs"]
@@ -178,7 +178,7 @@ async fn nothing_shows_a_key() {
         assert!(!said.contains(secret), "{said}");
     }
     assert!(
-        said.contains("linear") && said.contains("is left out"),
+        said.contains("linear") && said.contains("is skipped"),
         "{said}"
     );
 }
@@ -212,7 +212,7 @@ async fn the_settings_count_before_the_own_file_and_that_before_imports() {
     let table = find_server(&all, "filesystem");
     assert_eq!(table["from"], format!("{}:4", file.display()));
     assert_eq!(table["expose"], "read_*");
-    // One that is broken in the own file was still meant to be the one.
+    // An invalid entry in our own file still takes its name.
     assert!(!names(&all).contains(&"docs"), "{all}");
 }
 

@@ -1,6 +1,6 @@
-//! Every tool that asks, over every wire, with everything a provider or a model can get wrong: the
-//! call ends in an answer or in a clear error, and the store holds whole steps only; after an error
-//! it holds what it held before.
+//! Tests of every tool that asks a model, over every protocol, with every error of a provider or
+//! model: the call ends in an answer or a clear error, and the store contains whole steps only;
+//! after an error it is unchanged.
 
 mod test_server;
 
@@ -64,7 +64,7 @@ async fn useless_answers_are_asked_for_again(wire: ProviderFormat) {
                 .await;
             let what = format!("{wire:?} {} {text}", asking.tool);
             assert_eq!(ended.code(), Some("InvalidResponse"), "{what}");
-            // Once more each, and never for ever.
+            // Each request is repeated once, never forever.
             let most = 2 * asking.parallel_asks;
             assert!(bench.standin.asks().len() <= most, "{what}");
         }
@@ -91,7 +91,7 @@ async fn useless_answers_are_asked_for_again(wire: ProviderFormat) {
     shut_down(bench.client).await;
 }
 
-/// An answer may break off anywhere. What was said whole may be used; half a sentence never is.
+/// An answer may be cut off anywhere. Its complete parts may be used; half a sentence never is.
 async fn no_half_of_a_sentence_is_kept(wire: ProviderFormat) {
     let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
@@ -124,10 +124,10 @@ async fn no_half_of_a_sentence_is_kept(wire: ProviderFormat) {
     shut_down(bench.client).await;
 }
 
-/// An answer is cut at every so many letters.
+/// Distance between two cuts, in characters.
 const CUT_STRIDE: usize = 23;
 
-/// The texts in a value that could be half of another: ids and single words are not.
+/// Collects the texts in a value that could be half of another: not ids or single words.
 fn collect_sentences(value: &Value, into: &mut Vec<String>) {
     match value {
         Value::String(text) if text.contains(' ') => into.push(text.clone()),
@@ -155,7 +155,7 @@ async fn what_cannot_be_cured_is_told_at_once(wire: ProviderFormat) {
                 .await;
             let what = format!("{wire:?} {} {fault:?}", asking.tool);
             assert_eq!(ended.code(), Some(code), "{what}");
-            // A pipe that is missing is made, and run again, once; a thread that is missing too.
+            // A missing pipe is created and run again once; so is a missing thread.
             let times = match (wire, &fault) {
                 (ProviderFormat::Langbase, MockFault::Status { code: 404, .. }) => 3,
                 _ => 1,
@@ -199,8 +199,8 @@ async fn what_may_pass_is_tried_again(wire: ProviderFormat) {
     shut_down(bench.client).await;
 }
 
-/// Calls every tool while the provider has this fault for good, each in a server of its own with
-/// these settings. What must be there is made before, by a server that has time.
+/// Calls every tool while the provider has this permanent fault, each in its own server with these
+/// settings. Preconditions are created before, by a server without time limits.
 async fn all_end_in(wire: ProviderFormat, fault: MockFault, code: &str, settings: &[(&str, &str)]) {
     let mut bench = ModeTestServer::new(wire).await;
     for asking in bench.tools.clone() {
@@ -235,7 +235,7 @@ async fn a_wait_that_does_not_fit_is_told(wire: ProviderFormat) {
     all_end_in(wire, fault, "RateLimited", &settings).await;
 }
 
-/// One test for each wire, so that they run side by side.
+/// Defines one test per protocol, so that they run in parallel.
 macro_rules! for_every_provider_format {
     ($($what:ident),* $(,)?) => {
         mod langbase {

@@ -1,5 +1,5 @@
-//! A server with its provider for every tool that asks, what its store holds, and answers that are
-//! made wrong.
+//! A server with its provider for every tool that asks a model, the content of its store, and
+//! invalid answers.
 
 use deliberate_testkit::{MockFault, MockProvider, StdioClient, mock_provider::ScriptedAnswer};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::{
     support::{ProviderFormat, TestHome, output, serve, tool_failure},
 };
 
-/// A server, its provider, and the tools that are there.
+/// A server, its provider, and the tools it has.
 pub(super) struct ModeTestServer {
     pub(super) place: TestHome,
     pub(super) standin: MockProvider,
@@ -33,13 +33,13 @@ impl ModeTestServer {
         }
     }
 
-    /// The arguments of a call, with all that they name.
+    /// Returns the arguments of a call, with all that they refer to.
     pub(super) async fn arguments(&mut self, asking: &ModelToolCase) -> Value {
         self.standin.reset();
         (asking.arguments)(&asking.precondition.set_up(&mut self.client).await)
     }
 
-    /// Calls a tool while the provider has this fault, once or for good.
+    /// Calls a tool while the provider has this fault, once or permanently.
     pub(super) async fn call_with_fault(
         &mut self,
         asking: &ModelToolCase,
@@ -56,7 +56,7 @@ impl ModeTestServer {
         self.call(asking, arguments, &what).await
     }
 
-    /// Calls a tool while the model says this to its ask, and the usual to others.
+    /// Calls a tool while the model gives this reply to its prompt, and the usual one to others.
     pub(super) async fn call_with_reply(
         &mut self,
         asking: &ModelToolCase,
@@ -69,7 +69,7 @@ impl ModeTestServer {
         self.call(asking, arguments, said).await
     }
 
-    /// Calls a tool. Whatever comes of it, no half of it is kept, and of an error nothing.
+    /// Calls a tool and checks that no partial result is stored, and nothing after an error.
     pub(super) async fn call(
         &mut self,
         asking: &ModelToolCase,
@@ -110,7 +110,7 @@ pub(super) fn provider_command(
     command
 }
 
-/// The tools that ask, as far as they are there.
+/// Returns the tools that ask a model, as far as the server has them.
 pub(super) async fn model_tools(client: &mut StdioClient) -> Vec<&'static ModelToolCase> {
     let list = client.request("tools/list", json!({})).await.unwrap();
     let list = list["result"]["tools"].as_array().unwrap();
@@ -118,7 +118,7 @@ pub(super) async fn model_tools(client: &mut StdioClient) -> Vec<&'static ModelT
     for tool in list {
         let name = tool["name"].as_str().unwrap();
         let asks = tool["annotations"]["openWorldHint"] != false;
-        // The front of research has no way of its own: what it stands for has.
+        // The compact research tool asks no model itself; the tools behind it do.
         let known = name == "research" || MODEL_TOOL_CASES.iter().any(|asking| asking.tool == name);
         assert_eq!(asks, known, "{name} is missing from the table, or too much");
     }
@@ -157,7 +157,7 @@ impl ModeCallEnd {
     }
 }
 
-/// The tables that reasoning fills.
+/// The tables of reasoning.
 pub(super) const TABLES: [&str; 9] = [
     "sessions",
     "thoughts",
@@ -170,7 +170,7 @@ pub(super) const TABLES: [&str; 9] = [
     "epochs",
 ];
 
-/// All that is stored, as text.
+/// Returns all stored rows as text.
 pub(super) async fn dump_tables(place: &TestHome) -> Vec<String> {
     if !place.database().exists() {
         return vec![String::new(); TABLES.len()];
@@ -199,7 +199,7 @@ pub(super) async fn dump_tables(place: &TestHome) -> Vec<String> {
     all
 }
 
-/// What must never be: half a step.
+/// Queries for states that must never occur: partial steps.
 pub(super) const PARTIAL_WRITE_CHECKS: &[(&str, &str)] = &[
     (
         "a session without thought or graph",
@@ -236,7 +236,7 @@ pub(super) const PARTIAL_WRITE_CHECKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The halves there are.
+/// Returns the partial steps found.
 pub(super) async fn find_partial_writes(place: &TestHome) -> Vec<&'static str> {
     if !place.database().exists() {
         return Vec::new();
@@ -255,7 +255,7 @@ pub(super) async fn find_partial_writes(place: &TestHome) -> Vec<&'static str> {
     found
 }
 
-/// A value with every number in it made into something else.
+/// Replaces every number in a value.
 pub(super) fn replace_numbers(value: &Value, make: fn(f64) -> Value) -> Value {
     match value {
         Value::Number(number) => make(number.as_f64().unwrap()),
@@ -272,7 +272,7 @@ pub(super) fn replace_numbers(value: &Value, make: fn(f64) -> Value) -> Value {
     }
 }
 
-/// A value in which nothing has the type it should have.
+/// Replaces every value by one of another type.
 pub(super) fn replace_types(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields

@@ -1,9 +1,11 @@
-//! `deliberate doctor`.
+//! Tests of `deliberate doctor`.
+
+mod url;
 
 use deliberate_testkit::MockProvider;
 use serde_json::Value;
 
-use super::import::create_legacy_database;
+use crate::command::import::create_legacy_database;
 use crate::support::{CliOutput, ProviderFormat, TestHome, run_command};
 
 fn find_verdict<'a>(findings: &'a Value, what: &str) -> (&'a str, &'a str) {
@@ -85,7 +87,10 @@ async fn a_folder_that_is_not_there_is_noted() {
         text.contains("`research.readable` names /nowhere/a:/nowhere/b"),
         "{text}"
     );
-    assert!(text.contains("set apart by commas"), "{text}");
+    assert!(
+        text.contains("separate several folders by commas"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -200,7 +205,7 @@ async fn clients_on_this_machine_are_found() {
         .find(|line| line.contains("Cursor"))
         .unwrap();
     assert!(
-        line.starts_with("ok") && line.contains("Cursor is set up"),
+        line.starts_with("ok") && line.contains("Cursor is configured"),
         "{line}"
     );
 }

@@ -1,4 +1,4 @@
-//! `deliberate doctor --url`.
+//! Tests of `deliberate doctor --url`.
 
 use axum::{Json, Router, http::StatusCode, routing::get};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpSocket};
 
 use crate::support::{TestHome, run_command};
 
-/// Something that answers at `/health` with this.
+/// Starts a server that answers at `/health` with this body.
 async fn serve_health(status: StatusCode, body: Value) -> String {
     let answer = move || async move { (status, Json(body)) };
     serve(Router::new().route("/health", get(answer))).await
@@ -40,7 +40,7 @@ async fn the_health_of_a_server_is_shown_to_people_and_to_programs() {
         TestHome::new(),
         serve_health(StatusCode::OK, healthy_report()).await,
     );
-    // The address for clients does as well.
+    // The URL for MCP clients works too.
     for url in [url.clone(), format!("{url}/"), format!("{url}/mcp")] {
         let ran = place.run(&["doctor", "--url", &url]).await;
         assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
@@ -79,7 +79,7 @@ async fn a_server_that_is_not_ready_is_a_failure() {
 #[tokio::test]
 async fn nobody_there_and_somebody_else_are_told_apart() {
     let place = TestHome::new();
-    // Held and not listened on, so that nobody else listens there.
+    // Bound but not listening, so that no other process listens there.
     let held = TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let nobody = format!("http://{}", held.local_addr().unwrap());
@@ -91,7 +91,7 @@ async fn nobody_there_and_somebody_else_are_told_apart() {
         (&stranger, "not a deliberate server"),
         (&page, "not a deliberate server"),
         (&other, "not a deliberate server"),
-        (&"not an address".to_owned(), "not an address"),
+        (&"not an address".to_owned(), "--url is not valid"),
         (&"ftp://127.0.0.1".to_owned(), "neither http nor https"),
     ] {
         let ran = place.run(&["doctor", "--url", url]).await;
@@ -136,7 +136,7 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
     let url = serve(Router::new().route("/health", get(answer))).await;
     let place = TestHome::new();
     let ran = place.run(&["doctor", "--url", &url]).await;
-    assert!(ran.stdout.contains("wants a token"), "{ran:?}");
+    assert!(ran.stdout.contains("requires a token"), "{ran:?}");
     let with = |token: &str| {
         let mut command = place.command();
         command
@@ -150,7 +150,7 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
     assert!(!format!("{ran:?}").contains(TOKEN));
     let ran = run_command(&mut with("wrong-token")).await;
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.contains("does not take this token"), "{ran:?}");
+    assert!(ran.stdout.contains("does not accept this token"), "{ran:?}");
     let ran = place
         .run(&["doctor", "--url", &url, "--token-env", "UNSET_TOKEN"])
         .await;
@@ -164,5 +164,5 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
         "THE_TOKEN",
     ]);
     let ran = run_command(&mut far).await;
-    assert!(ran.stdout.contains("in the clear"), "{ran:?}");
+    assert!(ran.stdout.contains("without encryption"), "{ran:?}");
 }
