@@ -1,7 +1,7 @@
-//! How long calls take through the adapter: `measure CALLS COMMAND ARGS…` makes so many calls of
-//! the server's `echo` one after another, then as many with 64 at once, and prints one line of JSON:
-//! each time of the first in microseconds, and calls per second of the second.
-#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
+//! Measures calls through the adapter: `measure CALLS COMMAND ARGS…` makes that many calls of the
+//! server's `echo` one after another, then as many with 64 at once, and prints one line of JSON:
+//! each duration of the first in microseconds, and the calls per second of the second.
+#![allow(clippy::print_stdout, reason = "the figures are the program's output")]
 
 use std::time::Instant;
 
@@ -15,12 +15,19 @@ const WARM_UP: usize = 50;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
-    let calls: usize = words.next().ok_or("how many calls?")?.parse()?;
-    let command = words.next().ok_or("which server?")?;
+    let calls: usize = words
+        .next()
+        .ok_or("missing argument: the number of calls")?
+        .parse()?;
+    let command = words
+        .next()
+        .ok_or("missing argument: the command of the server")?;
     let server = ServerConfig::stdio("up", command, words);
     let adapter = Adapter::new(AdapterConfig::from_servers([server]))?;
     let functions = adapter.to_functions().await?;
-    let echo = functions.get("up__echo").ok_or("the server has no echo")?;
+    let echo = functions
+        .get("up__echo")
+        .ok_or("the server has no tool `echo`")?;
     for _ in 0..WARM_UP {
         echo.call(json!({ "text": "hello" })).await?;
     }

@@ -1,18 +1,18 @@
-//! A model with the tools of servers, in a few lines: `chain QUESTION [SERVER…]`.
+//! A model with the tools of servers, in a few lines: `tool_loop QUESTION [SERVER…]`.
 //!
-//! A server is an address, or a command with its arguments in one word:
+//! A server is a URL, or a command with its arguments in one quoted word:
 //!
 //! ```text
-//! MODEL_URL=http://127.0.0.1:11434/v1 MODEL=qwen3 chain "Which file here is the largest?" \
+//! MODEL_URL=http://127.0.0.1:11434/v1 MODEL=qwen3 tool_loop "Which file here is the largest?" \
 //!     "npx -y @modelcontextprotocol/server-filesystem ."
 //! ```
 //!
-//! `MODEL_URL` is any address that speaks as `OpenAI` does, `MODEL` a model it has, `MODEL_KEY` the
-//! key it wants, if any.
-#![allow(clippy::print_stdout, reason = "an example speaks to its reader")]
+//! `MODEL_URL` is any `OpenAI`-compatible URL, `MODEL` one of its models, `MODEL_KEY` its API key,
+//! if it needs one.
+#![allow(clippy::print_stdout, reason = "an example prints to its reader")]
 #![allow(
     clippy::disallowed_methods,
-    reason = "it is a program of its own, and this is where it reads its settings"
+    reason = "the example reads its settings here"
 )]
 
 use std::{
@@ -29,7 +29,7 @@ use deliberate_llm::{OpenAi, OpenAiSettings};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = env::args().skip(1);
-    let question = words.next().ok_or("what is the question?")?;
+    let question = words.next().ok_or("missing argument: the question")?;
     let servers: Result<Vec<_>, _> = words.enumerate().map(server).collect();
     let adapter = Adapter::new(AdapterConfig::from_servers(servers?))?;
     let functions = adapter.to_functions().await?;
@@ -49,7 +49,7 @@ fn server((at, word): (usize, String)) -> Result<ServerConfig, Box<dyn std::erro
         return Ok(ServerConfig::http(name, &word)?);
     }
     let mut words = word.split_whitespace().map(str::to_owned);
-    let command = words.next().ok_or("an empty word is no server")?;
+    let command = words.next().ok_or("a server must not be an empty word")?;
     Ok(ServerConfig::stdio(name, command, words))
 }
 
@@ -66,11 +66,11 @@ fn print_event(event: ToolLoopEvent) {
     match event {
         ToolLoopEvent::Text(text) => {
             print!("{text}");
-            // The reader may be gone.
+            // Flushing fails only if nobody reads the output.
             drop(io::stdout().flush());
         }
         ToolLoopEvent::CallStarted(call) => println!("[{} {}]", call.name, call.arguments),
-        ToolLoopEvent::Restart => println!("\n[once more]"),
+        ToolLoopEvent::Restart => println!("\n[starting again]"),
         _ => {}
     }
 }

@@ -1,12 +1,12 @@
-//! The tools of a server, and a call of one: `tools COMMAND ARGS… [--call TOOL JSON]`.
+//! Lists the tools of a server and calls one: `tools COMMAND ARGS… [--call TOOL JSON]`.
 //!
-//! In place of the command there may be an address:
+//! A URL may take the place of the command:
 //!
 //! ```text
 //! tools npx -y @modelcontextprotocol/server-everything --call server__echo '{"message":"hello"}'
 //! tools https://example.com/mcp
 //! ```
-#![allow(clippy::print_stdout, reason = "an example speaks to its reader")]
+#![allow(clippy::print_stdout, reason = "an example prints to its reader")]
 
 use deliberate_adapter::{Adapter, AdapterConfig, ServerConfig};
 
@@ -15,7 +15,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args().skip(1);
     let command = words
         .next()
-        .ok_or("which server? give a command or an address")?;
+        .ok_or("missing argument: the command or URL of a server")?;
     let args: Vec<String> = words.by_ref().take_while(|word| word != "--call").collect();
     let server = if command.starts_with("http") {
         ServerConfig::http("server", &command)?
@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("[{warning}]");
     }
     if let (Some(name), Some(arguments)) = (words.next(), words.next()) {
-        let function = functions.get(&name).ok_or("there is no such function")?;
+        let function = functions.get(&name).ok_or("the function does not exist")?;
         let result = function.call(serde_json::from_str(&arguments)?).await?;
         println!("{}", result.text());
     }

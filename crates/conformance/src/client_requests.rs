@@ -1,5 +1,5 @@
-//! Tools that ask the client in the middle of a call, as the handshake revisions do it: its model,
-//! and the person in front of it.
+//! Tools that send a request to the client during a call, as in the handshake revisions: for its
+//! model and its user.
 
 #![expect(deprecated, reason = "the suite tests sampling until it is removed")]
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::tools::{FixtureCall, FixtureResult, build_tool, error_result, text_result};
 
-/// Tokens the client's model may use.
+/// The maximum number of tokens of the client's model.
 const MAX_TOKENS: u32 = 100;
 
 pub(crate) fn tools() -> Vec<Tool> {
@@ -30,7 +30,7 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         build_tool(
             "test_elicitation",
-            "Asks for a name and an address",
+            "Asks for a name and an email address",
             &json!({ "message": { "type": "string" } }),
         ),
         build_tool(
@@ -40,7 +40,7 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         build_tool(
             "test_elicitation_sep1330_enums",
-            "Asks with every kind of choice",
+            "Asks with every kind of enum",
             &json!({}),
         ),
     ]
@@ -62,7 +62,7 @@ pub(crate) async fn sample(call: &FixtureCall<'_>) -> FixtureResult {
                 text.map_or("no text", |text| text.text.as_str())
             ))
         }
-        Err(error) => error_result(format!("The client's model can't be asked: {error}")),
+        Err(error) => error_result(format!("The client's model cannot be asked: {error}")),
     }
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn elicit(call: &FixtureCall<'_>, name: &str) -> FixtureResult 
                     .unwrap_or("unknown"),
             ))
         }
-        Err(error) => error_result(format!("The client can't be asked: {error}")),
+        Err(error) => error_result(format!("The client cannot be asked: {error}")),
     }
 }
 

@@ -8,21 +8,21 @@ use crate::tools::{FixtureResult, build_tool, error_result, text_result};
 /// A red PNG of one pixel.
 pub(crate) const PNG_BASE64: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-/// A WAV without a sound in it.
+/// A silent WAV.
 const WAV_BASE64: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAAAAA==";
 
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
         build_tool("test_simple_text", "Returns a text", &json!({})),
         build_tool("test_image_content", "Returns an image", &json!({})),
-        build_tool("test_audio_content", "Returns a sound", &json!({})),
+        build_tool("test_audio_content", "Returns audio", &json!({})),
         build_tool("test_embedded_resource", "Returns a resource", &json!({})),
         build_tool(
             "test_multiple_content_types",
             "Returns a text, an image and a resource",
             &json!({}),
         ),
-        build_tool("test_error_handling", "Always goes wrong", &json!({})),
+        build_tool("test_error_handling", "Always returns an error", &json!({})),
     ]
 }
 

@@ -1,10 +1,10 @@
-//! The handler under test: the fixtures in front, the real one behind them. What the suite asks
-//! for by name is answered here; lists are the fixtures' and then the real ones; all else goes
-//! through unchanged.
+//! The handler under test: the fixtures in front of the real handler. Fixtures answer what the
+//! suite requests by name; lists contain the fixtures and then the real items; everything else
+//! passes through unchanged.
 
 #![expect(
     deprecated,
-    reason = "the suite tests what is deprecated until it is removed"
+    reason = "the suite tests deprecated features until they are removed"
 )]
 
 use std::{borrow::Cow, sync::Arc};
@@ -33,7 +33,7 @@ use crate::{
     tools::{self, FixtureCall},
 };
 
-/// What the fixtures share between calls.
+/// The state that the fixtures share between calls.
 pub(crate) struct FixtureState {
     pub(crate) state_codec: RequestStateCodec,
     pub(crate) tasks: TaskManager,
@@ -41,7 +41,7 @@ pub(crate) struct FixtureState {
     tools: Vec<Tool>,
 }
 
-/// A handler with the fixtures in front. Cheap to clone.
+/// A handler with the fixtures in front. It is cheap to clone.
 #[derive(Clone)]
 pub(crate) struct FixtureHandler<H> {
     inner: H,
@@ -49,7 +49,7 @@ pub(crate) struct FixtureHandler<H> {
 }
 
 impl<H: ServerHandler> FixtureHandler<H> {
-    /// The fixtures in front of that handler.
+    /// Puts the fixtures in front of a handler.
     pub(crate) fn wrap(inner: H) -> anyhow::Result<Self> {
         let key = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7()].map(uuid::Uuid::into_bytes);
         Ok(Self {
@@ -63,7 +63,7 @@ impl<H: ServerHandler> FixtureHandler<H> {
         })
     }
 
-    /// What both can do.
+    /// Returns the capabilities of both.
     fn capabilities(&self) -> ServerCapabilities {
         let mut all = ServerCapabilities::builder()
             .enable_logging()
@@ -84,17 +84,17 @@ impl<H: ServerHandler> FixtureHandler<H> {
     }
 }
 
-/// The first page is where the fixtures stand.
+/// Returns true for the first page, which contains the fixtures.
 fn is_first(page: Option<&PaginatedRequestParams>) -> bool {
     page.is_none_or(|page| page.cursor.is_none())
 }
 
-/// What the real handler does not have is empty; other errors remain.
+/// Treats a method that the real handler does not have as an empty list; other errors remain.
 fn or_empty<T: Default>(result: Result<T, ErrorData>) -> Result<T, ErrorData> {
     or_else_fixture(result, || Ok(T::default()))
 }
 
-/// What the real handler does not have is answered by the fixtures.
+/// Lets the fixtures answer what the real handler does not have.
 fn or_else_fixture<T>(
     result: Result<T, ErrorData>,
     ours: impl FnOnce() -> Result<T, ErrorData>,
@@ -233,7 +233,7 @@ impl<H: ServerHandler> ServerHandler for FixtureHandler<H> {
         let uri = request.uri.clone();
         or_else_fixture(self.inner.read_resource(request, context).await, || {
             Err(ErrorData::resource_not_found(
-                "there is no such resource",
+                "the resource does not exist",
                 Some(json!({ "uri": uri })),
             ))
         })

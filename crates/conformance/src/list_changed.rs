@@ -1,4 +1,4 @@
-//! Lists that change: who listens, and the tools that make them change.
+//! Lists that change: the subscriptions, and the tools that trigger change notifications.
 
 use std::{
     collections::BTreeMap,
@@ -10,12 +10,12 @@ use serde_json::json;
 
 use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
-/// The open subscriptions, by numbers of our own: two clients may well use the same request id.
+/// The open subscriptions by our own numbers, because two clients may use the same request id.
 #[derive(Default)]
 pub(crate) struct ListChangedSubscribers(Mutex<BTreeMap<u64, SubscriptionSink>>);
 
 impl ListChangedSubscribers {
-    /// Remembers a subscription, and gives the number to forget it by.
+    /// Adds a subscription and returns the number to remove it by.
     pub(crate) fn add(&self, sink: SubscriptionSink) -> u64 {
         let mut sinks = self.lock();
         let number = sinks.last_key_value().map_or(0, |(last, _)| last + 1);
@@ -23,7 +23,6 @@ impl ListChangedSubscribers {
         number
     }
 
-    /// Forgets that subscription.
     pub(crate) fn remove(&self, number: u64) {
         self.lock().remove(&number);
     }
@@ -41,12 +40,12 @@ pub(crate) fn tools() -> Vec<Tool> {
     vec![
         build_tool(
             "test_trigger_tool_change",
-            "Says that the tools changed",
+            "Notifies that the tools changed",
             &json!({}),
         ),
         build_tool(
             "test_trigger_prompt_change",
-            "Says that the prompts changed",
+            "Notifies that the prompts changed",
             &json!({}),
         ),
     ]
@@ -54,12 +53,12 @@ pub(crate) fn tools() -> Vec<Tool> {
 
 pub(crate) async fn call_tool(call: &FixtureCall<'_>, name: &str) -> FixtureResult {
     for sink in call.state.subscribers.all() {
-        // Those that asked for something else, or have gone, are not told.
+        // Subscribers to other changes, or that are gone, are not notified.
         drop(match name {
             "test_trigger_tool_change" => sink.notify_tool_list_changed().await,
             "test_trigger_prompt_change" => sink.notify_prompt_list_changed().await,
             _ => return Err(ErrorData::invalid_params(format!("no tool {name}"), None)),
         });
     }
-    text_result("Whoever listens was told.")
+    text_result("All subscribers were notified.")
 }

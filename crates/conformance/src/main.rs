@@ -1,8 +1,9 @@
-//! The real server, with the fixtures that the official conformance suite asks for by name. For
-//! tests only: `conformance --port 0` prints `listening HOST:PORT` and serves until it is ended.
+//! The real server with the fixtures that the official conformance suite requests by name. For
+//! tests only: `conformance --port 0` prints `listening HOST:PORT` and serves until it is
+//! terminated.
 //!
-//! What the suite asks for is answered by [`fixture::FixtureHandler`], everything else by the face, the
-//! registry and the store of the product, so that these are what is tested.
+//! [`fixture::FixtureHandler`] answers the suite's fixtures; the product's MCP handler, registry
+//! and store answer everything else, so that these are what is tested.
 
 mod client_requests;
 mod content;
@@ -25,7 +26,7 @@ use deliberate_server::{McpHandler, McpOptions, Subscriptions};
 use deliberate_store::sqlite::{SqliteDurability, SqliteOptions, SqliteStore};
 use deliberate_toolkit::{CallLimits, FixedModel, Registry, RegistryDeps};
 
-/// The server under the official conformance suite.
+/// Serves the fixtures of the official MCP conformance suite.
 #[derive(Parser)]
 struct ConformanceServerOptions {
     /// The port on the loopback interface; 0 takes a free one.

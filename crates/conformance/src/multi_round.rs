@@ -1,5 +1,5 @@
-//! Tools and a prompt that need more than one round: they answer `input_required`, and the client
-//! comes again with what was asked for. What they remember travels with the client, sealed.
+//! Tools and a prompt with several rounds: they return `input_required`, and the client repeats the
+//! call with the input. Their state travels with the client, sealed.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
 const TOOL_PREFIX: &str = "test_input_required_result_";
 
-/// What a name is asked for with.
+/// The key of the request for a name.
 pub(crate) const NAME_KEY: &str = "user_name";
 
 pub(crate) fn tools() -> Vec<Tool> {
@@ -28,7 +28,7 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         (
             "test_input_required_result_request_state",
-            "Gives the client something to keep",
+            "Returns a state for the client to send back",
         ),
         (
             "test_input_required_result_multiple_inputs",
@@ -37,15 +37,15 @@ pub(crate) fn tools() -> Vec<Tool> {
         ("test_input_required_result_multi_round", "Asks twice"),
         (
             "test_input_required_result_tampered_state",
-            "Takes nothing back that was changed",
+            "Rejects a state that was changed",
         ),
         (
             "test_input_required_result_capabilities",
-            "Asks what the client can answer",
+            "Asks only what the client supports",
         ),
         (
             "test_streaming_elicitation",
-            "Asks once, and in no other way",
+            "Asks once, with elicitation only",
         ),
     ];
     all.into_iter()
@@ -142,7 +142,7 @@ fn ask_twice(call: &FixtureCall<'_>, name: &str, given: &InputResponses) -> Fixt
 
 fn ask_supported_inputs(call: &FixtureCall<'_>, given: &InputResponses) -> FixtureResult {
     if !given.is_empty() {
-        return text_result("What was asked is answered.");
+        return text_result("The request was answered.");
     }
     let declared = call.context.client_capabilities().unwrap_or_default();
     let mut asks = Vec::new();
@@ -153,12 +153,12 @@ fn ask_supported_inputs(call: &FixtureCall<'_>, given: &InputResponses) -> Fixtu
         asks.push(("person", name_request("What is your name?")?));
     }
     if asks.is_empty() {
-        return text_result("The client can't be asked anything.");
+        return text_result("The client cannot be asked anything.");
     }
     require_input(asks)
 }
 
-/// What was given under a key, if it was accepted and has that text.
+/// Returns the text of an accepted answer.
 pub(crate) fn accepted_text<'a>(
     given: &'a InputResponses,
     key: &str,
@@ -171,18 +171,17 @@ pub(crate) fn accepted_text<'a>(
     reply.get("content")?.get(field)?.as_str()
 }
 
-/// What the client's model said.
+/// Returns the text of the client's model.
 fn reply_text(reply: &Value) -> &str {
     let text = reply.pointer("/content/text").and_then(Value::as_str);
     text.unwrap_or("nothing")
 }
 
-/// Asks for a name.
 pub(crate) fn name_request(question: &str) -> Result<InputRequest, ErrorData> {
     elicitation_request(question, &json!({ "name": { "type": "string" } }), "name")
 }
 
-/// A question for the person in front of the client.
+/// Builds a question for the client's user.
 pub(crate) fn elicitation_request(
     message: &str,
     properties: &Value,
@@ -195,7 +194,7 @@ pub(crate) fn elicitation_request(
     )
 }
 
-/// The result that asks, and gives nothing to keep.
+/// Builds a result that asks for input and carries no state.
 pub(crate) fn input_required<K: Into<String>>(
     asks: impl IntoIterator<Item = (K, InputRequest)>,
 ) -> InputRequiredResult {
@@ -206,14 +205,14 @@ pub(crate) fn input_required<K: Into<String>>(
     InputRequiredResult::from_input_requests(asks)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
+#[expect(clippy::unnecessary_wraps, reason = "every tool returns this type")]
 fn require_input<K: Into<String>>(
     asks: impl IntoIterator<Item = (K, InputRequest)>,
 ) -> FixtureResult {
     Ok(input_required(asks).into())
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
+#[expect(clippy::unnecessary_wraps, reason = "every tool returns this type")]
 fn require_input_with_state<K: Into<String>>(
     call: &FixtureCall<'_>,
     name: &str,
@@ -226,7 +225,7 @@ fn require_input_with_state<K: Into<String>>(
     Ok(result.into())
 }
 
-/// What the client kept, if it brought anything; changed, it is refused.
+/// Opens the state that the client sent back, if any; a changed state is rejected.
 fn open_request_state(call: &FixtureCall<'_>, name: &str) -> Result<Option<String>, ErrorData> {
     let codec: &RequestStateCodec = &call.state.state_codec;
     let Some(sealed) = &call.request.request_state else {

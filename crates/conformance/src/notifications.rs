@@ -1,4 +1,4 @@
-//! Tools that tell the client something while they run: logs and progress.
+//! Tools that send log messages and progress notifications while they run.
 
 #![expect(deprecated, reason = "the suite tests logging until it is removed")]
 
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
-/// Between two things told; the suite waits for them one by one.
+/// The pause between two notifications; the suite waits for them one by one.
 const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long the call lasts whose stream a client may lose.
+/// The duration of the call whose stream a client may lose.
 const CALL_DURATION: Duration = Duration::from_millis(100);
 
 pub(crate) fn tools() -> Vec<Tool> {
@@ -29,7 +29,7 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         build_tool(
             "test_tool_with_progress",
-            "Tells its progress three times",
+            "Reports progress three times",
             &json!({}),
         ),
         build_tool("test_reconnection", "Takes a moment", &json!({})),
@@ -61,7 +61,7 @@ pub(crate) async fn report_progress(call: &FixtureCall<'_>) -> FixtureResult {
             let told = ProgressNotificationParam::new(token, done)
                 .with_total(100.0)
                 .with_message(format!("{done} of 100 done"));
-            // A client that has gone is told nothing more.
+            // The notification fails only if the client is gone.
             drop(call.context.peer.notify_progress(told).await);
         }
         tokio::time::sleep(NOTIFICATION_INTERVAL).await;
@@ -77,6 +77,6 @@ pub(crate) async fn wait_briefly() -> FixtureResult {
 async fn send_log(call: &FixtureCall<'_>, text: &str) {
     let told = LoggingMessageNotificationParam::new(LoggingLevel::Info, json!(text))
         .with_logger("conformance");
-    // A client that has gone is told nothing more.
+    // The notification fails only if the client is gone.
     drop(call.context.peer.notify_logging_message(told).await);
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::multi_round;
 use crate::content::PNG_BASE64;
 
-/// What the first argument of a prompt may be completed to.
+/// The completions of a prompt's first argument.
 const COMPLETION_VALUES: [&str; 4] = ["paris", "park", "party", "test"];
 
 pub(crate) fn all() -> Vec<Prompt> {
@@ -40,7 +40,7 @@ pub(crate) fn all() -> Vec<Prompt> {
     ]
 }
 
-/// Gets a prompt of the fixtures, if it is one.
+/// Returns a prompt of the fixtures, if it is one.
 pub(crate) fn get(
     request: &GetPromptRequestParams,
 ) -> Option<Result<GetPromptResponse, ErrorData>> {
@@ -87,7 +87,7 @@ fn ask_first(request: &GetPromptRequestParams) -> Result<GetPromptResponse, Erro
     Ok(multi_round::input_required([("user_context", question)]).into())
 }
 
-/// Completes an argument of a prompt or a template of the fixtures, if it is one.
+/// Completes an argument of a fixture's prompt or template, if it is one.
 pub(crate) fn complete(request: &CompleteRequestParams) -> Option<CompleteResult> {
     let ours = match &request.r#ref {
         Reference::Prompt(prompt) => all().iter().any(|it| it.name == prompt.name),

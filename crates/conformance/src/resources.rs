@@ -1,11 +1,11 @@
-//! The resources of the fixtures, and their template.
+//! The resources and the resource template of the fixtures.
 
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use serde_json::json;
 
 use crate::content::PNG_BASE64;
 
-/// What clients of the handshake revisions subscribe to.
+/// The resource that clients of the handshake revisions subscribe to.
 pub(crate) const WATCHED_URI: &str = "test://watched-resource";
 
 const TEXT_URI: &str = "test://static-text";
@@ -13,8 +13,8 @@ const BINARY_URI: &str = "test://static-binary";
 
 pub(crate) fn all() -> Vec<Resource> {
     [
-        (TEXT_URI, "A text that stays", "text/plain"),
-        (BINARY_URI, "An image that stays", "image/png"),
+        (TEXT_URI, "A static text", "text/plain"),
+        (BINARY_URI, "A static image", "image/png"),
         (WATCHED_URI, "A text to subscribe to", "text/plain"),
     ]
     .into_iter()
@@ -30,7 +30,7 @@ pub(crate) fn all() -> Vec<Resource> {
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new("test://template/{id}/data", "template")
-            .with_description("What belongs to an id")
+            .with_description("The data of an id")
             .with_mime_type("application/json"),
     ]
 }

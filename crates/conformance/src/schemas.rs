@@ -1,5 +1,5 @@
-//! Tools that matter for their schema: one with the keywords of JSON Schema 2020-12, one with an
-//! argument that is repeated in an HTTP header.
+//! Tools with special schemas: one with the keywords of JSON Schema 2020-12, one with an argument
+//! that is repeated in an HTTP header.
 
 use rmcp::model::Tool;
 use serde_json::json;
@@ -43,7 +43,7 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         build_tool_with_schema(
             "test_custom_header",
-            "Gives back a value that is also sent as a header",
+            "Returns a value that is also sent as a header",
             json!({
                 "type": "object",
                 "properties": { "value": { "type": "string", "x-mcp-header": "Value" } },
@@ -60,6 +60,6 @@ pub(crate) fn has_tool(name: &str) -> bool {
 pub(crate) fn call_tool(call: &FixtureCall<'_>) -> FixtureResult {
     match call.argument("value") {
         Some(value) => text_result(value.as_str().unwrap_or_default()),
-        None => text_result("The arguments were taken."),
+        None => text_result("The arguments were accepted."),
     }
 }

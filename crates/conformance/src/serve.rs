@@ -1,5 +1,5 @@
-//! Serves a handler as the product does, with the sessions that the handshake revisions of the suite
-//! need. Knows nothing of what the handler does.
+//! Serves a handler as the product does, with the sessions that the suite's handshake revisions
+//! need. It does not know what the handler does.
 
 use std::{io::Write, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -18,10 +18,9 @@ use deliberate_toolkit::Registry;
 use rmcp::ServerHandler;
 use tokio_util::sync::CancellationToken;
 
-/// The longest message.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
 
-/// Serves until the process is ended, after it has said where on standard output.
+/// Prints the address to standard output and serves until the process is terminated.
 pub(crate) async fn serve<H: ServerHandler + Send + Sync + 'static>(
     make: impl Fn() -> H + Clone + Send + Sync + 'static,
     registry: Arc<Registry>,

@@ -1,5 +1,5 @@
-//! Tools of the Tasks extension: one that never becomes a task, some that may, and some that only
-//! a client that knows tasks can call.
+//! Tools of the Tasks extension: one that never becomes a task, some that may, and some that need a
+//! client with task support.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use crate::tools::{FixtureCall, FixtureResult, build_tool, text_result};
 
 const POLL_MS: u64 = 100;
 
-/// What a failing job takes before it fails.
+/// The time before a failing job fails.
 const FAILURE_DELAY: Duration = Duration::from_millis(200);
 
-/// The longest a job may be asked to take.
+/// The maximum duration of a job.
 const MAX_SECONDS: f64 = 120.0;
 
 pub(crate) fn tools() -> Vec<Tool> {
@@ -32,11 +32,11 @@ pub(crate) fn tools() -> Vec<Tool> {
         ),
         build_tool(
             "slow_compute",
-            "Takes so many seconds",
+            "Takes the given number of seconds",
             &json!({ "seconds": { "type": "number" }, "label": { "type": "string" } }),
         ),
         build_tool("protocol_error_job", "Breaks", &json!({})),
-        build_tool("failing_job", "Goes wrong", &json!({})),
+        build_tool("failing_job", "Always fails", &json!({})),
         build_tool(
             "confirm_delete",
             "Asks before it deletes",
@@ -146,7 +146,7 @@ fn build_task(call: &FixtureCall<'_>, name: &str) -> Result<TaskBody, ErrorData>
     })
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
+#[expect(clippy::unnecessary_wraps, reason = "every tool returns this type")]
 fn start_task(call: &FixtureCall<'_>, job: TaskBody) -> FixtureResult {
     let options = TaskOptions::new().with_poll_interval_ms(POLL_MS);
     let task = call.state.tasks.spawn(options, job);

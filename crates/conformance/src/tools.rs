@@ -1,5 +1,4 @@
-//! Every tool of the fixtures: the list, and which topic answers which. Each topic has a file of
-//! its own; what a tool does is written there.
+//! The list of all fixture tools, and the topic file that answers each.
 
 use std::sync::Arc;
 
@@ -15,10 +14,9 @@ use serde_json::{Value, json};
 use super::{client_requests, list_changed, multi_round, notifications, tasks};
 use crate::{content, fixture::FixtureState, schemas};
 
-/// What a tool of the fixtures answers.
 pub(crate) type FixtureResult = Result<CallToolResponse, ErrorData>;
 
-/// A call of a tool: what was asked, and the client's side of it.
+/// A tool call with its arguments and the client.
 pub(crate) struct FixtureCall<'a> {
     pub(crate) state: &'a FixtureState,
     pub(crate) request: CallToolRequestParams,
@@ -26,20 +24,19 @@ pub(crate) struct FixtureCall<'a> {
 }
 
 impl FixtureCall<'_> {
-    /// An argument that is a text, or nothing.
+    /// Returns an argument as a string, or the empty string.
     pub(crate) fn text_argument(&self, name: &str) -> &str {
         self.argument(name)
             .and_then(Value::as_str)
             .unwrap_or_default()
     }
 
-    /// An argument.
     pub(crate) fn argument(&self, name: &str) -> Option<&Value> {
         self.request.arguments.as_ref()?.get(name)
     }
 }
 
-/// The tools of the fixtures, in the order they are listed.
+/// Returns the tools of the fixtures, in list order.
 pub(crate) fn all() -> Vec<Tool> {
     let topics = [
         content::tools(),
@@ -53,7 +50,7 @@ pub(crate) fn all() -> Vec<Tool> {
     topics.into_iter().flatten().collect()
 }
 
-/// Answers the call of a tool of the fixtures.
+/// Answers the call of a fixture tool.
 pub(crate) async fn call_tool(call: FixtureCall<'_>) -> FixtureResult {
     let name = call.request.name.clone();
     match name.as_ref() {
@@ -72,7 +69,7 @@ pub(crate) async fn call_tool(call: FixtureCall<'_>) -> FixtureResult {
     }
 }
 
-/// A tool whose arguments are these properties.
+/// Builds a tool with these argument properties.
 pub(crate) fn build_tool(name: &'static str, about: &'static str, properties: &Value) -> Tool {
     build_tool_with_schema(
         name,
@@ -81,7 +78,7 @@ pub(crate) fn build_tool(name: &'static str, about: &'static str, properties: &V
     )
 }
 
-/// A tool with that schema, which must be an object.
+/// Builds a tool with this schema, which must be an object.
 pub(crate) fn build_tool_with_schema(
     name: &'static str,
     about: &'static str,
@@ -94,14 +91,12 @@ pub(crate) fn build_tool_with_schema(
     Tool::new(name, about, Arc::new(schema))
 }
 
-/// The answer that is one text.
-#[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
+#[expect(clippy::unnecessary_wraps, reason = "every tool returns this type")]
 pub(crate) fn text_result(text: impl Into<String>) -> FixtureResult {
     Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
 }
 
-/// The answer that the tool went wrong, in one text.
-#[expect(clippy::unnecessary_wraps, reason = "it is what every tool answers")]
+#[expect(clippy::unnecessary_wraps, reason = "every tool returns this type")]
 pub(crate) fn error_result(text: impl Into<String>) -> FixtureResult {
     Ok(CallToolResult::error(vec![ContentBlock::text(text)]).into())
 }

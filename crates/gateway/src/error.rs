@@ -1,74 +1,56 @@
-//! What can go wrong at the gateway: with the other server, or before it is asked.
+//! Errors of the gateway: of an upstream server, or before one is called.
 
-use deliberate_adapter::{ClientErrorKind, transport::TransportError};
 use deliberate_core::truncate_chars;
+use deliberate_mcp_client::{ClientErrorKind, transport::TransportError};
 use deliberate_store::StoreError;
-use deliberate_toolkit::{ArgumentIssue, ToolError};
+use deliberate_toolkit::{ArgumentIssue, ErrorCode, ToolError};
 use serde_json::{Value, json};
 
 use super::upstream_error::to_upstream_error;
 
-/// Why there is nothing to give.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// The other server, or the way to it.
+    /// The upstream server or its connection failed.
     #[error(transparent)]
-    Server(Box<deliberate_adapter::ClientError>),
-    /// There is no such server.
+    Server(Box<deliberate_mcp_client::ClientError>),
     #[error("there is no server named {name:?}")]
     UnknownServer {
-        /// What was asked for.
         name: String,
-        /// One that is named alike.
+        /// A server with a similar name.
         nearest: Option<String>,
-        /// Those that there are.
+        /// All servers.
         all: Vec<String>,
     },
-    /// The server is written down, but can't be used.
+    /// The server is configured but cannot be used.
     #[error("server {server:?} is left out: {why}")]
-    ExcludedServer {
-        /// The server.
-        server: String,
-        /// Why.
-        why: String,
-    },
-    /// There is no such tool.
+    ExcludedServer { server: String, why: String },
     #[error("there is no tool named {name:?}")]
     UnknownTool {
-        /// What was asked for.
         name: String,
-        /// Some that are named alike.
+        /// Tools with similar names.
         near: Vec<String>,
     },
-    /// The tool is kept back.
-    #[error("the tool {tool:?} of server {server:?} is kept back: {why}")]
+    #[error("the tool {tool:?} of server {server:?} is quarantined: {why}")]
     Quarantined {
-        /// The server.
         server: String,
-        /// The tool.
         tool: String,
-        /// Why, in a few words.
         why: String,
     },
-    /// A definition is not the one that was shown.
-    #[error("the definition of {tool:?} of server {server:?} changed again after it was looked at")]
-    ChangedAgain {
-        /// The server.
-        server: String,
-        /// The tool.
-        tool: String,
-    },
-    /// What is sent again does not belong to a call that waits.
-    #[error("no such call waits for input: it was answered, it expired, or it is another's")]
+    /// The definition is not the one that was inspected.
+    #[error("the definition of {tool:?} of server {server:?} changed again after it was inspected")]
+    ChangedAgain { server: String, tool: String },
+    /// The state of a repeated call matches no suspended call.
+    #[error(
+        "no such call is waiting for input: it was answered, it expired, or it belongs to another caller"
+    )]
     NotSuspended,
-    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl From<deliberate_adapter::ClientError> for GatewayError {
-    fn from(error: deliberate_adapter::ClientError) -> Self {
+impl From<deliberate_mcp_client::ClientError> for GatewayError {
+    fn from(error: deliberate_mcp_client::ClientError) -> Self {
         Self::Server(Box::new(error))
     }
 }
@@ -81,21 +63,21 @@ impl GatewayError {
         }
     }
 
-    /// A short stable word for it.
+    /// Returns a short, stable code.
     pub fn code(&self) -> &str {
         match self {
             Self::Server(error) => error.code(),
-            Self::UnknownServer { .. } => "UnknownServer",
-            Self::ExcludedServer { .. } => "LeftOut",
-            Self::UnknownTool { .. } => "UnknownTool",
-            Self::Quarantined { .. } => "Quarantined",
-            Self::ChangedAgain { .. } => "ChangedAgain",
-            Self::NotSuspended => "NotWaiting",
-            Self::Store(error) => error.code(),
+            Self::UnknownServer { .. } => ErrorCode::UnknownServer.as_str(),
+            Self::ExcludedServer { .. } => ErrorCode::LeftOut.as_str(),
+            Self::UnknownTool { .. } => ErrorCode::UnknownTool.as_str(),
+            Self::Quarantined { .. } => ErrorCode::Quarantined.as_str(),
+            Self::ChangedAgain { .. } => ErrorCode::ChangedAgain.as_str(),
+            Self::NotSuspended => ErrorCode::NotWaiting.as_str(),
+            Self::Store(error) => error.code().as_str(),
         }
     }
 
-    /// What to do next, where there is something.
+    /// Returns the next step, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Server(error) => return server_error_hint(error),
@@ -106,26 +88,28 @@ impl GatewayError {
                 format!("{meant}{}", join_names(all))
             }
             Self::ExcludedServer { server, .. } => {
-                format!("Whoever runs this server can mend it: `deliberate servers test {server}`.")
+                format!(
+                    "The operator can find the problem with `deliberate servers test {server}`."
+                )
             }
             Self::UnknownTool { near, .. } if near.is_empty() => {
-                "gateway_search finds tools by words.".to_owned()
+                "Search for tools with gateway_search.".to_owned()
             }
             Self::UnknownTool { near, .. } => format!("Did you mean {}?", near.join(" or ")),
             Self::Quarantined { server, tool, .. } => format!(
-                "Whoever runs this server can look at it (`deliberate servers tools {server}`) \
-                 and let it through (`deliberate servers approve {server} {}`).",
+                "The operator can inspect it (`deliberate servers tools {server}`) \
+                 and approve it (`deliberate servers approve {server} {}`).",
                 shell_tool_name(server, tool)
             ),
             Self::ChangedAgain { server, .. } => {
-                format!("Look at it again (`deliberate servers tools {server}`), then approve it.")
+                format!("Inspect it again (`deliberate servers tools {server}`), then approve it.")
             }
-            Self::NotSuspended => "Make the call again from its start.".to_owned(),
+            Self::NotSuspended => "Start the call again.".to_owned(),
             Self::Store(error) => return error.hint(),
         })
     }
 
-    /// The error as data, for programs.
+    /// Returns the error as JSON, for programs.
     pub fn to_json(&self) -> Value {
         if let Self::Server(error) = self {
             let mut error_json = error.to_json();
@@ -144,8 +128,8 @@ impl GatewayError {
     }
 }
 
-/// What to do about a server that failed. Here there is a command to log in with.
-pub(crate) fn server_error_hint(error: &deliberate_adapter::ClientError) -> Option<String> {
+/// Returns the hint of an upstream error, with the login command of this program.
+pub(crate) fn server_error_hint(error: &deliberate_mcp_client::ClientError) -> Option<String> {
     match &error.kind {
         ClientErrorKind::Transport(TransportError::Unauthorized { .. }) => Some(format!(
             "Log in with `deliberate servers login {}`, or check the key in its `headers`.",
@@ -155,25 +139,24 @@ pub(crate) fn server_error_hint(error: &deliberate_adapter::ClientError) -> Opti
     }
 }
 
-/// Which servers there are.
 fn join_names(all: &[String]) -> String {
     const MAX_NAMES: usize = 20;
     if all.is_empty() {
-        return "There are none.".to_owned();
+        return "No servers are configured.".to_owned();
     }
     let names: Vec<&str> = all.iter().take(MAX_NAMES).map(String::as_str).collect();
     let more = if all.len() > MAX_NAMES { ", …" } else { "" };
     format!("The servers are: {}{more}.", names.join(", "))
 }
 
-/// The name of a tool as it can be put into a command: its own, if it holds nothing that a shell
-/// would understand.
+/// Returns a tool name that can be used in a command: the tool's own name if it has no characters
+/// that are special to a shell.
 fn shell_tool_name(server: &str, tool: &str) -> String {
     let fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
     if !tool.starts_with('-') && tool.chars().all(fine) {
         return tool.to_owned();
     }
-    deliberate_adapter::tool_name::qualified_tool_name(server, tool)
+    deliberate_mcp_client::tool_name::qualified_tool_name(server, tool)
 }
 
 impl From<GatewayError> for ToolError {
@@ -183,7 +166,7 @@ impl From<GatewayError> for ToolError {
             GatewayError::Server(error) => match &error.kind {
                 ClientErrorKind::Cancelled => Self::Cancelled,
                 ClientErrorKind::InvalidArguments(faults) => {
-                    let issue = |fault: &deliberate_adapter::schema::SchemaViolation| {
+                    let issue = |fault: &deliberate_mcp_client::schema::SchemaViolation| {
                         let place = format!("arguments{}", fault.path.replace('/', "."));
                         ArgumentIssue::new(place, format!("{}, got {}", fault.rule, fault.value))
                     };
@@ -191,11 +174,7 @@ impl From<GatewayError> for ToolError {
                 }
                 _ => Self::Upstream(Box::new(to_upstream_error(&error))),
             },
-            error => Self::Custom {
-                code: error.code().to_owned(),
-                message: error.to_string(),
-                hint: error.hint(),
-            },
+            error => Self::from_code_text(error.code(), error.to_string(), error.hint()),
         }
     }
 }

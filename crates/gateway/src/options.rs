@@ -1,34 +1,31 @@
-//! Which servers there are, and what may be done with each.
+//! The options of the gateway and of each upstream server.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use deliberate_adapter::config::{
+use deliberate_core::{Clock, SystemClock};
+use deliberate_mcp_client::config::{
     ConfigProblem, ConfiguredServer, ServerConfig, ServerConfigError,
 };
-use deliberate_core::{Clock, SystemClock};
 use deliberate_store::Store;
 use deliberate_toolkit::matches_pattern;
 use serde_json::{Map, Value};
 
-/// What a gateway is made of.
 #[derive(Clone)]
 pub struct GatewayOptions {
-    /// The servers.
     pub servers: Vec<GatewayServer>,
-    /// Where pins are kept.
+    /// The store for pins.
     pub store: Arc<dyn Store>,
-    /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// How long a search waits for servers whose tools are not known yet.
     pub search_wait: Duration,
-    /// Servers that are left out already, and why, for who asks for one of them.
+    /// Servers that are already excluded, with the reasons to report when one is asked for.
     pub excluded: BTreeMap<String, String>,
-    /// That whoever uses it shows what is kept back, so that it need not be logged.
+    /// Whether the program shows quarantined tools itself, so that they need not be logged.
     pub quiet: bool,
 }
 
 impl GatewayOptions {
-    /// The usual, with these servers.
+    /// Creates default options with these servers.
     pub fn new(servers: Vec<GatewayServer>, store: Arc<dyn Store>) -> Self {
         Self {
             servers,
@@ -41,44 +38,40 @@ impl GatewayOptions {
     }
 }
 
-/// A server, and what may be done with it. A `*` at the end of a pattern stands
-/// for any ending.
+/// An upstream server and its options. A `*` at the end of a pattern matches any ending.
 #[derive(Debug, Clone)]
 pub struct GatewayServer {
-    /// The server.
     pub config: ServerConfig,
-    /// Which of its tools clients see beside ours.
+    /// The tools that clients see in their tool list.
     pub expose: Exposure,
-    /// Only these tools are used; all if there are none.
+    /// The patterns of tools to use; all if empty.
     pub only: Vec<String>,
-    /// These are not.
+    /// The patterns of tools to exclude.
     pub except: Vec<String>,
-    /// The server that is called when this one can't be.
+    /// The server to call if this one fails.
     pub fallback: Option<String>,
-    /// Nothing of it is kept back: changed definitions are pinned silently.
+    /// Whether nothing is quarantined: changed definitions are pinned without approval.
     pub trust: bool,
-    /// It may ask the client's model.
+    /// Whether the server may ask the client's model.
     pub sampling: bool,
-    /// What it is for, for who searches.
+    /// A description for searches.
     pub description: Option<String>,
-    /// Fields that were written down and mean nothing here.
+    /// Configured fields that have no meaning here.
     pub ignored: Vec<String>,
 }
 
-/// Which tools clients see beside ours.
+/// The tools of a server that clients see in their tool list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Exposure {
-    /// None: they are found by searching.
+    /// None: clients find them by searching.
     #[default]
     None,
-    /// All.
     All,
-    /// Those that a pattern names.
+    /// Those that match a pattern.
     Only(Vec<String>),
 }
 
 impl Exposure {
-    /// Whether any tool may be seen.
     pub fn exposes_any(&self) -> bool {
         *self != Self::None
     }
@@ -95,7 +88,7 @@ impl Exposure {
 }
 
 impl GatewayServer {
-    /// The server with nothing said about it.
+    /// Creates a server with default options.
     pub fn new(config: ServerConfig) -> Self {
         Self {
             config,
@@ -110,7 +103,8 @@ impl GatewayServer {
         }
     }
 
-    /// The server as it was written down. Fields of other programs are ignored, by name.
+    /// Creates a server from its configured entry. Fields of other programs are collected in
+    /// `ignored`.
     pub fn from_configured(listed: ConfiguredServer) -> Result<Self, ServerConfigError> {
         let mut server = Self::new(listed.config);
         let mut fields = ServerFields {
@@ -133,7 +127,7 @@ impl GatewayServer {
         }
     }
 
-    /// Whether the tool may be used at all.
+    /// Returns true if the tool may be used at all.
     pub(crate) fn allows(&self, tool: &str) -> bool {
         let named = |patterns: &[String]| {
             patterns
@@ -144,7 +138,7 @@ impl GatewayServer {
     }
 }
 
-/// The fields that are left of a server, taken out one by one.
+/// The remaining fields of an entry, removed as they are read.
 struct ServerFields {
     server: String,
     remaining: Map<String, Value>,
@@ -173,7 +167,7 @@ impl ServerFields {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text),
             Some(_) => {
-                self.report_problem(field, "must be a text");
+                self.report_problem(field, "must be a string");
                 None
             }
         }
@@ -196,12 +190,12 @@ impl ServerFields {
             .map(|item| item.as_str().map(str::to_owned))
             .collect();
         let Some(texts) = texts else {
-            self.report_problem(field, "must be a list of names of tools");
+            self.report_problem(field, "must be a list of tool names");
             return Vec::new();
         };
         let inside = |text: &String| text.strip_suffix('*').unwrap_or(text).contains('*');
         if texts.iter().any(inside) {
-            self.report_problem(field, "a `*` can stand only at the end of a name");
+            self.report_problem(field, "a `*` is only allowed at the end of a name");
         }
         texts
     }
@@ -219,7 +213,7 @@ impl ServerFields {
                 }
             }
             Some(_) => {
-                self.report_problem("expose", "must be true, false or a list of names of tools");
+                self.report_problem("expose", "must be true, false or a list of tool names");
                 Exposure::None
             }
         }

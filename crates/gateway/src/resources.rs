@@ -1,4 +1,4 @@
-//! The servers by their addresses: how each does and which tools it has. Holds no secrets.
+//! The upstream servers as resources: the status and tools of each. They contain no secrets.
 
 use std::sync::Arc;
 
@@ -20,11 +20,11 @@ const SERVERS_URI: &str = "deliberate://servers";
 const SERVER_URI_TEMPLATE: &str = "deliberate://servers/{name}";
 const JSON: &str = "application/json";
 
-/// `deliberate://servers`, and each server below it.
+/// Provides `deliberate://servers` and one resource per server.
 pub struct ServerResources(pub Arc<Gateway>);
 
 impl ServerResources {
-    /// What reads differently when a server has other tools.
+    /// Returns the resources that change when a server's tools change.
     pub fn resource_changes() -> [ResourceChange; 2] {
         [
             ResourceChange::Resource(SERVERS_URI.to_owned()),
@@ -47,7 +47,7 @@ impl ResourceProvider for ServerResources {
             uri: SERVER_URI_TEMPLATE.to_owned(),
             name: "server".to_owned(),
             title: "A connected server".to_owned(),
-            description: "How it does, and its tools.".to_owned(),
+            description: "The server's status and tools.".to_owned(),
             mime_type: Some(JSON.to_owned()),
         }]
     }
@@ -64,7 +64,7 @@ impl ResourceProvider for ServerResources {
                 .iter()
                 .map(|name| (format!("{SERVERS_URI}/{name}"), (*name).to_owned())),
         );
-        // The first sorts before those below it.
+        // The list itself sorts before the servers below it.
         let mut left: Vec<_> = addresses
             .filter(|(uri, _)| after.is_none_or(|after| uri.as_str() > after))
             .collect();
@@ -101,7 +101,7 @@ impl ResourceProvider for ServerResources {
         } else {
             server_name(uri).map(|name| {
                 let served = self.0.upstream(name).map_err(|_| ToolError::NotFound {
-                    what: EntityKind::Resource,
+                    what: EntityKind::RESOURCE,
                     id: deliberate_core::truncate_chars(uri, 80),
                 })?;
                 Ok(self.render_server(served, true))
@@ -178,7 +178,7 @@ impl ServerResources {
 
 fn render_tool(tool: &Arc<CatalogTool>) -> Value {
     match tool.quarantine {
-        // What is kept back is not read out.
+        // The definition of a quarantined tool is not shown.
         Some(why) => json!({ "tool": &*tool.qualified_name, "quarantined": why.message() }),
         None => {
             json!({ "tool": &*tool.qualified_name, "description": tool.summary(300), "exposed": tool.exposed })

@@ -1,21 +1,21 @@
-//! A failure of another server as it is told on: with what the server itself said, bounded, and
-//! without what is only for whoever runs this program.
+//! Converts an upstream server's failure into a tool error: with the server's own message, bounded,
+//! and without details that are only for the operator.
 
-use deliberate_adapter::{
+use deliberate_core::truncate_json;
+use deliberate_mcp_client::{
     ClientError, ClientErrorKind,
     jsonrpc::{RpcError, code::URL_ELICITATION},
     transport::{DeliveryStatus, TransportError},
 };
-use deliberate_core::truncate_json;
 use deliberate_toolkit::UpstreamError;
 use serde_json::{Map, Value};
 
 use super::injection_scan;
 use crate::error::server_error_hint;
 
-/// What is handed on of the data of a server's error.
+/// The maximum size of an upstream error's data.
 const MAX_DATA_BYTES: usize = 16 * 1024;
-/// What is told of a failure in words.
+/// The maximum number of characters of a message.
 const MAX_CHARS: usize = 1_000;
 
 pub(crate) fn to_upstream_error(error: &ClientError) -> UpstreamError {
@@ -35,7 +35,7 @@ pub(crate) fn to_upstream_error(error: &ClientError) -> UpstreamError {
     }
 }
 
-/// What the server said, as data.
+/// Returns the code and data of an upstream error.
 fn rpc_error_fields(rpc: &RpcError) -> Map<String, Value> {
     let mut more = Map::new();
     more.insert("rpc_code".to_owned(), rpc.code.into());
@@ -48,7 +48,7 @@ fn rpc_error_fields(rpc: &RpcError) -> Map<String, Value> {
     more
 }
 
-/// What a person has to open before the call can be made, in words.
+/// Returns a hint with the URLs that the user has to open before the call.
 fn url_elicitation_hint(rpc: &RpcError) -> Option<String> {
     const MAX_URLS: usize = 5;
     let data = rpc.data.as_ref().filter(|_| rpc.code == URL_ELICITATION)?;
@@ -61,35 +61,35 @@ fn url_elicitation_hint(rpc: &RpcError) -> Option<String> {
         .collect();
     (!urls.is_empty()).then(|| {
         format!(
-            "The user has to open {} first; then call again.",
+            "The user has to open {} first. Then call again.",
             urls.join(" and ")
         )
     })
 }
 
-/// The failure as those beyond this machine are told of it, where it names commands, folders or
-/// addresses: those are the operator's.
+/// Returns the message and hint for remote callers, if the original names commands, folders or
+/// addresses, which are for the operator only.
 fn redacted_message(error: &ClientError) -> Option<(String, String)> {
     let server = &error.server;
     let what = match &error.kind {
         ClientErrorKind::Transport(transport) => match transport {
-            TransportError::NotStarted { .. } => "can't be started",
-            TransportError::Unauthorized { .. } => "refuses us",
-            TransportError::Closed { .. } => "ended the connection",
+            TransportError::NotStarted { .. } => "could not be started",
+            TransportError::Unauthorized { .. } => "rejected the login",
+            TransportError::Closed { .. } => "closed the connection",
             TransportError::TooLarge { .. } => return None,
-            _ => "can't be reached",
+            _ => "is unreachable",
         },
-        ClientErrorKind::Backoff { .. } => "can't be reached at the moment",
-        ClientErrorKind::Config(_) => "is set up wrongly",
+        ClientErrorKind::Backoff { .. } => "is unreachable at the moment",
+        ClientErrorKind::Config(_) => "is misconfigured",
         _ => return None,
     };
-    let why = format!("`deliberate servers test {server}` says why.");
+    let why = format!("To find the cause, run `deliberate servers test {server}`.");
     let hint = match (&error.kind, error.delivery) {
         (ClientErrorKind::Backoff { wait, .. }, _) => {
-            format!("Try again in {} ms; {why}", wait.as_millis())
+            format!("Retry in {} ms. {why}", wait.as_millis())
         }
         (_, DeliveryStatus::No) => why,
-        _ => format!("It may have happened all the same: look before trying again; {why}"),
+        _ => format!("The operation may have completed. Check before retrying. {why}"),
     };
     Some((format!("server {server:?} {what}"), hint))
 }
@@ -127,6 +127,62 @@ mod tests {
             let all = format!("{error} {:?} {}", error.hint(), error.to_json());
             assert!(!all.contains("/home/ann"), "{all}");
             assert!(all.contains("deliberate servers test files"), "{all}");
+        }
+    }
+
+    #[test]
+    fn codes_of_client_errors_are_error_codes() {
+        let reason = || "why".to_owned();
+        let after = std::time::Duration::ZERO;
+        let transport = [
+            TransportError::NotStarted {
+                command: reason(),
+                reason: reason(),
+            },
+            TransportError::Unreachable { reason: reason() },
+            TransportError::Closed {
+                reason: reason(),
+                sent: DeliveryStatus::No,
+            },
+            TransportError::Http {
+                status: 500,
+                message: None,
+                retry_after: None,
+            },
+            TransportError::Unauthorized { reason: reason() },
+            TransportError::TooLarge { limit: 1 },
+            TransportError::Garbage { reason: reason() },
+            TransportError::ConnectTimeout { after },
+            TransportError::Unsendable { reason: reason() },
+        ];
+        let kinds = [
+            ClientErrorKind::Timeout { after },
+            ClientErrorKind::Cancelled,
+            ClientErrorKind::Rpc(Box::new(RpcError {
+                code: -1,
+                message: reason(),
+                data: None,
+            })),
+            ClientErrorKind::Malformed { reason: reason() },
+            ClientErrorKind::Domain {
+                message: reason(),
+                result: Box::default(),
+            },
+            ClientErrorKind::InvalidArguments(Vec::new()),
+            ClientErrorKind::UnknownTool { nearest: None },
+            ClientErrorKind::Unsupported { capability: "x" },
+            ClientErrorKind::RateLimited { wait: after },
+            ClientErrorKind::Backoff {
+                wait: after,
+                reason: reason(),
+            },
+            ClientErrorKind::Stopped,
+        ];
+        let transport = transport.map(ClientErrorKind::Transport);
+        for kind in kinds.into_iter().chain(transport) {
+            let error = ClientError::new("files", kind);
+            let code = error.code().parse::<deliberate_toolkit::ErrorCode>();
+            assert!(code.is_ok(), "{code:?}");
         }
     }
 

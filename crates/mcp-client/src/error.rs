@@ -1,5 +1,5 @@
-//! What can go wrong between a caller and a server, sorted once, where it happened: by class, by
-//! whether the server may have acted, and by whether trying again or elsewhere can help.
+//! Errors between a caller and a server, classified where they occur: by class, by whether the
+//! server may have acted, and by whether a retry here or at another server can help.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -12,97 +12,98 @@ use crate::{
     transport::{DeliveryStatus, TransportError},
 };
 
-/// How much of what a server said is shown.
+/// The maximum number of characters that are shown of a server's message.
 const MAX_SHOWN_CHARS: usize = 500;
 
-/// A call that came to nothing, with what helps to find out why.
+/// A failed request, with the details that help to find the cause.
 #[derive(Debug, Clone)]
 pub struct ClientError {
-    /// What happened.
+    /// The kind of failure.
     pub kind: ClientErrorKind,
     /// Whether the server may have acted on the request.
     pub delivery: DeliveryStatus,
-    /// Which server.
+    /// The server.
     pub server: Arc<str>,
-    /// Which tool, resource or prompt.
+    /// The tool, resource or prompt.
     pub subject: Option<Arc<str>>,
-    /// What the server last wrote to its standard error, if it is a program of ours.
+    /// The last lines that the server wrote to its standard error, if it is a program that we
+    /// started.
     pub diagnosis: Option<Arc<str>>,
-    /// What failed before: this is how the server did that was called in its place.
+    /// The error of the first server, if this is the error of its fallback.
     pub earlier_error: Option<Box<Self>>,
 }
 
-/// What can happen.
+/// The kinds of failure.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ClientErrorKind {
-    /// The bytes did not get through.
+    /// The request or the answer was lost in the transport.
     Transport(TransportError),
-    /// No answer came in time.
+    /// No answer arrived in time.
     Timeout {
-        /// How long it was waited for.
+        /// The time that was waited.
         after: Duration,
     },
-    /// The caller, or the server, took it back.
+    /// The caller or the server cancelled the request.
     Cancelled,
-    /// The server answered with an error of the protocol.
+    /// The server answered with a JSON-RPC error.
     Rpc(Box<RpcError>),
-    /// The server's answer is not what the protocol says.
+    /// The server's answer violates the protocol.
     Malformed {
-        /// What is wrong with it.
+        /// What is wrong with the answer.
         reason: String,
     },
-    /// The tool ran, and says that it failed.
+    /// The tool ran and reported that it failed.
     Domain {
-        /// What it says.
+        /// The text of the result.
         message: String,
-        /// The whole result.
+        /// The complete result.
         result: Box<Value>,
     },
-    /// The arguments break the tool's rules; nothing was sent.
+    /// The arguments violate the tool's schema; nothing was sent.
     InvalidArguments(Vec<SchemaViolation>),
-    /// There is no such tool here.
+    /// The server has no such tool.
     UnknownTool {
-        /// One that is named alike.
+        /// A tool with a similar name.
         nearest: Option<String>,
     },
-    /// The server does not have what is asked for.
+    /// The server lacks a capability that the request needs.
     Unsupported {
-        /// Which of its capabilities is missing.
+        /// The missing capability.
         capability: &'static str,
     },
-    /// Too many calls in too short a time, by the limit we set for the server.
+    /// The configured rate limit of the server is exhausted.
     RateLimited {
-        /// When the next may be made.
+        /// The time until the next call is allowed.
         wait: Duration,
     },
-    /// It was not tried, because it failed just now; it will be again after a while.
+    /// The request was not tried, because the server failed recently and is in backoff.
     Backoff {
-        /// How long.
+        /// The remaining backoff.
         wait: Duration,
-        /// How it failed.
+        /// The reason of the recent failure.
         reason: String,
     },
     /// The client was closed.
     Stopped,
-    /// The configuration is wrong.
+    /// The configuration is invalid.
     Config(crate::config::ServerConfigError),
 }
 
-/// The three classes.
+/// The three classes of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorClass {
-    /// The two sides did not understand each other.
+    /// A message violates the protocol or was rejected by it.
     Protocol,
-    /// The bytes did not get through.
+    /// The request or the answer was lost in the transport.
     Transport,
     /// The tool ran and failed.
     Domain,
 }
 
 impl ClientError {
-    /// An error of that server.
+    /// Creates an error of this server.
     pub fn new(server: impl Into<Arc<str>>, kind: ClientErrorKind) -> Self {
         Self {
             delivery: kind.delivery_status(),
@@ -114,13 +115,13 @@ impl ClientError {
         }
     }
 
-    /// The same, about that tool or resource.
+    /// Adds the tool, resource or prompt that the error is about.
     pub fn with_subject(mut self, what: impl Into<Arc<str>>) -> Self {
         self.subject = Some(what.into());
         self
     }
 
-    /// Which class it is of.
+    /// Returns the class of the error.
     pub fn class(&self) -> ErrorClass {
         match &self.kind {
             ClientErrorKind::Transport(_)
@@ -139,7 +140,7 @@ impl ClientError {
         }
     }
 
-    /// Whether it may pass: the same request may succeed later, or at another server.
+    /// Returns true if the same request may succeed later or at another server.
     pub fn is_transient(&self) -> bool {
         match &self.kind {
             ClientErrorKind::Transport(error) => match error {
@@ -166,8 +167,8 @@ impl ClientError {
         }
     }
 
-    /// Whether another server may know what this one does not: an unknown tool or method, or
-    /// parameters of another version.
+    /// Returns true if another server may know what this one does not: an unknown tool or method,
+    /// or parameters of another version.
     pub fn may_differ_elsewhere(&self) -> bool {
         match &self.kind {
             ClientErrorKind::Rpc(error) => matches!(
@@ -181,13 +182,13 @@ impl ClientError {
         }
     }
 
-    /// Whether it may be sent again without doing something twice: the server surely did not act,
-    /// or acting again changes nothing (`idempotent`).
+    /// Returns true if a retry cannot repeat an effect: the server certainly did not act, or acting
+    /// again changes nothing (`idempotent`).
     pub fn is_repeatable(&self, idempotent: bool) -> bool {
         self.is_transient() && (idempotent || self.delivery == DeliveryStatus::No)
     }
 
-    /// A short stable word for it.
+    /// Returns a short, stable code.
     pub fn code(&self) -> &'static str {
         match &self.kind {
             ClientErrorKind::Transport(error) => match error {
@@ -216,7 +217,7 @@ impl ClientError {
         }
     }
 
-    /// What to do next, where there is something.
+    /// Returns the next step, if there is one.
     pub fn hint(&self) -> Option<String> {
         let hint = match &self.kind {
             ClientErrorKind::Transport(TransportError::NotStarted { .. }) => {
@@ -231,29 +232,29 @@ impl ClientError {
             ClientErrorKind::Transport(TransportError::Closed { .. } | TransportError::Http { .. })
                 if self.delivery != DeliveryStatus::No =>
             {
-                "It may have happened all the same: look before trying again.".to_owned()
+                "The operation may have completed. Check before retrying.".to_owned()
             }
-            ClientErrorKind::Transport(_) => "Check that the server runs, and try again.".to_owned(),
+            ClientErrorKind::Transport(_) => "Check that the server is running, then retry.".to_owned(),
             ClientErrorKind::Timeout { .. } if self.delivery == DeliveryStatus::No => {
-                "It did not answer as an MCP server does; check that it is one, and that it is \
-                 not slow to start (`connect_ms`)."
+                "The server did not answer like an MCP server. Check that it is one, and raise `connect_ms` \
+                 if it is slow to start."
                     .to_owned()
             }
             ClientErrorKind::Timeout { .. } => {
-                "It may have happened all the same: look before trying again, or raise `answer_ms` of this server.".to_owned()
+                "The operation may have completed. Check before retrying, or raise `answer_ms` of this server.".to_owned()
             }
-            ClientErrorKind::InvalidArguments(_) => "Correct the arguments and call again.".to_owned(),
+            ClientErrorKind::InvalidArguments(_) => "Correct the arguments and call the tool again.".to_owned(),
             ClientErrorKind::UnknownTool { nearest: Some(name) } => format!("Did you mean {name}?"),
             ClientErrorKind::UnknownTool { nearest: None } => "List the tools to see their names.".to_owned(),
             ClientErrorKind::RateLimited { wait } | ClientErrorKind::Backoff { wait, .. } => {
-                format!("Try again in {} ms.", wait.as_millis())
+                format!("Retry in {} ms.", wait.as_millis())
             }
             _ => return None,
         };
         Some(hint)
     }
 
-    /// The error as data, for logs and programs.
+    /// Returns the error as JSON, for logs and programs.
     pub fn to_json(&self) -> Value {
         let mut error = json!({
             "type": format!("{}_error", match self.class() {
@@ -295,14 +296,14 @@ impl ClientErrorKind {
             Self::Transport(error) => error.delivery_status(),
             Self::Timeout { .. } | Self::Cancelled => DeliveryStatus::Maybe,
             Self::Rpc(error) => match error.code {
-                // The server looked at the request and did not begin.
+                // The server examined the request and did not start it.
                 code::PARSE
                 | code::INVALID_REQUEST
                 | code::METHOD_NOT_FOUND
                 | code::HEADER_MISMATCH
                 | code::MISSING_CAPABILITY
                 | code::UNSUPPORTED_VERSION => DeliveryStatus::No,
-                // Some servers say so of what they answered themselves, when all was done.
+                // Some servers use this code for errors that occur after the work was done.
                 code::INVALID_PARAMS => DeliveryStatus::Maybe,
                 _ => DeliveryStatus::Yes,
             },
@@ -327,7 +328,7 @@ impl fmt::Display for ClientError {
         match &self.kind {
             ClientErrorKind::Transport(error) => write!(f, "{error}"),
             ClientErrorKind::Timeout { after } => {
-                write!(f, "there was no answer within {} ms", after.as_millis())
+                write!(f, "no answer within {} ms", after.as_millis())
             }
             ClientErrorKind::Cancelled => f.write_str("the call was cancelled"),
             ClientErrorKind::Rpc(error) => {
@@ -343,17 +344,15 @@ impl fmt::Display for ClientError {
                 }
                 Ok(())
             }
-            ClientErrorKind::UnknownTool { .. } => f.write_str("there is no such tool"),
+            ClientErrorKind::UnknownTool { .. } => f.write_str("the tool does not exist"),
             ClientErrorKind::Unsupported { capability } => {
-                write!(f, "the server has no {capability}")
+                write!(f, "the server does not support {capability}")
             }
-            ClientErrorKind::RateLimited { .. } => {
-                f.write_str("too many calls in too short a time")
-            }
+            ClientErrorKind::RateLimited { .. } => f.write_str("rate limit exceeded"),
             ClientErrorKind::Backoff {
                 reason: because, ..
             } => {
-                write!(f, "it can't be reached at the moment ({because})")
+                write!(f, "the server is unreachable at the moment ({because})")
             }
             ClientErrorKind::Stopped => f.write_str("the client was closed"),
             ClientErrorKind::Config(error) => write!(f, "{error}"),
@@ -363,7 +362,7 @@ impl fmt::Display for ClientError {
 
 impl std::error::Error for ClientError {}
 
-/// What a server said, short and on one line.
+/// Shortens a server's message to one line.
 fn truncate_line(text: &str) -> String {
     let line: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! What an adapter is to do, with every mistake named.
+//! The configuration of an adapter, and its validation.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,80 +13,81 @@ use crate::{
     config::ConfigProblem,
 };
 
-/// What an adapter is to do.
+/// The configuration of an adapter.
 #[derive(Clone)]
 pub struct AdapterConfig {
     /// The servers.
     pub servers: Vec<ServerConfig>,
-    /// The server that is called when one fails, by the name of the one.
+    /// The fallback server of each server, by server name.
     pub fallbacks: BTreeMap<String, String>,
-    /// Whether lists of tools are kept.
+    /// Whether tool lists are cached.
     pub cache: bool,
-    /// Which tools become functions.
+    /// Selects the tools that become functions.
     pub filter: ToolFilter,
-    /// How functions are named.
+    /// Decides when a function name has the server as prefix.
     pub prefix: NamePrefix,
-    /// What is done when a server can't be reached.
+    /// Decides what happens when a server cannot list its tools.
     pub on_listing_failure: ListingFailure,
-    /// When another server is called.
+    /// Decides when the fallback server is called.
     pub fallback_policy: FallbackPolicy,
-    /// Whether arguments are checked before they are sent, and structured answers when they come.
+    /// Whether arguments are validated before they are sent, and structured content when it
+    /// arrives.
     pub validate: bool,
-    /// Who answers what servers ask.
+    /// Answers the requests of servers.
     pub handler: Arc<dyn ClientHandler>,
-    /// What stands around calls, the outermost first.
+    /// The interceptors of calls, the outermost first.
     pub interceptors: Vec<Arc<dyn Interceptor>>,
-    /// Asked before another server is called.
+    /// A callback that may prevent a fallback.
     pub before_fallback: Option<BeforeFallback>,
 }
 
-/// Says whether another server may be called after this error.
+/// A callback that returns whether the fallback server may be called after this error.
 pub type BeforeFallback = Arc<dyn Fn(&ClientError, &ToolInvocation) -> bool + Send + Sync>;
 
-/// Which tools become functions: those of `only`, without those of `except`, of these those that
-/// the predicate lets through. A name is a tool's own or `server__tool`; a `*` at its end stands
-/// for any ending.
+/// Selects the tools that become functions: those in `only`, except those in `except`, if the
+/// predicate accepts them. A name is a tool's own name or `server__tool`; a `*` at its end matches
+/// any ending.
 #[derive(Clone, Default)]
 pub struct ToolFilter {
-    /// Only these; without it, all.
+    /// The names to include; by default all.
     pub only: Option<Vec<String>>,
-    /// None of these.
+    /// The names to exclude.
     pub except: Vec<String>,
-    /// Only those it says yes to, by server and tool.
+    /// A further condition on server and tool.
     pub predicate: Option<ToolPredicate>,
 }
 
-/// Says whether a tool of a server becomes a function.
+/// A callback that returns whether a tool of a server becomes a function.
 pub type ToolPredicate = Arc<dyn Fn(&str, &ToolDef) -> bool + Send + Sync>;
 
-/// How functions are named.
+/// Decides when a function name has the server as prefix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NamePrefix {
-    /// `server__tool`, always: a name does not change when another server comes.
+    /// Always `server__tool`: a name does not change when another server is added.
     #[default]
     Always,
-    /// Only where two servers have tools of one name.
+    /// Only if two servers have tools with the same name.
     OnConflict,
-    /// Never; of two tools of one name the first counts.
+    /// Never; if two tools have the same name, the first is used.
     Never,
 }
 
-/// What is done when a server can't be reached while functions are listed.
+/// Decides what happens when a server cannot list its tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ListingFailure {
-    /// The others' functions are listed, and what failed is told.
+    /// The functions of the other servers are listed, together with the error.
     #[default]
     Open,
-    /// Nothing is.
+    /// Listing fails.
     Closed,
 }
 
-/// When another server is called.
+/// Decides when the fallback server is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FallbackPolicy {
-    /// When the first does not know what is asked for, though the other may.
+    /// Also if the first server does not know the tool or method, and the fallback may.
     pub on_unknown_tool: bool,
-    /// Even if something may then be done twice.
+    /// Even if an effect may then be repeated.
     pub allow_repeat: bool,
 }
 
@@ -118,7 +119,7 @@ impl Default for AdapterConfig {
 }
 
 impl AdapterConfig {
-    /// The usual, with these servers.
+    /// Creates a default configuration with these servers.
     pub fn from_servers(servers: impl IntoIterator<Item = ServerConfig>) -> Self {
         Self {
             servers: servers.into_iter().collect(),
@@ -126,21 +127,21 @@ impl AdapterConfig {
         }
     }
 
-    /// What is wrong beside the servers themselves.
+    /// Returns the problems of the configuration, except those of the servers themselves.
     pub(super) fn problems(&self) -> Vec<ConfigProblem> {
         let mut mistakes = Vec::new();
         let mut names = BTreeSet::new();
         for server in &self.servers {
             if !names.insert(server.name.as_str()) {
                 let place = format!("servers.{}", server.name);
-                mistakes.push(ConfigProblem::new(
-                    place,
-                    "there are two servers of this name",
-                ));
+                mistakes.push(ConfigProblem::new(place, "two servers have this name"));
             }
         }
         if self.servers.is_empty() {
-            mistakes.push(ConfigProblem::new("servers", "there are none"));
+            mistakes.push(ConfigProblem::new(
+                "servers",
+                "at least one server is required",
+            ));
         }
         for (server, fallback) in &self.fallbacks {
             let place = format!("servers.{server}.fallback");
@@ -159,7 +160,7 @@ impl AdapterConfig {
             if server == fallback {
                 mistakes.push(ConfigProblem::new(
                     &place,
-                    "a server can't stand in for itself",
+                    "a server cannot be its own fallback",
                 ));
             }
         }
@@ -167,7 +168,7 @@ impl AdapterConfig {
         for name in filters.filter(|name| name.is_empty()) {
             mistakes.push(ConfigProblem::new(
                 "filter",
-                format!("{name:?} is no name of a tool"),
+                format!("{name:?} is not a valid tool name"),
             ));
         }
         mistakes
@@ -175,7 +176,7 @@ impl AdapterConfig {
 }
 
 impl ToolFilter {
-    /// Whether the tool of that server becomes a function.
+    /// Returns true if the tool of this server becomes a function.
     pub fn allows(&self, server: &str, tool: &ToolDef) -> bool {
         let named = |patterns: &[String]| {
             patterns
@@ -190,7 +191,7 @@ impl ToolFilter {
                 .is_none_or(|lets| lets(server, tool))
     }
 
-    /// Those of `only` that none of these tools is.
+    /// Returns the names in `only` that match none of these tools.
     pub(super) fn unmatched_names(&self, tools: &[(&str, &ToolDef)]) -> Vec<String> {
         let only = self.only.iter().flatten();
         only.filter(|pattern| {
@@ -203,7 +204,7 @@ impl ToolFilter {
     }
 }
 
-/// Whether a pattern names the tool: by its own name, or with its server's before it.
+/// Returns true if a pattern matches the tool by its own name or by its qualified name.
 pub(crate) fn matches_tool_name(pattern: &str, server: &str, tool: &str) -> bool {
     let fits = |name: &str| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),

@@ -1,5 +1,5 @@
-//! Running one tool: its arguments are checked, its server is called, and if that fails in a way
-//! that may pass, and nothing can happen twice by it, another server is.
+//! Executes one tool: validates the arguments, calls the server, and calls the fallback server if
+//! the failure is transient and no effect can be repeated.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,21 +9,12 @@ use serde_json::Value;
 use super::{Adapter, Next, ToolInvocation};
 use crate::{
     CallOptions, ClientError, ClientErrorKind, McpClient,
-    client::{CachePolicy, InputMode, ToolDef},
+    client::{CachePolicy, InputMode, ToolCallResult, ToolDef},
     transport::DeliveryStatus,
 };
 
-/// What came of running a tool.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolCallResult {
-    /// The result as the server wrote it; one that says `isError` is a result.
-    pub result: Value,
-    /// The server that gave it.
-    pub server: String,
-}
-
 impl Adapter {
-    /// Runs a tool of a server: check → call → on a failure that may pass, the fallback.
+    /// Executes a tool of a server: validates, calls, and falls back after a transient failure.
     pub async fn execute(
         &self,
         server: &str,
@@ -77,7 +68,7 @@ impl Adapter {
             server = primary.name(),
             other = other.name(),
             code = failed.code(),
-            "another server is called"
+            "calling the fallback server"
         );
         self.call_once(other, &invocation, options)
             .await
@@ -87,7 +78,7 @@ impl Adapter {
             })
     }
 
-    /// The server to call after this failure, if any.
+    /// Returns the fallback server to call after this failure, if any.
     fn fallback_for(
         &self,
         failed: &ClientError,
@@ -98,7 +89,7 @@ impl Adapter {
         let other = self.client(config.fallbacks.get(&invocation.server)?)?;
         let when = config.fallback_policy;
         let idempotent = tool.is_some_and(ToolDef::idempotent) || when.allow_repeat;
-        // A server may have begun and then wanted something that we do not know.
+        // The server may have started and then asked for something that this client does not know.
         let harmless = idempotent || failed.delivery == DeliveryStatus::No;
         let helps = failed.is_repeatable(idempotent)
             || (when.on_unknown_tool && failed.may_differ_elsewhere() && harmless);
@@ -109,7 +100,7 @@ impl Adapter {
         (helps && allowed()).then_some(other)
     }
 
-    /// Calls the tool at one server. The error comes with the tool, if that is known.
+    /// Calls the tool at one server. An error comes with the tool definition, if it is known.
     async fn call_once(
         &self,
         client: &McpClient,
@@ -140,9 +131,12 @@ impl Adapter {
             && result
                 .get("resultType")
                 .is_some_and(|kind| kind == "input_required");
-        if let (Some(tool), false, true) = (&tool, waits, self.0.config.validate) {
-            check_result(client, tool, &result)
-                .map_err(|error| (error.with_subject(name), Some(tool.clone())))?;
+        if let (Some(tool), false, true) = (&tool, waits, self.0.config.validate)
+            && let Some(reason) = tool.result_violation(&result)
+        {
+            let kind = ClientErrorKind::Malformed { reason };
+            let error = ClientError::new(client.name(), kind).with_subject(name);
+            return Err((error, Some(tool.clone())));
         }
         Ok(ToolCallResult {
             result,
@@ -150,7 +144,7 @@ impl Adapter {
         })
     }
 
-    /// The tool, if the arguments fit it.
+    /// Validates the arguments and returns the tool definition.
     async fn check_arguments(
         &self,
         client: &McpClient,
@@ -164,7 +158,7 @@ impl Adapter {
             .tools(CachePolicy::Cached)
             .await
             .map_err(|mut error| {
-                // Whatever became of the listing, the call was not sent.
+                // Whatever happened to the listing, the call itself was not sent.
                 error.delivery = DeliveryStatus::No;
                 (error, None)
             })?;
@@ -181,21 +175,4 @@ impl Adapter {
         let error = ClientError::new(client.name(), ClientErrorKind::InvalidArguments(faults));
         Err((error, Some(tool.clone())))
     }
-}
-
-/// What a tool answers as structure must be what it promised.
-fn check_result(client: &McpClient, tool: &ToolDef, result: &Value) -> Result<(), ClientError> {
-    let failed = result.get("isError").is_some_and(|failed| failed == true);
-    let (Some(structure), false) = (result.get("structuredContent"), failed) else {
-        return Ok(());
-    };
-    let faults = tool.check_output(structure);
-    let Some(first) = faults.first() else {
-        return Ok(());
-    };
-    let reason = format!("its structured answer breaks its own schema: {first}");
-    Err(ClientError::new(
-        client.name(),
-        ClientErrorKind::Malformed { reason },
-    ))
 }

@@ -1,53 +1,55 @@
-//! The tools of all servers as functions.
+//! Lists the tools of all servers as functions.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, PoisonError},
+};
 
 use futures::future::join_all;
 use serde_json::Value;
 
-use super::{Adapter, ListingFailure};
+use super::{Adapter, ListingFailure, function_names::assign_names};
 use crate::{
     CallOptions, ClientError, ClientErrorKind, McpClient,
     client::{CachePolicy, ToolDef, ToolList},
     content::McpToolResult,
     schema::Parameters,
-    tool_name::assign_names,
 };
 
 /// A tool that can be called like a function.
 #[derive(Clone)]
 pub struct Function {
-    /// Its name here: for a model, and unlike any other's.
+    /// The function's unique name for a model.
     pub name: String,
-    /// Its server.
+    /// The server of the tool.
     pub server: String,
-    /// The tool, as its server describes it.
+    /// The tool's definition.
     pub tool: Arc<ToolDef>,
-    /// What it takes.
+    /// The tool's parameters.
     pub parameters: Arc<Parameters>,
     adapter: Adapter,
 }
 
-/// Functions, and what is missing from them.
+/// The functions of all servers, with errors and warnings.
 #[derive(Debug, Clone, Default)]
 pub struct Functions {
-    /// In the order of servers and of each server's list.
+    /// The functions, in the order of the servers and of each server's list.
     pub functions: Vec<Function>,
-    /// Servers that could not be asked.
+    /// The errors of servers that could not list their tools.
     pub errors: Vec<ClientError>,
-    /// What else should be known: tools left out, names asked for that nothing has.
+    /// Warnings, such as tools that were left out and filter names that match nothing.
     pub warnings: Vec<String>,
 }
 
 impl Functions {
-    /// The function of that name.
+    /// Returns the function with this name.
     pub fn get(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)
     }
 }
 
 impl Adapter {
-    /// The functions: from what is known of the servers' lists, if that is fresh.
+    /// Lists the functions, from fresh cached lists where possible.
     pub async fn to_functions(&self) -> Result<Functions, ClientError> {
         let fresh = if self.0.config.cache {
             CachePolicy::Cached
@@ -57,12 +59,12 @@ impl Adapter {
         self.list_functions(fresh).await
     }
 
-    /// The functions, all servers asked anew.
+    /// Lists the functions, asking every server again.
     pub async fn refresh_tools(&self) -> Result<Functions, ClientError> {
         self.list_functions(CachePolicy::Refresh).await
     }
 
-    /// Those of `names` that no function has.
+    /// Returns those of `names` that no function has.
     pub async fn missing_names(&self, names: &[&str]) -> Result<Vec<String>, ClientError> {
         let functions = self.to_functions().await?;
         let missing = names.iter().filter(|name| functions.get(name).is_none());
@@ -84,7 +86,7 @@ impl Adapter {
                 Err(error) => all.errors.push(error),
             }
         }
-        // A caller must be able to tell «no tools» from «nobody is there».
+        // A caller must be able to distinguish "no tools" from "no server reachable".
         if lists.is_empty()
             && let Some(error) = all.errors.first()
         {
@@ -118,7 +120,7 @@ impl Adapter {
             match name {
                 Some(name) => all.functions.push(self.build_function(name, server, tool)),
                 None => all.warnings.push(format!(
-                    "server {server:?}: the tool {:?} is left out, another has its name",
+                    "server {server:?}: the tool {:?} is left out because another tool has its name",
                     tool.name
                 )),
             }
@@ -131,14 +133,30 @@ impl Adapter {
             name,
             server: server.to_owned(),
             tool: tool.clone(),
-            parameters: tool.parameters().clone(),
+            parameters: self.parameters(server, tool),
             adapter: self.clone(),
         }
+    }
+
+    /// Reads the parameters of a tool, once per definition: a cached listing has the same
+    /// definitions, so none of its schemas is read twice.
+    fn parameters(&self, server: &str, tool: &Arc<ToolDef>) -> Arc<Parameters> {
+        let cache = &self.0.parameters;
+        let mut cache = cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (server.to_owned(), tool.name.clone());
+        if let Some((definition, parameters)) = cache.get(&key)
+            && Arc::ptr_eq(definition, tool)
+        {
+            return parameters.clone();
+        }
+        let parameters = Arc::new(Parameters::from_schema(tool.input_schema()));
+        cache.insert(key, (tool.clone(), parameters.clone()));
+        parameters
     }
 }
 
 impl Function {
-    /// What it does, for a model.
+    /// Returns the description for a model.
     pub fn description(&self) -> &str {
         self.tool
             .description()
@@ -146,12 +164,12 @@ impl Function {
             .unwrap_or_default()
     }
 
-    /// Calls it. A tool that says it failed is an error of the class «domain».
+    /// Calls the tool. A result with `isError` becomes an error of the class `Domain`.
     pub async fn call(&self, arguments: Value) -> Result<McpToolResult, ClientError> {
         self.call_with(arguments, CallOptions::default()).await
     }
 
-    /// The same, in a certain way.
+    /// Calls the tool with these options.
     pub async fn call_with(
         &self,
         arguments: Value,
@@ -174,7 +192,7 @@ impl Function {
         Ok(result)
     }
 
-    /// Calls it in the background.
+    /// Calls the tool in a new task.
     pub fn spawn(
         &self,
         arguments: Value,

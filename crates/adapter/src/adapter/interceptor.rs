@@ -1,4 +1,4 @@
-//! What stands around calls: it may change, repeat, answer or refuse them.
+//! Interceptors of tool calls: they may change, repeat, answer or reject a call.
 
 use std::sync::Arc;
 
@@ -7,23 +7,22 @@ use serde_json::{Map, Value};
 
 use crate::ClientError;
 
-/// A call that is about to be made.
+/// A tool call that is about to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolInvocation {
     /// The server.
     pub server: String,
-    /// The tool, by its name there.
+    /// The tool's name at the server.
     pub tool: String,
-    /// With what.
+    /// The arguments.
     pub arguments: Value,
-    /// What goes into `_meta`.
+    /// The fields of `_meta`.
     pub meta: Map<String, Value>,
 }
 
-/// Stands around calls. The result is as the server wrote it.
+/// Intercepts tool calls. The result is as the server wrote it.
 pub trait Interceptor: Send + Sync {
-    /// Makes the call by `next.run(…)`: once, several times, with something changed, or not at
-    /// all.
+    /// Makes the call with `next.run(…)`: once, several times, changed, or not at all.
     fn intercept<'a>(
         &'a self,
         invocation: ToolInvocation,
@@ -31,7 +30,7 @@ pub trait Interceptor: Send + Sync {
     ) -> BoxFuture<'a, Result<Value, ClientError>>;
 }
 
-/// The rest of the way to the server.
+/// The remaining interceptors, and the call itself.
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     pub(super) remaining: &'a [Arc<dyn Interceptor>],
@@ -40,7 +39,7 @@ pub struct Next<'a> {
 }
 
 impl<'a> Next<'a> {
-    /// Goes on.
+    /// Runs the remaining interceptors and the call.
     pub fn run(self, invocation: ToolInvocation) -> BoxFuture<'a, Result<Value, ClientError>> {
         match self.remaining.split_first() {
             Some((first, rest)) => first.intercept(

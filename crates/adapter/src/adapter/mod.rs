@@ -1,14 +1,19 @@
-//! Several servers' tools as functions: discovered, filtered, named, called with fallback.
+//! The tools of several servers as functions: listed, filtered, named, and called with fallback.
 //!
-//! `config` says what is wanted and checks it, `names` gives each function a name of its own,
-//! `functions` lists them, `execute` runs one. A connection is the client's business.
+//! `config` holds and validates the configuration, `function_names` assigns names, `functions`
+//! lists the functions, `execute` calls one. Connections are the client's concern.
 
 mod config;
 mod execute;
+mod function_names;
 mod functions;
 mod interceptor;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use futures::future::join_all;
 use tokio::time::Instant;
@@ -17,52 +22,56 @@ pub use config::{
     AdapterConfig, BeforeFallback, FallbackPolicy, ListingFailure, NamePrefix, ToolFilter,
     ToolPredicate,
 };
-pub use execute::ToolCallResult;
+pub use deliberate_mcp_client::{
+    client::ToolCallResult,
+    tool_name::{MAX_NAME, qualified_tool_name},
+};
 pub use functions::{Function, Functions};
 pub use interceptor::{Interceptor, Next, ToolInvocation};
 
 use crate::{
     ClientError, McpClient,
-    client::ClientStatus,
+    client::{ClientStatus, ToolDef},
     config::{ConfigProblem, ServerConfigError},
+    schema::Parameters,
 };
 
-/// Several servers, used as one. Cheap to clone; nothing is connected before it is needed.
+/// Several servers, used as one. It is cheap to clone, and it connects to a server when needed.
 ///
 /// ```no_run
-/// # async fn shown() -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use deliberate_adapter::{
 ///     Adapter, AdapterConfig, ServerConfig,
-///     adapter::{Failing, Filter},
+///     adapter::{ListingFailure, ToolFilter},
 /// };
 /// use serde_json::json;
 ///
 /// let config = AdapterConfig {
-///     // Should the first not be there, the second is asked, unless something could happen twice.
-///     fallbacks: [("near".to_owned(), "far".to_owned())].into(),
-///     filter: Filter {
+///     // The second server is called if the first fails, unless an effect could be repeated.
+///     fallbacks: [("local".to_owned(), "remote".to_owned())].into(),
+///     filter: ToolFilter {
 ///         except: vec!["write_*".to_owned()],
-///         ..Filter::default()
+///         ..ToolFilter::default()
 ///     },
-///     failing: Failing::Open,
-///     ..AdapterConfig::of([
-///         ServerConfig::stdio("near", "npx", ["-y", "@modelcontextprotocol/server-filesystem", "."]),
-///         ServerConfig::http("far", "https://files.example.com/mcp")?,
+///     on_listing_failure: ListingFailure::Open,
+///     ..AdapterConfig::from_servers([
+///         ServerConfig::stdio("local", "npx", ["-y", "@modelcontextprotocol/server-filesystem", "."]),
+///         ServerConfig::http("remote", "https://files.example.com/mcp")?,
 ///     ])
 /// };
 /// let adapter = Adapter::new(config)?;
 /// let functions = adapter.to_functions().await?;
-/// for failed in &functions.failed {
+/// for failed in &functions.errors {
 ///     eprintln!("{failed}");
 /// }
-/// if let Some(read) = functions.get("near__read_text_file") {
+/// if let Some(read) = functions.get("local__read_text_file") {
 ///     println!("{}", read.call(json!({ "path": "Cargo.toml" })).await?.text());
 /// }
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Every mistake in a configuration is named:
+/// All problems of a configuration are reported:
 ///
 /// ```
 /// use deliberate_adapter::{Adapter, AdapterConfig, ServerConfig};
@@ -71,8 +80,8 @@ use crate::{
 ///     ServerConfig::stdio("a b", "npx", ["server"]),
 ///     ServerConfig::stdio("files", "", [""; 0]),
 /// ];
-/// let error = Adapter::new(AdapterConfig::of(servers)).unwrap_err();
-/// assert_eq!(error.mistakes.len(), 2);
+/// let error = Adapter::new(AdapterConfig::from_servers(servers)).unwrap_err();
+/// assert_eq!(error.problems.len(), 2);
 /// ```
 #[derive(Clone)]
 pub struct Adapter(Arc<AdapterInner>);
@@ -80,10 +89,14 @@ pub struct Adapter(Arc<AdapterInner>);
 struct AdapterInner {
     clients: BTreeMap<String, McpClient>,
     config: AdapterConfig,
+    parameters: Mutex<ParameterCache>,
 }
 
+/// The parameters of each tool, by server and tool name, with the definition they were read from.
+type ParameterCache = HashMap<(String, String), (Arc<ToolDef>, Arc<Parameters>)>;
+
 impl Adapter {
-    /// An adapter of these servers. Every mistake in the configuration is named.
+    /// Creates an adapter and reports all problems of the configuration. Does not connect.
     pub fn new(config: AdapterConfig) -> Result<Self, ServerConfigError> {
         let mut mistakes = config.problems();
         let mut clients = BTreeMap::new();
@@ -104,7 +117,7 @@ impl Adapter {
         Ok(Self::from_clients(clients, config))
     }
 
-    /// An adapter of clients that are there already; `config.servers` is not looked at.
+    /// Creates an adapter from existing clients; `config.servers` is ignored.
     pub fn with_clients(
         clients: impl IntoIterator<Item = McpClient>,
         config: AdapterConfig,
@@ -117,30 +130,34 @@ impl Adapter {
     }
 
     fn from_clients(clients: BTreeMap<String, McpClient>, config: AdapterConfig) -> Self {
-        Self(Arc::new(AdapterInner { clients, config }))
+        Self(Arc::new(AdapterInner {
+            clients,
+            config,
+            parameters: Mutex::default(),
+        }))
     }
 
-    /// The client of that server.
+    /// Returns the client of a server.
     pub fn client(&self, server: &str) -> Option<&McpClient> {
         self.0.clients.get(server)
     }
 
-    /// All clients, by name.
+    /// Returns all clients, ordered by name.
     pub fn clients(&self) -> impl Iterator<Item = &McpClient> {
         self.0.clients.values()
     }
 
-    /// What was configured.
+    /// Returns the configuration.
     pub fn config(&self) -> &AdapterConfig {
         &self.0.config
     }
 
-    /// How the servers do; asks none of them.
+    /// Returns the status of each server without asking it.
     pub fn status(&self) -> Vec<ClientStatus> {
         self.clients().map(McpClient::status).collect()
     }
 
-    /// How the servers do, each asked now.
+    /// Pings each server and returns its status.
     pub async fn health(&self) -> Vec<(ClientStatus, Result<Duration, ClientError>)> {
         let asked = self.clients().map(|client| async move {
             let answer = client.ping().await;
@@ -149,7 +166,7 @@ impl Adapter {
         join_all(asked).await
     }
 
-    /// Waits until all servers answer, or says which do not within that time.
+    /// Waits until all servers answer; returns the errors of those that do not within this time.
     pub async fn wait_ready(&self, within: Duration) -> Result<(), Vec<ClientError>> {
         let deadline = Instant::now() + within;
         let each = self.clients().map(|client| async move {
@@ -184,7 +201,7 @@ impl Adapter {
         }
     }
 
-    /// Ends all connections in good order.
+    /// Closes all connections.
     pub async fn close(&self) {
         join_all(self.clients().map(McpClient::close)).await;
     }

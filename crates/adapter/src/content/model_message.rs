@@ -1,40 +1,38 @@
-//! Parts as the content of a message to a model, in the form each API takes. What an API can't
-//! hold is told in words, never dropped.
+//! Converts parts into the message content of model APIs. What an API cannot hold becomes text;
+//! nothing is dropped.
 
 use serde_json::{Value, json};
 
-use super::{
-    part::{ContentPart, EmbeddedContents, EmbeddedResource, Media, PartKind},
-    tool_result::McpToolResult,
-};
+use super::{ContentPart, EmbeddedContents, EmbeddedResource, McpToolResult, Media, PartKind};
 
 const PDF: &str = "application/pdf";
 
-/// The picture types that both APIs take.
+/// The image types that both APIs accept.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-impl McpToolResult {
-    /// The content array of an `OpenAI` chat message.
-    pub fn to_openai(&self) -> Value {
-        self.map_parts(ContentPart::to_openai)
+/// Converts content into the form of model APIs.
+pub trait ToModelContent {
+    /// Converts to the form of an `OpenAI` chat message: an array for a result, one element of it
+    /// for a part.
+    fn to_openai(&self) -> Value;
+
+    /// Converts to the form of an Anthropic message or tool result: an array for a result, one
+    /// element of it for a part.
+    fn to_anthropic(&self) -> Value;
+}
+
+impl ToModelContent for McpToolResult {
+    fn to_openai(&self) -> Value {
+        map_parts(self, ContentPart::to_openai)
     }
 
-    /// The content array of an Anthropic message or tool result.
-    pub fn to_anthropic(&self) -> Value {
-        self.map_parts(ContentPart::to_anthropic)
-    }
-
-    fn map_parts(&self, form: impl Fn(&ContentPart) -> Value) -> Value {
-        if self.parts.is_empty() && self.structured.is_some() {
-            return json!([text_element(&self.text())]);
-        }
-        self.parts.iter().map(form).collect()
+    fn to_anthropic(&self) -> Value {
+        map_parts(self, ContentPart::to_anthropic)
     }
 }
 
-impl ContentPart {
-    /// One element of an `OpenAI` content array.
-    pub fn to_openai(&self) -> Value {
+impl ToModelContent for ContentPart {
+    fn to_openai(&self) -> Value {
         match &self.kind {
             PartKind::Image(it) if image_type(&it.mime).is_some() => image_url(&it.mime, &it.data),
             PartKind::Audio(it) => match audio_format(it) {
@@ -44,27 +42,12 @@ impl ContentPart {
                 }),
                 None => text_element(&self.to_text()),
             },
-            PartKind::Resource(it) => self.resource_to_openai(it),
+            PartKind::Resource(it) => resource_to_openai(self, it),
             _ => text_element(&self.to_text()),
         }
     }
 
-    fn resource_to_openai(&self, it: &EmbeddedResource) -> Value {
-        match (&it.contents, it.mime.as_deref()) {
-            (EmbeddedContents::Text(text), _) => text_element(&with_uri(&it.uri, text)),
-            (EmbeddedContents::Blob(blob), Some(mime)) if image_type(mime).is_some() => {
-                image_url(mime, blob)
-            }
-            (EmbeddedContents::Blob(blob), Some(PDF)) => json!({
-                "type": "file",
-                "file": {"filename": file_name(&it.uri), "file_data": data_uri(PDF, blob)}
-            }),
-            _ => text_element(&self.to_text()),
-        }
-    }
-
-    /// One element of an Anthropic content array.
-    pub fn to_anthropic(&self) -> Value {
+    fn to_anthropic(&self) -> Value {
         match &self.kind {
             PartKind::Image(it) => match image_type(&it.mime) {
                 Some(mime) => source_element("image", mime, &it.data),
@@ -90,8 +73,29 @@ impl ContentPart {
     }
 }
 
+fn map_parts(result: &McpToolResult, form: impl Fn(&ContentPart) -> Value) -> Value {
+    if result.parts.is_empty() && result.structured.is_some() {
+        return json!([text_element(&result.text())]);
+    }
+    result.parts.iter().map(form).collect()
+}
+
+fn resource_to_openai(part: &ContentPart, it: &EmbeddedResource) -> Value {
+    match (&it.contents, it.mime.as_deref()) {
+        (EmbeddedContents::Text(text), _) => text_element(&with_uri(&it.uri, text)),
+        (EmbeddedContents::Blob(blob), Some(mime)) if image_type(mime).is_some() => {
+            image_url(mime, blob)
+        }
+        (EmbeddedContents::Blob(blob), Some(PDF)) => json!({
+            "type": "file",
+            "file": {"filename": file_name(&it.uri), "file_data": data_uri(PDF, blob)}
+        }),
+        _ => text_element(&part.to_text()),
+    }
+}
+
 fn text_element(text: &str) -> Value {
-    // Neither API takes an empty text.
+    // Neither API accepts an empty text.
     let text = if text.is_empty() { "(empty)" } else { text };
     json!({"type": "text", "text": text})
 }
@@ -105,7 +109,7 @@ fn with_uri(uri: &str, text: &str) -> String {
     format!("[{address}]\n{text}")
 }
 
-/// The media type as the APIs write it, if they take it.
+/// Returns the media type in the spelling of the APIs, if they accept it.
 fn image_type(mime: &str) -> Option<&'static str> {
     let mime = mime.split(';').next().unwrap_or_default().trim();
     let mime = if mime.eq_ignore_ascii_case("image/jpg") {
@@ -117,7 +121,7 @@ fn image_type(mime: &str) -> Option<&'static str> {
     known.find(|known| known.eq_ignore_ascii_case(mime))
 }
 
-/// The two sounds `OpenAI` takes.
+/// Returns the format name of the two audio formats that `OpenAI` accepts.
 fn audio_format(media: &Media) -> Option<&'static str> {
     match media.mime.split(';').next().unwrap_or_default().trim() {
         "audio/wav" | "audio/x-wav" | "audio/wave" | "audio/vnd.wave" => Some("wav"),

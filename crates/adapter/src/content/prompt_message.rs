@@ -1,15 +1,17 @@
-//! What `prompts/get` answers: messages, each one part and who says it.
+//! The messages that `prompts/get` returns, each with one part and a role.
 
 use serde_json::{Map, Value};
 
-use super::part::{ContentPart, PartKind, merge_in_order};
+use deliberate_mcp_client::content::merge_in_order;
 
-/// One message of a prompt.
+use super::{ContentPart, PartKind, ToModelContent as _};
+
+/// A message of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpPromptMessage {
-    /// Who says it: `user` or `assistant`; empty if it was malformed.
+    /// The role: `user` or `assistant`; empty if the message was malformed.
     pub role: String,
-    /// What is said.
+    /// The content.
     pub part: ContentPart,
     /// The message's other fields.
     pub extra: Map<String, Value>,
@@ -17,7 +19,7 @@ pub struct McpPromptMessage {
 }
 
 impl McpPromptMessage {
-    /// Reads one message. It never fails: a malformed one is one opaque part without a role.
+    /// Reads a message. It never fails: a malformed message becomes one opaque part without a role.
     pub fn from_value(message: &Value) -> Self {
         let read = message.as_object().and_then(|fields| {
             let mut extra = fields.clone();
@@ -41,7 +43,7 @@ impl McpPromptMessage {
             })
     }
 
-    /// The message as the protocol writes it: the very one that was read.
+    /// Writes the message in the protocol's form, as it was read.
     pub fn to_value(&self) -> Value {
         if self.role.is_empty() {
             return self.part.to_value();
@@ -52,7 +54,7 @@ impl McpPromptMessage {
         merge_in_order(known, &self.extra, &self.order)
     }
 
-    /// The messages of a `prompts/get` result; none if it has none.
+    /// Reads the messages of a `prompts/get` result.
     pub fn from_result(result: &Value) -> Vec<Self> {
         let messages = result.get("messages").and_then(Value::as_array);
         messages
@@ -60,18 +62,18 @@ impl McpPromptMessage {
             .unwrap_or_default()
     }
 
-    /// The message as `OpenAI`'s chat takes it.
+    /// Converts to an `OpenAI` chat message.
     pub fn to_openai(&self) -> Value {
         self.to_model_message(&self.part.to_openai())
     }
 
-    /// The message as Anthropic takes it.
+    /// Converts to an Anthropic message.
     pub fn to_anthropic(&self) -> Value {
         self.to_model_message(&self.part.to_anthropic())
     }
 
     fn to_model_message(&self, content: &Value) -> Value {
-        // Models know two speakers; what is no assistant asks.
+        // Models have two roles; every role other than `assistant` becomes `user`.
         let role = match self.role.as_str() {
             "assistant" => "assistant",
             _ => "user",

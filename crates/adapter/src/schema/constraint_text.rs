@@ -1,16 +1,18 @@
-//! Rules in plain words, for models that are told what a format can't hold.
+//! Describes constraints in plain words, for models whose tool format cannot express them.
 
 use serde_json::{Map, Value};
 
+pub(super) use deliberate_mcp_client::schema::truncate_at_word;
+
 use super::{MAX_JSON_DEPTH, references};
 
-/// The most characters of JSON that are shown in a sentence.
+/// The maximum number of characters of JSON within a sentence.
 const MAX_JSON_CHARS: usize = 300;
 
-/// The most names or values that are listed.
+/// The maximum number of names or values that are listed.
 const MAX_LISTED: usize = 20;
 
-/// What a schema asks for beyond its type, a short phrase each.
+/// Describes what a schema requires beyond its type, one short phrase per constraint.
 pub fn describe_constraints(schema: &Value) -> Vec<String> {
     if references::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
         return vec!["more rules than can be told".to_owned()];
@@ -21,7 +23,7 @@ pub fn describe_constraints(schema: &Value) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// The same, of a map of rules.
+/// Describes the constraints of a keyword map.
 pub(super) fn describe_keywords(rules: &Map<String, Value>) -> Vec<String> {
     rules
         .iter()
@@ -38,7 +40,7 @@ fn describe_keyword(key: &str, value: &Value, rules: &Map<String, Value>) -> Opt
 }
 
 fn describe_number(key: &str, value: &Value, rules: &Map<String, Value>) -> Option<String> {
-    // Draft 4 says "exclusive" with a flag beside the number.
+    // Draft 4 marks an exclusive bound with a flag beside the number.
     let strictly = |flag: &str| rules.get(flag) == Some(&Value::Bool(true));
     Some(match key {
         "minimum" if strictly("exclusiveMinimum") => format!("more than {value}"),
@@ -120,7 +122,7 @@ fn describe_combinator(key: &str, value: &Value, rules: &Map<String, Value>) -> 
     })
 }
 
-/// `anyOf: [{required: [a]}, {required: [b]}]` is what most such rules say.
+/// Describes `anyOf: [{required: [a]}, {required: [b]}]`, the most common form of such rules.
 fn describe_choice(how: &str, value: &Value) -> String {
     let groups: Option<Vec<String>> = value.as_array().and_then(|forms| {
         let names = forms.iter().map(only_required);
@@ -198,27 +200,14 @@ fn short_json(value: &Value) -> String {
     truncate_at_word(&value.to_string(), MAX_JSON_CHARS / 3)
 }
 
-/// A schema that has no short words is shown as it is.
+/// Returns a schema as short words, or as JSON if there are none.
 pub(super) fn schema_text(value: &Value) -> String {
     let words = value.as_object().map(describe_keywords).unwrap_or_default();
     match value.as_object() {
-        // One rule alone reads better in words.
+        // A single rule reads better in words.
         Some(fields) if fields.len() == 1 && words.len() == 1 => {
             format!("({})", truncate_at_word(&words.join("; "), MAX_JSON_CHARS))
         }
         _ => truncate_at_word(&value.to_string(), MAX_JSON_CHARS),
     }
-}
-
-/// Cut to so many characters, at a word if there is one near, with a mark that it was cut.
-pub(super) fn truncate_at_word(text: &str, most: usize) -> String {
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    let at_word = kept
-        .rfind(char::is_whitespace)
-        .filter(|at| *at * 2 > kept.len());
-    let kept = at_word.and_then(|at| kept.get(..at)).unwrap_or(&kept);
-    format!("{}…", kept.trim_end())
 }

@@ -1,8 +1,8 @@
-//! The keywords of JSON Schema, and which type of value each speaks of.
+//! The keywords of JSON Schema, and the type of value that each applies to.
 
 use serde_json::Value;
 
-/// The type of value a rule speaks of, if it is one alone; others pass it unseen.
+/// Returns the only type of value that a keyword applies to; it ignores values of other types.
 pub(super) fn keyword_type(key: &str) -> Option<&'static str> {
     Some(match key {
         "multipleOf" | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" => "number",
@@ -25,7 +25,7 @@ pub(super) fn keyword_type(key: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether a keyword says what passes; all others only describe.
+/// Returns true if a keyword restricts values; all others only describe them.
 pub(super) fn is_validation_keyword(key: &str) -> bool {
     keyword_type(key).is_some()
         || matches!(
@@ -44,7 +44,7 @@ pub(super) fn is_validation_keyword(key: &str) -> bool {
         )
 }
 
-/// The type of a value, with whole numbers among the numbers.
+/// Returns the type of a value; integers count as numbers.
 pub(super) fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

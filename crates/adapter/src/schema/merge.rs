@@ -1,11 +1,11 @@
-//! `allOf` made one schema, where that says exactly the same.
+//! Merges the parts of an `allOf` into one schema, where the result has exactly the same meaning.
 
 use serde_json::{Map, Value};
 
 use super::keywords::is_validation_keyword;
 
-/// Keywords whose meaning hangs on what stands beside them: only one part may have any of a
-/// group, and then no other part may touch the fields or items they speak of.
+/// Keywords whose meaning depends on their siblings: only one part may have any keyword of a group,
+/// and then no other part may describe the fields or items that it refers to.
 const OBJECT_KEYWORDS: [&str; 3] = ["properties", "patternProperties", "additionalProperties"];
 const ARRAY_KEYWORDS: [&str; 6] = [
     "items",
@@ -17,7 +17,7 @@ const ARRAY_KEYWORDS: [&str; 6] = [
 ];
 const CONDITIONAL_KEYWORDS: [&str; 3] = ["if", "then", "else"];
 
-/// The parts as one, or none if that would change what passes.
+/// Merges the parts; returns none if that would change which values are valid.
 pub(super) fn merge_all(parts: &[Map<String, Value>]) -> Option<Map<String, Value>> {
     for group in [&OBJECT_KEYWORDS[..], &ARRAY_KEYWORDS, &CONDITIONAL_KEYWORDS] {
         let has = |part: &&Map<String, Value>| group.iter().any(|key| part.contains_key(*key));
@@ -46,7 +46,7 @@ pub(super) fn merge_all(parts: &[Map<String, Value>]) -> Option<Map<String, Valu
     Some(whole)
 }
 
-/// Whether a part says something of whatever else stands in the same schema.
+/// Returns true if a part refers to whatever else is in the same schema.
 fn depends_on_siblings(part: &Map<String, Value>) -> bool {
     let flag = |key: &str| part.get(key).is_some_and(Value::is_boolean);
     part.keys().any(|key| key.starts_with("unevaluated"))
@@ -54,7 +54,7 @@ fn depends_on_siblings(part: &Map<String, Value>) -> bool {
         || flag("exclusiveMaximum")
 }
 
-/// Two values of one keyword as one.
+/// Merges two values of a keyword.
 fn merge_keyword(key: &str, old: &Value, new: &Value) -> Option<Value> {
     match (key, old, new) {
         _ if old == new => Some(old.clone()),
@@ -78,7 +78,7 @@ fn merge_keyword(key: &str, old: &Value, new: &Value) -> Option<Value> {
         }
         ("minimum" | "minLength" | "minItems" | "minProperties", ..) => larger_value(old, new),
         ("maximum" | "maxLength" | "maxItems" | "maxProperties", ..) => smaller_value(old, new),
-        // What is no rule can't change what passes; the outer word stands.
+        // A keyword that does not restrict values cannot change the meaning; the outer one is kept.
         _ if !is_validation_keyword(key) => Some(old.clone()),
         _ => None,
     }

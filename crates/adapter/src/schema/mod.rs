@@ -1,11 +1,11 @@
-//! JSON Schema and function parameters, both ways, with nothing dropped.
+//! JSON Schema and function parameters, converted in both directions without loss.
 //!
 //! [`Parameters::from_schema`] reads a tool's schema into [`SchemaShape`]s and keeps the original
 //! beside them; [`Parameters::to_schema`] writes a schema from the shapes that accepts the same
-//! values. [`JsonSchemaValidator`] checks arguments, and [`formats`] puts a tool into the form an API of a
-//! model takes. Schemas come from other servers: nothing is fetched, and everything is bounded.
+//! values. [`JsonSchemaValidator`] validates arguments, and [`formats`] exports a tool in the form
+//! of a model API. Schemas come from other servers: nothing is fetched, and everything is bounded.
 //!
-//! It knows nothing of servers and connections.
+//! The module knows nothing about servers and connections.
 //!
 //! ```
 //! use deliberate_adapter::schema::{Parameters, formats};
@@ -20,20 +20,16 @@
 //!
 //! let exported = formats::openai("find", "Finds papers.", &read, true);
 //! let written = json!({"query": "tides", "limit": null});
-//! assert_eq!(exported.arguments_back(&written), json!({"query": "tides"}));
+//! assert_eq!(exported.restore_arguments(&written), json!({"query": "tides"}));
 //! ```
 
 mod constraint_text;
-mod draft;
 pub mod formats;
 mod keywords;
 mod merge;
 mod read_shape;
 mod reader;
-mod references;
 mod shape;
-mod validation_cost;
-mod validator;
 mod write;
 
 use serde_json::{Map, Value, json};
@@ -41,40 +37,41 @@ use serde_json::{Map, Value, json};
 use draft::SchemaDraft;
 use reader::SchemaReader;
 
+pub use deliberate_mcp_client::schema::{
+    JsonSchemaError, JsonSchemaValidator, MAX_JSON_DEPTH, MAX_VIOLATIONS, SchemaViolation,
+};
+pub(crate) use deliberate_mcp_client::schema::{draft, references};
+
 pub use constraint_text::describe_constraints;
 pub use shape::{AdditionalProperties, Param, SchemaDefinition, SchemaShape, ShapeKind};
-pub use validator::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
 
-/// How deep the JSON of a schema may be nested. A parser stops at 128; more is no honest tool.
-pub const MAX_JSON_DEPTH: usize = 200;
-
-/// How many definitions are followed to find what a name means.
+/// The maximum number of references that are followed to resolve a name.
 const MAX_REF_STEPS: usize = 32;
 
-/// The parameters of a function, as a schema says them.
+/// The parameters of a function, read from a schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
-    /// The schema as it was given, word for word (`true` if it was nested too deep to keep).
+    /// The original schema, unchanged (`true` if it was nested too deeply to keep).
     pub original: Value,
-    /// What it says.
+    /// The shape of the schema.
     pub root: SchemaShape,
-    /// The shapes that [`ShapeKind::Ref`] names.
+    /// The shapes that [`ShapeKind::Ref`] refers to.
     pub definitions: Vec<SchemaDefinition>,
-    /// What was odd in it.
+    /// The oddities of the schema.
     pub warnings: Vec<SchemaWarning>,
 }
 
-/// Something odd in a schema that did not stop it from being read.
+/// An oddity of a schema that did not prevent it from being read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaWarning {
-    /// Where, as field names joined by dots; empty for the top.
+    /// The location as field names joined by dots; empty for the root.
     pub path: String,
-    /// What, in one sentence.
+    /// The oddity, in one sentence.
     pub message: String,
 }
 
 impl Parameters {
-    /// Reads a schema. It never fails: what can't be modelled is kept whole, with a warning.
+    /// Reads a schema. It never fails: a part that cannot be modeled is kept whole, with a warning.
     pub fn from_schema(schema: &Value) -> Self {
         let mut warnings = Vec::new();
         let mut warn = |what: &str| {
@@ -84,7 +81,7 @@ impl Parameters {
             });
         };
         if references::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
-            warn("the schema is nested too deep to be read; any arguments are taken");
+            warn("the schema is nested too deeply to be read; any arguments are accepted");
             return Self {
                 original: Value::Bool(true),
                 root: SchemaShape::new(ShapeKind::Any),
@@ -95,14 +92,14 @@ impl Parameters {
         let draft = SchemaDraft::detect(schema);
         let mut reader = SchemaReader::new(schema, draft);
         let (root, definitions) = if reader.refs.many_resources {
-            warn("the schema names its own parts by address; it is kept whole");
+            warn("the schema identifies its parts by URI; it is kept whole");
             (SchemaShape::opaque(schema.clone()), Vec::new())
         } else {
             let root = reader.read(schema);
             if let Some(definitions) = reader.definitions() {
                 (root, definitions)
             } else {
-                warn("the schema refers to itself too much to be modelled; it is kept whole");
+                warn("the schema refers to itself too often to be modeled; it is kept whole");
                 (SchemaShape::opaque(schema.clone()), Vec::new())
             }
         };
@@ -115,7 +112,8 @@ impl Parameters {
         }
     }
 
-    /// The named parameters, in the schema's order; none if the schema is no plain object.
+    /// Returns the named parameters in the schema's order; none if the schema is not a plain
+    /// object.
     pub fn params(&self) -> &[Param] {
         match &self.resolve(&self.root).kind {
             ShapeKind::Object { params, .. } => params,
@@ -123,12 +121,12 @@ impl Parameters {
         }
     }
 
-    /// The parameter of this name.
+    /// Returns the parameter with this name.
     pub fn param(&self, name: &str) -> Option<&Param> {
         self.params().iter().find(|param| param.name == name)
     }
 
-    /// A shape with its name followed, if it is one.
+    /// Follows the references of a shape.
     pub fn resolve<'a>(&'a self, shape: &'a SchemaShape) -> &'a SchemaShape {
         let mut shape = shape;
         for _ in 0..MAX_REF_STEPS {
@@ -143,7 +141,7 @@ impl Parameters {
         shape
     }
 
-    /// A schema written from the shapes: it accepts what the original accepts.
+    /// Writes a schema from the shapes that accepts the same values as the original.
     pub fn to_schema(&self) -> Value {
         let draft = self.draft();
         let root = write::write_schema(&self.root, draft);
@@ -172,7 +170,7 @@ impl Parameters {
         SchemaDraft::detect(&self.original)
     }
 
-    /// The definitions as schemas, by name.
+    /// Writes the definitions as schemas, by name.
     fn definitions_schema(&self, draft: SchemaDraft) -> Value {
         let all = self.definitions.iter();
         let all = all.map(|it| (it.name.clone(), write::write_schema(&it.shape, draft)));

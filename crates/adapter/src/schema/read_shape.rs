@@ -1,4 +1,4 @@
-//! One schema without a reference, read into one shape. It asks the reader for what is inside.
+//! Reads one schema without a reference into one shape. The reader handles nested schemas.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use super::{
     shape::{AdditionalProperties, Param, SchemaShape, ShapeKind},
 };
 
-/// The keywords of a schema, told apart.
+/// The keywords of a schema, grouped by purpose.
 pub(super) struct SchemaKeywords {
     pub(super) constraints: Map<String, Value>,
     description: Option<String>,
@@ -26,7 +26,7 @@ impl SchemaKeywords {
         };
         for (key, value) in fields {
             match (key.as_str(), value) {
-                // These name places; the places are kept as definitions.
+                // These only name locations, which are kept as definitions.
                 ("$defs" | "definitions", Value::Object(_))
                 | ("$anchor" | "$schema" | "$id", _) => {}
                 ("description", Value::String(text)) => out.description = Some(text.clone()),
@@ -42,7 +42,7 @@ impl SchemaKeywords {
         out
     }
 
-    /// Puts what was said outside on the shape; the outer word goes first.
+    /// Applies the outer keywords to a shape; they take precedence over the inner ones.
     pub(super) fn apply_to(self, shape: &mut SchemaShape) {
         shape.description = match (self.description, shape.description.take()) {
             (Some(outer), Some(inner)) if outer != inner => Some(format!("{outer}\n{inner}")),
@@ -56,7 +56,7 @@ impl SchemaKeywords {
     }
 }
 
-/// One schema; an error says why it must be kept whole.
+/// Reads a schema; an error says why it must be kept whole.
 pub(super) fn read(
     reader: &mut SchemaReader<'_>,
     fields: &Map<String, Value>,
@@ -71,7 +71,7 @@ pub(super) fn read(
     Ok(shape)
 }
 
-/// A schema whose only rule is `anyOf`, `oneOf` or `allOf`.
+/// Reads a schema whose only rule is `anyOf`, `oneOf` or `allOf`.
 fn read_combinator(
     reader: &mut SchemaReader<'_>,
     rules: &Map<String, Value>,
@@ -114,7 +114,8 @@ fn read_combinator(
     })))
 }
 
-/// `oneOf` refuses what passes twice, so a form that takes null itself must stay apart.
+/// Returns true if a shape rejects null. `oneOf` rejects values that match twice, so an alternative
+/// that accepts null itself must stay separate.
 fn excludes_null(shape: &SchemaShape) -> bool {
     let named = matches!(
         shape.kind,
@@ -128,7 +129,7 @@ fn excludes_null(shape: &SchemaShape) -> bool {
     named && !shape.implied && !shape.nullable
 }
 
-/// A schema by its type.
+/// Reads a schema by its type.
 fn read_typed(
     reader: &mut SchemaReader<'_>,
     rules: &mut Map<String, Value>,
@@ -150,7 +151,7 @@ fn read_typed(
     }
 }
 
-/// Whether a fixed value alone says its type.
+/// Returns true if a fixed value alone determines the type.
 fn implies_type(value: &Value, kind: &str) -> bool {
     match value {
         Value::Number(number) if kind == "integer" => number.is_i64() || number.is_u64(),
@@ -158,7 +159,8 @@ fn implies_type(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// Without a type, the rules that are there tell what is meant; other values pass as well.
+/// Reads a schema without a type: its rules determine which type is meant, and other values are
+/// valid too.
 fn read_untyped(
     reader: &mut SchemaReader<'_>,
     rules: &mut Map<String, Value>,
@@ -197,7 +199,7 @@ fn read_type(
         other => {
             let shown: String = other.chars().take(40).collect();
             return Err(format!(
-                "there is no type {shown:?}; this part is kept whole"
+                "the type {shown:?} does not exist; this part is kept whole"
             ));
         }
     };
@@ -207,8 +209,8 @@ fn read_type(
     Ok(shape)
 }
 
-/// `type` as a list: null becomes a flag, several others become a union, each with the rules
-/// that speak of it.
+/// Reads a list of types: null becomes a flag, several others become a union, each with the rules
+/// that apply to it.
 fn read_type_list(
     reader: &mut SchemaReader<'_>,
     names: &[Value],
@@ -218,7 +220,7 @@ fn read_type_list(
     let names = names
         .filter(|names| !names.is_empty())
         .ok_or("type must be a name or a list of names; this part is kept whole")?;
-    // Where a rule speaks of all types at once, null can't be told apart.
+    // If a rule applies to all types at once, null cannot be separated.
     let divisible = rules.keys().all(|key| {
         keyword_type(key).is_some() || ["type", "enum", "format"].contains(&key.as_str())
     });
@@ -278,7 +280,7 @@ fn read_array(
     reader: &mut SchemaReader<'_>,
     rules: &mut Map<String, Value>,
 ) -> Result<ShapeKind, String> {
-    // A tuple of the older editions: the list is the beginning, `additionalItems` the rest.
+    // In older drafts a list is the tuple, and `additionalItems` describes the remaining items.
     let old = reader.draft.items_may_be_tuple;
     let (first, rest) = match rules.get("items") {
         Some(Value::Array(_)) if old => ("items", "additionalItems"),

@@ -1,5 +1,5 @@
-//! A schema read into shapes. It never fails: what can't be modelled exactly is kept whole, and
-//! what is odd becomes a warning.
+//! Reads a schema into shapes. It never fails: a part that cannot be modeled exactly is kept whole,
+//! and an oddity becomes a warning.
 
 use std::collections::HashSet;
 
@@ -14,35 +14,35 @@ use super::{
     shape::{SchemaDefinition, SchemaShape, ShapeKind},
 };
 
-/// How deep shapes are nested before the rest is kept whole.
+/// The maximum depth of shapes; deeper parts are kept whole.
 const MAX_DEPTH: usize = 40;
 
-/// How many schemas are modelled.
+/// The maximum number of schemas that are modeled.
 const MAX_NODES: usize = 20_000;
 
-/// How large something may be that is written out in place of a reference, and all such together;
-/// what is larger stays a definition. Sizes are as [`weight`] counts them.
+/// The maximum size of a schema that is inlined in place of a reference, and of all such schemas
+/// together; a larger one stays a definition. Sizes are as [`weight`] counts them.
 const MAX_INLINE_SIZE: usize = 2_000;
 const MAX_INLINE_TOTAL: usize = 50_000;
 
-/// How large all definitions may be together: they may overlap, so it is more than was sent, but
-/// not many times more.
+/// The maximum size of all definitions together, relative to the document. They may overlap, so it
+/// is more than what was sent, but not many times more.
 const MAX_DEFINITION_FACTOR: usize = 4;
 const MIN_DEFINITION_BUDGET: usize = 10_000;
 
-/// How many warnings are told.
+/// The maximum number of warnings.
 const MAX_WARNINGS: usize = 20;
 
-/// How many times `allOf` inside `allOf` is made one.
+/// The maximum number of nested `allOf` that are merged.
 const MAX_MERGES: usize = 16;
 
 /// Reads one document.
 pub(super) struct SchemaReader<'a> {
     pub(super) refs: SchemaRefs<'a>,
     pub(super) draft: SchemaDraft,
-    /// The references that are being written out, outermost first.
+    /// The references that are being inlined, outermost first.
     open_refs: Vec<String>,
-    /// Those that hold themselves.
+    /// The references that contain themselves.
     recursive: HashSet<String>,
     nodes: usize,
     inlined_size: usize,
@@ -68,7 +68,8 @@ impl<'a> SchemaReader<'a> {
         }
     }
 
-    /// Everything that references asked for, until nothing new is asked; none if it is too much.
+    /// Reads all referenced definitions until no new one appears; returns none if they are too
+    /// large.
     pub(super) fn definitions(&mut self) -> Option<Vec<SchemaDefinition>> {
         let most =
             MIN_DEFINITION_BUDGET + MAX_DEFINITION_FACTOR * weight(self.refs.document, usize::MAX);
@@ -100,7 +101,7 @@ impl<'a> SchemaReader<'a> {
         }
     }
 
-    /// A schema at a named place inside the present one.
+    /// Reads a schema at a named place inside the current one.
     pub(super) fn read_at(&mut self, place: &str, schema: &Value) -> SchemaShape {
         self.path.push(place.to_owned());
         let shape = self.read(schema);
@@ -121,7 +122,7 @@ impl<'a> SchemaReader<'a> {
             }
             Value::Object(_) => {
                 self.warn(
-                    "the schema is too deep or too large to be modelled; this part is kept whole",
+                    "the schema is too deep or too large to be modeled; this part is kept whole",
                 );
                 self.read_opaque(schema)
             }
@@ -132,7 +133,7 @@ impl<'a> SchemaReader<'a> {
         }
     }
 
-    /// Whether there is room to write this out in place of a reference.
+    /// Returns true if there is room to inline this schema in place of a reference.
     fn can_inline(&mut self, schema: &Value) -> bool {
         let weight = weight(schema, MAX_INLINE_SIZE);
         let fits = weight <= MAX_INLINE_SIZE && self.inlined_size + weight <= MAX_INLINE_TOTAL;
@@ -140,7 +141,7 @@ impl<'a> SchemaReader<'a> {
         fits
     }
 
-    /// A schema that is kept whole, its references rewired.
+    /// Keeps a schema whole and rewrites its references.
     pub(super) fn read_opaque(&mut self, schema: &Value) -> SchemaShape {
         SchemaShape::opaque(self.refs.rewrite_refs(schema))
     }
@@ -168,7 +169,7 @@ impl<'a> SchemaReader<'a> {
         }
     }
 
-    /// `allOf` and all beside it as one schema, if that is exact.
+    /// Merges `allOf` and its siblings into one schema, if that is exact.
     fn flatten_all_of(
         &mut self,
         fields: &Map<String, Value>,
@@ -193,7 +194,7 @@ impl<'a> SchemaReader<'a> {
         None
     }
 
-    /// One part of an `allOf` without a reference.
+    /// Resolves the reference of one part of an `allOf`.
     fn resolve_part(
         &mut self,
         part: &Value,
@@ -221,15 +222,15 @@ impl<'a> SchemaReader<'a> {
     fn read_reference(&mut self, reference: &Value, fields: &Map<String, Value>) -> SchemaShape {
         let all = Value::Object(fields.clone());
         let Some(reference) = reference.as_str() else {
-            self.warn("a $ref must be text; this part is kept whole");
+            self.warn("a $ref must be a string; this part is kept whole");
             return self.read_opaque(&all);
         };
         let Some(pointer) = self.refs.pointer(reference) else {
             let shown: String = reference.chars().take(120).collect();
             self.warn(if reference.starts_with('#') {
-                format!("the reference {shown} points at nothing; it is kept as it is")
+                format!("the reference {shown} has no target; it is kept as it is")
             } else {
-                format!("the reference {shown} leads outside; it is not fetched, and kept as it is")
+                format!("the reference {shown} points outside the schema; it is not fetched and kept as it is")
             });
             return self.read_opaque(&all);
         };
@@ -260,7 +261,7 @@ impl<'a> SchemaReader<'a> {
         SchemaShape::new(ShapeKind::AllOf(vec![target, self.read_fields(&beside)]))
     }
 
-    /// What a reference means: written out, or by name if it holds itself or there were many.
+    /// Follows a reference: inlines its target, or names it if it contains itself or is used often.
     fn follow_reference(&mut self, pointer: &str) -> SchemaShape {
         let by_name = |reader: &mut Self| {
             let name = reader.refs.definition_name(pointer);
@@ -286,7 +287,8 @@ impl<'a> SchemaReader<'a> {
     }
 }
 
-/// How large a value is: its parts, and its text by the line. Counted up to a little over a bound.
+/// Returns the size of a value: its parts, and its text by the line. Counting stops a little above
+/// the bound.
 fn weight(value: &Value, most: usize) -> usize {
     let mut total = 0;
     let mut todo = vec![value];

@@ -1,59 +1,59 @@
-//! What a schema says, as types: a tree of shapes. It holds every keyword it was given, in a
-//! field of its own or word for word. It knows nothing of how schemas are read or written.
+//! A schema as a tree of typed shapes. It keeps every keyword, in a field of its own or unchanged.
+//! It knows nothing about how schemas are read or written.
 
 use serde_json::{Map, Value};
 
-/// What a value may be.
+/// The values that a schema accepts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SchemaShape {
     /// The kind of value.
     pub kind: ShapeKind,
-    /// The schema doesn't name the type: values of other types pass as well.
+    /// Whether the schema does not name the type, so that values of other types are valid too.
     pub implied: bool,
-    /// `null` passes too.
+    /// Whether `null` is valid too.
     pub nullable: bool,
-    /// The only values that pass (`enum`), if they are listed.
+    /// The only valid values (`enum`), if they are listed.
     pub enum_values: Option<Vec<Value>>,
-    /// What it is for.
+    /// The description.
     pub description: Option<String>,
-    /// What stands when it is left out.
+    /// The default value.
     pub default: Option<Value>,
-    /// The other rules, word for word: lengths, ranges, patterns, `not`, `if`, and so on.
+    /// The other rules, unchanged: lengths, ranges, patterns, `not`, `if`, and so on.
     pub constraints: Map<String, Value>,
-    /// What is no rule, word for word: title, examples, unknown keywords.
+    /// The keywords that are not rules, unchanged: title, examples, unknown keywords.
     pub notes: Map<String, Value>,
 }
 
 /// A kind of value.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum ShapeKind {
-    /// Anything the rules allow.
+    /// Any value that the rules allow.
     #[default]
     Any,
-    /// Nothing at all (the schema `false`).
+    /// No value (the schema `false`).
     Never,
     /// Only `null`.
     Null,
     /// `true` or `false`.
     Boolean,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
-    /// Text.
+    /// A string.
     String,
-    /// A list.
+    /// An array.
     Array {
         /// The first items, each with its own shape.
         prefix: Vec<SchemaShape>,
-        /// Every further item; none if anything goes.
+        /// The shape of the further items; none if they may be anything.
         items: Option<Box<SchemaShape>>,
     },
     /// An object.
     Object {
         /// The named fields, in the schema's order.
         params: Vec<Param>,
-        /// Fields that must be there though nothing else is said of them.
+        /// The names of required fields that are not described.
         also_required: Vec<String>,
         /// The fields that are not named.
         additional: AdditionalProperties,
@@ -62,50 +62,50 @@ pub enum ShapeKind {
     AnyOf(Vec<SchemaShape>),
     /// Exactly one of these.
     OneOf(Vec<SchemaShape>),
-    /// All of these together, where they could not be made one exactly.
+    /// All of these together, where they could not be merged exactly.
     AllOf(Vec<SchemaShape>),
     /// Only this value.
     Const(Value),
-    /// What the definition of this name says.
+    /// The definition with this name.
     Ref(String),
-    /// A schema that is not modelled, kept whole.
+    /// A schema that is not modeled, kept whole.
     Opaque(Value),
 }
 
-/// The fields of an object that its schema doesn't name.
+/// The fields of an object that its schema does not name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum AdditionalProperties {
     /// They may be anything.
     #[default]
     Open,
-    /// There are none.
+    /// They are not allowed.
     Closed,
     /// They have this shape.
     Shape(Box<SchemaShape>),
 }
 
-/// One parameter of a function, or one field of an object.
+/// A parameter of a function, or a field of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Param {
-    /// Its name.
+    /// The parameter's name.
     pub name: String,
-    /// Whether it must be given.
+    /// Whether the parameter is required.
     pub required: bool,
-    /// What it may be.
+    /// The values that the parameter accepts.
     pub shape: SchemaShape,
 }
 
-/// A shape with a name, because it holds itself or is used too often to be written out.
+/// A named shape, because it contains itself or is used too often to be inlined.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SchemaDefinition {
     /// The name that [`ShapeKind::Ref`] uses.
     pub name: String,
-    /// What it stands for.
+    /// The shape of the definition.
     pub shape: SchemaShape,
 }
 
 impl SchemaShape {
-    /// A shape of this kind, with nothing else said.
+    /// Creates a shape of this kind without further rules.
     pub fn new(kind: ShapeKind) -> Self {
         Self {
             kind,
@@ -113,12 +113,12 @@ impl SchemaShape {
         }
     }
 
-    /// A schema kept whole.
+    /// Creates a shape that keeps a schema whole.
     pub(super) fn opaque(schema: Value) -> Self {
         Self::new(ShapeKind::Opaque(schema))
     }
 
-    /// Whether nothing but its kind limits it.
+    /// Returns true if only its kind restricts the shape.
     pub(super) fn is_bare(&self) -> bool {
         self.constraints.is_empty() && self.enum_values.is_none() && !self.nullable
     }

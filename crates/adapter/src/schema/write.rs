@@ -1,4 +1,4 @@
-//! Shapes written as a schema again: it accepts what the schema they were read from accepts.
+//! Writes shapes as a schema that accepts the same values as the schema they were read from.
 
 use serde_json::{Map, Value, json};
 
@@ -9,12 +9,12 @@ use super::{
     shape::{AdditionalProperties, SchemaShape, ShapeKind},
 };
 
-/// A shape as a schema.
+/// Writes a shape as a schema.
 pub(super) fn write_schema(shape: &SchemaShape, draft: SchemaDraft) -> Value {
     let untold = shape.description.is_none() && shape.default.is_none() && shape.notes.is_empty();
     if untold && shape.is_bare() {
         match &shape.kind {
-            // Draft 4 has no such schema; there it is written as a rule.
+            // Draft 4 has no boolean schemas; there it is written as a rule.
             ShapeKind::Never if !draft.has_legacy_id => return Value::Bool(false),
             ShapeKind::Opaque(schema) => return schema.clone(),
             _ => {}
@@ -37,7 +37,7 @@ pub(super) fn write_schema(shape: &SchemaShape, draft: SchemaDraft) -> Value {
     Value::Object(out)
 }
 
-/// The name of the type, where the schema gives one.
+/// Returns the name of the type, if the schema gives one.
 pub(super) fn type_name(shape: &SchemaShape) -> Option<&'static str> {
     if shape.implied {
         return None;
@@ -72,7 +72,7 @@ fn with_null(shape: &SchemaShape, draft: SchemaDraft) -> Map<String, Value> {
     }
 }
 
-/// All but null and what is told: the rules themselves.
+/// Writes the rules of a shape, without null and descriptions.
 fn write_core(shape: &SchemaShape, draft: SchemaDraft) -> Map<String, Value> {
     let mut out = Map::new();
     if let Some(name) = type_name(shape) {
@@ -86,7 +86,7 @@ fn write_core(shape: &SchemaShape, draft: SchemaDraft) -> Map<String, Value> {
     };
     match &shape.kind {
         ShapeKind::Array { prefix, items } => {
-            write_array(&mut out, prefix, items.as_deref(), draft)
+            write_array(&mut out, prefix, items.as_deref(), draft);
         }
         ShapeKind::Object { .. } => write_object(&mut out, &shape.kind, draft),
         ShapeKind::AnyOf(forms) => {

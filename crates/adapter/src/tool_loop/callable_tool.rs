@@ -1,4 +1,4 @@
-//! What a chain can call: functions of servers, or anything else that has a schema.
+//! The tools that a tool loop can call: functions of servers, or anything else with a schema.
 
 use std::sync::Arc;
 
@@ -15,15 +15,15 @@ use crate::{
     },
 };
 
-/// Something a chain can call.
+/// A tool that a tool loop can call.
 pub trait CallableTool: Send + Sync + 'static {
-    /// Its name: letters, digits, `_` and `-`, at most 64.
+    /// Returns the name: letters, digits, `_` and `-`, at most 64 characters.
     fn name(&self) -> &str;
-    /// What it does and when to call it.
+    /// Returns a description of what the tool does and when to call it.
     fn description(&self) -> &str;
-    /// The JSON Schema of its arguments.
+    /// Returns the parameters of the tool.
     fn parameters(&self) -> Arc<Parameters>;
-    /// Calls it. The text is what the model is told, of a success or of a failure.
+    /// Calls the tool. The text is shown to the model, for a success or a failure.
     fn call(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolText>;
 }
 
@@ -53,7 +53,7 @@ impl CallableTool for Function {
     }
 }
 
-/// A tool, and what the model is told of it.
+/// A tool with its definition for the model.
 #[derive(Clone)]
 pub(super) struct OfferedTool {
     tool: Arc<dyn CallableTool>,
@@ -62,8 +62,7 @@ pub(super) struct OfferedTool {
 
 impl OfferedTool {
     pub(super) fn new(tool: Arc<dyn CallableTool>) -> Self {
-        // The form that all providers take; where a schema does not fit it, the description says
-        // the rest.
+        // All providers accept this form; what it cannot express is in the description.
         let exported = formats::openai(tool.name(), tool.description(), &tool.parameters(), false);
         Self {
             tool,
@@ -71,7 +70,7 @@ impl OfferedTool {
         }
     }
 
-    /// The name the model knows.
+    /// Returns the name that the model sees.
     pub(super) fn name(&self) -> &str {
         &self.exported.name
     }

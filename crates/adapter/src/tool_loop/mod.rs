@@ -1,17 +1,17 @@
-//! A model with functions: it calls them, hears what came of it, and goes on until it answers.
+//! A model with tools: the model calls tools and receives their results until it answers.
 //!
 //! ```no_run
-//! # async fn shown() -> Result<(), Box<dyn std::error::Error>> {
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use std::sync::Arc;
 //!
-//! use deliberate_adapter::{Adapter, AdapterConfig, Chain, ServerConfig};
-//! use deliberate_thinker::{OpenAi, OpenAiSettings};
+//! use deliberate_adapter::{Adapter, AdapterConfig, ServerConfig, ToolLoop};
+//! use deliberate_llm::{OpenAi, OpenAiSettings};
 //!
 //! let files = ServerConfig::stdio("files", "npx", ["-y", "@modelcontextprotocol/server-filesystem", "."]);
-//! let adapter = Adapter::new(AdapterConfig::of([files]))?;
-//! let model = Arc::new(OpenAi::new(OpenAiSettings::at("http://127.0.0.1:11434/v1"))?);
-//! let chain = Chain::new(model).with(adapter.to_functions().await?.functions);
-//! println!("{}", chain.run("Which file here is the largest?").await?.text);
+//! let adapter = Adapter::new(AdapterConfig::from_servers([files]))?;
+//! let model = Arc::new(OpenAi::new(OpenAiSettings::for_url("http://127.0.0.1:11434/v1"))?);
+//! let tool_loop = ToolLoop::new(model).with_tools(adapter.to_functions().await?.functions);
+//! println!("{}", tool_loop.run("Which file here is the largest?").await?.text);
 //! # Ok(())
 //! # }
 //! ```
@@ -28,7 +28,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 pub use callable_tool::CallableTool;
 use callable_tool::OfferedTool;
 
-/// A model and the functions it may call. Cheap to clone.
+/// A model and the tools that it may call. It is cheap to clone.
 #[derive(Clone)]
 pub struct ToolLoop {
     model: Arc<dyn ChatModel>,
@@ -37,24 +37,25 @@ pub struct ToolLoop {
     limits: ToolLoopLimits,
 }
 
-/// What one run may take.
+/// The limits of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolLoopLimits {
-    /// How often the model is asked.
+    /// The maximum number of model requests.
     pub turns: usize,
-    /// How many functions are called in all.
+    /// The maximum number of tool calls.
     pub calls: usize,
-    /// How many of them at once.
+    /// The maximum number of concurrent tool calls.
     pub max_concurrent: usize,
-    /// Tokens sent and received in all. The turn that goes beyond is the last but one.
+    /// The maximum number of tokens, sent and received. The turn that exceeds it is followed by one
+    /// more, for the answer.
     pub tokens: u64,
-    /// How long it may take in all. The last quarter is for the answer.
+    /// The total time limit. Its last quarter is reserved for the answer.
     pub time: Duration,
-    /// How much of each result the model is shown, in bytes.
+    /// The maximum number of bytes of each result that the model sees.
     pub result_bytes: usize,
-    /// How much the model may write in a turn, in tokens.
+    /// The maximum number of tokens that the model may write in a turn.
     pub max_tokens: u32,
-    /// How freely, 0 to 1.
+    /// The sampling temperature, 0 to 1.
     pub temperature: f32,
 }
 
@@ -73,97 +74,97 @@ impl Default for ToolLoopLimits {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolLoopResult {
     /// The model's answer.
     pub text: String,
-    /// The whole conversation, to go on with.
+    /// The whole conversation, which can be continued.
     pub messages: Vec<ChatMessage>,
-    /// What was called, in order.
+    /// The tool calls, in order.
     pub calls: Vec<ToolCallRecord>,
-    /// What it cost.
+    /// The token usage.
     pub usage: TokenUsage,
-    /// How often the model was asked.
+    /// The number of model requests.
     pub turns: usize,
-    /// Why it ended.
+    /// The reason why the run ended.
     pub stop_reason: ToolLoopStopReason,
 }
 
-/// A call that was made.
+/// A tool call of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallRecord {
-    /// What the model wanted.
+    /// The call that the model made.
     pub call: ToolCall,
-    /// What came of it, as the model was told.
+    /// The result that the model received.
     pub result: ToolCallOutput,
-    /// How long it took.
+    /// The duration of the call.
     pub elapsed: Duration,
 }
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolLoopStopReason {
-    /// The model had its answer.
+    /// The model answered.
     Answered,
-    /// It had been asked often enough, and was made to answer.
+    /// The limit on turns was reached, and the model was made to answer.
     Turns,
-    /// It had called enough functions, and was made to answer.
+    /// The limit on calls was reached, and the model was made to answer.
     Calls,
-    /// It had used enough tokens, and was made to answer.
+    /// The limit on tokens was reached, and the model was made to answer.
     Tokens,
-    /// It had taken three quarters of its time, and was made to answer.
+    /// Three quarters of the time were used, and the model was made to answer.
     Timeout,
 }
 
-/// What happens in a run, as it happens.
+/// An event of a run, reported as it happens.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ToolLoopEvent {
-    /// More of what the model says.
+    /// The next piece of the model's text.
     Text(String),
-    /// What it said so far in this turn does not count: it says it anew.
+    /// The text of this turn so far is void: the model starts it again.
     Restart,
-    /// It calls a function.
+    /// A tool call started.
     CallStarted(ToolCall),
-    /// A function came back.
+    /// A tool call finished.
     CallFinished(ToolCallRecord),
-    /// A turn is over.
+    /// A turn finished.
     TurnFinished {
-        /// Which, from 1.
+        /// The number of the turn, from 1.
         number: usize,
-        /// What all turns so far cost.
+        /// The usage of all turns so far.
         usage: TokenUsage,
     },
 }
 
-/// A run that came to nothing.
+/// The error of a failed run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{error}")]
 pub struct ToolLoopError {
-    /// Why.
+    /// The error of the model.
     #[source]
     pub error: ModelError,
     /// The conversation so far.
     pub messages: Vec<ChatMessage>,
-    /// What was called by then.
+    /// The tool calls so far.
     pub calls: Vec<ToolCallRecord>,
-    /// What it cost.
+    /// The token usage so far.
     pub usage: TokenUsage,
 }
 
-/// A run in the background.
+/// A run in its own task.
 #[derive(Debug)]
 pub struct SpawnedLoop {
-    /// What happens, until it is over. Nothing is left out for a slow reader; the limits bound how
-    /// much there can be.
+    /// The events of the run until its end. None are dropped for a slow reader; the limits bound
+    /// their number.
     pub events: mpsc::UnboundedReceiver<ToolLoopEvent>,
-    /// What it comes to. Aborting it ends the run.
+    /// The result of the run. Aborting the task ends the run.
     pub outcome: JoinHandle<Result<ToolLoopResult, Box<ToolLoopError>>>,
 }
 
 impl ToolLoop {
-    /// A chain that thinks with this model and has no functions yet.
+    /// Creates a tool loop without tools.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
         Self {
             model,
@@ -173,7 +174,7 @@ impl ToolLoop {
         }
     }
 
-    /// The chain with these functions too. Of two of one name the first counts.
+    /// Adds tools. If two have the same name, the first is used.
     pub fn with_tools<T: CallableTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         for tool in tools {
             let told = OfferedTool::new(Arc::new(tool));
@@ -184,19 +185,19 @@ impl ToolLoop {
         self
     }
 
-    /// The chain with these standing instructions.
+    /// Sets the system prompt.
     pub fn with_system_prompt(mut self, system: impl Into<String>) -> Self {
         self.system = system.into();
         self
     }
 
-    /// The chain within these limits.
+    /// Sets the limits.
     pub fn with_limits(mut self, limits: ToolLoopLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Runs until there is an answer.
+    /// Runs until the model answers.
     pub async fn run(
         &self,
         about: impl Into<Conversation>,
@@ -204,7 +205,7 @@ impl ToolLoop {
         self.run_with_events(about, &|_| {}).await
     }
 
-    /// The same, telling `on` what happens. `on` must not block.
+    /// Runs until the model answers, and reports events to `on`, which must not block.
     pub async fn run_with_events(
         &self,
         about: impl Into<Conversation>,
@@ -213,13 +214,13 @@ impl ToolLoop {
         run::run(self, about.into().0, on).await
     }
 
-    /// Runs in the background.
+    /// Runs in a new task.
     pub fn spawn(&self, about: impl Into<Conversation>) -> SpawnedLoop {
         let (chain, about) = (self.clone(), about.into());
         let (sender, events) = mpsc::unbounded_channel();
         let outcome = tokio::spawn(async move {
             let tell = |event| {
-                // Nobody may be reading.
+                // Sending fails only if nobody reads the events.
                 drop(sender.send(event));
             };
             chain.run_with_events(about, &tell).await
@@ -228,7 +229,7 @@ impl ToolLoop {
     }
 }
 
-/// What a run begins with.
+/// The messages that a run starts with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation(Vec<ChatMessage>);
 
@@ -260,8 +261,8 @@ impl fmt::Debug for ToolLoop {
     }
 }
 
-/// What a function answers its model.
+/// The text that a tool returns to the model, for a success or a failure.
 pub type ToolText = Result<String, String>;
 
-/// The arguments of a call.
+/// The arguments of a tool call.
 pub type ToolArguments = Value;

@@ -1,4 +1,5 @@
-//! The loop: ask, call, tell, until there is an answer or a limit is reached.
+//! The loop itself: asks the model, runs its tool calls, and returns their results, until the model
+//! answers or a limit is reached.
 
 use std::fmt::Write as _;
 
@@ -18,12 +19,12 @@ const CALL_TIME_SHARE: f64 = 0.75;
 
 type LoopEventCallback<'a> = &'a (dyn Fn(ToolLoopEvent) + Send + Sync);
 
-/// A run so far.
+/// The state of a run.
 struct ToolLoopRun<'a> {
     tool_loop: &'a ToolLoop,
     on_event: LoopEventCallback<'a>,
     deadline: Instant,
-    /// Until when functions are called: some time must be left for the answer.
+    /// The time until which tools are called; the rest is reserved for the answer.
     call_deadline: Instant,
     messages: Vec<ChatMessage>,
     calls: Vec<ToolCallRecord>,
@@ -76,7 +77,7 @@ pub(super) async fn run(
 }
 
 impl ToolLoopRun<'_> {
-    /// The limit that this run has come to: one turn is left, for the answer.
+    /// Returns the limit that the run has reached: one turn is left, for the answer.
     fn reached_limit(&self) -> Option<ToolLoopStopReason> {
         let limits = &self.tool_loop.limits;
         let tokens = (self.usage.prompt_tokens).saturating_add(self.usage.completion_tokens);
@@ -134,7 +135,7 @@ impl ToolLoopRun<'_> {
 
     fn add_usage(&mut self, replies: &[ModelReply]) {
         for usage in replies.iter().map(|reply| reply.usage) {
-            // A provider may say anything.
+            // A provider may report any number.
             let ours = &mut self.usage;
             ours.prompt_tokens = ours.prompt_tokens.saturating_add(usage.prompt_tokens);
             ours.completion_tokens =
@@ -146,7 +147,7 @@ impl ToolLoopRun<'_> {
         }
     }
 
-    /// Calls what the model wants, side by side, and tells it what came of each, in its order.
+    /// Runs the model's tool calls concurrently and returns the results in the order of the calls.
     async fn call_all(&mut self, calls: Vec<ToolCall>) {
         let limits = &self.tool_loop.limits;
         let left = limits.calls.saturating_sub(self.calls.len());
@@ -180,7 +181,7 @@ impl ToolLoopRun<'_> {
     async fn call_result(&self, call: &ToolCall, allowed: bool) -> ToolCallOutput {
         if !allowed {
             let most = self.tool_loop.limits.calls;
-            let text = format!("It was not called: {most} calls are the most that are allowed.");
+            let text = format!("Not called: the limit of {most} calls is reached.");
             return ToolCallOutput::error(call, text);
         }
         let tool = self
@@ -196,12 +197,12 @@ impl ToolLoopRun<'_> {
         match tokio::time::timeout_at(self.call_deadline, tool.call(&call.arguments)).await {
             Ok(Ok(text)) => ToolCallOutput::success(call, truncate_result(text, most)),
             Ok(Err(text)) => ToolCallOutput::error(call, truncate_result(text, most)),
-            Err(_) => ToolCallOutput::error(call, "It took too long."),
+            Err(_) => ToolCallOutput::error(call, "The call took too long."),
         }
     }
 }
 
-/// As much of a result as the model is shown.
+/// Shortens a result to what the model may see.
 fn truncate_result(mut text: String, most: usize) -> String {
     if text.len() <= most {
         return text;
@@ -212,7 +213,7 @@ fn truncate_result(mut text: String, most: usize) -> String {
         end -= 1;
     }
     text.truncate(end);
-    // Writing to a text can't fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "\n[cut here: {end} of {all} bytes]");
     text
 }

@@ -1,4 +1,4 @@
-//! Running a tool: what is checked, and what may stand around it.
+//! Tests of executing a tool: validation and interceptors.
 
 use std::sync::{Arc, Mutex};
 
@@ -81,7 +81,7 @@ async fn without_checks_everything_is_sent_and_taken() {
         .await
         .unwrap();
     assert!(puppet.received_of("tools/list").is_empty());
-    // What is known of the tool does not change that.
+    // A known definition does not change that.
     with_deadline(adapter.to_functions()).await.unwrap();
     execute(&adapter, "s", "t", json!({ "name": "bad" }))
         .await
@@ -94,7 +94,7 @@ async fn an_answer_must_keep_what_its_schema_promises() {
     let adapter = adapter(&[("s", &puppet)], AdapterConfig::default());
     let with = |name: &str| json!({ "count": 1, "name": name });
     execute(&adapter, "s", "t", with("good")).await.unwrap();
-    // What failed promises nothing.
+    // A failed result is not validated.
     execute(&adapter, "s", "t", with("failed")).await.unwrap();
     let error = execute(&adapter, "s", "t", with("bad")).await.unwrap_err();
     assert!(matches!(&error.kind, ClientErrorKind::Malformed { reason } if reason.contains("sum")));
@@ -191,7 +191,7 @@ async fn wanted_input_is_handed_over_unchecked() {
     );
 }
 
-/// Does something around a call, and writes down that it did.
+/// Records that it intercepted a call.
 struct LoggingInterceptor {
     name: &'static str,
     log: Arc<Mutex<Vec<String>>>,

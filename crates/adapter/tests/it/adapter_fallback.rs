@@ -1,4 +1,4 @@
-//! When another server is called in the place of one that failed, and when never.
+//! Tests of when the fallback server is called, and when it never is.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering},
@@ -28,7 +28,7 @@ fn default_config() -> AdapterConfig {
     config(FallbackPolicy::default())
 }
 
-/// Three tools: one that only reads, one that may be repeated, one that must not be.
+/// Three tools: one read-only, one idempotent, one that must not be repeated.
 fn tools() -> Value {
     json!([
         { "name": "reads", "annotations": { "readOnlyHint": true } },
@@ -37,7 +37,7 @@ fn tools() -> Value {
     ])
 }
 
-/// What came of a call to `a` that failed so, and how often `b` was called.
+/// Returns the outcome of a call to `a` that failed with this error, and how often `b` was called.
 async fn call_after_failure(
     fails: impl Fn(&crate::client_support::ServerConnection, &Value) + Send + Sync + 'static,
     tool: &str,
@@ -87,7 +87,7 @@ async fn an_unsafe_tool_is_never_run_twice() {
 
 #[tokio::test]
 async fn what_the_first_does_not_know_another_may() {
-    // Some servers refuse so what they answered themselves, when all was done.
+    // Some servers use this code for errors that occur after the work was done.
     for (code, tool) in [(-32_601, "acts"), (-32_602, "reads")] {
         for (unknown, expected) in [(true, 1), (false, 0)] {
             let when = FallbackPolicy {
@@ -161,7 +161,7 @@ async fn wrong_arguments_are_not_taken_elsewhere() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_cannot_be_asked_has_done_nothing() {
-    // It is refused, and it hangs when its tools are listed: either way the call was not sent.
+    // The listing is rejected, or it hangs: either way the call was not sent.
     let refused = named_server("a", &["acts"]);
     refused.refuses.store(true, Ordering::SeqCst);
     let hangs = ScriptedServer::new(|stage, message| {
@@ -204,7 +204,7 @@ async fn the_hook_sees_what_failed_and_may_say_no() {
         let outcome = execute(&adapter, "a", "reads", json!({ "x": 1 })).await;
         assert_eq!(outcome.is_ok(), allow);
         assert_eq!(*seen.lock().unwrap(), ["Rpc reads {\"x\":1}"]);
-        // Not asked where it makes no difference.
+        // The callback is not asked where it makes no difference.
         execute(&adapter, "a", "acts", json!({})).await.unwrap_err();
         assert_eq!(seen.lock().unwrap().len(), 1);
     }
@@ -243,7 +243,7 @@ async fn without_checks_a_tool_that_is_known_may_still_fall_back() {
         ..default_config()
     };
     let adapter = adapter(&[("a", &a), ("b", &b)], config);
-    // Nothing is known of it yet, so it counts as unsafe.
+    // The tool is not known yet, so it counts as unsafe.
     execute(&adapter, "a", "reads", json!({}))
         .await
         .unwrap_err();
@@ -258,7 +258,7 @@ async fn without_checks_a_tool_that_is_known_may_still_fall_back() {
     execute(&adapter, "a", "acts", json!({})).await.unwrap_err();
 }
 
-/// Two processes that count into one file show that nothing was done twice.
+/// Two processes that count in one file show that nothing was repeated.
 #[tokio::test]
 async fn real_servers_count_each_call_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -274,7 +274,7 @@ async fn real_servers_count_each_call_once() {
         })
         .unwrap()
     };
-    // Not there: the other one counts.
+    // The server does not exist: the fallback counts.
     let gone = adapter(ServerConfig::stdio("a", "/no/such/program", [""; 0]));
     assert_eq!(
         execute(&gone, "a", "count", json!({}))
@@ -284,14 +284,14 @@ async fn real_servers_count_each_call_once() {
         "b"
     );
     assert_eq!(counted(), "1");
-    // It dies while it counts: nobody knows whether it has, so the other does not.
+    // The server dies while it counts: it may have counted, so the fallback must not.
     let dies = adapter(stdio("a", &["--state", state, "--fault", "die-on:count"]));
     let error = execute(&dies, "a", "count", json!({})).await.unwrap_err();
     assert_eq!(
         (error.delivery, counted().as_str()),
         (DeliveryStatus::Maybe, "1")
     );
-    // It hangs: the same. What only reads is read elsewhere.
+    // The server hangs: the same. A read-only tool falls back.
     let hangs = adapter(stdio(
         "a",
         &[
@@ -303,8 +303,8 @@ async fn real_servers_count_each_call_once() {
             "hang-on:pid",
         ],
     ));
-    // The limit is for the calls alone: a busy machine takes its time to start a server and to
-    // list its tools. The other server must answer within it, too.
+    // The limit applies to calls only: a busy machine takes its time to start a server and to list
+    // its tools. The fallback must answer within it, too.
     let options = CallOptions {
         response_timeout: Some(Duration::from_secs(2)),
         ..CallOptions::default()

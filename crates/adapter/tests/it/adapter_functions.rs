@@ -1,11 +1,11 @@
-//! Tools become functions: found, kept, chosen, named.
+//! Tests of listing functions: caching, filters and names.
 
 use std::{sync::Arc, time::Duration};
 
 use deliberate_adapter::{
     Adapter, AdapterConfig, ClientError, ClientErrorKind, ServerConfig,
-    adapter::{ListingFailure, NamePrefix, ToolFilter},
-    tool_name::MAX_NAME,
+    adapter::{ListingFailure, MAX_NAME, NamePrefix, ToolFilter},
+    config::TransportConfig,
 };
 use serde_json::json;
 
@@ -86,7 +86,7 @@ async fn filters_choose_in_their_order() {
         };
         assert_eq!(names_of(filter).await, expected, "{shown}");
     }
-    // The predicate sees only what the names let through.
+    // The predicate sees only tools that the names select.
     let filter = ToolFilter {
         only: only(&["a__*"]),
         except: some(&["write"]),
@@ -219,7 +219,7 @@ async fn health_is_asked_and_told() {
                 .last_error
                 .as_ref()
                 .unwrap()
-                .contains("can't be started")
+                .contains("could not be started")
     );
     assert_eq!(dead.up_percent, Some(0.0));
     let shown = serde_json::to_value(adapter.status()).unwrap();
@@ -262,7 +262,7 @@ fn every_mistake_of_a_configuration_is_named() {
     let error = Adapter::new(config).unwrap_err();
     insta::assert_snapshot!(error.to_string().replace("; ", "\n"));
     let none = Adapter::new(AdapterConfig::default()).unwrap_err();
-    assert_eq!(none.to_string(), "servers: there are none");
+    assert_eq!(none.to_string(), "servers: at least one server is required");
     let wrong = deliberate_adapter::McpClient::new(
         ServerConfig::stdio("", "x", [""; 0]),
         Arc::new(deliberate_adapter::client::NoClientHandler),
@@ -271,4 +271,17 @@ fn every_mistake_of_a_configuration_is_named() {
         wrong.unwrap_err().kind,
         ClientErrorKind::Config(_)
     ));
+}
+
+#[test]
+fn what_is_shown_of_an_adapter_holds_no_secret() {
+    const SECRET: &str = "xyzzy-s3cr3t-0123456789";
+    let mut config = ServerConfig::stdio("a", "/no/such/program", [""; 0]);
+    let TransportConfig::Stdio(stdio) = &mut config.transport else {
+        panic!("{config:?}")
+    };
+    stdio.env.insert("TOKEN".to_owned(), SECRET.into());
+    let adapter = Adapter::new(AdapterConfig::from_servers([config])).unwrap();
+    let shown = format!("{adapter:?} {:?}", adapter.status());
+    assert!(!shown.contains(SECRET), "{shown}");
 }

@@ -1,4 +1,4 @@
-//! Adapters in the hands of a test.
+//! Adapters for tests.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) fn handshake_server(
     })
 }
 
-/// A server that has tools of these names and says its own.
+/// A server with tools of these names that answers its own name.
 pub(crate) fn named_server(name: &'static str, tools: &[&str]) -> Arc<ScriptedServer> {
     let tools: Vec<Value> = tools.iter().map(|tool| tool_definition(tool)).collect();
     handshake_server(tools.into(), move |stage, message| {
@@ -45,7 +45,6 @@ pub(crate) fn connect_client(name: &str, puppet: &Arc<ScriptedServer>) -> McpCli
     McpClient::with_connector(stdio(name, &[]), puppet.clone(), Arc::new(NoClientHandler))
 }
 
-/// An adapter of these servers.
 pub(crate) fn adapter(servers: &[(&str, &Arc<ScriptedServer>)], config: AdapterConfig) -> Adapter {
     let clients = servers
         .iter()

@@ -1,6 +1,6 @@
-//! A result in words, and as the content of a message to a model.
+//! Tests of results as text and as message content for models.
 
-use deliberate_adapter::content::McpToolResult;
+use deliberate_adapter::content::{McpToolResult, ToModelContent as _};
 use serde_json::{Value, json};
 
 fn all_kinds() -> McpToolResult {
@@ -35,7 +35,7 @@ fn for_anthropic() {
     insta::assert_snapshot!(one_per_line(&all_kinds().to_anthropic()));
 }
 
-/// One element a line, long data shortened.
+/// Writes one element per line, with long data shortened.
 fn one_per_line(array: &Value) -> String {
     let each = array.as_array().unwrap().iter().map(ToString::to_string);
     let each: Vec<String> = each

@@ -1,7 +1,8 @@
-//! Blocks and results read and written again are the same, known or not, in the same order.
+//! Tests that blocks and results are written as they were read, known or not, in the same order.
 
 use deliberate_adapter::content::{
     ContentPart, DataError, EmbeddedContents, McpPromptMessage, McpToolResult, PartKind,
+    ToModelContent as _,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -22,7 +23,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A field of a block: mostly one the protocol knows, with a value that mostly fits.
+/// A field of a block: mostly a known one, with a value that mostly fits.
 fn field() -> impl Strategy<Value = (String, Value)> {
     let known = prop::sample::select(
         &[
@@ -112,7 +113,7 @@ proptest! {
     #[test]
     fn a_block_read_and_written_is_the_same(block in prop_oneof![9 => block(), 1 => json_value()]) {
         let written = ContentPart::from_value(&block).to_value();
-        // As text, so that the order of the fields counts.
+        // Compared as text, so that the order of the fields counts.
         prop_assert_eq!(written.to_string(), block.to_string());
     }
 
@@ -120,7 +121,7 @@ proptest! {
     fn a_result_read_and_written_is_the_same(result in result()) {
         let read = McpToolResult::from_value(&result);
         prop_assert_eq!(read.to_value().to_string(), result.to_string());
-        // Nothing it holds may stop it from being told or sent to a model.
+        // No content may prevent the conversion to text or model content.
         let _ = (read.text(), read.to_openai(), read.to_anthropic());
     }
 

@@ -1,4 +1,4 @@
-//! What callers of this crate see.
+//! Tests of the adapter through its public interface.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,24 +13,15 @@ mod adapter_execute;
 mod adapter_fallback;
 mod adapter_functions;
 mod adapter_support;
-mod client_backoff;
-mod client_cancel;
-mod client_concurrency;
-mod client_eras;
-mod client_errors;
-mod client_failures;
-mod client_listing;
-mod client_server_requests;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "shared with the tests of the client"
+)]
+#[path = "../../../mcp-client/tests/it/client_support.rs"]
 mod client_support;
-mod client_versions;
-mod config_read;
-mod config_secrets;
 mod content_models;
 mod content_properties;
-#[cfg(feature = "oauth")]
-mod oauth;
-#[cfg(feature = "oauth")]
-mod oauth_support;
 mod schema_bounds;
 mod schema_formats;
 mod schema_generators;
@@ -39,13 +30,10 @@ mod schema_restore_arguments;
 mod tool_loop_limits;
 mod tool_loop_run;
 mod tool_loop_support;
-mod transport_http;
-mod transport_http_auth;
-mod transport_http_failures;
-mod transport_http_streams;
-mod transport_http_support;
-mod transport_sse;
-mod transport_stdio;
-mod transport_stdio_shutdown;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "shared with the tests of the client"
+)]
+#[path = "../../../mcp-client/tests/it/transport_support.rs"]
 mod transport_support;
-mod transport_websocket;

@@ -1,4 +1,4 @@
-//! Hostile schemas: deep, wide, circular. Nothing overflows, nothing explodes.
+//! Tests of hostile schemas: deep, wide and cyclic ones must neither overflow nor explode.
 
 use deliberate_adapter::schema::{JsonSchemaError, JsonSchemaValidator, Parameters, ShapeKind};
 use serde_json::{Map, Value, json};
@@ -25,7 +25,7 @@ fn ten_thousand_levels_are_refused_without_being_walked() {
         JsonSchemaValidator::new(&schema).err(),
         Some(JsonSchemaError::TooDeep)
     );
-    // Letting go of it is what would recurse.
+    // Dropping the value would recurse.
     std::mem::forget(schema);
 }
 

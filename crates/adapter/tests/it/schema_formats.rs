@@ -1,4 +1,4 @@
-//! Tools in the form each API takes, one of each kind of schema.
+//! Tests of the tool formats of each API, with one tool for each kind of schema.
 
 use deliberate_adapter::schema::{
     JsonSchemaValidator, Parameters,
@@ -164,7 +164,7 @@ fn names_stay_apart_and_within_limits() {
         );
         assert_eq!(safe, safe_name(name));
         assert!(seen.insert(safe.clone()), "{name:?} is taken for another");
-        // Nobody can take a marked name by asking for it.
+        // No one can obtain a hashed name by choosing it.
         assert!(safe == name || safe_name(&safe) != safe);
     }
     assert_eq!(safe_name("server__find"), "server__find");
@@ -183,7 +183,7 @@ fn a_long_description_is_cut_at_a_word_and_the_rules_stay() {
         told.contains("word…\n(at least one of id, name is given; not id, name together)"),
         "{told}"
     );
-    assert!(made.notes.iter().any(|note| note.contains("cut")));
+    assert!(made.notes.iter().any(|note| note.contains("shortened")));
 }
 
 #[test]

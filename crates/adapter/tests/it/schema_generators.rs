@@ -1,5 +1,5 @@
-//! Random schemas over all keywords, and values near them: a small world of names and values,
-//! so that a random value often passes and often just fails.
+//! Random schemas over all keywords, and values near them: few names and values, so that a random
+//! value often passes and often narrowly fails.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -124,7 +124,7 @@ fn keyword(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
     .boxed()
 }
 
-/// A schema; references go to three definitions, the top, a field and an anchor.
+/// A schema; references point to three definitions, the root, a field and an anchor.
 fn inner_schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         6 => types().prop_map(|it| json!({"type": it})),
@@ -147,7 +147,7 @@ fn inner_schema() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A whole document, in one of the editions.
+/// A whole document, in one of the drafts.
 pub(crate) fn document() -> impl Strategy<Value = Value> {
     let edition = prop_oneof![
         4 => Just(None),
@@ -179,7 +179,7 @@ pub(crate) fn document() -> impl Strategy<Value = Value> {
             .or_insert_with(|| json!({"a": {"type": "string"}}));
         let whole = Value::Object(fields);
         match edition {
-            // Up to draft 7 nobody checks what stands under `$defs`.
+            // Up to draft 7 the schemas under `$defs` are not validated.
             Some(edition) if edition.starts_with("http:") => whole
                 .to_string()
                 .replace("$defs", "definitions")
@@ -235,7 +235,7 @@ fn object_of(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Value
     })
 }
 
-/// A value made by following a schema, choosing by the dice; often, not always, it passes.
+/// Builds a value by following a schema with random choices; it is often valid, but not always.
 pub(crate) fn value_for_schema(
     schema: &Value,
     document: &Value,
@@ -321,7 +321,7 @@ fn value_of_type(
     }
 }
 
-/// A run of choices.
+/// A sequence of random choices.
 #[derive(Debug, Clone)]
 pub(crate) struct Dice(pub(crate) u64);
 

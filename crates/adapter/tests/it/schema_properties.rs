@@ -1,4 +1,4 @@
-//! Read and written again, a schema accepts the same values.
+//! Tests that a schema that is read and written accepts the same values.
 
 use deliberate_adapter::schema::{JsonSchemaValidator, Parameters, ShapeKind};
 use proptest::{prelude::*, strategy::ValueTree as _, test_runner::TestRunner};
@@ -10,9 +10,9 @@ fn compile(schema: &Value) -> Option<jsonschema::Validator> {
     jsonschema::options().offline().build(schema).ok()
 }
 
-/// Whether the two say the same of all these values.
+/// Checks that the original and the written schema agree on these values.
 fn assert_equivalent(schema: &Value, values: &[Value]) -> Result<(), TestCaseError> {
-    // What loops or can't be compiled says nothing of any value.
+    // An unusable schema says nothing about any value.
     if JsonSchemaValidator::new(schema).is_err() {
         return Ok(());
     }
@@ -124,7 +124,7 @@ fn all_of_becomes_one_object_where_that_is_exact() {
     assert_eq!(names, [("a", true), ("b", true)]);
     assert_eq!(read.to_schema().get("allOf"), None);
 
-    // A closed part must not learn of the other's fields.
+    // A closed part must not see the fields of the other.
     let closed = params(&json!({"allOf": [
         {"type": "object", "properties": {"a": {}}, "additionalProperties": false},
         {"type": "object", "properties": {"b": {}}}
@@ -173,7 +173,7 @@ fn every_keyword_is_still_there() {
     assert_eq!(written, schema);
 }
 
-/// A law over schemas that accept all or nothing would say nothing.
+/// A property of schemas that accept everything or nothing would be meaningless.
 #[test]
 fn the_random_schemas_tell_values_apart() {
     let mut runner = TestRunner::deterministic();
@@ -207,14 +207,14 @@ fn a_document_that_speaks_of_itself_by_address_is_kept_whole() {
         let checker = JsonSchemaValidator::new(&schema).unwrap();
         assert!(!checker.check(&json!({"a": "x"})).is_empty());
     }
-    // An address alone changes nothing.
+    // A URI alone changes nothing.
     let plain = params(
         &json!({"$id": "https://example.com/a", "type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}),
     );
     assert_eq!(plain.param("a").unwrap().shape.kind, ShapeKind::Integer);
 }
 
-/// What chance seldom meets: rules that hang on what stands beside them.
+/// Rarely generated cases: rules that depend on their siblings.
 #[test]
 fn rules_that_hang_on_others_stay_beside_them() {
     let values = [

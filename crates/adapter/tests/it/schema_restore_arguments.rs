@@ -1,4 +1,4 @@
-//! What a model writes for an exported tool becomes what the tool expects.
+//! Tests that the arguments a model writes for an exported tool become what the tool expects.
 
 use deliberate_adapter::schema::{
     JsonSchemaValidator, Parameters, describe_constraints,
@@ -19,7 +19,7 @@ fn parameters(made: &ExportedTool) -> Value {
         .clone()
 }
 
-/// Values that pass the exported schema, back in the tool's form.
+/// Values that match the exported schema, converted back to the tool's form.
 fn restored_values(made: &ExportedTool, seed: u64) -> Vec<(Value, Value)> {
     let schema = parameters(made);
     let checker = JsonSchemaValidator::new(&schema).unwrap();
@@ -31,7 +31,7 @@ fn restored_values(made: &ExportedTool, seed: u64) -> Vec<(Value, Value)> {
         .collect()
 }
 
-/// Rules that a strict form tells instead of holding; without them it is exact.
+/// Rules that the strict form describes and does not enforce; without them it is exact.
 const DESCRIBED_KEYWORDS: [&str; 3] = ["minLength", "pattern", "minimum"];
 
 fn without_described(schema: &Value) -> Value {
@@ -99,7 +99,7 @@ proptest! {
         let made = formats::anthropic("f", "", &read);
         let top = parameters(&made);
         prop_assert!(top.as_object().unwrap().keys().all(|key| !["anyOf", "oneOf", "allOf"].contains(&key.as_str())), "{}", top);
-        // An older edition gives some words another meaning, or none.
+        // An older draft gives some keywords another meaning, or none.
         let exact = made.tool["description"] == "" && schema.get("$schema").is_none();
         if exact && JsonSchemaValidator::new(&top).is_ok() {
             for (back, written) in restored_values(&made, seed) {

@@ -1,4 +1,4 @@
-//! A chain ends, and has an answer when it does.
+//! Tests that a tool loop ends with an answer at each limit.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -126,7 +126,7 @@ async fn time_is_left_for_the_answer() {
         );
         assert!(begun.elapsed() < Duration::from_mins(1));
         let last = &finished.calls.last().unwrap().result;
-        assert!(last.is_error && last.text == "It took too long.");
+        assert!(last.is_error && last.text == "The call took too long.");
     }
 }
 

@@ -1,4 +1,4 @@
-//! A model with functions, turn by turn.
+//! Tests of a tool loop, turn by turn.
 
 use std::sync::{Arc, Mutex, atomic::Ordering};
 
@@ -65,7 +65,7 @@ async fn a_model_calls_hears_and_answers() {
         .map(|told| told.name.as_str())
         .collect();
     assert_eq!(told, ["one", "two"]);
-    // Each result finds its call.
+    // Each result is matched to its call.
     let (calling, answered) = (&asks[1].messages[1], &asks[1].messages[2]);
     for (call, result) in calling.calls.iter().zip(&answered.results) {
         assert_eq!((&call.id, &call.name), (&result.id, &result.name));
@@ -144,7 +144,7 @@ async fn a_function_that_is_not_there_is_asked_about_once_more() {
         .await
         .unwrap();
     assert_eq!((finished.calls.len(), finished.text.as_str()), (1, "done"));
-    // Both attempts are paid for.
+    // Both attempts count towards the usage.
     assert_eq!((finished.turns, finished.usage.prompt_tokens), (2, 30));
 }
 
@@ -207,7 +207,7 @@ async fn events_come_in_order() {
         .await
         .unwrap();
     let mut seen = seen.into_inner().unwrap();
-    // The second turn's call is told like the first's.
+    // The second turn's call is reported like the first's.
     let again: Vec<_> = seen.drain(5..7).collect();
     assert_eq!(again, ["calling one", "called one null"]);
     assert_eq!(seen, EVENTS);
@@ -278,11 +278,11 @@ async fn a_model_with_a_servers_tools_is_a_few_lines() {
         .unwrap();
     let results: Vec<_> = finished.calls.iter().map(|called| &called.result).collect();
     assert!(results[0].text.contains('5') && !results[0].is_error);
-    // A wrong argument is told with what to do about it.
+    // An invalid argument is reported with the next step.
     assert!(results[1].is_error && results[1].text.contains("Correct the arguments"));
 }
 
-/// A model behind a real provider's interface that has no functions of its own.
+/// A model behind a real provider's interface that has no native tools.
 struct PromptedToolsModel(OpenAi);
 
 impl ChatModel for PromptedToolsModel {

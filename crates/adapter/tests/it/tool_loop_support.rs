@@ -1,4 +1,4 @@
-//! A model that says what a test has written down, and functions for it to call.
+//! A scripted model, and tools for it to call.
 
 use std::{
     collections::VecDeque,
@@ -21,7 +21,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// What the model does in a turn.
+/// A turn of the model.
 #[derive(Debug, Clone)]
 pub(crate) enum ScriptedTurn {
     Text(&'static str),
@@ -29,10 +29,10 @@ pub(crate) enum ScriptedTurn {
     Fails,
 }
 
-/// Says what was written down, turn by turn, and keeps what it was asked.
+/// Plays the scripted turns and records the requests.
 pub(crate) struct ScriptedChatModel {
     turns: Mutex<VecDeque<ScriptedTurn>>,
-    /// Said when nothing is left.
+    /// The turn to play when none is left.
     otherwise: ScriptedTurn,
     pub(crate) requests: Mutex<Vec<ModelRequest>>,
     pub(crate) latency: Duration,
@@ -70,7 +70,7 @@ impl ScriptedChatModel {
             cost_usd: Some(0.5),
         };
         let says = match next {
-            // Who must answer answers.
+            // A model that must answer does so.
             Some(ScriptedTurn::Calls(_)) | None if ask.answer_now => {
                 ScriptedTurn::Text("made to answer")
             }
@@ -150,7 +150,7 @@ impl ChatModel for ScriptedChatModel {
     }
 }
 
-/// A function that does what its name says.
+/// A tool that does what its name says.
 pub(crate) struct BehaviorTool {
     pub(crate) name: &'static str,
     pub(crate) running: Arc<AtomicUsize>,
@@ -167,7 +167,7 @@ pub(crate) fn behavior_tool(name: &'static str) -> BehaviorTool {
     }
 }
 
-/// Counts down when it is dropped, whatever the reason.
+/// Counts down when it is dropped, for any reason.
 struct RunningCounter(Arc<AtomicUsize>);
 
 impl Drop for RunningCounter {

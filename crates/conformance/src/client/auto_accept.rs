@@ -1,13 +1,12 @@
-//! A person and a model, who agree to everything.
+//! A client handler that accepts every request of a server, in place of a user and a model.
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     client::{ClientCapabilities, ClientHandler},
     jsonrpc::RpcError,
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-/// Answers what a server asks.
 pub(crate) struct AutoAccept;
 
 impl ClientHandler for AutoAccept {
@@ -48,8 +47,7 @@ impl ClientHandler for AutoAccept {
     }
 }
 
-/// A form in which nothing is changed: fields have their defaults; those that must be filled in and
-/// have none get something of their type.
+/// Fills in a form with its defaults; required fields without a default get a value of their type.
 fn fill_form(params: &Value) -> Value {
     let required = params.pointer("/requestedSchema/required");
     let required: Vec<&str> = (required.and_then(Value::as_array))

@@ -1,11 +1,10 @@
-//! A browser with nobody before it: it opens the page and goes where that sends it.
+//! A browser without a user: opens the authorization page and follows its redirect.
 
-use deliberate_adapter::oauth::{Browser, LoginError};
+use deliberate_mcp_client::oauth::{Browser, LoginError};
 use futures::future::BoxFuture;
 use reqwest::{header::LOCATION, redirect::Policy};
 use url::Url;
 
-/// Opens pages.
 pub(crate) struct HeadlessBrowser {
     http: reqwest::Client,
 }
@@ -33,7 +32,7 @@ impl Browser for HeadlessBrowser {
             let page = page.map_err(|error| LoginError::new(error.to_string()))?;
             let next = page.headers().get(LOCATION);
             let next = next.and_then(|next| address.join(next.to_str().ok()?).ok());
-            next.ok_or_else(|| LoginError::new(format!("the page says {}", page.status())))
+            next.ok_or_else(|| LoginError::new(format!("the page answered {}", page.status())))
         })
     }
 }

@@ -1,8 +1,8 @@
-//! The adapter under the official conformance suite: `conformance-client URL` does with the server
-//! at that address what the scenario in `MCP_CONFORMANCE_SCENARIO` wants to see. For tests only.
+//! The MCP client under the official conformance suite: `conformance-client URL` runs the scenario
+//! in `MCP_CONFORMANCE_SCENARIO` against the server at that URL. For tests only.
 //!
-//! Everything that is checked is done by the adapter; what a person, a model or a browser would do
-//! is done here.
+//! The client library does everything that is tested; this program plays the user, the model and
+//! the browser.
 
 mod auto_accept;
 mod headless_browser;
@@ -11,16 +11,16 @@ mod scenario;
 use anyhow::Context as _;
 use clap::Parser;
 
-/// The client under the official conformance suite.
+/// Runs a scenario of the official MCP conformance suite as a client.
 #[derive(Parser)]
 struct ConformanceClientOptions {
-    /// What the suite wants to see.
+    /// The scenario to run.
     #[arg(long, env = "MCP_CONFORMANCE_SCENARIO", default_value = "")]
     scenario: String,
-    /// What it tells beside, as JSON.
+    /// The context of the scenario, as JSON.
     #[arg(long, env = "MCP_CONFORMANCE_CONTEXT", default_value = "{}")]
     context: String,
-    /// The address of the server.
+    /// The URL of the server.
     url: String,
 }
 
@@ -28,6 +28,6 @@ struct ConformanceClientOptions {
 async fn main() -> anyhow::Result<()> {
     let options = ConformanceClientOptions::parse();
     let context = serde_json::from_str(&options.context);
-    let context = context.context("MCP_CONFORMANCE_CONTEXT can't be read")?;
+    let context = context.context("MCP_CONFORMANCE_CONTEXT is not valid JSON")?;
     scenario::run(&options.scenario, &options.url, context).await
 }

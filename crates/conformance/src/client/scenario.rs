@@ -1,9 +1,9 @@
-//! What is done in a scenario. Nearly all want the same: connect, look at everything the server
-//! has, use it.
+//! Runs a scenario. Nearly all do the same: connect, list everything the server has, and use it.
 
 use std::sync::Arc;
 
-use deliberate_adapter::{
+use deliberate_adapter::schema::Parameters;
+use deliberate_mcp_client::{
     CallOptions, McpClient, ServerConfig,
     client::{CachePolicy, ToolDef},
     config::{AuthConfig, TransportConfig},
@@ -14,14 +14,14 @@ use serde_json::{Map, Value, json};
 
 use super::{auto_accept::AutoAccept, headless_browser::HeadlessBrowser};
 
-/// Where the suite expects the document about us to be.
+/// The URL at which the suite expects our client metadata document.
 const CLIENT_METADATA: &str = "https://conformance-test.local/client-metadata.json";
 
-/// A tool of `json-schema-2020-12-preservation`, and the one that is told its schema.
+/// The tool of `json-schema-2020-12-preservation`, and the tool that receives its schema.
 const RICH_TOOL: &str = "json_schema_2020_12_tool";
 const ECHO_TOOL: &str = "json_schema_echo";
 
-/// What the suite tells beside the address.
+/// The context that the suite provides beside the URL.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ScenarioContext {
@@ -49,7 +49,7 @@ pub(crate) async fn run(name: &str, url: &str, context: ScenarioContext) -> anyh
 fn build_client(name: &str, url: &str, context: &ScenarioContext) -> anyhow::Result<McpClient> {
     let config = ServerConfig::http("suite", url)?;
     let TransportConfig::Http(http) = &config.transport else {
-        anyhow::bail!("this is no HTTP server");
+        anyhow::bail!("the transport is not HTTP");
     };
     let alone = name.starts_with("auth/client-credentials");
     let options = OAuthClientOptions {
@@ -90,9 +90,9 @@ async fn run_scenario(
         return Ok(());
     }
     if name == "json-schema-ref-no-deref" {
-        // Its tool can't be called; that nothing is fetched is seen when its schema is used.
+        // The tool cannot be called; using its schema shows that nothing is fetched.
         for tool in &tools.tools {
-            tool.parameters();
+            Parameters::from_schema(tool.input_schema());
             tool.check_arguments(&json!({}));
         }
         return Ok(());
@@ -127,13 +127,13 @@ async fn run_scenario(
         }
     }
     if name == "auth/authorization-server-migration" {
-        // The suite changes who gives tokens after the first request that had one.
+        // The suite changes the authorization server after the first request with a token.
         client.tools(CachePolicy::Refresh).await?;
     }
     Ok(())
 }
 
-/// Something of the right type for each argument that is required.
+/// Builds a value of the right type for each required argument.
 fn sample_arguments(tool: &ToolDef) -> Value {
     let schema = tool.input_schema();
     let required = schema.get("required").and_then(Value::as_array);

@@ -1,14 +1,15 @@
-//! What a server asks while one of its tools runs, carried to the client and back.
+//! Relays the requests that an upstream server makes during a tool call to the client, and the
+//! answers back.
 //!
 //! A client of the handshake revisions is asked during its call. A client of 2026-07-28 is asked
-//! by the answer to its call: the call waits here (`waiting`) until it is sent again with what was
-//! asked for. Who can't be asked has declined.
+//! through the result of its call: the call is suspended (`suspended_calls`) until the client sends
+//! it again with the requested input. A client that cannot be asked counts as declining.
 
 mod suspended_calls;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     client::ClientHandler,
     jsonrpc::{RpcError, code},
 };
@@ -23,14 +24,14 @@ pub(crate) const ELICIT: &str = "elicitation/create";
 pub(crate) const SAMPLE: &str = "sampling/createMessage";
 pub(crate) const ROOTS: &str = "roots/list";
 
-/// Something a server asks, which waits for its answer.
+/// A request of an upstream server that waits for its answer.
 pub(crate) struct ServerRequest {
     pub(crate) method: &'static str,
     pub(crate) params: Value,
     pub(crate) reply: oneshot::Sender<Result<Value, RpcError>>,
 }
 
-/// What a client may be asked by a server.
+/// The requests that an upstream server may make to a client.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ClientPermissions {
     pub(crate) elicit: bool,
@@ -40,9 +41,9 @@ pub(crate) struct ClientPermissions {
 }
 
 impl ClientPermissions {
-    /// What this client can do, and the server is allowed.
+    /// Combines the client's features with what the server is allowed to ask.
     pub(crate) fn for_client(client: &ClientFeatures, sampling: bool) -> Self {
-        // Who can't be asked during the call, nor by its answer, can't be asked.
+        // A client can be asked during the call or through its result, or not at all.
         let reachable = client.modern || client.requests.is_some();
         Self {
             elicit: reachable && client.elicitation,
@@ -52,8 +53,8 @@ impl ClientPermissions {
         }
     }
 
-    /// Whether any of what a result asks for may be; one that asks for nothing only wants to be
-    /// sent again.
+    /// Returns true if any request in a result is allowed. A result without requests only wants the
+    /// call to be sent again.
     pub(crate) fn allows_any(self, result: &Value) -> bool {
         let requests = result.get("inputRequests").and_then(Value::as_object);
         let mut requests = requests.into_iter().flat_map(|all| all.values()).peekable();
@@ -65,7 +66,6 @@ impl ClientPermissions {
             })
     }
 
-    /// Whether this may be asked.
     pub(crate) fn allows(self, method: &str, params: &Value) -> bool {
         match method {
             ELICIT if params.get("mode").is_some_and(|mode| mode == "url") => self.elicit_url,
@@ -77,52 +77,51 @@ impl ClientPermissions {
     }
 }
 
-/// What a server is answered that may not ask.
+/// Returns the answer to a request that is not allowed.
 pub(crate) fn decline_response(method: &str) -> Result<Value, RpcError> {
     match method {
         ELICIT => Ok(json!({ "action": "cancel" })),
         ROOTS => Ok(json!({ "roots": [] })),
         other => Err(RpcError::new(
             code::METHOD_NOT_FOUND,
-            format!("{other} is not offered"),
+            format!("this client does not support {other}"),
         )),
     }
 }
 
-/// Puts the server's name before what it asks a person: a client says that we ask.
+/// Puts the server's name before a question to the user, because the client shows it as ours.
 pub(crate) fn prefix_with_server(server: &str, params: &mut Value) {
     if let Some(Value::String(message)) = params.get_mut("message") {
         *message = format!("{server} asks: {message}");
     }
 }
 
-/// How the client of a call is asked.
+/// The way to ask the client of a call.
 enum RequestRoute {
-    /// During its call.
     DuringCall(Arc<dyn ClientRequests>),
-    /// By the answer to it.
+    /// Through the result of its call.
     InResponse(mpsc::Sender<ServerRequest>),
-    /// Not at all.
     Unavailable,
 }
 
-/// Answers what a server asks during one call by asking the client of that call.
+/// Answers an upstream server's requests during one call by asking the client of that call.
 pub(crate) struct RequestRelay {
     client: ClientFeatures,
-    /// The servers that may ask its model: another may stand in for the one that was called.
+    /// The servers that may ask the client's model; a fallback may answer for the called server.
     samplers: Arc<BTreeSet<String>>,
     presence: CallerPresence,
     route: RequestRoute,
 }
 
 impl RequestRelay {
-    /// For that client, and where the questions come out that its answer has to carry.
+    /// Creates a relay for a client, and the receiver of the requests that the call's result must
+    /// carry.
     pub(crate) fn new(
         client: &ClientFeatures,
         samplers: Arc<BTreeSet<String>>,
         waits: CallerPresence,
     ) -> (Self, mpsc::Receiver<ServerRequest>) {
-        // A question is taken at once; a server that asks more than this at a time waits.
+        // Requests are received at once; a server with more than this many at a time waits.
         let (sender, questions) = mpsc::channel(8);
         let way = match (&client.requests, client.modern) {
             (_, true) => RequestRoute::InResponse(sender),

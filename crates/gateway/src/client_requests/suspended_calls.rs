@@ -1,7 +1,7 @@
-//! Calls that wait until they are sent again with what was asked for.
+//! Calls that are suspended until the client sends them again with the requested input.
 //!
-//! Each is known by a random name that is given out once, and belongs to who made the call and to
-//! the very call that was made: anyone else is told the same as of one that never was.
+//! Each has a random id that is issued once, and belongs to one caller and one exact call. For
+//! anyone else it does not exist.
 
 use std::{
     collections::HashMap,
@@ -16,40 +16,39 @@ use uuid::Uuid;
 use super::ServerRequest;
 use crate::gateway::UpstreamCall;
 
-/// How long a call waits.
+/// The time after which a suspended call expires.
 const SUSPENSION_TIMEOUT: Duration = Duration::from_mins(10);
-/// Calls that wait at once.
+/// The maximum number of suspended calls.
 const MAX_SUSPENDED: usize = 100;
-/// Calls of one server that wait at once: each takes one of the server's places.
+/// The maximum number of suspended calls per server; each occupies one of the server's slots.
 const MAX_PER_SERVER: usize = 16;
-/// Calls of one caller that wait at once: their oldest gives way, so that nobody keeps others out.
+/// The maximum number of suspended calls per caller. The caller's oldest call is evicted, so that
+/// no caller can lock out others.
 const MAX_PER_OWNER: usize = 8;
-/// What the names begin with.
+/// The prefix of the ids.
 const STATE_PREFIX: &str = "gw-";
 
-/// A call that waits.
 pub(crate) enum SuspendedUpstreamCall {
-    /// The server waits within the call, which was not answered yet.
+    /// The server waits within the call, which has no result yet.
     InCall {
-        /// The call.
         call: UpstreamCall,
-        /// What else is asked meanwhile.
+        /// Receives the further requests of the server.
         requests: mpsc::Receiver<ServerRequest>,
-        /// What was asked, by name.
+        /// The open requests, by key.
         open_requests: Vec<(String, ServerRequest)>,
     },
     /// The server waits for the call to be sent again.
     BetweenCalls {
-        /// The server that asked; not always the one that was called.
+        /// The server that asked, which may be the fallback.
         server: String,
-        /// What it wants to have back.
+        /// The state that the server wants back.
         state: Option<String>,
-        /// What was answered without the client.
+        /// The requests that were answered without the client.
         responses: Map<String, Value>,
     },
 }
 
-/// Whose call it is, and which.
+/// The caller, server and arguments that a suspended call is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CallIdentity {
     pub(crate) owner: Option<String>,
@@ -64,7 +63,7 @@ struct SuspendedEntry {
     _expiry: ExpiryTask,
 }
 
-/// Forgets an entry in time. Ends with it.
+/// Removes an entry when it expires. Aborted when the entry is dropped.
 struct ExpiryTask(AbortHandle);
 
 impl Drop for ExpiryTask {
@@ -73,17 +72,16 @@ impl Drop for ExpiryTask {
     }
 }
 
-/// All calls that wait.
 #[derive(Clone, Default)]
 pub(crate) struct SuspendedUpstreamCalls(Arc<Mutex<HashMap<String, SuspendedEntry>>>);
 
 impl SuspendedUpstreamCalls {
-    /// Whether a name looks like one that is given out here.
+    /// Returns true if a state has the form of the ids issued here.
     pub(crate) fn is_state_id(state: &str) -> bool {
         state.starts_with(STATE_PREFIX)
     }
 
-    /// Keeps a call, and says under which name; gives it back if too many wait.
+    /// Suspends a call and returns its id; returns the call itself if too many are suspended.
     pub(crate) fn insert(
         &self,
         bound: CallIdentity,
@@ -110,12 +108,12 @@ impl SuspendedUpstreamCalls {
         };
         all.insert(name.clone(), entry);
         drop(all);
-        // Dropping a call tells its server.
+        // Dropping a call cancels it at its server.
         drop(evicted);
         Ok(name)
     }
 
-    /// Nobody may ever come back for a call.
+    /// Starts the expiry task, because the client may never return.
     fn spawn_expiry(&self, name: String, until: Instant) -> ExpiryTask {
         let all = Arc::downgrade(&self.0);
         let task = tokio::spawn(async move {
@@ -131,7 +129,7 @@ impl SuspendedUpstreamCalls {
         ExpiryTask(task.abort_handle())
     }
 
-    /// The call of that name, once, for whose it is.
+    /// Takes the call with this id, if it has this identity.
     pub(crate) fn take(&self, name: &str, bound: &CallIdentity) -> Option<SuspendedUpstreamCall> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = all.get(name)?;
@@ -148,7 +146,7 @@ impl SuspendedUpstreamCalls {
     }
 }
 
-/// The oldest call of who already has as many waiting as they may.
+/// Returns the caller's oldest call if the caller has reached the limit.
 fn oldest_in_excess(all: &HashMap<String, SuspendedEntry>, bound: &CallIdentity) -> Option<String> {
     let theirs: Vec<_> = all
         .iter()
@@ -189,7 +187,7 @@ mod tests {
         let names: Vec<_> = (0..30)
             .map(|_| suspend(&waiting, "a", "far").unwrap())
             .collect();
-        // Their own oldest gave way, and nobody else's.
+        // The caller's own oldest call was evicted, and nobody else's.
         assert!(waiting.take(&names[21], &identity("a", "far")).is_none());
         suspend(&waiting, "b", "far").unwrap();
         assert!(waiting.take(&names[22], &identity("a", "far")).is_some());
@@ -205,7 +203,7 @@ mod tests {
             }
         }
         suspend(&waiting, "c", "far").unwrap_err();
-        // Who has a place there may use it for another call.
+        // A caller with a suspended call at the server may replace it with another.
         suspend(&waiting, "a", "far").unwrap();
         suspend(&waiting, "c", "near").unwrap();
     }

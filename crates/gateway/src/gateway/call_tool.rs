@@ -1,14 +1,15 @@
-//! Calling a tool at its server, or at the one that stands in for it.
+//! Calls a tool at its upstream server, or at the fallback server.
 
 use std::{
+    collections::BTreeMap,
     sync::{Arc, Weak},
     time::Duration,
 };
 
-use deliberate_adapter::{
-    ClientErrorKind,
-    adapter::{Adapter, ToolCallResult},
-    client::{CallOptions, McpProgress, ToolDef},
+use deliberate_mcp_client::{
+    ClientErrorKind, McpClient,
+    client::{CallOptions, McpProgress, ToolCallResult, ToolDef},
+    transport::DeliveryStatus,
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -17,22 +18,23 @@ use tokio::sync::mpsc;
 use super::{CatalogTool, Gateway, Upstream};
 use crate::GatewayError;
 
-/// Progress that waits to be told; more than this is dropped, since the newest says it all.
+/// The number of queued progress notifications. Further ones are dropped; the newest is enough.
 const PROGRESS_QUEUE: usize = 16;
-/// What a server says of itself in every result; ours is said instead.
+/// The `_meta` key with which a server describes itself in every result. It is removed, because our
+/// server adds its own.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// What a call takes beside its server: finding the tool, waiting for a place.
+/// The time of a call beyond its server's: finding the tool and waiting for a slot.
 const CALL_OVERHEAD: Duration = Duration::from_secs(30);
 
-/// A call that was begun. Dropping it takes it back.
+/// A running call. Dropping it cancels it.
 pub(crate) struct UpstreamCall {
     pub(crate) outcome: BoxFuture<'static, Result<ToolCallResult, GatewayError>>,
     pub(crate) progress: mpsc::Receiver<McpProgress>,
 }
 
 impl Gateway {
-    /// Calls a tool by its name (`server__tool`). The result is as the server wrote it; one that
-    /// says `isError` is a result.
+    /// Calls a tool by its qualified name (`server__tool`). Returns the result as the server wrote
+    /// it; one with `isError` is a result too.
     pub async fn call(
         self: &Arc<Self>,
         tool: &str,
@@ -47,7 +49,6 @@ impl Gateway {
         Ok(without_server_info(executed.result))
     }
 
-    /// Begins a call.
     pub(crate) fn start_call(
         self: &Arc<Self>,
         served: &Arc<Upstream>,
@@ -57,7 +58,7 @@ impl Gateway {
     ) -> UpstreamCall {
         let (sender, progress) = mpsc::channel(PROGRESS_QUEUE);
         options.progress = Some(Arc::new(move |update| {
-            // Full means that newer news is on its way; closed, that nobody listens.
+            // A full queue means that newer progress is queued; a closed one, that nobody listens.
             drop(sender.try_send(update));
         }));
         let caller = self.upstream_caller();
@@ -70,8 +71,8 @@ impl Gateway {
         UpstreamCall { outcome, progress }
     }
 
-    /// The longest a call of that tool may take: as long as its server may, and the one that
-    /// stands in for it. Nothing, if there is no such server.
+    /// Returns the maximum duration of a call of this tool: that of its server and its fallback.
+    /// Returns none if the server does not exist.
     pub(crate) fn max_duration(&self, full: &str) -> Option<Duration> {
         let served = self.upstream_of_tool(full)?;
         let longest = |served: &Upstream| {
@@ -96,15 +97,15 @@ impl Gateway {
     }
 }
 
-/// Makes calls. One that waits is kept by the gateway, which must not keep itself by that.
+/// Makes calls. A suspended call is stored in the gateway, so it holds only a weak reference to it.
 struct UpstreamCaller {
-    clients: Adapter,
+    clients: Arc<BTreeMap<String, McpClient>>,
     gateway: Weak<Gateway>,
 }
 
 impl UpstreamCaller {
-    /// The server is called; on a failure that may pass, and by which nothing can happen twice,
-    /// the one that stands in for it.
+    /// Calls the server, and the fallback server after a transient failure if no effect can be
+    /// repeated.
     async fn call_with_fallback(
         &self,
         served: &Upstream,
@@ -125,7 +126,7 @@ impl UpstreamCaller {
         if !helps || options.resumed_input.is_some() {
             return Err(failed.into());
         }
-        // Its definition has to be as good as that of the first.
+        // The fallback's definition must be approved like the first one.
         let Some(stand_in) = self.find_fallback_tool(other, &tool.def.name).await else {
             return Err(failed.into());
         };
@@ -133,7 +134,7 @@ impl UpstreamCaller {
             server = served.name(),
             other,
             code = failed.code(),
-            "another server is called"
+            "calling the fallback server"
         );
         let executed = self.call_at(other, &stand_in.def, arguments, options).await;
         executed.map_err(|mut error| {
@@ -147,44 +148,43 @@ impl UpstreamCaller {
         gateway.find_server_tool(server, tool).await.ok()
     }
 
-    /// Calls a tool as it was judged: what its server says of it meanwhile does not count.
+    /// Calls a tool by the definition that was evaluated; a definition that the server sends
+    /// meanwhile does not count.
     async fn call_at(
         &self,
         server: &str,
         tool: &ToolDef,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<ToolCallResult, deliberate_adapter::ClientError> {
+    ) -> Result<ToolCallResult, deliberate_mcp_client::ClientError> {
         let wrong = |kind| {
-            deliberate_adapter::ClientError::new(server, kind).with_subject(tool.name.as_str())
+            deliberate_mcp_client::ClientError::new(server, kind).with_subject(tool.name.as_str())
         };
         let faults = tool.check_arguments(&arguments);
         if !faults.is_empty() {
             return Err(wrong(ClientErrorKind::InvalidArguments(faults)));
         }
-        let executed = self
-            .clients
-            .execute(server, &tool.name, arguments, options)
-            .await?;
-        match output_violation(tool, &executed.result) {
+        // Every upstream server has a client, so this does not happen.
+        let Some(client) = self.clients.get(server) else {
+            return Err(wrong(ClientErrorKind::UnknownTool { nearest: None }));
+        };
+        if options.cancellation.is_cancelled() {
+            let mut error = wrong(ClientErrorKind::Cancelled);
+            error.delivery = DeliveryStatus::No;
+            return Err(error);
+        }
+        let executed = ToolCallResult {
+            result: client.call(&tool.name, arguments, options).await?,
+            server: server.to_owned(),
+        };
+        match tool.result_violation(&executed.result) {
             Some(reason) => Err(wrong(ClientErrorKind::Malformed { reason })),
             None => Ok(executed),
         }
     }
 }
 
-/// What a tool answers as structure must be what it promised.
-fn output_violation(tool: &ToolDef, result: &Value) -> Option<String> {
-    let failed = result.get("isError").is_some_and(|failed| failed == true);
-    let structure = result.get("structuredContent").filter(|_| !failed)?;
-    let faults = tool.check_output(structure);
-    let first = faults.first()?;
-    Some(format!(
-        "its structured answer breaks its own schema: {first}"
-    ))
-}
-
-/// A result as it is handed on.
+/// Removes the upstream server's description of itself from a result.
 pub(crate) fn without_server_info(mut result: Value) -> Value {
     let Some(fields) = result.as_object_mut() else {
         return result;

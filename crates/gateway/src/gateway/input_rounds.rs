@@ -1,12 +1,12 @@
-//! One call of a tool with what its server asks meanwhile: who can be asked during the call is;
-//! who can't gets the question as an answer, and the call waits until it is sent again.
+//! Runs a tool call with the requests that its upstream server makes meanwhile. A client that can
+//! be asked during the call is asked; another receives the request as the result, and the call is
+//! suspended until it is sent again.
 
 use std::sync::Arc;
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind,
-    adapter::ToolCallResult,
-    client::{CallOptions, InputMode, McpProgress, ResumedInput},
+    client::{CallOptions, InputMode, McpProgress, ResumedInput, ToolCallResult},
 };
 use deliberate_toolkit::{CallerPresence, ClientFeatures, TraceContext};
 use serde_json::{Map, Value, json};
@@ -22,32 +22,31 @@ use crate::{
     pins::canonical,
 };
 
-/// How often a server may want input that nobody can give.
+/// How often a server may ask for input that nobody can give.
 const MAX_ROUNDS: usize = 10;
 
-/// A call of one of our clients.
+/// A tool call by one of our clients.
 pub(crate) struct ClientToolCall<'a> {
     pub(crate) gateway: &'a Arc<Gateway>,
     pub(crate) client: &'a ClientFeatures,
     pub(crate) owner: Option<String>,
-    /// Its place in a trace.
+    /// The trace context of the call.
     pub(crate) trace: Option<TraceContext>,
-    /// Whether someone waits for its answer, and can be asked.
+    /// Whether the caller still waits for the result and can be asked.
     pub(crate) presence: CallerPresence,
-    /// Hears of progress.
     pub(crate) on_progress: &'a (dyn Fn(McpProgress) + Sync),
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) tool: Arc<CatalogTool>,
     pub(crate) arguments: Value,
 }
 
-/// What a call is sent again with.
+/// The state and the input of a call that is sent again.
 pub(crate) struct ResumedCall {
     pub(crate) state: String,
     pub(crate) responses: Map<String, Value>,
 }
 
-/// How far a call has come.
+/// The state of a running call.
 enum CallStep {
     Done(ToolCallResult),
     NeedsInput(
@@ -57,11 +56,11 @@ enum CallStep {
     ),
 }
 
-/// A call that goes on, and what its server asks.
+/// A running call with the receiver of its server's requests.
 type OpenUpstreamCall = (UpstreamCall, mpsc::Receiver<ServerRequest>);
 
 impl ClientToolCall<'_> {
-    /// Makes the call. The result is as the server wrote it, or says what is asked for.
+    /// Runs the call. Returns the result as the server wrote it, or one that asks for input.
     pub(crate) async fn run(&self, again: Option<ResumedCall>) -> Result<Value, GatewayError> {
         let step = match again {
             None => self.start(&self.upstream, &self.tool, None).await?,
@@ -117,9 +116,9 @@ impl ClientToolCall<'_> {
                 }
             };
         }
-        let reason = format!("it wanted input {MAX_ROUNDS} times for one call");
+        let reason = format!("the server asked for input {MAX_ROUNDS} times during one call");
         let error = ClientErrorKind::Malformed { reason };
-        Err(deliberate_adapter::ClientError::new(self.upstream.name(), error).into())
+        Err(deliberate_mcp_client::ClientError::new(self.upstream.name(), error).into())
     }
 
     fn identity(&self) -> CallIdentity {
@@ -162,8 +161,7 @@ impl ClientToolCall<'_> {
         state: Option<String>,
         answered: Map<String, Value>,
     ) -> Result<CallStep, GatewayError> {
-        // The one that asked may be another than the one that was called, and both may have
-        // changed meanwhile.
+        // The server that asked may be the fallback, and both servers may have changed meanwhile.
         let tool = self
             .gateway
             .find_server_tool(server, &self.tool.def.name)
@@ -174,7 +172,7 @@ impl ClientToolCall<'_> {
         self.start(server, &tool, Some(again)).await
     }
 
-    /// Goes on with a call until it ends or its server asks.
+    /// Continues a call until it ends or its server asks for something.
     async fn drive(
         &self,
         mut underway: UpstreamCall,
@@ -201,8 +199,8 @@ impl ClientToolCall<'_> {
         }
     }
 
-    /// The answer that asks for what the server asks within the call. If nobody waits for it, or
-    /// too many calls wait already, the server is declined, and the call goes on.
+    /// Returns a result that passes on the requests within the call. If no caller waits for it or
+    /// too many calls are suspended, the requests are declined and the call continues.
     async fn suspend_in_call(
         &self,
         underway: UpstreamCall,
@@ -247,8 +245,8 @@ impl ClientToolCall<'_> {
         }
     }
 
-    /// The answer that hands on what the server asks for by its answer; or the next step, where
-    /// the client can be asked for none of it.
+    /// Returns the server's `input_required` result with the requests that the client may be asked;
+    /// or continues the call if there are none.
     async fn suspend_between_calls(
         &self,
         executed: ToolCallResult,
@@ -291,7 +289,7 @@ impl ClientToolCall<'_> {
                 }
                 let answer = decline_response(&method).map_err(|error| {
                     let error = ClientErrorKind::Rpc(error.into());
-                    deliberate_adapter::ClientError::new(by.as_str(), error)
+                    deliberate_mcp_client::ClientError::new(by.as_str(), error)
                         .with_subject(self.tool.def.name.as_str())
                 })?;
                 answered.insert(key.clone(), answer);
@@ -317,9 +315,9 @@ impl ClientToolCall<'_> {
             .map_err(|_| {
                 let busy = ClientErrorKind::Backoff {
                     wait: std::time::Duration::from_mins(1),
-                    reason: "too many calls wait for input".to_owned(),
+                    reason: "too many calls are waiting for input".to_owned(),
                 };
-                deliberate_adapter::ClientError::new(by, busy)
+                deliberate_mcp_client::ClientError::new(by, busy)
             })?;
         if let Some(fields) = result.as_object_mut() {
             fields.insert("requestState".to_owned(), name.into());
@@ -328,7 +326,7 @@ impl ClientToolCall<'_> {
     }
 }
 
-/// Gives the server what it asked for; what is left was not answered.
+/// Sends the client's responses to the server and returns the requests that are still open.
 fn send_replies(
     asked: Vec<(String, ServerRequest)>,
     mut responses: Map<String, Value>,
@@ -336,7 +334,7 @@ fn send_replies(
     let mut unanswered = Vec::new();
     for (key, question) in asked {
         match responses.remove(&key) {
-            // Nobody waits any more if the server took its question back.
+            // Sending fails only if the server has withdrawn its request.
             Some(response @ Value::Object(_)) => drop(question.reply.send(Ok(response))),
             _ => unanswered.push((key, question)),
         }
@@ -344,8 +342,7 @@ fn send_replies(
     unanswered
 }
 
-/// What a server is told of a call's place in a trace, under the names that the protocol keeps for
-/// it in `_meta`.
+/// Returns the trace context under the names that the protocol reserves for it in `_meta`.
 fn trace_meta(trace: &TraceContext) -> Map<String, Value> {
     let parent = ("traceparent".to_owned(), trace.parent().into());
     let state = trace.state().map(|it| ("tracestate".to_owned(), it.into()));

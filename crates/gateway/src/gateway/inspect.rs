@@ -1,9 +1,8 @@
-//! For whoever runs the program: what a server offers, how each tool stands, and letting it
-//! through.
+//! Inspection and approval of an upstream server's tools, for the operator.
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::client::CachePolicy;
+use deliberate_mcp_client::client::CachePolicy;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -15,78 +14,69 @@ use crate::{
     pins::{OfferedDefinition, PinStatus, definition_diff},
 };
 
-/// What a server says of itself and offers.
+/// A report on a server and its tools.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ServerReport {
-    /// Its name here.
     pub server: String,
-    /// The revision of the protocol.
+    /// The protocol revision.
     pub version: String,
-    /// Its own name and version.
+    /// The server's own name and version.
     pub info: Value,
-    /// What it wants a model to know; nobody is told that.
+    /// The server's instructions for a model. They are not passed on to clients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// What was found in that.
+    /// The findings in the instructions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instruction_findings: Vec<ScanFinding>,
-    /// Its tools.
     pub tools: Vec<ToolReport>,
-    /// How many more it has that the configuration leaves out.
+    /// The number of tools that the configuration excludes.
     pub left_out: usize,
-    /// What could not be taken of its list, and what else is odd.
+    /// Tools that were left out, and other oddities.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// How long it took to find out.
     #[serde(skip)]
     pub took: Duration,
 }
 
-/// A tool that a server offers.
+/// A tool of a server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolReport {
-    /// Its name at the server.
+    /// The name at the server.
     pub name: String,
-    /// Its name here.
+    /// The qualified name.
     pub full: String,
-    /// What it does.
     pub description: String,
-    /// The schema of its arguments.
     pub input_schema: Value,
-    /// How it stands.
     pub standing: ToolStatus,
-    /// What was found in its definition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<ScanFinding>,
-    /// Whether clients see it beside ours.
+    /// Whether clients see the tool in their tool list.
     pub exposed: bool,
-    /// Whether it says that it changes nothing.
     pub read_only: bool,
-    /// Whether it may destroy something.
     pub destructive: bool,
 }
 
-/// How a tool stands.
+/// The status of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum ToolStatus {
-    /// It can be used.
     Fine,
-    /// It can be used, and was seen for the first time.
+    /// Usable, and seen for the first time.
     New,
-    /// It is kept back: it describes itself otherwise than before.
+    /// Quarantined: the definition differs from the pinned one.
     Changed {
-        /// What changed, line by line.
+        /// The difference, line by line.
         diff: String,
     },
-    /// It is kept back: its definition holds what it should not.
+    /// Quarantined: the scan found hidden content in the definition.
     Flagged,
-    /// It is kept back: what was pinned of its server is damaged.
+    /// Quarantined: the server's pins are damaged.
     Unsure,
 }
 
 impl Gateway {
-    /// What a server offers now, and whether it answers. What is kept back counts as looked at: it can be approved.
+    /// Lists what a server offers now and pings it. Quarantined tools count as inspected and can
+    /// then be approved.
     pub async fn inspect(&self, server: &str) -> Result<ServerReport, GatewayError> {
         let served = self.upstream(server)?;
         let begun = Instant::now();
@@ -96,7 +86,7 @@ impl Gateway {
         let took = begun.elapsed();
         let mut warnings = known.listing.list.warnings.clone();
         if let Err(error) = client.ping().await {
-            warnings.push(format!("it does not answer a ping: {error}"));
+            warnings.push(format!("the server does not answer a ping: {error}"));
         }
         let kept_back: Vec<OfferedDefinition> = known
             .tools
@@ -135,7 +125,8 @@ impl Gateway {
         })
     }
 
-    /// Lets a tool through that is kept back, or all of a server's. Says which were.
+    /// Approves a quarantined tool, or all tools of a server. Returns the names of the approved
+    /// tools.
     pub async fn approve(
         &self,
         server: &str,
@@ -177,7 +168,7 @@ impl Gateway {
                 });
             }
         }
-        // In this process it takes effect at once; in others within a second.
+        // The approval takes effect at once in this process, and within a second in others.
         self.reevaluate(served).await?;
         match changed {
             Some(error) if approved.is_empty() => Err(error),

@@ -1,9 +1,9 @@
-//! The servers there are, what each offers, and what may be used of it.
+//! The gateway: its upstream servers, their tools, and which of them may be used.
 //!
-//! `sift` finds out which servers can be used together, `known` is what is known of one server's tools, `refresh` finds that out and keeps it current,
-//! `find` finds tools, `calling` calls them, `rounds` goes through what is asked
-//! meanwhile, `looking` is for whoever runs the program. Every
-//! server is on its own: nobody waits for one because of another.
+//! `server_validation` selects the usable servers, `tool_catalog` holds one server's tools,
+//! `refresh` keeps the catalogs current, `tool_lookup` finds tools, `call_tool` calls them,
+//! `input_rounds` relays requests during a call, `inspect` is for the operator. Servers are
+//! independent: a slow one delays no other.
 
 mod call_tool;
 mod input_rounds;
@@ -22,13 +22,13 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     McpClient,
-    adapter::{Adapter, AdapterConfig},
     client::{ClientCapabilities, ClientHandler, ClientStatus, ServerEvent},
     config::{ConfigProblem, ServerConfigError},
 };
 use deliberate_toolkit::ExternalTool;
+use futures::future::join_all;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -42,15 +42,15 @@ use super::client_requests::SuspendedUpstreamCalls;
 use crate::{GatewayOptions, GatewayServer, pins::PinStore};
 use server_validation::ValidatedServers;
 
-/// Other servers' tools.
+/// Gives access to the tools of upstream servers.
 pub struct Gateway {
-    clients: Adapter,
+    clients: Arc<BTreeMap<String, McpClient>>,
     servers: BTreeMap<String, Arc<Upstream>>,
-    /// Why others are not among them.
+    /// The reasons why other servers are excluded.
     excluded: BTreeMap<String, String>,
-    /// Those that may ask a client's model.
+    /// The servers that may ask a client's model.
     samplers: Arc<BTreeSet<String>>,
-    /// Which servers have a tool of that name.
+    /// The servers that have a tool of a given name.
     tool_owners: RwLock<Arc<HashMap<String, BTreeSet<String>>>>,
     external_tools: RwLock<Arc<[ExternalTool]>>,
     publish_lock: Mutex<()>,
@@ -61,28 +61,28 @@ pub struct Gateway {
     shutdown: CancellationToken,
 }
 
-/// A server, and what is known of it.
+/// An upstream server and its state.
 pub(crate) struct Upstream {
     pub(crate) settings: GatewayServer,
     pins: PinStore,
     catalog: RwLock<Option<Arc<ToolCatalog>>>,
-    /// One finds out, the others wait and take what it found.
+    /// Only one caller evaluates the tools; the others wait and take its result.
     evaluation_lock: tokio::sync::Mutex<()>,
     activity: Arc<UpstreamActivity>,
-    /// Whether a search waited for its tools and did not get them in time.
+    /// Whether a search waited for this server in vain.
     timed_out: AtomicBool,
 }
 
-/// What a server tells by itself.
+/// The events that a server reported.
 #[derive(Default)]
 struct UpstreamActivity {
-    /// Rings when something is not as it was.
+    /// Notified when something changed.
     changed: Notify,
-    /// Counts what may have made its list of tools another.
+    /// Counts the events that may have changed the list of tools.
     change_count: AtomicU64,
     /// Whether there was a connection before.
     connected: AtomicBool,
-    /// Whether there is another one now than when the list was asked for.
+    /// Whether the server reconnected since the list was requested.
     reconnected: AtomicBool,
 }
 
@@ -110,7 +110,6 @@ impl Upstream {
         &self.settings.config.name
     }
 
-    /// What is known of its tools, if anything is.
     pub(crate) fn catalog(&self) -> Option<Arc<ToolCatalog>> {
         let known = self.catalog.read().unwrap_or_else(PoisonError::into_inner);
         known.clone()
@@ -120,7 +119,7 @@ impl Upstream {
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
     }
 
-    /// Other servers have other tools now.
+    /// Evaluates the findings again, because the tools of other servers changed.
     fn reevaluate(&self, owner: &dyn Fn(&str) -> Option<String>) {
         let mut known = self.catalog.write().unwrap_or_else(PoisonError::into_inner);
         let again = known
@@ -132,8 +131,8 @@ impl Upstream {
     }
 }
 
-/// What a server is told of us when it is connected, and what it tells by itself. Outside a call
-/// there is nobody whom it could ask.
+/// The client handler of an upstream server: declares capabilities and records events. It answers
+/// no requests, because outside a call there is no client to ask.
 struct UpstreamHandler {
     sampling: bool,
     activity: Arc<UpstreamActivity>,
@@ -155,30 +154,30 @@ impl ClientHandler for UpstreamHandler {
 }
 
 impl Gateway {
-    /// A gateway to these servers. Every mistake is named; nothing is connected.
+    /// Creates a gateway and reports all configuration problems. Does not connect.
     pub fn new(options: GatewayOptions) -> Result<Arc<Self>, ServerConfigError> {
         Self::with_clients(options, default_client)
     }
 
-    /// A gateway to those of these servers that can be used, and what is wrong with the others.
-    /// Clients are of your own making.
+    /// Creates a gateway to the usable servers with custom clients, and returns the problems of the
+    /// others.
     pub fn with_usable_servers(
         options: GatewayOptions,
         client: impl Fn(
             &GatewayServer,
             Arc<dyn ClientHandler>,
-        ) -> Result<McpClient, deliberate_adapter::ClientError>,
+        ) -> Result<McpClient, deliberate_mcp_client::ClientError>,
     ) -> (Arc<Self>, Vec<ConfigProblem>) {
         Self::build(options, client)
     }
 
-    /// [`Gateway::new`] with clients of your own making, such as ones with another transport.
+    /// Creates a gateway with custom clients, for example with another transport.
     pub fn with_clients(
         options: GatewayOptions,
         client: impl Fn(
             &GatewayServer,
             Arc<dyn ClientHandler>,
-        ) -> Result<McpClient, deliberate_adapter::ClientError>,
+        ) -> Result<McpClient, deliberate_mcp_client::ClientError>,
     ) -> Result<Arc<Self>, ServerConfigError> {
         let (gateway, mistakes) = Self::build(options, client);
         if mistakes.is_empty() {
@@ -193,7 +192,7 @@ impl Gateway {
         client: impl Fn(
             &GatewayServer,
             Arc<dyn ClientHandler>,
-        ) -> Result<McpClient, deliberate_adapter::ClientError>,
+        ) -> Result<McpClient, deliberate_mcp_client::ClientError>,
     ) -> (Arc<Self>, Vec<ConfigProblem>) {
         let mut sifted = ValidatedServers::validate(options.servers);
         let mut clients = BTreeMap::new();
@@ -230,13 +229,13 @@ impl Gateway {
         let samplers = served.iter().filter(|it| it.settings.sampling);
         let mut left_out = options.excluded;
         left_out.extend(sifted.excluded);
-        // Arguments and answers are held to the definition that was judged, here.
-        let config = AdapterConfig {
-            validate: false,
-            ..AdapterConfig::default()
-        };
         let gateway = Self {
-            clients: Adapter::with_clients(clients, config),
+            clients: Arc::new(
+                clients
+                    .into_iter()
+                    .map(|client| (client.name().to_owned(), client))
+                    .collect(),
+            ),
             samplers: Arc::new(samplers.map(|it| it.name().to_owned()).collect()),
             servers: served
                 .into_iter()
@@ -255,7 +254,7 @@ impl Gateway {
         (Arc::new(gateway), sifted.problems)
     }
 
-    /// Calls this whenever the tools that clients see beside ours are others.
+    /// Registers a callback for changes of the exposed tools.
     pub fn on_change(&self, hear: Box<dyn Fn() + Send + Sync>) {
         let mut hears = self
             .listeners
@@ -264,24 +263,23 @@ impl Gateway {
         hears.push(hear);
     }
 
-    /// Ends all connections in good order; programs that were started end.
+    /// Closes all connections and terminates the programs that were started.
     pub async fn stop(&self) {
         self.shutdown.cancel();
         self.suspended_calls.clear();
-        self.clients.close().await;
+        join_all(self.clients.values().map(McpClient::close)).await;
     }
 
-    /// The names of the servers.
     pub fn names(&self) -> Vec<&str> {
         self.servers.keys().map(String::as_str).collect()
     }
 
-    /// How the servers do; asks none of them.
+    /// Returns the status of each server without asking it.
     pub fn status(&self) -> Vec<ClientStatus> {
-        self.clients.status()
+        self.clients.values().map(McpClient::status).collect()
     }
 
-    /// The tools that clients see beside ours, as far as they are known.
+    /// Returns the exposed tools that are known so far.
     pub(crate) fn external_tools(&self) -> Arc<[ExternalTool]> {
         let guests = self
             .external_tools
@@ -315,7 +313,7 @@ impl Gateway {
     }
 
     fn client(&self, server: &Upstream) -> Result<&McpClient, crate::GatewayError> {
-        let client = self.clients.client(server.name());
+        let client = self.clients.get(server.name());
         client.ok_or_else(|| self.unknown_server(server.name()))
     }
 }
@@ -323,13 +321,13 @@ impl Gateway {
 fn default_client(
     server: &GatewayServer,
     handler: Arc<dyn ClientHandler>,
-) -> Result<McpClient, deliberate_adapter::ClientError> {
+) -> Result<McpClient, deliberate_mcp_client::ClientError> {
     McpClient::new(server.config.clone(), handler)
 }
 
-fn config_problems(server: &str, error: deliberate_adapter::ClientError) -> Vec<ConfigProblem> {
+fn config_problems(server: &str, error: deliberate_mcp_client::ClientError) -> Vec<ConfigProblem> {
     match error.kind {
-        deliberate_adapter::ClientErrorKind::Config(error) => error.problems,
+        deliberate_mcp_client::ClientErrorKind::Config(error) => error.problems,
         _ => vec![ConfigProblem::new(
             format!("servers.{server}"),
             error.to_string(),

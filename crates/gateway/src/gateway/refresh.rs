@@ -1,4 +1,4 @@
-//! Finding out what the servers have, and keeping that current.
+//! Lists and evaluates the upstream servers' tools and keeps the catalogs current.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind,
     client::{CachePolicy, ToolList},
 };
@@ -19,22 +19,22 @@ use super::{
 };
 use crate::GatewayError;
 
-/// How often the pins are looked at again while a tool is kept back.
+/// The interval of checking the pins again while a tool is quarantined.
 const PIN_RECHECK: Duration = Duration::from_secs(1);
-/// How often they are while nobody asks.
+/// The same interval in the background.
 const PIN_RECHECK_IDLE: Duration = Duration::from_secs(5);
-/// How often a list is asked for while nobody asks and nothing is told.
+/// The interval of listing the tools in the background if nothing changed.
 const IDLE_REFRESH: Duration = Duration::from_mins(5);
-/// A list that was asked for in this time will do, whatever its server says.
+/// A list of this age is reused, whatever its server says about caching.
 const LISTING_REUSE: Duration = Duration::from_secs(3);
-/// A server that tells of changes in a row is listened to once in this time.
+/// The interval in which repeated change notifications of a server are handled once.
 const CHANGE_DEBOUNCE: Duration = Duration::from_millis(200);
 const MIN_BACKOFF: Duration = Duration::from_secs(1);
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
 
 impl Gateway {
-    /// Connects the servers whose tools are shown beside ours, in the background, and keeps what
-    /// is known of them current until [`Gateway::stop`].
+    /// Connects the servers with exposed tools in the background and keeps their catalogs current
+    /// until [`Gateway::stop`].
     pub fn start(self: &Arc<Self>) {
         for served in self
             .upstreams()
@@ -48,7 +48,7 @@ impl Gateway {
         }
     }
 
-    /// What is known of a server's tools, found out if need be.
+    /// Returns a server's catalog, listing and evaluating its tools if necessary.
     pub(crate) async fn refresh(
         &self,
         served: &Arc<Upstream>,
@@ -66,8 +66,8 @@ impl Gateway {
         self.evaluate(served, listed, before).await
     }
 
-    /// The list of a server's tools. One that was asked for just now will do, even if the server
-    /// says that it is not to be kept, unless it was heard since that there may be another.
+    /// Lists a server's tools. A recent list is reused even if the server forbids caching, unless
+    /// an event was received since.
     async fn fetch_listing(
         &self,
         served: &Upstream,
@@ -90,7 +90,7 @@ impl Gateway {
         })
     }
 
-    /// Looks at the pins again, though nothing else may have changed.
+    /// Checks the pins again, even if nothing else has changed.
     pub(super) async fn reevaluate(&self, served: &Arc<Upstream>) -> Result<(), GatewayError> {
         let _judging = served.evaluation_lock.lock().await;
         if let Some(known) = served.catalog() {
@@ -100,7 +100,7 @@ impl Gateway {
         Ok(())
     }
 
-    /// Finds out how each tool of a list stands, and lets everyone know.
+    /// Evaluates each tool of a list and publishes the catalog.
     async fn evaluate(
         &self,
         served: &Arc<Upstream>,
@@ -111,7 +111,7 @@ impl Gateway {
         let read = move || tool_catalog::parse_tools(&offering, &of.settings, then.as_deref());
         let read = tokio::task::spawn_blocking(read).await;
         let read = read.map_err(|_| {
-            deliberate_adapter::ClientError::new(served.name(), ClientErrorKind::Stopped)
+            deliberate_mcp_client::ClientError::new(served.name(), ClientErrorKind::Stopped)
         })?;
         let offered: Vec<_> = read
             .iter()
@@ -135,7 +135,7 @@ impl Gateway {
         ));
         for tool in known.newly_quarantined(before.as_deref()) {
             if !self.quiet {
-                tracing::warn!(server = served.name(), tool = %tool.qualified_name, "a tool is kept back until it is approved");
+                tracing::warn!(server = served.name(), tool = %tool.qualified_name, "a tool is quarantined until it is approved");
             }
         }
         served.set_catalog(known.clone());
@@ -165,9 +165,9 @@ impl Gateway {
         names.clone()
     }
 
-    /// Lets everyone know what was found out about one server.
+    /// Publishes the names and exposed tools of all servers.
     fn publish(&self) {
-        // What is told last must be what was found out last.
+        // The last publication must reflect the last evaluation.
         let _spreading = self
             .publish_lock
             .lock()
@@ -220,7 +220,7 @@ impl Gateway {
     }
 }
 
-/// Which other server has a tool of that name, if the server itself has none.
+/// Returns another server that has a tool of this name, if the server itself has none.
 fn other_owner(
     names: &HashMap<String, BTreeSet<String>>,
     server: &str,
@@ -234,7 +234,7 @@ fn other_owner(
 }
 
 impl ToolCatalog {
-    /// The tools that are kept back and were not before.
+    /// Returns the tools that are quarantined now and were not before.
     fn newly_quarantined(&self, before: Option<&Self>) -> impl Iterator<Item = &Arc<CatalogTool>> {
         let was = move |tool: &CatalogTool| {
             let then = before.and_then(|before| before.get(&tool.def.name));
@@ -244,7 +244,7 @@ impl ToolCatalog {
         kept_back.filter(move |tool| !was(tool))
     }
 
-    /// Whether it was made of this list, and nothing may have been approved since.
+    /// Returns true if the catalog was made from this list and no approval may have happened since.
     fn is_current(&self, list: &Arc<ToolList>) -> bool {
         let look_again = self.has_quarantined || !self.pins_read;
         Arc::ptr_eq(&self.listing.list, list)
@@ -252,8 +252,7 @@ impl ToolCatalog {
     }
 }
 
-/// Keeps what is known of one server current. A server that can't be reached is tried again, less
-/// and less often.
+/// Keeps one server's catalog current. An unreachable server is retried with exponential backoff.
 async fn refresh_loop(
     gateway: Weak<Gateway>,
     served: Arc<Upstream>,
@@ -261,7 +260,7 @@ async fn refresh_loop(
 ) {
     let mut rest = MIN_BACKOFF;
     loop {
-        // Who comes back may be another than who went.
+        // After a reconnect the server may be another version.
         let fresh = if served.activity.reconnected.swap(false, Ordering::Relaxed) {
             CachePolicy::Refresh
         } else {
@@ -290,7 +289,7 @@ async fn refresh_loop(
                 tracing::debug!(
                     server = served.name(),
                     code = error.code(),
-                    "tools can't be listed"
+                    "could not list tools"
                 );
                 rest = (rest * 2).min(MAX_BACKOFF);
                 rest
@@ -301,7 +300,7 @@ async fn refresh_loop(
             biased;
             () = stopped.cancelled() => return,
             () = served.activity.changed.notified() => {
-                // What failed is not tried again by what its failing rings.
+                // The disconnect event of a failed attempt must not trigger the next attempt.
                 let calm = if outcome.is_ok() { CHANGE_DEBOUNCE } else { wait };
                 tokio::select! {
                     biased;

@@ -1,24 +1,23 @@
-//! Which of the servers that are written down can be used together. One that can't never takes the
-//! others away.
+//! Selects the configured servers that can be used together. An unusable server never affects the
+//! others.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deliberate_adapter::config::ConfigProblem;
+use deliberate_mcp_client::config::ConfigProblem;
 
 use crate::GatewayServer;
 
-/// The servers that can be used, and what is wrong with the others.
+/// The usable servers, and the problems of the others.
 #[derive(Default)]
 pub(super) struct ValidatedServers {
     pub(super) servers: Vec<GatewayServer>,
-    /// Everything that is wrong.
     pub(super) problems: Vec<ConfigProblem>,
-    /// Why servers are left out, by their names.
+    /// The reasons why servers are excluded, by name.
     pub(super) excluded: BTreeMap<String, String>,
 }
 
 impl ValidatedServers {
-    /// Of servers that can't be told apart the first is used.
+    /// Validates the servers; of servers with conflicting names the first is used.
     pub(super) fn validate(servers: Vec<GatewayServer>) -> Self {
         let mut sifted = Self::default();
         for server in servers {
@@ -42,7 +41,7 @@ impl ValidatedServers {
         self.problems.extend(mistakes);
     }
 
-    /// A server may name one that is not there; it then has to do without.
+    /// Removes fallbacks that do not exist.
     pub(super) fn drop_missing_fallbacks(&mut self) {
         let names: BTreeSet<String> = self
             .servers
@@ -65,16 +64,16 @@ impl ValidatedServers {
     }
 }
 
-/// Why two servers of these names can't be told apart, if they can't.
+/// Returns the reason why two server names conflict, if they do.
 fn name_conflict(before: &str, name: &str) -> Option<String> {
     if before == name {
-        return Some("there are two servers of this name".to_owned());
+        return Some("two servers have this name".to_owned());
     }
     // `a___c` would be a tool of `a` and one of `a_`.
     let (one, other) = (format!("{before}__"), format!("{name}__"));
     (one.starts_with(&other) || other.starts_with(&one)).then(|| {
         format!(
-            "tools of {name:?} can't be told apart from those of server {before:?}; use another \
+            "tools of {name:?} could not be distinguished from those of server {before:?}; use another \
              name"
         )
     })

@@ -1,8 +1,8 @@
-//! What is known of one server's tools: how each describes itself, how it stands, how it is shown.
+//! The catalog of one server's tools: definitions, quarantine status and exposed form.
 
 use std::{collections::HashMap, sync::Arc};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     client::{ToolDef, ToolList},
     tool_name::qualified_tool_name,
 };
@@ -16,30 +16,28 @@ use crate::{
     search,
 };
 
-/// What is known of a server's tools.
+/// The evaluated tools of one server.
 pub(crate) struct ToolCatalog {
     pub(crate) listing: UpstreamListing,
-    /// Those that may be used, in the server's order.
+    /// The tools that the configuration allows, in the server's order.
     pub(crate) tools: Vec<Arc<CatalogTool>>,
     by_name: HashMap<String, usize>,
-    /// Whether any tool is kept back.
     pub(crate) has_quarantined: bool,
     /// Whether the pins could be read.
     pub(crate) pins_read: bool,
-    /// When the pins were last looked at.
     pub(crate) pins_checked_at: Instant,
 }
 
-/// The list that it is made from.
+/// The list that a catalog is made from.
 #[derive(Clone)]
 pub(crate) struct UpstreamListing {
     pub(crate) list: Arc<ToolList>,
-    /// When it was asked for, and what had been heard of the server by then.
+    /// The time of the request, and the change count at that time.
     pub(crate) fetched_at: Instant,
     pub(crate) change_count: u64,
 }
 
-/// What is known of a tool.
+/// A tool of the catalog.
 pub(crate) struct CatalogTool {
     pub(crate) def: Arc<ToolDef>,
     /// `server__tool`.
@@ -48,38 +46,37 @@ pub(crate) struct CatalogTool {
     pub(crate) pin_status: PinStatus,
     pub(crate) scan: Arc<ScanResult>,
     pub(crate) findings: Vec<ScanFinding>,
-    /// Why it is kept back, if it is.
     pub(crate) quarantine: Option<QuarantineReason>,
     pub(crate) exposed: bool,
     pub(crate) search_entry: Arc<search::ToolSearchEntry>,
-    /// The definition with its name here.
+    /// The definition with the qualified name.
     pub(crate) exposed_definition: Arc<Value>,
 }
 
-/// Why a tool is kept back.
+/// The reason why a tool is quarantined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QuarantineReason {
-    /// It describes itself otherwise than when it was pinned.
+    /// The definition differs from the pinned one.
     Changed,
-    /// Its description holds what it should not.
+    /// The scan found hidden content in the definition.
     Flagged,
-    /// What is pinned of its server is damaged.
+    /// The server's pins are damaged.
     PinsUnreadable,
 }
 
 impl QuarantineReason {
     pub(crate) fn message(self) -> &'static str {
         match self {
-            Self::Changed => "it describes itself otherwise than when it was first used",
-            Self::Flagged => "its description holds hidden characters or instructions",
+            Self::Changed => "its definition changed since it was first used",
+            Self::Flagged => "its description contains hidden characters or instructions",
             Self::PinsUnreadable => {
-                "what is remembered of it can't be read, so nobody knows if it changed"
+                "its pinned definition cannot be read, so changes cannot be detected"
             }
         }
     }
 }
 
-/// A tool that was read, before its pin is known.
+/// A parsed tool whose pin is not known yet.
 pub(crate) struct ParsedTool {
     def: Arc<ToolDef>,
     hash: String,
@@ -97,7 +94,8 @@ impl ParsedTool {
     }
 }
 
-/// Reads a list of tools; of those that were read before, nothing is read again. Takes a while.
+/// Parses a list of tools and reuses what was parsed before. CPU-heavy: run it on a blocking
+/// thread.
 pub(crate) fn parse_tools(
     list: &ToolList,
     about: &GatewayServer,
@@ -154,7 +152,8 @@ fn build_search_entry(def: &ToolDef, about: &GatewayServer) -> search::ToolSearc
 }
 
 impl ToolCatalog {
-    /// What is known now that the pins are. `owner` says which other server has a tool of a name.
+    /// Creates the catalog once the pins are known. `owner` returns which other server has a tool
+    /// of a name.
     pub(crate) fn new(
         listed: UpstreamListing,
         read: Vec<ParsedTool>,
@@ -203,7 +202,7 @@ impl ToolCatalog {
         }
     }
 
-    /// The same, now that other servers have other tools; nothing if that makes no difference.
+    /// Evaluates the findings again with other servers' new tools; returns none if nothing changes.
     pub(crate) fn reevaluated(
         &self,
         about: &GatewayServer,
@@ -239,7 +238,7 @@ impl ToolCatalog {
         ))
     }
 
-    /// The tool of that name at its server.
+    /// Returns the tool with this name at the server.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<CatalogTool>> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at))
     }
@@ -269,7 +268,7 @@ impl CatalogTool {
         self
     }
 
-    /// What it is for, in some words.
+    /// Returns the description, shortened to `chars`.
     pub(crate) fn summary(&self, chars: usize) -> String {
         let text = self
             .def
@@ -280,8 +279,8 @@ impl CatalogTool {
     }
 }
 
-/// The definition as clients see it: as it is, but for its name here, and without what can't be
-/// seen if it has such.
+/// Builds the definition for clients: with the qualified name, and without hidden characters if
+/// `strip` is set.
 fn build_exposed_definition(raw: &Value, full: &str, strip: bool) -> Value {
     let mut shown = if strip {
         injection_scan::strip_definition(raw)

@@ -1,51 +1,48 @@
-//! Finding tools: by name for who calls, by words for who searches.
+//! Finds tools: by name for calls, by words for searches.
 
 use std::{
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use deliberate_adapter::client::CachePolicy;
+use deliberate_mcp_client::client::CachePolicy;
 use deliberate_toolkit::{ExternalTool, ToolError, matches_pattern};
 use futures::future::join_all;
 
 use super::{CatalogTool, Gateway, ToolCatalog, Upstream};
 use crate::{GatewayError, search};
 
-/// How long a search waits for a server whose tools are known: they may have just changed.
+/// How long a search waits for a server whose tools are known, because they may have just changed.
 const KNOWN_SERVER_WAIT: Duration = Duration::from_millis(200);
 
-/// How long a server is waited for whose tools are asked for by name.
+/// How long a search waits for a server that it names.
 const NAMED_SERVER_WAIT: Duration = Duration::from_secs(15);
 
-/// What a search found.
 pub(crate) struct ToolSearchResult {
-    /// The best first.
+    /// The best match first.
     pub(crate) tools: Vec<Arc<CatalogTool>>,
-    /// Tools that would have been found but are kept back.
+    /// Matching tools that are quarantined.
     pub(crate) quarantined: Vec<Arc<str>>,
-    /// Servers that could not be searched, and why.
     pub(crate) unavailable: Vec<UnreachableServer>,
 }
 
 /// A server that could not be searched.
 pub(crate) struct UnreachableServer {
     pub(crate) server: String,
-    /// Why.
     pub(crate) reason: String,
-    /// Why, as far as those beyond this machine may know.
+    /// The reason without details for remote callers.
     pub(crate) redacted_reason: String,
 }
 
 impl Gateway {
-    /// The server whose tool that is (`server__tool`). Names are such that there is one at the
+    /// Returns the server of a tool (`server__tool`). Server names are such that there is one at
     /// most.
     pub(super) fn upstream_of_tool(&self, full: &str) -> Option<&Arc<Upstream>> {
         let mut servers = self.upstreams();
         servers.find(|served| strip_server_prefix(full, served.name()).is_some())
     }
 
-    /// The tool of that name (`server__tool`), which may be called.
+    /// Returns the callable tool of this name (`server__tool`).
     pub(crate) async fn find_tool(
         &self,
         full: &str,
@@ -66,7 +63,7 @@ impl Gateway {
         Ok((served.clone(), require_callable(served, &tool)?))
     }
 
-    /// The tool of the server that stands in for one that can't be asked what it has.
+    /// Returns the fallback's tool when the server cannot list its tools.
     async fn find_fallback(
         &self,
         served: &Upstream,
@@ -78,7 +75,7 @@ impl Gateway {
         Some((other.clone(), found))
     }
 
-    /// The tool of that name of that server, which may be called.
+    /// Returns the callable tool of this name at this server.
     pub(crate) async fn find_server_tool(
         &self,
         server: &str,
@@ -89,12 +86,12 @@ impl Gateway {
         if let Some(found) = known.get(tool) {
             return require_callable(served, found);
         }
-        let full = deliberate_adapter::tool_name::qualified_tool_name(server, tool);
+        let full = deliberate_mcp_client::tool_name::qualified_tool_name(server, tool);
         Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))
     }
 
-    /// Whether a name is that of another server's tool, as far as that is known: of a server that
-    /// was not asked yet any may be.
+    /// Returns true if a name may be that of an upstream server's tool; any name may be, for a
+    /// server that was not listed yet.
     pub(crate) fn may_be_tool(&self, full: &str) -> bool {
         self.upstream_of_tool(full).is_some_and(|served| {
             let known = served.catalog();
@@ -102,8 +99,7 @@ impl Gateway {
         })
     }
 
-    /// The tools whose names a pattern fits, of those that can be called. Their servers are asked
-    /// if they were not yet.
+    /// Returns the callable tools that match a pattern. Servers that were not listed yet are asked.
     pub(crate) async fn find_matching(self: &Arc<Self>, pattern: &str) -> Vec<ExternalTool> {
         let start = pattern.strip_suffix('*');
         let concerned = |served: &Upstream| {
@@ -130,7 +126,7 @@ impl Gateway {
             .collect()
     }
 
-    /// Tools whose names are like that one, of those that are known.
+    /// Returns known tools with similar names.
     fn suggest_names(&self, full: &str) -> Vec<String> {
         const MAX_SUGGESTIONS: usize = 3;
         let tools = self.callable_tools(None);
@@ -168,8 +164,8 @@ impl Gateway {
             .collect()
     }
 
-    /// Makes sure that the tools of all servers are known, or of one, as far as that is possible in
-    /// a short time; says of which they are not.
+    /// Lists the tools of all servers, or of one, as far as possible within a short time; returns
+    /// the servers that did not answer.
     pub(crate) async fn refresh_for_search(
         self: &Arc<Self>,
         server: Option<&str>,
@@ -188,7 +184,7 @@ impl Gateway {
     ) -> Vec<UnreachableServer> {
         let each = servers.iter().map(|served| async move {
             let known = served.catalog().is_some();
-            // A server that was waited for in vain holds nobody up again.
+            // A server that did not answer a previous search delays no further one.
             let in_vain = wait < NAMED_SERVER_WAIT && served.timed_out.load(Ordering::Relaxed);
             let wait = if known || in_vain {
                 KNOWN_SERVER_WAIT
@@ -196,7 +192,7 @@ impl Gateway {
                 wait
             };
             let (gateway, server) = (self.clone(), served.clone());
-            // Goes on after who asks has given up, for the next one.
+            // The refresh continues after the caller has stopped waiting, for the next search.
             let asked =
                 tokio::spawn(async move { gateway.refresh(&server, CachePolicy::Cached).await });
             let same = |why: &str| (why.to_owned(), why.to_owned());
@@ -206,10 +202,10 @@ impl Gateway {
                     let why = error.to_string();
                     (why, ToolError::from(error).redacted().to_string())
                 }
-                Ok(Err(_)) => same("it could not be asked"),
+                Ok(Err(_)) => same("the server could not be asked"),
                 Err(_) => {
                     served.timed_out.store(true, Ordering::Relaxed);
-                    same("it has not answered yet; search again in a while")
+                    same("the server has not answered yet; search again later")
                 }
             };
             (!known).then(|| UnreachableServer {
@@ -221,7 +217,7 @@ impl Gateway {
         join_all(each).await.into_iter().flatten().collect()
     }
 
-    /// The tools that words find.
+    /// Searches tools by words.
     pub(crate) async fn search(
         self: &Arc<Self>,
         query: &str,

@@ -1,26 +1,25 @@
-//! The texts of a definition, each with its place and what it is for.
+//! Collects the texts of a definition, each with its place and role.
 
 use serde_json::Value;
 
-/// A text in a definition.
 pub(super) struct DefinitionText<'a> {
     pub(super) path: String,
     pub(super) text: &'a str,
     pub(super) role: TextRole,
 }
 
-/// What a text is for.
+/// The role of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextRole {
-    /// Something is called that.
+    /// The name of something.
     Name,
-    /// To be read.
+    /// Text to be read.
     Prose,
-    /// To be matched against.
+    /// Text to be matched against.
     Pattern,
 }
 
-/// All texts of a definition, those too that are meant for a client's screen.
+/// Collects all texts of a definition, including those that only a client's user interface shows.
 pub(super) fn collect_texts(definition: &Value) -> Vec<DefinitionText<'_>> {
     let mut texts = Vec::new();
     let Some(fields) = definition.as_object() else {
@@ -51,7 +50,7 @@ fn collect_nested<'a>(
             text,
             role: match field {
                 "pattern" | "format" | "$ref" | "$id" | "$schema" => TextRole::Pattern,
-                // A picture, often written out.
+                // An icon is often an inline image.
                 "src" if place.starts_with("icons") => TextRole::Pattern,
                 _ => TextRole::Prose,
             },
@@ -76,7 +75,7 @@ fn collect_nested<'a>(
     }
 }
 
-/// About how many bytes a value takes as JSON.
+/// Returns the approximate size of a value as JSON.
 pub(super) fn json_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 5,

@@ -1,4 +1,4 @@
-//! Characters that nobody sees, that change what is seen, or that pass for others.
+//! Detects characters that are invisible, change how text is displayed, or imitate others.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{ScanSign, SignWeight};
 
-/// Private characters that an icon font may account for.
+/// The number of private-use characters that an icon font may explain.
 const MAX_PRIVATE: usize = 2;
 
-/// What is wrong with the characters of a text, a sign for each kind.
+/// Returns a sign for each kind of suspicious character in a text.
 pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
     if text
         .bytes()
@@ -60,7 +60,7 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
                 add(
                     SignWeight::Strong,
                     "direction",
-                    format!("an override of direction, {code}"),
+                    format!("a direction override, {code}"),
                 );
             }
             _ if is_bidi_control(c) => {
@@ -69,11 +69,7 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
                 } else {
                     SignWeight::Strong
                 };
-                add(
-                    weight,
-                    "direction",
-                    format!("a control of direction, {code}"),
-                );
+                add(weight, "direction", format!("a direction control, {code}"));
             }
             '\u{200c}' | '\u{200d}' if is_valid_joiner(before, after) => {}
             '\u{feff}' if at == 0 => add(
@@ -89,7 +85,7 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
                 );
             }
             _ if is_selector(c) && !is_valid_selector(c, before) => {
-                let what = format!("a variation selector where there is nothing to vary, {code}");
+                let what = format!("a misplaced variation selector, {code}");
                 add(SignWeight::Strong, "selectors", what);
             }
             '\u{2028}' | '\u{2029}' | '\u{fffc}' | '\u{2800}' => {
@@ -106,7 +102,11 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
                 } else {
                     SignWeight::Note
                 };
-                add(weight, "private", format!("a private character, {code}"));
+                add(
+                    weight,
+                    "private",
+                    format!("a private-use character, {code}"),
+                );
             }
             _ => {}
         }
@@ -114,17 +114,17 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
     found
 }
 
-/// What is wrong with a name beyond what is wrong with any text.
+/// Returns the signs that apply to names only.
 pub(super) fn find_name_signs(name: &str) -> Vec<ScanSign> {
     let latin = name.chars().any(|c| c.is_ascii_alphabetic());
     if latin && name.chars().any(is_look_alike) {
-        let what = format!("{name:?} mixes letters of several scripts that look the same");
+        let what = format!("{name:?} mixes look-alike letters of several scripts");
         return vec![ScanSign::new(SignWeight::Strong, "look-alike", what)];
     }
     Vec::new()
 }
 
-/// `text` with what can't be seen written out, on one line.
+/// Escapes hidden characters and joins the text into one line.
 pub fn escape_hidden(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -139,7 +139,7 @@ pub fn escape_hidden(text: &str) -> String {
     out
 }
 
-/// `text` without what can't be seen.
+/// Removes hidden characters.
 pub fn strip_hidden(text: &str) -> Cow<'_, str> {
     if text.chars().any(is_hidden) {
         Cow::Owned(text.chars().filter(|c| !is_hidden(*c)).collect())
@@ -148,8 +148,8 @@ pub fn strip_hidden(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A definition whose texts for reading have nothing in them that can't be seen. Names, and values
-/// that a call has to repeat, stay as they are.
+/// Removes hidden characters from the texts of a definition that are meant for reading. Names, and
+/// values that a call must repeat, stay unchanged.
 pub fn strip_definition(definition: &Value) -> Value {
     match definition {
         Value::Object(fields) => fields
@@ -170,15 +170,15 @@ pub fn strip_definition(definition: &Value) -> Value {
     }
 }
 
-/// The text on one line, at most so long, without what can't be seen.
+/// Shortens a text to one line without hidden characters.
 pub fn to_one_line(text: &str, chars: usize) -> String {
     let stripped = strip_hidden(text);
     let words: Vec<&str> = stripped.split_whitespace().collect();
     deliberate_core::truncate_chars(&words.join(" "), chars)
 }
 
-/// Whether a character can't be seen. Joiners of emoji and of scripts that need them are, because
-/// what they join is not looked at here.
+/// Returns true for a hidden character. Joiners of emoji and scripts count as hidden too, because
+/// their context is not considered here.
 pub(super) fn is_hidden(c: char) -> bool {
     (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
         || is_bidi_control(c)
@@ -219,13 +219,14 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' | '\u{180b}'..='\u{180d}')
 }
 
-/// A selector follows what it selects a form of, and never another selector.
+/// Returns true if a variation selector follows a character that has variations, and not another
+/// selector.
 fn is_valid_selector(selector: char, before: Option<char>) -> bool {
     let Some(before) = before else { return false };
     match selector {
         '\u{e0100}'..='\u{e01ef}' => is_han(before),
         '\u{180b}'..='\u{180d}' => matches!(before, '\u{1820}'..='\u{18aa}'),
-        // Digits are drawn as keys.
+        // Digits become keycaps.
         _ => {
             matches!(before, '0'..='9' | '#' | '*' | '©' | '®')
                 || (!before.is_ascii()
@@ -236,7 +237,7 @@ fn is_valid_selector(selector: char, before: Option<char>) -> bool {
     }
 }
 
-/// Whether a joiner stands where its script or an emoji needs it.
+/// Returns true if a joiner is where its script or an emoji needs it.
 fn is_valid_joiner(before: Option<char>, after: Option<char>) -> bool {
     let (Some(before), Some(after)) = (before, after) else {
         return false;
@@ -263,12 +264,13 @@ fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{61b}' | '\u{61d}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
-/// Letters of other scripts that are drawn like Latin ones.
+/// Returns true for a letter of another script that looks like a Latin one.
 fn is_look_alike(c: char) -> bool {
     super::normalization::latin_lookalike(c).is_some()
 }
 
-/// Whether the tag at that place is part of the flag of a region: a black flag, a few tags, an end.
+/// Returns true if the tag at this place is part of a region's flag: a black flag, a few tags, an
+/// end tag.
 fn is_in_flag(all: &[char], at: usize) -> bool {
     let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
     let head = all.get(..at).unwrap_or_default();
@@ -279,7 +281,7 @@ fn is_in_flag(all: &[char], at: usize) -> bool {
     flag && before + length <= 7 && tail.get(length.saturating_sub(1)) == Some(&'\u{e007f}')
 }
 
-/// What the tags of a text spell.
+/// Decodes the text that tag characters spell.
 fn tag_text(all: &[char]) -> String {
     all.iter()
         .filter_map(|c| u32::from(*c).checked_sub(0xe_0000))

@@ -1,5 +1,4 @@
-//! Text that is there and not seen because of where it stands: behind a gap, in a comment, in
-//! letters that have to be decoded.
+//! Detects text that is hidden by its place: behind a gap, in a comment, or encoded.
 
 use std::sync::LazyLock;
 
@@ -11,14 +10,14 @@ use regex::Regex;
 
 use super::{ScanSign, SignWeight, phrase_rules};
 
-/// The longest text that is told as it is.
+/// The length above which a text is noted.
 pub(super) const LONG_CHARS: usize = 4_000;
-/// A text that is longer than this is refused.
+/// The length above which a text is refused.
 const TOO_LONG_CHARS: usize = 20_000;
-/// Blanks in a row that no layout needs.
+/// A number of consecutive blanks that no layout needs.
 const WIDE_GAP: usize = 100;
 const NOTED_GAP: usize = 40;
-/// Empty lines in a row that no layout needs.
+/// A number of consecutive empty lines that no layout needs.
 const HIGH_GAP: usize = 25;
 
 static COMMENT: LazyLock<Option<Regex>> =
@@ -35,7 +34,7 @@ static IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         .ok()
 });
 
-/// What is strange in how a text is laid out.
+/// Returns the signs in the layout of a text.
 pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
     let mut signs = Vec::new();
     signs.extend(check_length(text));
@@ -64,7 +63,7 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
 }
 
 fn check_length(text: &str) -> Option<ScanSign> {
-    // Bytes first: counting characters is work.
+    // The byte length is checked first, because counting characters is expensive.
     if text.len() <= LONG_CHARS {
         return None;
     }
@@ -81,7 +80,7 @@ fn check_length(text: &str) -> Option<ScanSign> {
     ))
 }
 
-/// Text that stands so far away that it is not looked at.
+/// Detects text behind a wide gap, where a reader does not see it.
 fn find_gap(text: &str) -> Option<ScanSign> {
     let (mut blanks, mut lines, mut widest, mut highest) = (0, 0, 0, 0);
     for c in text.chars() {
@@ -107,7 +106,7 @@ fn find_gap(text: &str) -> Option<ScanSign> {
     Some(ScanSign::new(weight, "gap", what))
 }
 
-/// What a long run of letters and digits hides, if it hides something.
+/// Decodes a long run of letters and digits, and reports it if it contains text.
 fn decode_blob(run: &str) -> Option<ScanSign> {
     let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mixed = run.bytes().any(|byte| byte.is_ascii_digit())
@@ -132,7 +131,7 @@ fn decode_blob(run: &str) -> Option<ScanSign> {
     }
 }
 
-/// Whether text is to be read: words with spaces between them.
+/// Returns true if a text is prose: words separated by spaces.
 fn is_prose(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let spaces = text.chars().filter(|c| c.is_whitespace()).count();

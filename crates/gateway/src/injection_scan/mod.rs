@@ -1,11 +1,11 @@
-//! Looks for what a definition hides or smuggles in: characters nobody sees, and sentences that
-//! are meant for the model and not for the job.
+//! Scans tool definitions for prompt injection: hidden characters, and sentences that address the
+//! model and do not describe the tool.
 //!
-//! Definitions are read by a model, so they are input like any other. What is found is either
-//! *refused*, and the tool is kept back until someone approves it, or *noted*, and shown to who
-//! looks. Signs that are weak alone are noted; two different ones together are refused.
+//! A model reads definitions, so they are untrusted input. A finding is either *refused*, which
+//! quarantines the tool until someone approves it, or *noted*, which is shown on inspection. Weak
+//! signs are noted; two different ones together are refused.
 //!
-//! Knows nothing of servers, pins or calls.
+//! The scan knows nothing about servers, pins or calls.
 
 mod definition_texts;
 mod hidden_characters;
@@ -18,50 +18,48 @@ use serde_json::Value;
 
 pub use hidden_characters::{escape_hidden, strip_definition, strip_hidden, to_one_line};
 
-/// A definition that is longer than this is refused unread.
+/// A larger definition is refused without being read.
 const MAX_BYTES: usize = 256 * 1024;
-/// A schema that is longer than this is refused.
+/// A larger schema is refused.
 const MAX_SCHEMA_BYTES: usize = 64 * 1024;
-/// What is shown of a finding.
+/// The maximum number of characters that are shown of a finding.
 const MAX_SHOWN_CHARS: usize = 120;
-/// Findings that are kept of one definition.
+/// The maximum number of findings per definition.
 const MAX_FINDINGS: usize = 40;
 
-/// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScanSeverity {
-    /// Worth knowing.
+    /// Shown on inspection.
     Noted,
-    /// The tool is kept back until it is approved.
+    /// The tool is quarantined until it is approved.
     Refused,
 }
 
-/// Something a definition should not have.
+/// A suspicious place in a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ScanFinding {
-    /// How much it matters.
     pub severity: ScanSeverity,
-    /// A short stable word for it.
+    /// A short, stable code.
     pub kind: &'static str,
-    /// Where: `inputSchema.properties.path.description`.
+    /// The place, such as `inputSchema.properties.path.description`.
     pub place: String,
-    /// What was found, made visible.
+    /// What was found, with hidden characters escaped.
     pub what: String,
 }
 
-/// How much one sign says.
+/// The weight of a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SignWeight {
-    /// Nothing by itself, with whatever else.
+    /// Noted, whatever else is found.
     Note,
-    /// Something, together with a weak sign of another kind.
+    /// Noted; refused together with a weak sign of another kind.
     Weak,
-    /// Enough.
+    /// Refused.
     Strong,
 }
 
-/// A sign, before its place is known.
+/// A sign whose place is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ScanSign {
     weight: SignWeight,
@@ -82,17 +80,17 @@ impl ScanSign {
     }
 }
 
-/// What a definition was found to hold.
+/// The result of scanning a definition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScanResult {
     signs: Vec<(String, ScanSign)>,
-    /// Words that look like names of tools and stand beside an order.
+    /// Words that look like tool names in sentences that give orders.
     mentions: Vec<(String, String)>,
 }
 
 impl ScanResult {
-    /// What that comes to. `owner` says of a word which other server has a tool of that name: a
-    /// definition that gives orders about another server's tool tries to change what that does.
+    /// Returns the findings. `owner` returns which other server has a tool of a name: a definition
+    /// that gives orders about another server's tool tries to change what that tool does.
     pub fn findings(&self, owner: impl Fn(&str) -> Option<String>) -> Vec<ScanFinding> {
         let mut signs = self.signs.clone();
         for (place, word) in &self.mentions {
@@ -131,26 +129,27 @@ impl ScanResult {
     }
 }
 
-/// Reads a tool's definition.
+/// Scans a tool definition.
 pub fn scan_definition(raw: &Value) -> ScanResult {
     let mut scanned = ScanResult::default();
     let bytes = definition_texts::json_size(raw);
     if bytes > MAX_BYTES {
-        let what = format!("the definition has about {bytes} bytes, more than {MAX_BYTES}");
+        let what =
+            format!("the definition has about {bytes} bytes, more than the limit of {MAX_BYTES}");
         scanned.add("", vec![ScanSign::new(SignWeight::Strong, "length", what)]);
         return scanned;
     }
     for field in ["inputSchema", "outputSchema"] {
         let bytes = raw.get(field).map_or(0, definition_texts::json_size);
         if bytes > MAX_SCHEMA_BYTES {
-            let what = format!("about {bytes} bytes, more than {MAX_SCHEMA_BYTES}");
+            let what = format!("about {bytes} bytes, more than the limit of {MAX_SCHEMA_BYTES}");
             scanned.add(
                 field,
                 vec![ScanSign::new(SignWeight::Strong, "length", what)],
             );
         }
     }
-    // What is refused for its length alone is not worth the work of reading it.
+    // A definition that is refused for its size need not be read.
     if !scanned.signs.is_empty() {
         return scanned;
     }
@@ -160,7 +159,7 @@ pub fn scan_definition(raw: &Value) -> ScanResult {
     scanned
 }
 
-/// Reads a text that a server gives beside its tools, such as its instructions.
+/// Scans a text that a server provides beside its tools, such as its instructions.
 pub fn scan_text(place: &str, text: &str) -> ScanResult {
     let mut scanned = ScanResult::default();
     scanned.scan(place, text, definition_texts::TextRole::Prose);
@@ -172,9 +171,9 @@ impl ScanResult {
         let mut signs = hidden_characters::find_signs(text);
         match role {
             definition_texts::TextRole::Name => {
-                signs.extend(hidden_characters::find_name_signs(text))
+                signs.extend(hidden_characters::find_name_signs(text));
             }
-            // A pattern is for a machine and full of what looks strange.
+            // A pattern is for machines and full of unusual characters.
             definition_texts::TextRole::Pattern => {}
             definition_texts::TextRole::Prose => {
                 signs.extend(hidden_text::find_signs(text));

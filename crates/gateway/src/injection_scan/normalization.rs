@@ -1,9 +1,8 @@
-//! One plain form for texts that mean the same: lower case, one space, no ornaments, no letters
-//! that pass for others.
+//! Normalizes texts for comparison: lower case, single spaces, no decorations, no look-alike
+//! letters.
 
 use super::hidden_characters::is_hidden;
 
-/// `text` in its plain form.
 pub(super) fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut last_was_space = true;
@@ -39,7 +38,7 @@ pub(super) fn normalize(text: &str) -> String {
     words.join(" ")
 }
 
-/// The letters of a text that is spaced out, as in `i g n o r e`; nothing if there is none.
+/// Joins the letters of spaced-out words, as in `i g n o r e`; returns none if there are none.
 pub(super) fn join_spaced_letters(normal: &str) -> Option<String> {
     const MIN_LETTERS: usize = 10;
     let mut run = String::new();
@@ -59,7 +58,7 @@ pub(super) fn join_spaced_letters(normal: &str) -> Option<String> {
     (!all.is_empty()).then_some(all)
 }
 
-/// The Latin letter that a letter of another script is drawn like.
+/// Returns the Latin letter that a letter of another script looks like.
 pub(super) fn latin_lookalike(c: char) -> Option<char> {
     Some(match c {
         'а' | 'А' | 'α' | 'Α' => 'a',

@@ -1,5 +1,5 @@
-//! Sentences that are meant for the model and not for the job: to drop its rules, to keep
-//! something from its user, to fetch what is secret, to change what other tools do.
+//! Detects sentences that address the model and do not describe the tool: to drop its rules, to
+//! hide something from its user, to fetch secrets, to change what other tools do.
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,13 @@ use super::{
     normalization::{join_spaced_letters, normalize},
 };
 
-/// A rule over the plain form of a text.
+/// A rule on the normalized form of a text: kind, weight and pattern.
 type PhraseRule = (&'static str, SignWeight, &'static str);
 
-/// Each is wide enough for how people vary a sentence, and narrow enough for how tools are really
-/// described. Words between: `(?: \S+){0,4}`.
+/// Each rule is wide enough for the variations of a sentence, and narrow enough for real tool
+/// descriptions. `(?: \S+){0,4}` allows words in between.
 const RULES: &[PhraseRule] = &[
-    // To drop its rules.
+    // Dropping the model's rules.
     (
         "override",
         Strong,
@@ -48,7 +48,7 @@ const RULES: &[PhraseRule] = &[
         Strong,
         r"ignore(?:all)?(?:previous|prior|your)instructions|donottelltheuser",
     ),
-    // To keep something from its user.
+    // Hiding something from the user.
     (
         "secrecy",
         Strong,
@@ -94,7 +94,7 @@ const RULES: &[PhraseRule] = &[
         Weak,
         r"\b(?:silently|quietly) (?:read|call|include|append|pass|add|collect|run|execute|fetch)\b|\b(?:internal|implementation) detail\b(?: \S+){0,6} (?:user|human)\b",
     ),
-    // To pass for who is obeyed.
+    // Impersonating an authority.
     (
         "pseudo-tag",
         Strong,
@@ -115,7 +115,7 @@ const RULES: &[PhraseRule] = &[
         Weak,
         r"\b(?:required|mandated|authori[sz]ed|approved|demanded) by (?:the )?(?:system|administrator|admin|security team|anthropic|openai|platform|compliance)\b|\bhighest (?:possible )?priority\b|\byou must (?:obey|comply)\b",
     ),
-    // To be asked first, always, or alone.
+    // Demanding to be called first, always, or exclusively.
     (
         "order",
         Weak,
@@ -146,7 +146,7 @@ const RULES: &[PhraseRule] = &[
         Note,
         r"\byou must (?:always )?(?:first )?(?:call|use|run|invoke) this (?:tool|function)\b",
     ),
-    // To fetch and send what is secret. Files are looked at by `files`.
+    // Fetching and sending secrets. `find_secret_files` handles files.
     (
         "exfiltration",
         Weak,
@@ -178,7 +178,7 @@ const RULES: &[PhraseRule] = &[
         r"\b(?:reveal|print|repeat|dump|leak|share|output|recite|expose|include)\b(?: \S+){0,3} (?:your|the full|the entire|the hidden|the original|entire|full)(?: \S+)? (?:system prompt|instructions)\b",
     ),
     ("prompt", Note, r"\bsystem prompt\b"),
-    // To change what others do.
+    // Changing what other tools do.
     (
         "redirect",
         Strong,
@@ -209,7 +209,7 @@ const RULES: &[PhraseRule] = &[
         Weak,
         r"\bwithout (?:\S+ ){0,2}(?:confirmation|approval|consent|permission)\b",
     ),
-    // To run something.
+    // Running commands.
     (
         "command",
         Strong,
@@ -247,7 +247,7 @@ static ORDER_WORDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)\b(?:must|always|instead|never|before|whenever|when|should|after|do not|don't|rather than)\b").ok()
 });
 
-/// The signs in a text.
+/// Returns the signs in a text.
 pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
     let plain = normalize(text);
     let mut signs = Vec::new();
@@ -270,7 +270,7 @@ fn apply_rules(plain: &str, signs: &mut Vec<ScanSign>) {
     }
 }
 
-/// Files that hold secrets, where a text speaks of taking them.
+/// Detects mentions of files with secrets, where a text asks to take them.
 fn find_secret_files(plain: &str) -> Vec<ScanSign> {
     const CONTEXT_CHARS: usize = 70;
     let (Some(files), Some(takes), Some(denies)) = (&*SECRET_FILES, &*TAKE_VERBS, &*NEGATIONS)
@@ -302,7 +302,7 @@ fn find_secret_files(plain: &str) -> Vec<ScanSign> {
     found.filter_map(sign).collect()
 }
 
-/// Words that look like names of tools in sentences that give orders.
+/// Returns words that look like tool names in sentences that give orders.
 pub(super) fn find_tool_mentions(text: &str) -> Vec<String> {
     const MAX_MENTIONS: usize = 40;
     let (Some(names), Some(orders)) = (&*TOOL_NAMES, &*ORDER_WORDS) else {

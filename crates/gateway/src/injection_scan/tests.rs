@@ -1,4 +1,4 @@
-//! What is found, and what is not.
+//! Tests of what the scan finds, and what it does not.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -86,7 +86,7 @@ fn every_text_of_a_definition_is_read() {
             "{raw}"
         );
     }
-    // A picture that is written out is no text.
+    // An inline image is not text.
     let picture = format!("data:image/png;base64,{}", "iVBORw0KGgo".repeat(4_000));
     let drawn = json!({ "name": "t", "icons": [{ "src": picture, "mimeType": "image/png" }] });
     assert!(scan_definition(&drawn).findings(|_| None).is_empty());
@@ -154,7 +154,7 @@ fn only_what_is_read_is_stripped() {
 proptest! {
     #[test]
     fn plain_words_are_fine(words in proptest::collection::vec("[a-z]{1,4}", 0..40)) {
-        // Words of four letters make no rule's sentence.
+        // Words of four letters form no sentence that matches a rule.
         prop_assert_ne!(worst_severity(&words.join(" ")), Some(ScanSeverity::Refused));
     }
 

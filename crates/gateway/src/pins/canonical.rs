@@ -1,11 +1,11 @@
-//! One text for definitions that say the same, whatever the order of their fields.
+//! The canonical form of a definition: equal for equal definitions, whatever the order of fields.
 
 use std::{borrow::Cow, fmt::Write as _};
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-/// What a program may put beside a definition anew each time, and that says nothing about the tool.
+/// The `_meta` fields that a program may change each time and that do not describe the tool.
 const VOLATILE_META: &[&str] = &[
     "traceparent",
     "tracestate",
@@ -14,12 +14,11 @@ const VOLATILE_META: &[&str] = &[
     "io.modelcontextprotocol/serverInfo",
 ];
 
-/// The hash of a definition: of all that clients are given of it, without what is passing.
+/// Hashes everything that clients receive of a definition, without volatile fields.
 pub(crate) fn hash(definition: &Value) -> String {
     digest(&without_volatile(definition))
 }
 
-/// The definition without what is passing.
 fn without_volatile(definition: &Value) -> Cow<'_, Value> {
     let meta = definition.get("_meta").and_then(Value::as_object);
     let passes = |meta: &Map<String, Value>| {
@@ -45,14 +44,13 @@ fn without_volatile(definition: &Value) -> Cow<'_, Value> {
     Cow::Owned(lasting)
 }
 
-/// The hash of any value.
 pub(crate) fn digest(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// The definition as people read it, without what is passing, in one order.
+/// Returns the definition for people, without volatile fields and in canonical order.
 pub(crate) fn to_readable(definition: &Value) -> String {
     serde_json::to_string_pretty(&sort_keys(&without_volatile(definition))).unwrap_or_default()
 }
@@ -85,7 +83,7 @@ fn write(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        // As JSON writes it, so that a text is never taken for a number.
+        // Written as JSON, so that a string is never mistaken for a number.
         other => {
             let _ = write!(out, "{other}");
         }

@@ -1,8 +1,8 @@
-//! How each tool described itself when it was first used, and what was approved since.
+//! Definition pins: the definition of each tool when it was first used, and later approvals.
 //!
-//! A definition that is another than the pinned one is kept back until someone approves it. Pins
-//! outlive the process, and several processes may share them: they are read before they are
-//! written, and read again when something is kept back. Knows nothing of servers but their names.
+//! A definition that differs from its pin is quarantined until someone approves it. Pins outlive
+//! the process, and several processes may share them: they are read before they are written, and
+//! read again while something is quarantined. The module knows servers by name only.
 
 pub(crate) mod canonical;
 
@@ -20,49 +20,49 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-/// Pins that are kept of one server; beyond them a tool needs approval.
+/// The maximum number of pins per server; further tools need approval.
 const MAX_PINS: usize = 4_000;
-/// What is kept of a definition to show what changed.
+/// The number of characters of a definition that are stored to show what changed.
 const MAX_TEXT_CHARS: usize = 2_000;
-/// What is kept of all definitions of a server together.
+/// The number of bytes that are stored of all definitions of a server together.
 const MAX_TEXTS_BYTES: usize = 64 * 1024;
 
-/// A tool as its server offers it now.
+/// A tool definition as its server offers it now.
 pub(crate) struct OfferedDefinition {
     pub(crate) name: String,
     pub(crate) hash: String,
     pub(crate) definition: Arc<Value>,
 }
 
-/// How a tool that is offered stands with its pin.
+/// The status of an offered tool compared with its pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PinStatus {
-    /// It was pinned just now.
+    /// Pinned just now.
     New,
-    /// It is the one that is pinned, and whether someone approved it.
+    /// Equal to the pin.
     Same {
-        /// Someone looked at it and let it through.
+        /// Whether someone inspected and approved it.
         approved: bool,
     },
-    /// It is another.
+    /// Different from the pin.
     Changed,
-    /// Nobody knows: the pins are damaged.
+    /// Unknown, because the pins are damaged.
     Unknown,
 }
 
-/// How the tools of a server stand.
+/// The pin status of a server's tools.
 pub(crate) struct PinCheck {
     pub(crate) statuses: Vec<PinStatus>,
-    /// Whether what is stored could be read. If not, what was seen is remembered by this process
-    /// alone, and it is worth looking again.
+    /// Whether the stored pins could be read. If not, new pins exist in this process only, and
+    /// reading should be tried again.
     pub(crate) readable: bool,
 }
 
-/// Why there are no pins to be had.
+/// The reason why pins could not be read.
 enum PinReadError {
-    /// The store failed; it may not the next time.
+    /// The store failed; a retry may succeed.
     Store(StoreError),
-    /// What is stored is no book of pins.
+    /// The stored document does not contain pins.
     Corrupt,
 }
 
@@ -72,26 +72,25 @@ impl From<StoreError> for PinReadError {
     }
 }
 
-/// A pin, as it is stored.
+/// A stored pin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct DefinitionPin {
     sha256: String,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     approved: bool,
-    /// Since when, in microseconds.
+    /// The time of the pin, in microseconds.
     at: i64,
     /// The beginning of the definition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// The other definition that was looked at, or that was the first to be kept back: only this
-    /// one can be approved, so that nobody approves what they have not seen.
+    /// The hash of the differing definition that was inspected, or that was quarantined first. Only
+    /// this one can be approved, so that nobody approves a definition they have not seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pending: Option<String>,
 }
 
 type PinTable = BTreeMap<String, DefinitionPin>;
 
-/// The pins of one server.
 pub(crate) struct PinStore {
     key: String,
     store: Arc<dyn Store>,
@@ -111,11 +110,11 @@ impl PinStore {
         }
     }
 
-    /// How each tool stands; those that were never seen are pinned. `anew` looks at the store even
-    /// if it was looked at before. With `trust` what is another is pinned, too.
+    /// Returns the status of each tool and pins those that were never seen. `anew` reads the store
+    /// even if it was read before. With `trust`, differing definitions are pinned too.
     ///
-    /// What can't be read is never written over: if the store fails, tools are pinned by this
-    /// process alone; if the pins are damaged, all tools are kept back until someone approves them.
+    /// Unreadable pins are never overwritten: if the store fails, tools are pinned in this process
+    /// only; if the pins are damaged, all tools are quarantined until someone approves them.
     pub(crate) async fn check(
         &self,
         offered: &[OfferedDefinition],
@@ -130,13 +129,13 @@ impl PinStore {
         let mut now = book.take().unwrap_or_default();
         let changes = offered.iter().any(|it| would_change(&now, it, trust));
         if changes && read.is_ok() {
-            // Someone else may have been faster; theirs counts.
+            // If another process was faster, its pin counts.
             let mut fresh = Some(now);
             read = self.reload(&mut fresh).await;
             now = fresh.unwrap_or_default();
         }
         if matches!(read, Err(PinReadError::Corrupt)) {
-            // Looked at again the next time: someone may have healed it.
+            // The pins are read again next time, because they may have been repaired.
             *book = None;
             return PinCheck {
                 statuses: vec![PinStatus::Unknown; offered.len()],
@@ -157,8 +156,8 @@ impl PinStore {
         }
     }
 
-    /// Pins what is offered now, because someone looked at it and lets it through. If the pins are
-    /// damaged, they begin anew with it: of `all` the others stay kept back.
+    /// Pins the offered definition, because someone inspected and approved it. If the pins are
+    /// damaged, they start again with it: the other tools in `all` stay quarantined.
     pub(crate) async fn approve(
         &self,
         offered: &OfferedDefinition,
@@ -182,7 +181,7 @@ impl PinStore {
         Ok(true)
     }
 
-    /// A pin that nothing fits, until what is offered is approved.
+    /// Creates a pin that matches no definition, until the offered one is approved.
     fn unapproved_pin(&self, offered: &OfferedDefinition) -> (String, DefinitionPin) {
         let pin = DefinitionPin {
             sha256: String::new(),
@@ -194,7 +193,7 @@ impl PinStore {
         (offered.name.clone(), pin)
     }
 
-    /// Remembers that these, which are kept back, were looked at.
+    /// Records that these quarantined definitions were inspected.
     pub(crate) async fn mark_inspected(&self, offered: &[&OfferedDefinition]) {
         let mut book = self.table.lock().await;
         let Ok(mut now) = self.read().await else {
@@ -214,7 +213,7 @@ impl PinStore {
         *book = Some(now);
     }
 
-    /// What is kept of the pinned definition.
+    /// Returns the stored text of the pinned definition.
     pub(crate) async fn text(&self, tool: &str) -> Option<String> {
         let book = self.table.lock().await;
         book.as_ref()?.get(tool)?.text.clone()
@@ -271,14 +270,14 @@ impl PinStore {
         }
     }
 
-    /// What is stored, in place of what is known. What is known stays if it can't be read.
+    /// Replaces the known pins by the stored ones. The known pins stay if the store cannot be read.
     async fn reload(&self, book: &mut Option<PinTable>) -> Result<(), PinReadError> {
         let read = self.read().await;
         let mut stored = read.inspect_err(|unread| match unread {
             PinReadError::Store(error) => self.warn_once(error),
             PinReadError::Corrupt => self.warn_once(&"they are damaged"),
         })?;
-        // What could not be written is still known.
+        // Pins that could not be written are still known.
         for (name, pin) in book.take().unwrap_or_default() {
             stored.entry(name).or_insert(pin);
         }
@@ -306,12 +305,12 @@ impl PinStore {
 
     fn warn_once(&self, error: &dyn std::fmt::Display) {
         if !self.warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, pins = self.key, "pins of tools can't be kept or read");
+            tracing::warn!(%error, pins = self.key, "could not read or write tool pins");
         }
     }
 }
 
-/// Whether looking at a tool changes what is pinned.
+/// Returns true if checking a tool would change the pins.
 fn would_change(book: &PinTable, offered: &OfferedDefinition, trust: bool) -> bool {
     match book.get(&offered.name) {
         None => book.len() < MAX_PINS,
@@ -320,7 +319,7 @@ fn would_change(book: &PinTable, offered: &OfferedDefinition, trust: bool) -> bo
     }
 }
 
-/// What became of a definition, line by line. Of what lies beyond the part that is kept all is
+/// Returns the changes of a definition, line by line. Beyond the part that is stored, everything is
 /// shown: nobody should approve what they did not see.
 pub(crate) fn definition_diff(before: &str, now: &Value) -> String {
     const MAX_DIFF_CHARS: usize = 4_000;
@@ -343,5 +342,7 @@ pub(crate) fn definition_diff(before: &str, now: &Value) -> String {
         .map(super::injection_scan::escape_hidden)
         .collect();
     let rest = truncate_chars(&rest.join("\n"), MAX_REST_CHARS);
-    format!("{diff}\n(what follows was not kept, and may have changed; it now is:)\n{rest}")
+    format!(
+        "{diff}\n(the rest of the old definition was not stored and may differ; the new one continues:)\n{rest}"
+    )
 }

@@ -1,5 +1,4 @@
-//! Finds tools by words: those whose rare words are asked for come first, and names count more
-//! than descriptions.
+//! Ranks tools by words: rare words count more, and names count more than descriptions.
 
 mod tokenizer;
 
@@ -7,21 +6,21 @@ use std::collections::HashMap;
 
 pub(crate) use tokenizer::tokenize;
 
-/// How much a word counts, by where it stands.
+/// The weights of a word, by the field it is in.
 const NAME_WEIGHT: f32 = 4.0;
 const TITLE_WEIGHT: f32 = 2.5;
 const SERVER_WEIGHT: f32 = 1.5;
 const DESCRIPTION_WEIGHT: f32 = 1.0;
 const PARAMETERS_WEIGHT: f32 = 0.8;
-/// How fast more of the same word stops to count, and how much length is held against a text.
+/// The BM25 parameters: saturation of repeated words, and normalization by text length.
 const SATURATION: f32 = 1.2;
 const LENGTH_NORM: f32 = 0.5;
-/// How much more a tool counts whose whole name is asked for.
+/// The boost of a tool whose whole name is in the query.
 const NAME_BOOST: f32 = 0.5;
-/// What a word counts that only begins like the one that is asked for.
+/// The weight of a word that only starts like the query word.
 const PREFIX_MATCH_WEIGHT: f32 = 0.5;
 
-/// A tool as the search sees it.
+/// A tool in the form that the search uses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ToolSearchEntry {
     weights: HashMap<String, f32>,
@@ -29,7 +28,7 @@ pub(crate) struct ToolSearchEntry {
     name: Vec<String>,
 }
 
-/// What an entry is made of.
+/// The fields of an entry.
 pub(crate) struct ToolSearchFields<'a> {
     pub(crate) name: &'a str,
     pub(crate) title: &'a str,
@@ -61,13 +60,13 @@ impl ToolSearchEntry {
         }
     }
 
-    /// The share of its name's words that are asked for.
+    /// Returns the share of the name's words that are in the query.
     fn name_overlap(&self, asked: &[String]) -> f32 {
         let named = self.name.iter().filter(|word| asked.contains(word)).count();
         named as f32 / self.name.len().max(1) as f32
     }
 
-    /// How much of a word there is.
+    /// Returns the weight of a word in the entry.
     fn weight(&self, word: &str) -> f32 {
         if let Some(weight) = self.weights.get(word) {
             return *weight;
@@ -84,7 +83,7 @@ impl ToolSearchEntry {
     }
 }
 
-/// The places of the entries that hold any of the words, the best first, with how well they fit.
+/// Returns the indexes and scores of the entries that match any word, the best first.
 pub(crate) fn rank(query: &str, entries: &[&ToolSearchEntry]) -> Vec<(usize, f32)> {
     const MAX_QUERY_TERMS: usize = 32;
     let mut asked = tokenize(query);
@@ -114,7 +113,7 @@ pub(crate) fn rank(query: &str, entries: &[&ToolSearchEntry]) -> Vec<(usize, f32
         .enumerate()
         .filter(|(_, score)| *score > 0.0)
         .collect();
-    // In their own order where they fit alike.
+    // Equal scores keep the original order.
     ranked.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
     ranked
 }

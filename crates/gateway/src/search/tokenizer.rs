@@ -1,7 +1,7 @@
-//! Words of names and sentences, in the form in which they are compared.
+//! Splits names and sentences into comparable words.
 
-/// The words of a text: cut at what is no letter or digit and at `camelCase`, in lower case,
-/// without their endings.
+/// Splits a text at non-alphanumeric characters and `camelCase`, in lower case and without word
+/// endings.
 pub(crate) fn tokenize(text: &str) -> Vec<String> {
     const MAX_TOKENS: usize = 2_000;
     let mut words = Vec::new();
@@ -32,7 +32,7 @@ pub(crate) fn tokenize(text: &str) -> Vec<String> {
     words
 }
 
-/// A word without the endings that make no other word of it.
+/// Removes endings that do not change the meaning of a word.
 fn stem(word: &str) -> String {
     let long = |stem: &str| stem.chars().count() >= 3;
     for (ending, instead) in [
@@ -56,7 +56,7 @@ fn stem(word: &str) -> String {
     trim_stem(word)
 }
 
-/// `create`, `creating` and `created` are one word: so is `creat`. `running` is `run`.
+/// Reduces `create`, `creating` and `created` to `creat`, and `running` to `run`.
 fn trim_stem(word: &str) -> String {
     let count = word.chars().count();
     if let Some(stem) = word.strip_suffix('e').filter(|_| count > 3) {

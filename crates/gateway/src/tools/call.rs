@@ -1,8 +1,8 @@
-//! `gateway_call`: calls a tool of another server, and hands on what it answers as it is.
+//! `gateway_call`: calls a tool of an upstream server and returns its result unchanged.
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::client::McpProgress;
+use deliberate_mcp_client::client::McpProgress;
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -16,22 +16,20 @@ use crate::{
     gateway::{ClientToolCall, ResumedCall},
 };
 
-/// `gateway_call`.
 pub struct GatewayCall(pub Arc<Gateway>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct Input {
-    /// As `gateway_search` names it
+    /// Name from `gateway_search`
     tool: String,
     /// For that tool
     #[serde(default)]
     arguments: Option<Map<String, Value>>,
-    /// That the call is sent again, with what its answer asked for.
+    /// The state and input of a call that is sent again.
     #[serde(default)]
     #[schemars(skip)]
     again: Option<GatewayResume>,
-    /// What stands beside, where it should not.
+    /// Unexpected fields beside the known ones.
     #[serde(flatten)]
     #[schemars(skip)]
     more: Map<String, Value>,
@@ -44,10 +42,9 @@ struct GatewayResume {
     responses: Map<String, Value>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The result as the other server wrote it
+    /// The result as the upstream server wrote it
     handed_on: Value,
 }
 
@@ -59,7 +56,7 @@ impl Tool for GatewayCall {
         ToolMeta {
             name: CALL_TOOL,
             title: "Call a tool of another server",
-            description: "Calls a tool that gateway_search found and answers its result as it is.",
+            description: "Calls a tool found by gateway_search and returns its result unchanged.",
             hints: ToolHints {
                 read_only: false,
                 destructive: true,
@@ -111,8 +108,8 @@ impl Tool for GatewayCall {
     }
 }
 
-/// The tool's own arguments. Models put them beside the tool's name as often as not; that can mean
-/// only one thing, unless there are both.
+/// Returns the tool's own arguments. Models often put them beside the tool's name; that is
+/// unambiguous unless both are present.
 fn tool_arguments(
     given: Option<Map<String, Value>>,
     more: Map<String, Value>,
@@ -121,7 +118,8 @@ fn tool_arguments(
         Some(given) if more.is_empty() => Ok(given),
         None => Ok(more),
         Some(_) => {
-            let rule = "is not an argument of this tool; the tool's own go into arguments";
+            let rule =
+                "is not an argument of this tool; put the tool's own arguments into `arguments`";
             let issues = more
                 .iter()
                 .take(8)

@@ -1,4 +1,4 @@
-//! Tools of other servers that clients see beside ours: each is a call of `gateway_call`.
+//! The upstream servers' tools in the clients' tool list: each is a call of `gateway_call`.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::CALL_TOOL;
 use crate::{Gateway, client_requests::SuspendedUpstreamCalls};
 
-/// The tools of other servers that are shown beside ours.
+/// Provides the exposed tools of upstream servers.
 pub struct ExposedTools(pub Arc<Gateway>);
 
 impl ExternalTools for ExposedTools {
@@ -23,7 +23,7 @@ impl ExternalTools for ExposedTools {
         arguments: &Value,
         again: Option<&InputReply>,
     ) -> Option<AliasTarget> {
-        // Whether it belongs to this very call is looked at when the call is made.
+        // The call itself checks whether the state belongs to it.
         let again = match again {
             Some(again) if !SuspendedUpstreamCalls::is_state_id(&again.state) => return None,
             again => again.map(|it| json!({ "state": it.state, "responses": it.responses })),
@@ -57,7 +57,7 @@ impl ExternalTools for ExposedTools {
     }
 }
 
-/// Arguments that were left out are none.
+/// Returns an empty object if there are no arguments.
 fn object_or_empty(arguments: &Value) -> Value {
     match arguments {
         Value::Null => json!({}),

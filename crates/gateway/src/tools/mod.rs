@@ -1,5 +1,4 @@
-//! The gateway as tools: one finds, one calls, and those of other servers that are shown beside
-//! ours.
+//! The tools of the gateway: search, call, and the exposed tools of upstream servers.
 
 mod call;
 mod exposed_tools;
@@ -9,7 +8,5 @@ pub use call::GatewayCall;
 pub use exposed_tools::ExposedTools;
 pub use search::GatewaySearch;
 
-/// The name of the tool that calls.
 pub(crate) const CALL_TOOL: &str = "gateway_call";
-/// The name of the tool that finds.
 pub(crate) const SEARCH_TOOL: &str = "gateway_search";

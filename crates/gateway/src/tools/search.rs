@@ -1,4 +1,4 @@
-//! `gateway_search`: finds a tool of another server by words.
+//! `gateway_search`: finds tools of upstream servers by words.
 
 use std::sync::Arc;
 
@@ -17,23 +17,21 @@ use crate::{
     injection_scan,
 };
 
-/// How many tools are told if the caller does not say.
+/// The number of tools that are returned by default.
 const DEFAULT_LIMIT: u32 = 5;
-/// Of how many tools the whole schema is told.
+/// The number of tools that are returned with the complete schema.
 const FULL_SCHEMA_COUNT: usize = 3;
-/// What is told of a description.
+/// The maximum length of a description.
 const DESCRIPTION_CHARS: usize = 300;
-/// A schema that is longer is told by its names alone.
+/// A larger schema is returned as parameter names only.
 const SCHEMA_BYTES: usize = 16 * 1024;
 
-/// `gateway_search`.
 pub struct GatewaySearch(pub Arc<Gateway>);
 
-/// What it is called with.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Words; none lists the servers
+    /// Words; empty lists the servers
     #[serde(default)]
     #[schemars(length(max = 500))]
     query: String,
@@ -43,32 +41,31 @@ pub struct Input {
     limit: Option<u32>,
 }
 
-/// What it answers.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Output {
-    /// The best first
+    /// Best first
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<ToolMatch>>,
-    /// The servers, if no words were given
+    /// The servers, if the query was empty
     #[serde(skip_serializing_if = "Option::is_none")]
     servers: Option<Vec<ConnectedServer>>,
     /// Servers that could not be searched
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unavailable: Vec<UnavailableServer>,
-    /// Tools that fit, but are kept back until whoever runs this server approves them
+    /// Matching tools, quarantined until the operator approves them
     #[serde(skip_serializing_if = "Vec::is_empty")]
     quarantined: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct ToolMatch {
-    /// What `gateway_call` calls it
+    /// Name for `gateway_call`
     tool: String,
     description: String,
-    /// The schema of its arguments
+    /// Schema of its arguments
     #[serde(skip_serializing_if = "Option::is_none")]
     input_schema: Option<Value>,
-    /// The names of its arguments, where the schema is not told; required ones end in `*`
+    /// Argument names, if the schema is left out; required ones end in `*`
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<Vec<String>>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -100,7 +97,7 @@ impl Tool for GatewaySearch {
             name: SEARCH_TOOL,
             title: "Find a tool",
             description: "Finds tools of connected MCP servers by words, best first, with their \
-                          arguments. Call what it finds with gateway_call.",
+                          arguments. Call them with gateway_call.",
             hints: ToolHints {
                 open_world: true,
                 ..ToolHints::READ_ONLY
@@ -114,7 +111,7 @@ impl Tool for GatewaySearch {
         if let Some(server) = &input.server {
             self.0.upstream(server)?;
         }
-        // Who has a name may be anywhere.
+        // A caller with an owner may be remote.
         let named = call.owner().is_some();
         let limit = usize::try_from(input.limit.unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
         let output = if input.query.trim().is_empty() {
@@ -173,7 +170,8 @@ fn to_output(found: ToolSearchResult, named: bool) -> Output {
     }
 }
 
-/// What could not be searched. Why may hold what a server said, and a model reads it.
+/// Converts the servers that could not be searched. The reason may contain a server's text, and a
+/// model reads it.
 fn to_unavailable(unavailable: Vec<UnreachableServer>, named: bool) -> Vec<UnavailableServer> {
     let each = unavailable.into_iter();
     each.map(|it| UnavailableServer {

@@ -1,12 +1,12 @@
-//! Calls and what comes back.
+//! Tests of calls and their results.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use deliberate_adapter::transport::McpEra;
 use deliberate_gateway::Exposure;
+use deliberate_mcp_client::transport::McpEra;
 use deliberate_toolkit::{CallerContext, Principal, ToolScope, TraceContext};
 use serde_json::json;
 
@@ -143,7 +143,7 @@ async fn progress_is_told() {
         kit.call_as(caller, "gateway_call", arguments)
             .await
             .unwrap();
-        // A call that takes longer gives signs of life as well, as the first may, which connects.
+        // A longer call also reports that it is alive, as the first one may, which connects.
         if began.elapsed() < Duration::from_secs(1) {
             break heard;
         }
@@ -209,7 +209,7 @@ async fn exposed_tools_are_guests_as_their_server_wrote_them() {
     assert_eq!(listed[0].definition.to_string(), expected);
     let output = kit.call("far__odd", json!({})).await.unwrap();
     assert_eq!(output["handed_on"]["zeta"], 1);
-    // One that is not shown can be called all the same by who knows it.
+    // A tool that is not exposed can be called by its name too.
     kit.call("far__hidden", json!({})).await.unwrap();
     let error = kit.call("far__none", json!({})).await.unwrap_err();
     assert_eq!(error.code(), "UnknownTool");
@@ -314,7 +314,7 @@ async fn tools_are_found_by_their_names_for_who_puts_them_to_use() {
     }
     assert!(guests.list().is_empty());
     assert_eq!(player.requests("tools/list").len(), 1);
-    // What is kept back is not found, and who calls it is told why.
+    // A quarantined tool is not found, and a call of it reports the reason.
     let error = kit.call("far__bad", json!({})).await.unwrap_err();
     assert_eq!(error.code(), "Quarantined");
 }

@@ -1,10 +1,10 @@
-//! What a server asks while its tool runs, for each pair of eras.
+//! Tests of upstream servers' requests during a call, for each pair of eras.
 
 use std::sync::{Arc, Mutex};
 
-use deliberate_adapter::transport::McpEra;
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_gateway::register;
+use deliberate_mcp_client::transport::McpEra;
 use deliberate_toolkit::{
     CallLimits, CallOutcome, CallerContext, ClientFeatures, ClientRequestError, ClientRequests,
     FixedModel, RESUME_TOOL, Registry, RegistryDeps, TimedOutcome, Tool, ToolContext, ToolError,
@@ -21,7 +21,7 @@ use super::{
     },
 };
 
-/// A client that is asked during its call, and says `Ann`.
+/// A client that is asked during its call, and answers `Ann`.
 #[derive(Default)]
 struct RecordingClient(Mutex<Vec<(String, Value)>>);
 
@@ -166,7 +166,7 @@ async fn a_modern_client_is_asked_by_the_answer() {
         } else {
             assert_eq!(player.requests("tools/call").len(), 1);
         }
-        // Once is once.
+        // A state can be used only once.
         let error = call(&kit, resuming_caller("a", state, answer), "far__ask")
             .await
             .unwrap_err();
@@ -231,7 +231,7 @@ async fn models_are_asked_only_where_the_settings_allow_it() {
         let (refusing, player) = fixture(&folder, era, false);
         match call(&refusing, modern_caller("a"), "far__think").await {
             Ok(result) => assert!(
-                text(&result).to_string().contains("not offered"),
+                text(&result).to_string().contains("does not support"),
                 "{result}"
             ),
             Err(code) => assert_eq!(code, "Rpc"),
@@ -264,7 +264,7 @@ async fn no_more_wait_than_may() {
     let folder = temp_dir();
     let (kit, player) = fixture(&folder, McpEra::Stateless, false);
     for name in ["a", "b"] {
-        // Who asks for more lets their oldest go.
+        // A caller with more suspended calls loses its oldest.
         for _ in 0..10 {
             let asked = call(&kit, modern_caller(name), "far__ask").await.unwrap();
             assert_eq!(asked["resultType"], "input_required");
@@ -433,7 +433,9 @@ async fn who_stands_in_asks_models_only_if_it_may_itself() {
     assert_eq!(second.requests("tools/call").len(), 1);
     assert!(asked.0.lock().unwrap().is_empty());
     assert!(
-        text(&result.unwrap()).to_string().contains("not offered"),
+        text(&result.unwrap())
+            .to_string()
+            .contains("does not support"),
         "it was let in"
     );
 }

@@ -1,5 +1,5 @@
-//! The gateway through its public face: its tools in a registry, in front of servers that are
-//! played here.
+//! Tests of the gateway through its public interface: its tools in a registry, in front of mock
+//! upstream servers.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A server that is played in this process: both eras, tools that can be changed, and faults.
+//! A mock upstream server in this process: both eras, changing tools, and failures.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     jsonrpc::RequestId,
     transport::{
         Connector, DeliveryStatus, IncomingEvent, IncomingSink, McpEra, McpTransport, MessageKind,
@@ -19,30 +19,30 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// What a played server is like.
+/// The behavior of a mock upstream server.
 pub(crate) struct MockUpstream {
     era: McpEra,
     tools: Mutex<Vec<Value>>,
-    /// It takes everything and answers nothing.
+    /// Whether it accepts everything and answers nothing.
     hangs: bool,
-    /// It can't be reached.
+    /// Whether it is unreachable.
     dead: bool,
-    /// It answers every call with an error.
+    /// Whether it answers every call with an error.
     refuses: bool,
-    /// Says of its list that it is not to be kept.
+    /// Whether it forbids caching its list.
     pub(crate) uncacheable: bool,
-    /// Calls that wait until [`MockUpstream::resume_calls`].
+    /// The calls that wait for [`MockUpstream::resume_calls`].
     deferred_calls: Mutex<Vec<(Arc<MockConnection>, RequestId, Value)>>,
     pub(crate) open_count: AtomicUsize,
-    /// Every message it got.
+    /// Every message it received.
     pub(crate) messages: Mutex<Vec<Value>>,
     connections: Mutex<Vec<Arc<MockConnection>>>,
     next_id: AtomicU64,
-    /// Calls that wait for what was asked, by the id of the question.
+    /// The calls that wait for an answer, by the id of the request.
     open_requests: Mutex<HashMap<u64, RequestId>>,
 }
 
-/// One connection to it.
+/// A connection to the server.
 struct MockConnection {
     upstream: Arc<MockUpstream>,
     inbox: IncomingSink,
@@ -68,7 +68,7 @@ impl MockUpstream {
         }
     }
 
-    /// One that takes everything and answers nothing.
+    /// Creates a server that accepts everything and answers nothing.
     pub(crate) fn new_hanging() -> Self {
         Self {
             hangs: true,
@@ -76,7 +76,7 @@ impl MockUpstream {
         }
     }
 
-    /// One that can't be reached.
+    /// Creates an unreachable server.
     pub(crate) fn new_unreachable() -> Self {
         Self {
             dead: true,
@@ -84,7 +84,7 @@ impl MockUpstream {
         }
     }
 
-    /// One that answers every call with an error.
+    /// Creates a server that answers every call with an error.
     pub(crate) fn new_refusing(tools: Vec<Value>) -> Self {
         Self {
             refuses: true,
@@ -92,7 +92,7 @@ impl MockUpstream {
         }
     }
 
-    /// Goes on with calls that wait: it asks.
+    /// Continues the deferred calls with a request to the client.
     pub(crate) fn resume_calls(&self) {
         let later = std::mem::take(&mut *self.deferred_calls.lock().unwrap());
         for (wire, id, params) in later {
@@ -101,7 +101,7 @@ impl MockUpstream {
         }
     }
 
-    /// Has other tools from now on, and says so.
+    /// Replaces the tools and sends a change notification.
     pub(crate) fn set_tools(&self, tools: Vec<Value>) {
         *self.tools.lock().unwrap() = tools;
         for link in self.connections.lock().unwrap().iter() {
@@ -109,7 +109,7 @@ impl MockUpstream {
         }
     }
 
-    /// The requests it got of that method, in order.
+    /// Returns the requests of this method, in order.
     pub(crate) fn requests(&self, method: &str) -> Vec<Value> {
         let got = self.messages.lock().unwrap();
         got.iter()
@@ -227,7 +227,7 @@ impl MockConnection {
     fn handle_call(&self, id: RequestId, params: &Value) {
         let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
         match params["name"].as_str().unwrap() {
-            // Everything a result may hold, with fields nobody knows, in an odd order.
+            // Everything a result may contain, with unknown fields, in an odd order.
             "odd" => self.push_raw(&format!(
                 r#"{{"jsonrpc":"2.0","result":{{"zeta":1,"content":[{{"text":"hi","new":{{"b":2,"a":1}},"type":"text"}}],"alpha":[],"_meta":{{"z/y":1,"io.modelcontextprotocol/serverInfo":{{"name":"played"}}}}}},"id":{id}}}"#
             )),
@@ -246,7 +246,7 @@ impl MockConnection {
                 self.result(id, &text("done"));
             }
             "never" => {}
-            // Until it is sent again, if it is.
+            // Until the call is sent again.
             "ask_later" if params.get("inputResponses").is_none() => {
                 let links = self.upstream.connections.lock().unwrap();
                 let this = links.iter().find(|link| std::ptr::eq(&raw const ***link, self));
@@ -290,7 +290,7 @@ impl MockConnection {
         }
     }
 
-    /// The client answered something that was asked.
+    /// Handles the client's answer to a request.
     fn handle_response(&self, message: &Value) {
         let question = message["id"].as_u64().unwrap();
         let id = self

@@ -1,9 +1,9 @@
-//! Definitions that change, and who may let them through.
+//! Tests of changed definitions and their approval.
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::transport::McpEra;
 use deliberate_gateway::{Exposure, ToolStatus};
+use deliberate_mcp_client::transport::McpEra;
 use serde_json::{Value, json};
 
 use super::{
@@ -18,7 +18,7 @@ async fn error_code(kit: &GatewayFixture, name: &str) -> String {
     }
 }
 
-/// Other tools, noticed.
+/// Replaces the tools and waits until the gateway has noticed.
 async fn change_tools(kit: &GatewayFixture, player: &MockUpstream, tools: Vec<Value>) {
     player.set_tools(tools);
     kit.search("anything").await;
@@ -109,7 +109,7 @@ async fn what_comes_back_to_what_it_was_is_fine_again() {
     reordered["_meta"] = json!({ "traceparent": "00-1" });
     change_tools(&kit, &player, vec![reordered]).await;
     assert_eq!(error_code(&kit, "far__a").await, "fine");
-    // Away and back with another face is still another.
+    // A tool that vanishes and returns with another definition still differs.
     change_tools(&kit, &player, vec![]).await;
     change_tools(&kit, &player, vec![tool("a", "Three")]).await;
     assert_eq!(error_code(&kit, "far__a").await, "Quarantined");
@@ -143,7 +143,7 @@ async fn who_is_trusted_may_change() {
     assert_eq!(error_code(&kit, "far__a").await, "fine");
     change_tools(&kit, &player, vec![tool("a", "Two")]).await;
     assert_eq!(error_code(&kit, "far__a").await, "fine");
-    // What was pinned silently holds when trust ends.
+    // Definitions that were pinned by trust stay pinned when trust ends.
     drop(kit);
     let (kit, _) = GatewayFixture::with_one_server(&folder, &[tool("a", "Two")]);
     assert_eq!(error_code(&kit, "far__a").await, "fine");
@@ -179,7 +179,7 @@ async fn two_processes_pin_on_one_file() {
     let folder = temp_dir();
     let (one, _) = GatewayFixture::with_one_server(&folder, &[tool("a", "One")]);
     let (two, _) = GatewayFixture::with_one_server(&folder, &[tool("a", "One"), tool("b", "Two")]);
-    // Both have looked before either pins.
+    // Both processes have checked before either pins.
     assert_eq!(error_code(&one, "far__a").await, "fine");
     assert_eq!(error_code(&two, "far__b").await, "fine");
     let (three, _) =
@@ -226,7 +226,7 @@ async fn damaged_pins_let_nothing_through_and_are_healed_by_approval() {
     assert_eq!(look.tools[0].standing, ToolStatus::Unsure);
     kit.gateway.approve("far", Some("a")).await.unwrap();
     assert_eq!(error_code(&kit, "far__a").await, "fine");
-    // The other was not looked at.
+    // The other tool was not inspected.
     assert_eq!(error_code(&kit, "far__b").await, "Quarantined");
     kit.gateway.approve("far", None).await.unwrap();
     assert_eq!(error_code(&kit, "far__b").await, "fine");

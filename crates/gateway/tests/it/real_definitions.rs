@@ -1,4 +1,4 @@
-//! Definitions of servers that people really use: none of them is refused.
+//! Tests of real servers' definitions: none of them is refused.
 
 use deliberate_gateway::injection_scan::{self, ScanSeverity};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ fn real_tools_are_not_refused() {
         let fixture = fixture(name);
         let tools = fixture["tools"].as_array().unwrap();
         assert!(!tools.is_empty());
-        // The worst case: every other word that could be a tool's name is another server's.
+        // The worst case: every other word that could be a tool name belongs to another server.
         for tool in tools {
             let findings =
                 injection_scan::scan_definition(tool).findings(|_| Some("other".to_owned()));
@@ -52,7 +52,7 @@ fn real_tools_are_not_refused() {
     }
 }
 
-/// Ways in which honest tools are described that come near to how dishonest ones are.
+/// Honest descriptions that come close to dishonest ones.
 const BENIGN_SAMPLES: &[&str] = &[
     "Resolves a package name to a library ID. You MUST call this function before 'query-docs' to obtain a valid ID, UNLESS the user explicitly provides one.",
     "Sends an email. Never send without explicit approval from the user.",

@@ -1,8 +1,8 @@
-//! Finding tools by words.
+//! Tests of searching tools by words.
 
 use std::sync::Arc;
 
-use deliberate_adapter::transport::McpEra;
+use deliberate_mcp_client::transport::McpEra;
 use serde_json::{Value, json};
 
 use super::{

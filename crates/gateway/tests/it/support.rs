@@ -1,4 +1,4 @@
-//! A registry with the gateway in front of played servers.
+//! A registry with the gateway in front of mock upstream servers.
 
 use std::{
     path::Path,
@@ -6,9 +6,9 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{McpClient, ServerConfig, transport::McpEra};
 use deliberate_core::{SystemClock, SystemIds};
 use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer, register};
+use deliberate_mcp_client::{McpClient, ServerConfig, transport::McpEra};
 use deliberate_store::{
     Store,
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
@@ -36,12 +36,11 @@ pub(crate) fn open_store(path: &Path) -> Arc<dyn Store> {
     }))
 }
 
-/// A place for a store.
 pub(crate) fn temp_dir() -> TempDir {
     tempfile::tempdir().unwrap()
 }
 
-/// A server of that name that is played.
+/// The options of a mock server with this name.
 pub(crate) fn server(name: &str) -> GatewayServer {
     let mut config = ServerConfig::stdio(name, "played", [""; 0]);
     config.limits.connect_timeout = Duration::from_secs(20);
@@ -49,7 +48,7 @@ pub(crate) fn server(name: &str) -> GatewayServer {
 }
 
 impl GatewayFixture {
-    /// A search waits longer than anything takes on a busy machine.
+    /// Creates a fixture whose searches wait longer than anything takes on a busy machine.
     pub(crate) fn new(
         store: Arc<dyn Store>,
         servers: Vec<(GatewayServer, Arc<MockUpstream>)>,
@@ -57,7 +56,7 @@ impl GatewayFixture {
         Self::with_search_wait(store, servers, Duration::from_secs(20))
     }
 
-    /// One whose searches wait only so long: for servers that never answer.
+    /// Creates a fixture with a short search wait, for servers that never answer.
     pub(crate) fn with_search_wait(
         store: Arc<dyn Store>,
         servers: Vec<(GatewayServer, Arc<MockUpstream>)>,
@@ -97,7 +96,7 @@ impl GatewayFixture {
         }
     }
 
-    /// One server of the handshake era with these tools, in a store of its own.
+    /// Creates a fixture with one server of the handshake era and these tools, in its own store.
     pub(crate) fn with_one_server(folder: &TempDir, tools: &[Value]) -> (Self, Arc<MockUpstream>) {
         let player = Arc::new(MockUpstream::new(McpEra::Handshake, tools.to_vec()));
         let kit = Self::new(
@@ -124,7 +123,7 @@ impl GatewayFixture {
             .await
     }
 
-    /// Calls a far tool, for its raw result.
+    /// Calls an external tool and returns its raw result.
     pub(crate) async fn call_upstream(
         &self,
         tool: &str,
@@ -142,7 +141,7 @@ impl GatewayFixture {
     }
 }
 
-/// A definition of that name that says this.
+/// Builds a tool definition.
 pub(crate) fn tool(name: &str, description: &str) -> Value {
     json!({ "name": name, "description": description, "inputSchema": { "type": "object" } })
 }
@@ -159,7 +158,7 @@ pub(crate) fn text(result: &Value) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-/// A client of 2026-07-28 of that name that can do everything.
+/// A client of 2026-07-28 with this name and all features.
 pub(crate) fn modern_caller(name: &str) -> CallerContext {
     CallerContext {
         principal: Principal {
@@ -178,7 +177,7 @@ pub(crate) fn modern_caller(name: &str) -> CallerContext {
     }
 }
 
-/// The same, sending its call again.
+/// The same client, sending its call again.
 pub(crate) fn resuming_caller(name: &str, state: &str, responses: Value) -> CallerContext {
     CallerContext {
         input_reply: Some(InputReply {
@@ -189,7 +188,7 @@ pub(crate) fn resuming_caller(name: &str, state: &str, responses: Value) -> Call
     }
 }
 
-/// Keeps the progress it hears.
+/// A caller that records progress.
 pub(crate) fn progress_caller() -> (CallerContext, Arc<Mutex<Vec<CallProgress>>>) {
     let heard: Arc<Mutex<Vec<CallProgress>>> = Arc::default();
     let hears = heard.clone();
@@ -202,7 +201,7 @@ pub(crate) fn progress_caller() -> (CallerContext, Arc<Mutex<Vec<CallProgress>>>
     (caller, heard)
 }
 
-/// Waits until it is so.
+/// Waits until a condition holds.
 pub(crate) async fn wait_until(mut is_so: impl FnMut() -> bool) {
     for _ in 0..1_000 {
         if is_so() {

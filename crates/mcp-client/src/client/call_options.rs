@@ -1,4 +1,5 @@
-//! How a single request is made: its time, its progress, who answers what the server asks.
+//! Options of a single request: time limits, cancellation, progress, and the handler for the
+//! server's own requests.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -7,67 +8,68 @@ use tokio_util::sync::CancellationToken;
 
 use super::ClientHandler;
 
-/// How a request is made. The default is what the server's configuration says.
+/// Options of a request. The defaults come from the server's configuration.
 #[derive(Clone, Default)]
 pub struct CallOptions {
-    /// How long to wait for an answer, in place of the server's limit; news of progress begins it
-    /// anew.
+    /// The time to wait for an answer, in place of the server's limit. A progress notification
+    /// restarts it.
     pub response_timeout: Option<Duration>,
-    /// How long to wait in all, in place of the server's limit.
+    /// The total time to wait, in place of the server's limit.
     pub total_timeout: Option<Duration>,
-    /// Cancelled when the answer is no longer wanted. Dropping the future does the same.
+    /// The token to cancel when the answer is no longer needed. Dropping the future has the same
+    /// effect.
     pub cancellation: CancellationToken,
-    /// Hears of progress. Must not block.
+    /// The listener for progress notifications. It must not block.
     pub progress: Option<ProgressListener>,
-    /// What goes into `_meta` beside what the protocol puts there.
+    /// Fields that are added to `_meta` beside those of the protocol.
     pub meta: Map<String, Value>,
-    /// Who answers what the server asks during this request, in place of the client's own.
+    /// The handler for the server's requests during this request, in place of the client's handler.
     pub handler: Option<Arc<dyn ClientHandler>>,
-    /// What is done when the server wants input before it answers.
+    /// Decides who provides the input that the server needs before it answers.
     pub input_mode: InputMode,
-    /// The request is sent again, with the input that was wanted.
+    /// The input that the server asked for, when this request is sent again with it.
     pub resumed_input: Option<ResumedInput>,
 }
 
-/// Hears of progress.
+/// A callback that receives progress notifications.
 pub type ProgressListener = Arc<dyn Fn(McpProgress) + Send + Sync>;
 
 impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallOptions")
-            .field("answer", &self.response_timeout)
-            .field("longest", &self.total_timeout)
-            .field("input", &self.input_mode)
+            .field("response_timeout", &self.response_timeout)
+            .field("total_timeout", &self.total_timeout)
+            .field("input_mode", &self.input_mode)
             .finish_non_exhaustive()
     }
 }
 
-/// How far a request has come.
+/// A progress notification of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpProgress {
-    /// How far.
+    /// The progress so far.
     pub done: f64,
-    /// Of how much, if that is known.
+    /// The amount of work in total, if known.
     pub total: Option<f64>,
-    /// In words.
+    /// A description of the progress for people.
     pub message: Option<String>,
 }
 
-/// What is done when a server of 2026-07-28 wants input before it answers.
+/// Decides what happens when a server of revision 2026-07-28 needs input before it answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum InputMode {
-    /// The handler is asked, and the request is sent again.
+    /// The client asks its handler and sends the request again.
     #[default]
     AskHandler,
-    /// The caller gets the result that says so.
+    /// The caller gets the server's `input_required` result.
     ReturnToCaller,
 }
 
-/// What is sent along with a request that is sent again.
+/// The input that is sent with a repeated request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResumedInput {
-    /// What the server wants to have back.
+    /// The state that the server wants back.
     pub state: Option<String>,
-    /// The input, by the names the server gave.
+    /// The responses, by the keys that the server assigned.
     pub responses: Value,
 }

@@ -1,19 +1,19 @@
-//! What a server may ask and tell its client.
+//! The requests and notifications that a server may send to its client.
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::jsonrpc::{RpcError, code};
 
-/// Answers a server and hears what it tells. Everything has a default: what a server asks is
-/// refused, what it tells is ignored.
+/// Answers a server's requests and receives its notifications. By default every request is rejected
+/// and every notification is ignored.
 pub trait ClientHandler: Send + Sync + 'static {
-    /// What is declared to the server when it is connected.
+    /// Returns the capabilities that are declared to the server when connecting.
     fn capabilities(&self) -> ClientCapabilities {
         ClientCapabilities::default()
     }
 
-    /// `sampling/createMessage`: lets a model think.
+    /// Answers `sampling/createMessage`: the server asks for a model's reply.
     fn sample<'a>(
         &'a self,
         _server: &'a str,
@@ -22,7 +22,7 @@ pub trait ClientHandler: Send + Sync + 'static {
         Box::pin(async { Err(unsupported_error("sampling")) })
     }
 
-    /// `elicitation/create`: asks a person.
+    /// Answers `elicitation/create`: the server asks the user.
     fn elicit<'a>(
         &'a self,
         _server: &'a str,
@@ -31,33 +31,33 @@ pub trait ClientHandler: Send + Sync + 'static {
         Box::pin(async { Ok(json!({ "action": "cancel" })) })
     }
 
-    /// `roots/list`: where the server may work.
+    /// Answers `roots/list`: the directories that the server may work in.
     fn list_roots<'a>(&'a self, _server: &'a str) -> BoxFuture<'a, Vec<Value>> {
         Box::pin(async { Vec::new() })
     }
 
-    /// `notifications/message`: what the server logs. Must not block.
+    /// Receives `notifications/message`: a log message of the server. Must not block.
     fn log(&self, _server: &str, _params: &Value) {}
 
-    /// Something is not as it was. Must not block.
+    /// Receives a change of the server or its connection. Must not block.
     fn on_server_event(&self, _server: &str, _what: ServerEvent) {}
 }
 
-/// What is declared to a server.
+/// The capabilities that are declared to a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ClientCapabilities {
     /// A model can be asked.
     pub sampling: bool,
-    /// A person can be asked to fill a form.
+    /// The user can be asked to fill in a form.
     pub elicitation: bool,
-    /// A person can be asked to open an address.
+    /// The user can be asked to open a URL.
     pub elicitation_url: bool,
-    /// There are roots.
+    /// The client has roots.
     pub roots: bool,
 }
 
 impl ClientCapabilities {
-    /// The capabilities, as the protocol writes them.
+    /// Returns the capabilities in the protocol's form.
     pub(super) fn to_json(self) -> Value {
         let mut capabilities = json!({});
         if let Some(fields) = capabilities.as_object_mut() {
@@ -84,30 +84,33 @@ impl ClientCapabilities {
     }
 }
 
-/// What is not as it was.
+/// A change of the server or its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ServerEvent {
-    /// The list of tools.
+    /// The list of tools changed.
     ToolsChanged,
-    /// The list of prompts.
+    /// The list of prompts changed.
     PromptsChanged,
-    /// The list of resources.
+    /// The list of resources changed.
     ResourcesChanged,
-    /// One resource.
+    /// The resource with this URI changed.
     ResourceUpdated(String),
-    /// There is a connection.
+    /// The connection was established.
     Connected,
-    /// There is none any more.
+    /// The connection was lost.
     Disconnected,
 }
 
-/// Refuses everything.
+/// A handler that rejects every request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoClientHandler;
 
 impl ClientHandler for NoClientHandler {}
 
 fn unsupported_error(what: &str) -> RpcError {
-    RpcError::new(code::METHOD_NOT_FOUND, format!("{what} is not offered"))
+    RpcError::new(
+        code::METHOD_NOT_FOUND,
+        format!("this client does not support {what}"),
+    )
 }

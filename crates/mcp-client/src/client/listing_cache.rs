@@ -1,5 +1,5 @@
-//! What a server has: its tools, resources and prompts, page by page, and for tools kept until the
-//! server says that they changed or that its answer is no longer fresh.
+//! Lists a server's tools, resources and prompts page by page, and caches the tools until the
+//! server reports a change or their time to live is over.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -13,51 +13,51 @@ use tokio::time::Instant;
 use super::{CallOptions, McpClient, ServerEvent, ToolDef, param_headers};
 use crate::{ClientError, ClientErrorKind, config::TransportConfig, transport::McpEra};
 
-/// Pages that are read of one list.
+/// The maximum number of pages that are read of one list.
 const MAX_PAGES: usize = 200;
-/// How long tools are kept of a server that does not say when they change.
+/// How long tools are cached if the server does not report changes.
 const DEFAULT_TTL: Duration = Duration::from_mins(5);
 
 /// The tools of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolList {
-    /// In the server's order.
+    /// The tools in the server's order.
     pub tools: Vec<Arc<ToolDef>>,
-    /// What could not be taken, and why.
+    /// The tools that were left out, with the reasons.
     pub warnings: Vec<String>,
     by_name: BTreeMap<String, usize>,
 }
 
 impl ToolList {
-    /// The tool of that name.
+    /// Returns the tool with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<ToolDef>> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at))
     }
 }
 
-/// Whether what is known will do.
+/// Decides whether a cached list is acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CachePolicy {
-    /// What is known will do, if it is fresh.
+    /// Use the cached list if it is fresh.
     Cached,
-    /// The server is asked.
+    /// Ask the server.
     Refresh,
 }
 
-/// What is kept.
 #[derive(Default)]
 pub(super) struct ListingCache {
     cached: Mutex<CachedToolList>,
-    /// One asks, the others wait and take what it got.
+    /// Only one caller fetches the list; the others wait and take its result.
     fetch_lock: tokio::sync::Mutex<()>,
-    /// How often it was asked, and how that failed the last time, if it did.
+    /// The number of fetches, and the error of the last one if it failed.
     last_fetch: Mutex<(u64, Option<ClientError>)>,
 }
 
 #[derive(Default)]
 struct CachedToolList {
     list: Option<(Arc<ToolList>, Instant)>,
-    /// Counts what was forgotten, so that what was asked before is not kept after.
+    /// Counts the invalidations, so that a list that was requested before one is not cached after
+    /// it.
     invalidations: u64,
 }
 
@@ -70,14 +70,14 @@ impl ListingCache {
         }
     }
 
-    /// The tools, if what is known of them is fresh.
+    /// Returns the cached tools if they are fresh.
     pub(super) fn fresh_tools(&self) -> Option<Arc<ToolList>> {
         let kept = self.cached();
         let (list, until) = kept.list.as_ref()?;
         (Instant::now() < *until).then(|| list.clone())
     }
 
-    /// The tools as they were last seen, fresh or not.
+    /// Returns the tools as they were last listed, fresh or not.
     pub(super) fn last_tools(&self) -> Option<Arc<ToolList>> {
         self.cached().list.as_ref().map(|(list, _)| list.clone())
     }
@@ -93,16 +93,16 @@ impl ListingCache {
     }
 }
 
-/// What the pages of a list hold together.
+/// The items of all pages of a list.
 struct ListPages {
     items: Vec<Value>,
-    /// How long the server says that it is fresh.
+    /// The time to live that the server reported.
     ttl: Option<Duration>,
     warnings: Vec<String>,
 }
 
 impl McpClient {
-    /// The tools of the server.
+    /// Returns the tools of the server.
     pub async fn tools(&self, fresh: CachePolicy) -> Result<Arc<ToolList>, ClientError> {
         let known = || {
             (fresh == CachePolicy::Cached)
@@ -117,7 +117,7 @@ impl McpClient {
         if let Some(known) = known() {
             return Ok(known);
         }
-        // Who waited for a server that does not answer need not wait once more.
+        // A caller that has waited for an unresponsive server need not wait a second time.
         if let (asked, Some(failed)) = &*self.0.listing_cache.last_fetch()
             && *asked != before
         {
@@ -146,7 +146,7 @@ impl McpClient {
             pages.warnings,
             checks_headers,
         ));
-        // Over HTTP the stream on which an older server would tell may not be there.
+        // Over HTTP, an older server may have no stream on which it could report changes.
         let may_be_deaf = side.era == McpEra::Handshake
             && matches!(self.config().transport, TransportConfig::Http(_));
         let told = side.supports_list_changed("tools") && !may_be_deaf;
@@ -162,31 +162,31 @@ impl McpClient {
         Ok(list)
     }
 
-    /// The tools, if they are known; the server is not asked.
-    pub(crate) fn cached_tools(&self) -> Option<Arc<ToolList>> {
+    /// Returns the cached tools without asking the server.
+    pub fn cached_tools(&self) -> Option<Arc<ToolList>> {
         self.0.listing_cache.fresh_tools()
     }
 
-    /// The resources of the server.
+    /// Lists the resources of the server.
     pub async fn resources(&self) -> Result<Vec<Value>, ClientError> {
         self.require_capability("resources").await?;
         Ok(self.fetch_pages("resources/list", "resources").await?.items)
     }
 
-    /// The templates of its resources.
+    /// Lists the resource templates of the server.
     pub async fn resource_templates(&self) -> Result<Vec<Value>, ClientError> {
         self.require_capability("resources").await?;
         let pages = self.fetch_pages("resources/templates/list", "resourceTemplates");
         Ok(pages.await?.items)
     }
 
-    /// The prompts of the server.
+    /// Lists the prompts of the server.
     pub async fn prompts(&self) -> Result<Vec<Value>, ClientError> {
         self.require_capability("prompts").await?;
         Ok(self.fetch_pages("prompts/list", "prompts").await?.items)
     }
 
-    /// Fails if the server does not say that it has this.
+    /// Returns an error if the server does not declare this capability.
     pub(super) async fn require_capability(
         &self,
         capability: &'static str,
@@ -198,7 +198,7 @@ impl McpClient {
         Err(ClientError::new(self.name(), kind))
     }
 
-    /// Reads a list to its end. A server that never ends is stopped.
+    /// Reads a list to its end, up to the limits on pages and items.
     async fn fetch_pages(&self, method: &str, field: &str) -> Result<ListPages, ClientError> {
         let most = self.config().limits.max_items;
         let mut pages = ListPages {
@@ -220,7 +220,7 @@ impl McpClient {
                 pages.ttl = Some(pages.ttl.map_or(ttl, |known| known.min(ttl)));
             }
             let Some(Value::Array(items)) = page.get_mut(field).map(Value::take) else {
-                let reason = format!("{method} answered without {field:?}");
+                let reason = format!("the answer to {method} has no {field:?}");
                 return Err(ClientError::new(
                     self.name(),
                     ClientErrorKind::Malformed { reason },
@@ -229,9 +229,9 @@ impl McpClient {
             pages.items.extend(items);
             if pages.items.len() > most {
                 pages.items.truncate(most);
-                pages
-                    .warnings
-                    .push(format!("it has more than {most}; the rest is left out"));
+                pages.warnings.push(format!(
+                    "the list has more than {most} items; the rest is left out"
+                ));
                 return Ok(pages);
             }
             cursor = page
@@ -244,13 +244,13 @@ impl McpClient {
                 Some(_) => {
                     pages
                         .warnings
-                        .push("its pages go round in a circle".to_owned());
+                        .push("the pages of the list repeat".to_owned());
                     return Ok(pages);
                 }
             }
         }
         pages.warnings.push(format!(
-            "it has more than {MAX_PAGES} pages; the rest is left out"
+            "the list has more than {MAX_PAGES} pages; the rest is left out"
         ));
         Ok(pages)
     }
@@ -267,7 +267,7 @@ impl McpClient {
         .map_err(|error| error.with_subject(uri))
     }
 
-    /// Fills in a prompt.
+    /// Gets a prompt with these arguments.
     pub async fn get_prompt(&self, name: &str, arguments: Value) -> Result<Value, ClientError> {
         self.require_capability("prompts").await?;
         let mut params = json!({ "name": name });
@@ -279,7 +279,7 @@ impl McpClient {
             .map_err(|error| error.with_subject(name))
     }
 
-    /// What an argument may be: `reference` is `{"type": "ref/prompt", "name": …}` or
+    /// Completes an argument: `reference` is `{"type": "ref/prompt", "name": …}` or
     /// `{"type": "ref/resource", "uri": …}`.
     pub async fn complete(
         &self,
@@ -300,25 +300,25 @@ impl McpClient {
             .await
     }
 
-    /// Wants to be told when this resource changes ([`ServerEvent::Resource`]).
+    /// Subscribes to changes of a resource ([`ServerEvent::ResourceUpdated`]).
     pub async fn subscribe(&self, uri: &str) -> Result<(), ClientError> {
         self.request_handshake_only("resources/subscribe", json!({ "uri": uri }))
             .await
     }
 
-    /// No longer wants to be.
+    /// Ends the subscription to a resource.
     pub async fn unsubscribe(&self, uri: &str) -> Result<(), ClientError> {
         self.request_handshake_only("resources/unsubscribe", json!({ "uri": uri }))
             .await
     }
 
-    /// How much the server should log.
+    /// Sets the minimum level of the server's log messages.
     pub async fn set_log_level(&self, level: &str) -> Result<(), ClientError> {
         self.request_handshake_only("logging/setLevel", json!({ "level": level }))
             .await
     }
 
-    /// Tells the server that its roots changed.
+    /// Notifies the server that the roots changed.
     pub async fn notify_roots_changed(&self) -> Result<(), ClientError> {
         let connection = self.connection().await?;
         if connection.is_stateless() {
@@ -329,7 +329,7 @@ impl McpClient {
             .map_err(|error| ClientError::new(self.name(), ClientErrorKind::Transport(error)))
     }
 
-    /// A request that later revisions no longer have.
+    /// Sends a request that only the handshake revisions have.
     async fn request_handshake_only(&self, method: &str, params: Value) -> Result<(), ClientError> {
         if self.server_info().await?.era == McpEra::Stateless {
             let capability = "requests of the handshake revisions";
@@ -355,9 +355,7 @@ impl ToolList {
             };
             let shown: String = tool.name.chars().take(80).collect();
             if by_name.contains_key(&tool.name) {
-                warnings.push(format!(
-                    "there are two tools named {shown:?}; the first counts"
-                ));
+                warnings.push(format!("two tools are named {shown:?}; the first is used"));
                 continue;
             }
             if let Some(fault) = tool.definition_problem() {

@@ -1,9 +1,8 @@
-//! One server, as its callers see it: connected when it is needed, kept alive, shared by all.
+//! A client for one MCP server: it connects on demand, reconnects, and is shared by all its
+//! callers.
 //!
-//! The rooms: `connect` makes and remakes the connection, `handshake` finds out how the server
-//! speaks, `connection` is one live connection, `hearing` what the server says on it, `pending`
-//! what waits, `lists` what the server has, `call` the requests. What bytes look like on the way is
-//! the transport's business.
+//! `connection` opens, negotiates and reads one connection; `request` sends requests;
+//! `listing_cache` lists tools, resources and prompts. The byte format is the transport's concern.
 
 mod call_options;
 mod connection;
@@ -12,6 +11,7 @@ mod listing_cache;
 mod param_headers;
 mod request;
 mod status;
+mod tool_call_result;
 mod tool_def;
 
 use std::{
@@ -32,6 +32,7 @@ pub use call_options::{CallOptions, InputMode, McpProgress, ProgressListener, Re
 pub use handler::{ClientCapabilities, ClientHandler, NoClientHandler, ServerEvent};
 pub use listing_cache::{CachePolicy, ToolList};
 pub use status::{ClientState, ClientStatus};
+pub use tool_call_result::ToolCallResult;
 pub use tool_def::ToolDef;
 
 use crate::{
@@ -39,26 +40,26 @@ use crate::{
     transport::{self, Connector, McpEra, http::Authorizer},
 };
 
-/// One server. Cheap to clone; all clones share the connection. Nothing is connected before the
-/// first request; the connection ends when the last clone is dropped.
+/// A client for one server. It is cheap to clone, and all clones share the connection, which opens
+/// with the first request and closes when the last clone is dropped.
 ///
 /// ```no_run
-/// # async fn shown() -> Result<(), deliberate_adapter::Error> {
+/// # async fn example() -> Result<(), deliberate_mcp_client::ClientError> {
 /// use std::{sync::Arc, time::Duration};
 ///
-/// use deliberate_adapter::{
-///     CallOptions, Client, ServerConfig,
-///     client::{Fresh, NoHandler},
+/// use deliberate_mcp_client::{
+///     CallOptions, McpClient, ServerConfig,
+///     client::{CachePolicy, NoClientHandler},
 /// };
 /// use serde_json::json;
 ///
 /// let config = ServerConfig::stdio("clock", "uvx", ["mcp-server-time"]);
-/// let client = Client::new(config, Arc::new(NoHandler))?;
-/// for tool in &client.tools(Fresh::Cached).await?.tools {
+/// let client = McpClient::new(config, Arc::new(NoClientHandler))?;
+/// for tool in &client.tools(CachePolicy::Cached).await?.tools {
 ///     println!("{}: {}", tool.name, tool.description().unwrap_or_default());
 /// }
 /// let options = CallOptions {
-///     answer: Some(Duration::from_secs(5)),
+///     response_timeout: Some(Duration::from_secs(5)),
 ///     progress: Some(Arc::new(|progress| println!("{}", progress.done))),
 ///     ..CallOptions::default()
 /// };
@@ -76,7 +77,7 @@ pub struct McpClient(
     #[expect(dead_code, reason = "it is there to be dropped")] Option<Arc<ShutdownOnDrop>>,
 );
 
-/// Those who use a client. When the last has gone, what is under way for them ends.
+/// Cancels the client's background work when the last clone of the client is dropped.
 struct ShutdownOnDrop(CancellationToken);
 
 impl Drop for ShutdownOnDrop {
@@ -88,7 +89,7 @@ impl Drop for ShutdownOnDrop {
 struct McpClientInner {
     config: ServerConfig,
     connector: Arc<dyn Connector>,
-    /// The transport to try if the server refuses this one, and whether it is the one.
+    /// The transport to try if the server rejects this one, and whether it is in use.
     fallback_connector: Option<Arc<dyn Connector>>,
     uses_fallback_connector: AtomicBool,
     handler: Arc<dyn ClientHandler>,
@@ -96,37 +97,37 @@ struct McpClientInner {
     reconnector: Reconnector,
     listing_cache: ListingCache,
     request_slots: Semaphore,
-    /// Those that wait for one.
+    /// Limits the requests that wait for a slot.
     queue_slots: Semaphore,
     rate_limiter: Option<DefaultDirectRateLimiter>,
     metrics: ClientMetrics,
     shutdown: CancellationToken,
 }
 
-/// What a server said of itself.
+/// What a server reported about itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerInfo {
-    /// The era it is spoken to in.
+    /// The protocol era of the connection.
     pub era: McpEra,
-    /// The revision.
+    /// The protocol revision.
     pub version: String,
-    /// Its name and version.
+    /// The server's name and version.
     pub info: Value,
-    /// What it can do.
+    /// The server's capabilities.
     pub capabilities: Value,
-    /// What a model should know before it uses it.
+    /// The server's instructions for a model.
     pub instructions: Option<String>,
 }
 
 impl ServerInfo {
-    /// Whether it says that it has this.
+    /// Returns true if the server declares this capability.
     pub fn has_capability(&self, capability: &str) -> bool {
         self.capabilities
             .get(capability)
             .is_some_and(|value| !value.is_null())
     }
 
-    /// Whether it tells when this list changes.
+    /// Returns true if the server reports changes of this list.
     pub(crate) fn supports_list_changed(&self, capability: &str) -> bool {
         let place = format!("/{capability}/listChanged");
         self.capabilities.pointer(&place) == Some(&Value::Bool(true))
@@ -134,13 +135,13 @@ impl ServerInfo {
 }
 
 impl McpClient {
-    /// A client for that server; `handler` answers what the server asks. Connects nothing.
+    /// Creates a client for a server; `handler` answers the server's requests. Does not connect.
     pub fn new(config: ServerConfig, handler: Arc<dyn ClientHandler>) -> Result<Self, ClientError> {
         let auth = transport::build_authorizer(&config);
         Self::build_with_authorizer(config, auth, handler)
     }
 
-    /// The same, with someone of your own who logs us in.
+    /// Creates a client that logs in with the given authorizer.
     pub fn with_authorizer(
         config: ServerConfig,
         auth: Arc<dyn Authorizer>,
@@ -164,7 +165,7 @@ impl McpClient {
         Ok(Self::build(config, connector, older, handler))
     }
 
-    /// The same with a transport of your own.
+    /// Creates a client with the given transport.
     pub fn with_connector(
         config: ServerConfig,
         connector: Arc<dyn Connector>,
@@ -201,17 +202,17 @@ impl McpClient {
         Self(Arc::new(inner), Some(user))
     }
 
-    /// The server's name.
+    /// Returns the server's name.
     pub fn name(&self) -> &str {
         &self.0.config.name
     }
 
-    /// Its configuration.
+    /// Returns the server's configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.0.config
     }
 
-    /// What the server says of itself. Connects if there is no connection.
+    /// Returns what the server reported about itself. Connects if there is no connection.
     pub async fn server_info(&self) -> Result<Arc<ServerInfo>, ClientError> {
         let connection = self.connection().await?;
         connection
@@ -220,7 +221,7 @@ impl McpClient {
             .ok_or_else(|| self.stopped_error())
     }
 
-    /// Ends the connection in good order; a program that was started ends. Later requests fail.
+    /// Closes the connection; a program that was started is terminated. Later requests fail.
     pub async fn close(&self) {
         self.0.shutdown.cancel();
         if let Some(connection) = self.take_connection() {
@@ -236,13 +237,13 @@ impl McpClient {
 
 impl Drop for McpClientInner {
     fn drop(&mut self) {
-        // Who listens for changes holds the connection until it ends.
+        // The task that listens for changes keeps the connection alive until it ends.
         let live = self
             .connection
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = live.take() {
-            live.state.end("nobody needs it any more", true);
+            live.state.end("the last client was dropped", true);
         }
     }
 }

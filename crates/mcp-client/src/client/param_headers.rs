@@ -1,24 +1,24 @@
-//! Arguments that a tool's schema wants in headers (`x-mcp-header`, 2026-07-28), so that what
-//! stands between can route by them.
+//! Arguments that a tool's schema requests as HTTP headers (`x-mcp-header`, 2026-07-28), so that
+//! intermediaries can route by them.
 
 use serde_json::Value;
 
-/// Deeper than this nobody puts one.
+/// The greatest depth of an annotation; no real schema nests them deeper.
 const MAX_DEPTH: usize = 8;
 
-/// Name and value of each header that these arguments call for.
+/// Collects the name and value of each header that the schema requests for these arguments.
 pub(super) fn collect_headers(schema: &Value, arguments: &Value) -> Vec<(String, String)> {
     let mut headers = Vec::new();
     collect(schema, arguments, 0, &mut headers);
     headers
 }
 
-/// What is wrong with the headers that a schema calls for. A tool with such a schema can't be
-/// called as its server wants it, and is left out.
+/// Describes what is wrong with the header annotations of a schema. A tool with such a schema
+/// cannot be called as its server requires, and is left out.
 pub(super) fn annotation_problem(schema: &Value) -> Option<String> {
     let mut seen = Vec::new();
     if schema.get("x-mcp-header").is_some() {
-        return Some("x-mcp-header stands at the root of the schema".to_owned());
+        return Some("x-mcp-header is at the root of the schema".to_owned());
     }
     check(schema, 0, &mut seen).err()
 }
@@ -60,7 +60,7 @@ fn check(schema: &Value, depth: usize, seen: &mut Vec<String>) -> Result<(), Str
                 }
             }
         } else if has_any(value, depth) {
-            return Err("x-mcp-header stands where no header can be made of it".to_owned());
+            return Err("x-mcp-header is in a place that cannot become a header".to_owned());
         }
     }
     Ok(())
@@ -77,22 +77,24 @@ fn annotation(
         !header.is_empty() && header.chars().all(fine)
     }) else {
         return Err(format!(
-            "the x-mcp-header of {name:?} is no name of a header"
+            "the x-mcp-header of {name:?} is not a valid header name"
         ));
     };
     let kind = property.get("type").and_then(Value::as_str);
     if !matches!(kind, Some("string" | "integer" | "boolean")) {
-        return Err(format!("{name:?} has an x-mcp-header but no simple type"));
+        return Err(format!(
+            "{name:?} has an x-mcp-header, but its type is not a simple one"
+        ));
     }
     let header = header.to_ascii_lowercase();
     if seen.contains(&header) {
-        return Err(format!("two parameters want the header {header:?}"));
+        return Err(format!("two parameters use the header {header:?}"));
     }
     seen.push(header);
     Ok(())
 }
 
-/// Whether there is an annotation anywhere in here.
+/// Returns true if the value contains an annotation at any depth.
 fn has_any(value: &Value, depth: usize) -> bool {
     if depth > MAX_DEPTH * 2 {
         return false;

@@ -1,5 +1,5 @@
-//! Requests: within the limits of the server, over whatever connection there is, once more when
-//! the server surely saw nothing of it.
+//! Sends requests within the server's limits and retries once if the server certainly did not
+//! receive the request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,11 +19,12 @@ use crate::{
     transport::{DeliveryStatus, McpEra},
 };
 
-/// How often a server may want input for one request.
+/// How often a server may ask for input during one request.
 const MAX_ROUNDS: usize = 10;
 
 impl McpClient {
-    /// Calls a tool. The result is as the server wrote it; one that says `isError` is a result.
+    /// Calls a tool. Returns the result as the server wrote it; a result with `isError` is not an
+    /// error here.
     pub async fn call(
         &self,
         tool: &str,
@@ -44,7 +45,7 @@ impl McpClient {
         outcome.map_err(about)
     }
 
-    /// The result, if it is what the protocol calls one: clients choke on what is not.
+    /// Rejects a result that does not have the protocol's form, because other clients fail on it.
     fn validate_result(&self, result: Value) -> Result<Value, ClientError> {
         let is = |name: &str, fits: fn(&Value) -> bool| result.get(name).is_none_or(fits);
         let blocks = |content: &Value| {
@@ -59,14 +60,14 @@ impl McpClient {
         if fine {
             return Ok(result);
         }
-        let reason = "the result is not what the protocol calls one".to_owned();
+        let reason = "the result does not have the form that the protocol defines".to_owned();
         Err(ClientError::new(
             self.name(),
             ClientErrorKind::Malformed { reason },
         ))
     }
 
-    /// Makes any request.
+    /// Sends any request.
     pub async fn request(
         &self,
         method: &str,
@@ -80,7 +81,7 @@ impl McpClient {
         self.send_request(method, params, &options).await
     }
 
-    /// Whether the server is there, and how fast it answers.
+    /// Pings the server and returns the time it took to answer.
     pub async fn ping(&self) -> Result<Duration, ClientError> {
         let side = self.server_info().await?;
         let begun = Instant::now();
@@ -92,14 +93,14 @@ impl McpClient {
             response_timeout: Some(Duration::from_secs(10)),
             ..CallOptions::default()
         };
-        // It takes no place: a server that is busy is there all the same.
+        // A ping takes no slot: a busy server is reachable too.
         let asked = self.request_until_complete(method, Map::new(), &options);
         let answer = tokio::select! {
             biased;
             () = self.0.shutdown.cancelled() => Err(self.stopped_error()),
             answer = asked => answer,
         };
-        // A server that does not know `ping` has answered.
+        // A server that does not know `ping` has answered and is therefore reachable.
         match answer {
             Err(error) if !matches!(error.kind, ClientErrorKind::Rpc(_)) => {
                 self.0.metrics.record_ping_failure(&error);
@@ -144,7 +145,7 @@ impl McpClient {
             }
             () = stopped => {
                 let mut error = self.stopped_error();
-                // It may have been on its way.
+                // The request may have been sent already.
                 error.delivery = DeliveryStatus::Maybe;
                 Err(error)
             }
@@ -152,7 +153,7 @@ impl McpClient {
         }
     }
 
-    /// A place among the requests that may run at once; who gets none in time is told so.
+    /// Acquires one of the server's concurrent request slots, or fails when the time is over.
     async fn acquire_slot(
         &self,
         options: &CallOptions,
@@ -160,9 +161,9 @@ impl McpClient {
         if let Ok(place) = self.0.request_slots.try_acquire() {
             return Ok(place);
         }
-        // Who waits here holds something elsewhere: a server that hangs must not get all of it.
+        // A waiting caller holds other resources: a server that hangs must not take all of them.
         let Ok(_waits) = self.0.queue_slots.try_acquire() else {
-            let because = "too many calls wait for it".to_owned();
+            let because = "too many calls are waiting for the server".to_owned();
             let wait = Duration::from_secs(1);
             return Err(ClientError::new(
                 self.name(),
@@ -183,7 +184,7 @@ impl McpClient {
         place.map_err(|_| self.stopped_error())
     }
 
-    /// Makes the request, and again with the input that the server wants before it answers.
+    /// Sends the request, and repeats it with the input that the server asks for before it answers.
     async fn request_until_complete(
         &self,
         method: &str,
@@ -208,14 +209,14 @@ impl McpClient {
             }
             again = Some(self.collect_input(&connection, &result, options).await?);
         }
-        let reason = format!("it wanted input {MAX_ROUNDS} times for one request");
+        let reason = format!("the server asked for input {MAX_ROUNDS} times during one request");
         Err(ClientError::new(
             self.name(),
             ClientErrorKind::Malformed { reason },
         ))
     }
 
-    /// Asks the handler for what the server wants.
+    /// Asks the handler for the input that the server needs.
     async fn collect_input(
         &self,
         connection: &McpConnection,
@@ -235,7 +236,7 @@ impl McpClient {
             let answer = shared.call_handler(handler.as_ref(), method, params).await;
             let answer = answer.map_err(|error| {
                 let mut error = ClientError::new(self.name(), ClientErrorKind::Rpc(error.into()));
-                // The refusal is ours. The server has begun, whatever the code says.
+                // The rejection is ours; the server has started the call, whatever the code says.
                 error.delivery = DeliveryStatus::Yes;
                 error
             })?;
@@ -248,7 +249,8 @@ impl McpClient {
         })
     }
 
-    /// One exchange; once more on a new connection if the server surely saw nothing of the first.
+    /// Sends a request, and retries it on a new connection if the server certainly did not receive
+    /// it.
     async fn exchange_with_retry(
         &self,
         method: &str,
@@ -340,7 +342,7 @@ impl McpClient {
     }
 }
 
-/// What a request is about, for `Mcp-Name`.
+/// Returns the value of the `Mcp-Name` header: the tool, prompt or resource of the request.
 fn mcp_name_header(method: &str, params: &Map<String, Value>) -> Option<String> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",

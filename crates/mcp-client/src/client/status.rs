@@ -1,4 +1,4 @@
-//! How a server does: what was counted, without asking it.
+//! The status of a client, from its own counters. The server is not asked.
 
 use std::{
     sync::{
@@ -14,62 +14,61 @@ use tokio::time::Instant;
 use super::McpClient;
 use crate::ClientError;
 
-/// How a server does.
+/// The status of a client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientStatus {
-    /// Its name.
+    /// The server's name.
     pub server: String,
-    /// How it is reached; without secrets.
+    /// The server's address, without secrets.
     pub address: String,
-    /// How it stands with the connection.
+    /// The state of the connection.
     pub state: ClientState,
-    /// The revision of the protocol, while connected.
+    /// The protocol revision, while connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Requests that wait for an answer.
+    /// The number of requests that wait for an answer.
     pub in_flight: usize,
-    /// Calls of tools so far.
+    /// The number of tool calls so far.
     pub calls: u64,
-    /// How many of them came to nothing.
+    /// The number of tool calls that failed.
     pub failures: u64,
-    /// How often it was connected anew.
+    /// The number of reconnects.
     pub reconnects: u64,
-    /// What it sent that is no message, on this connection.
+    /// The number of invalid messages on this connection.
     pub garbage: u64,
-    /// How a call took on average, in milliseconds.
+    /// The mean duration of a call, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean_ms: Option<f64>,
-    /// What last went wrong.
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// How fast it answered when it was last asked, in milliseconds.
+    /// The duration of the last ping, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_ping_ms: Option<f64>,
-    /// The share of the time since the first attempt in which it was connected.
+    /// The percentage of time since the first attempt during which the client was connected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub up_percent: Option<f64>,
-    /// The last it wrote to its standard error.
+    /// The last lines that the program wrote to its standard error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<String>,
 }
 
-/// How it stands with a connection.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientState {
-    /// Nobody needs it.
+    /// No connection is needed.
     Idle,
-    /// It is being made.
+    /// A connection is being opened.
     Connecting,
-    /// It is there.
+    /// The connection is open.
     Ready,
-    /// It failed, and is tried again after a while.
+    /// The last attempt failed; the client is in backoff.
     Resting,
     /// The client was closed.
     Stopped,
 }
 
-/// What is counted.
 #[derive(Default)]
 pub(super) struct ClientMetrics {
     calls: AtomicU64,
@@ -140,7 +139,7 @@ impl ClientMetrics {
 }
 
 impl McpClient {
-    /// How the server does. Asks nothing.
+    /// Returns the status without asking the server.
     pub fn status(&self) -> ClientStatus {
         let counts = &self.0.metrics;
         let live = self.current_connection();

@@ -1,19 +1,18 @@
-//! A tool as its server describes it.
+//! A tool definition of a server.
 
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::schema::{JsonSchemaValidator, Parameters, SchemaViolation};
+use crate::schema::{JsonSchemaValidator, SchemaViolation};
 
-/// A tool of a server. The description is kept as the server wrote it.
+/// A tool definition, kept as the server wrote it.
 #[derive(Debug)]
 pub struct ToolDef {
-    /// Its name at the server.
+    /// The tool's name at the server.
     pub name: String,
-    /// The whole definition.
+    /// The complete definition.
     pub raw: Arc<Value>,
-    parameters: OnceLock<Arc<Parameters>>,
     input_validator: OnceLock<Option<JsonSchemaValidator>>,
     output_validator: OnceLock<Option<JsonSchemaValidator>>,
 }
@@ -27,11 +26,11 @@ impl PartialEq for ToolDef {
 static NULL: Value = Value::Null;
 
 impl ToolDef {
-    /// The definition, if it has a name.
+    /// Creates a definition; returns none if it has no name.
     pub fn new(mut raw: Value) -> Option<Self> {
         let name = raw.get("name")?.as_str().filter(|name| !name.is_empty())?;
         let name = name.to_owned();
-        // Clients refuse a tool without one; it takes anything.
+        // Clients reject a tool without an input schema; this one accepts anything.
         if let Some(fields) = raw.as_object_mut() {
             let any = || serde_json::json!({ "type": "object" });
             fields.entry("inputSchema").or_insert_with(any);
@@ -39,14 +38,13 @@ impl ToolDef {
         Some(Self {
             name,
             raw: Arc::new(raw),
-            parameters: OnceLock::new(),
             input_validator: OnceLock::new(),
             output_validator: OnceLock::new(),
         })
     }
 
-    /// What is wrong with the definition: clients refuse a whole list for one tool that is not what
-    /// the protocol says.
+    /// Describes what is wrong with the definition. Clients reject a whole list because of one
+    /// invalid tool.
     pub(crate) fn definition_problem(&self) -> Option<&'static str> {
         let is = |name: &str, fits: fn(&Value) -> bool| self.raw.get(name).is_none_or(fits);
         let object = |schema: &Value| {
@@ -55,59 +53,53 @@ impl ToolDef {
         let faults = [
             (
                 !self.raw.get("inputSchema").is_some_and(object),
-                "its inputSchema is no schema of an object",
+                "its inputSchema is not an object schema",
             ),
             (
                 !is("outputSchema", Value::is_object),
-                "its outputSchema is no object",
+                "its outputSchema is not an object",
             ),
-            (!is("title", Value::is_string), "its title is no text"),
+            (!is("title", Value::is_string), "its title is not a string"),
             (
                 !is("description", Value::is_string),
-                "its description is no text",
+                "its description is not a string",
             ),
             (
                 !is("annotations", Value::is_object),
-                "its annotations are no object",
+                "its annotations are not an object",
             ),
-            (!is("icons", Value::is_array), "its icons are no list"),
-            (!is("_meta", Value::is_object), "its _meta is no object"),
+            (!is("icons", Value::is_array), "its icons are not a list"),
+            (!is("_meta", Value::is_object), "its _meta is not an object"),
         ];
         faults
             .into_iter()
             .find_map(|(wrong, what)| wrong.then_some(what))
     }
 
-    /// Its name for people.
+    /// Returns the tool's display name.
     pub fn title(&self) -> Option<&str> {
         let title = self.raw.get("title").and_then(Value::as_str);
         title.or_else(|| self.raw.pointer("/annotations/title")?.as_str())
     }
 
-    /// What it does.
+    /// Returns the tool's description.
     pub fn description(&self) -> Option<&str> {
         self.raw.get("description").and_then(Value::as_str)
     }
 
-    /// The schema of its arguments.
+    /// Returns the schema of the tool's arguments.
     pub fn input_schema(&self) -> &Value {
         self.raw.get("inputSchema").unwrap_or(&NULL)
     }
 
-    /// The schema of what it answers as structure.
+    /// Returns the schema of the tool's structured content.
     pub fn output_schema(&self) -> Option<&Value> {
         self.raw
             .get("outputSchema")
             .filter(|schema| schema.is_object())
     }
 
-    /// Its arguments, one by one.
-    pub fn parameters(&self) -> &Arc<Parameters> {
-        self.parameters
-            .get_or_init(|| Arc::new(Parameters::from_schema(self.input_schema())))
-    }
-
-    /// What is wrong with arguments; nothing, if its schema can't be used to tell.
+    /// Checks arguments against the input schema. Returns no violations if the schema is unusable.
     pub fn check_arguments(&self, arguments: &Value) -> Vec<SchemaViolation> {
         let checker = self
             .input_validator
@@ -117,7 +109,7 @@ impl ToolDef {
             .map_or_else(Vec::new, |checker| checker.check(arguments))
     }
 
-    /// What is wrong with a structured answer.
+    /// Checks structured content against the output schema.
     pub fn check_output(&self, answer: &Value) -> Vec<SchemaViolation> {
         let checker = self.output_validator.get_or_init(|| {
             self.output_schema()
@@ -128,22 +120,35 @@ impl ToolDef {
             .map_or_else(Vec::new, |checker| checker.check(answer))
     }
 
-    /// Whether it says that it changes nothing.
+    /// Checks the structured content of a `tools/call` result against the output schema and
+    /// describes the first violation. Results with `isError` are not checked.
+    pub fn result_violation(&self, result: &Value) -> Option<String> {
+        let failed = result.get("isError").is_some_and(|failed| failed == true);
+        let structure = result.get("structuredContent").filter(|_| !failed)?;
+        let faults = self.check_output(structure);
+        let first = faults.first()?;
+        Some(format!(
+            "its structured content violates its own output schema: {first}"
+        ))
+    }
+
+    /// Returns true if the tool declares that it changes nothing.
     pub fn read_only(&self) -> bool {
         self.hint("readOnlyHint", false)
     }
 
-    /// Whether it may destroy something; it may unless it says otherwise.
+    /// Returns true if the tool may destroy data, which is assumed unless it declares otherwise.
     pub fn destructive(&self) -> bool {
         !self.read_only() && self.hint("destructiveHint", true)
     }
 
-    /// Whether doing it twice is like doing it once, as it says.
+    /// Returns true if the tool declares that repeating a call has no further effect.
     pub fn idempotent(&self) -> bool {
         self.read_only() || self.hint("idempotentHint", false)
     }
 
-    /// Whether it reaches beyond its server; it does unless it says otherwise.
+    /// Returns true if the tool reaches systems beyond its server, which is assumed unless it
+    /// declares otherwise.
     pub fn open_world(&self) -> bool {
         self.hint("openWorldHint", true)
     }

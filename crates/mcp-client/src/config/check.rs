@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, all of it at once.
+//! Validates a server configuration and reports all problems at once.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use url::Url;
 
 use super::{HttpConfig, ServerConfig, TransportConfig};
 
-/// The longest name of a server: with a tool's it must fit into 64 characters.
+/// The maximum length of a server name: together with a tool name it must fit into 64 characters.
 const MAX_NAME: usize = 32;
 
-/// A configuration that can't be used.
+/// The error of a server configuration that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ServerConfigError {
-    /// Everything that is wrong.
+    /// All problems of the configuration.
     pub problems: Vec<ConfigProblem>,
 }
 
-/// One thing that is wrong.
+/// A problem of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
-    /// Where: `servers.files.command`.
+    /// The setting with the problem, such as `servers.files.command`.
     pub path: String,
-    /// What is wrong, and what would be right.
+    /// The problem, and what would be valid.
     pub message: String,
 }
 
@@ -44,7 +44,7 @@ impl From<Vec<ConfigProblem>> for ServerConfigError {
 }
 
 impl ConfigProblem {
-    /// A mistake at that place.
+    /// Creates a problem of the setting at `place`.
     pub fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self {
             path: place.into(),
@@ -66,14 +66,14 @@ pub(super) fn check_server(config: &ServerConfig) -> Result<(), ServerConfigErro
             if texts.into_iter().any(|text| text.contains('\0')) {
                 mistakes.push(ConfigProblem::new(
                     place("args"),
-                    "must not hold a NUL character",
+                    "must not contain a NUL character",
                 ));
             }
             for name in stdio.env.keys().chain(&stdio.pass_env) {
                 if name.is_empty() || name.contains(['=', '\0']) {
                     mistakes.push(ConfigProblem::new(
                         place("env"),
-                        format!("{name:?} is no name of a variable"),
+                        format!("{name:?} is not a valid variable name"),
                     ));
                 }
             }
@@ -95,7 +95,7 @@ pub(super) fn check_server(config: &ServerConfig) -> Result<(), ServerConfigErro
             if http.auth.is_some() {
                 mistakes.push(ConfigProblem::new(
                     place("auth"),
-                    "is for HTTP; put a key into `headers`",
+                    "works with HTTP only; put the key into `headers`",
                 ));
             }
         }
@@ -110,21 +110,24 @@ pub(super) fn check_server(config: &ServerConfig) -> Result<(), ServerConfigErro
 
 pub(super) fn check_name(name: &str, mistakes: &mut Vec<ConfigProblem>) {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    // Two underscores part a server from its tool.
+    // Two underscores separate the server from the tool in a qualified name.
     if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(fine) || name.contains("__") {
         let shown: String = name.chars().take(80).collect();
         mistakes.push(ConfigProblem::new(
             format!("servers.{shown}"),
-            format!("a name has 1 to {MAX_NAME} letters, digits, `-` and `_`, no two `_` in a row"),
+            format!("a name has 1 to {MAX_NAME} characters: letters, digits, `-` and `_`, but not two `_` in a row"),
         ));
     }
 }
 
-/// A network address, or what is wrong with it.
 pub(super) fn parse_url(server: &str, text: &str) -> Result<Url, ServerConfigError> {
     Url::parse(text).map_err(|error| {
         let place = format!("servers.{server}.url");
-        vec![ConfigProblem::new(place, format!("is no address: {error}"))].into()
+        vec![ConfigProblem::new(
+            place,
+            format!("is not a valid URL: {error}"),
+        )]
+        .into()
     })
 }
 
@@ -132,7 +135,7 @@ fn check_scheme(http: &HttpConfig, known: &[&str], place: &str, mistakes: &mut V
     if !known.contains(&http.url.scheme()) {
         mistakes.push(ConfigProblem::new(
             place,
-            format!("must begin with {}://", known.join(":// or ")),
+            format!("must start with {}://", known.join(":// or ")),
         ));
     }
     if http.url.host_str().is_none() {
@@ -141,14 +144,14 @@ fn check_scheme(http: &HttpConfig, known: &[&str], place: &str, mistakes: &mut V
     if !http.url.username().is_empty() || http.url.password().is_some() {
         mistakes.push(ConfigProblem::new(
             place,
-            "must hold no password; put it into `headers`",
+            "must not contain a password; put it into `headers`",
         ));
     }
 }
 
 fn check_headers(http: &HttpConfig, place: &str, mistakes: &mut Vec<ConfigProblem>) {
     use secrecy::ExposeSecret as _;
-    /// What the transport says itself.
+    /// The headers that the transport sets itself.
     const RESERVED_HEADERS: &[&str] = &[
         "accept",
         "connection",
@@ -166,7 +169,7 @@ fn check_headers(http: &HttpConfig, place: &str, mistakes: &mut Vec<ConfigProble
         if http::HeaderName::try_from(name.as_str()).is_err() {
             mistakes.push(ConfigProblem::new(
                 place,
-                format!("{name:?} is no name of a header"),
+                format!("{name:?} is not a valid header name"),
             ));
         } else if RESERVED_HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
             mistakes.push(ConfigProblem::new(
@@ -177,7 +180,9 @@ fn check_headers(http: &HttpConfig, place: &str, mistakes: &mut Vec<ConfigProble
         if http::HeaderValue::try_from(value.expose_secret()).is_err() {
             mistakes.push(ConfigProblem::new(
                 place,
-                format!("the value of {name:?} holds characters that a header can't"),
+                format!(
+                    "the value of {name:?} contains characters that are not allowed in a header"
+                ),
             ));
         }
     }

@@ -1,13 +1,13 @@
-//! `${NAME}` in a configuration: a variable of ours, so that secrets need not be written down.
+//! Expands `${NAME}` in a configuration, so that secrets need not be written into it.
 
 use super::ConfigProblem;
 
-/// Where the values of variables come from.
+/// A function that returns the value of a variable.
 pub type VariableLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// `text` with the variables in it put in: `${NAME}`, `${env:NAME}` (as VS Code and Cursor write
-/// it), `${NAME:-what to take without it}`. A variable that is not set is a mistake: an empty
-/// password would be found out much later. What looks otherwise stays as it is.
+/// Replaces the variables in `text`: `${NAME}`, `${env:NAME}` (as VS Code and Cursor write it) and
+/// `${NAME:-default}`. A variable that is not set is an error, because an empty password would be
+/// noticed much later. Anything else is left as it is.
 pub fn expand(
     text: &str,
     place: &str,
@@ -34,7 +34,7 @@ pub fn expand(
                 None => mistakes.push(ConfigProblem::new(
                     place,
                     format!(
-                        "the variable {name} is not set; set it, or write ${{{name}:-}} for nothing"
+                        "the variable {name} is not set; set it, or write ${{{name}:-}} to leave it empty"
                     ),
                 )),
             }

@@ -1,5 +1,5 @@
-//! The fields of one entry, each looked at by itself, so that every mistake is named. No value is
-//! shown: it may be a secret in the wrong place.
+//! Reads the fields of one entry separately, so that every problem is reported. Values are never
+//! shown, because a misplaced value may be a secret.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::ConfigProblem;
 
-/// What is left of an entry, and where that is.
+/// The fields of an entry that were not read yet, and their path.
 pub(super) struct EntryFields<'a> {
     path: String,
     remaining: Map<String, Value>,
@@ -15,14 +15,15 @@ pub(super) struct EntryFields<'a> {
 }
 
 impl<'a> EntryFields<'a> {
-    /// The fields of this object; nothing, if it is none.
+    /// Returns the fields of an object; reports a problem and returns none if the value is not an
+    /// object.
     pub(super) fn from_value(
         place: String,
         value: &Value,
         mistakes: &'a mut Vec<ConfigProblem>,
     ) -> Option<Self> {
         let Value::Object(fields) = value else {
-            mistakes.push(ConfigProblem::new(place, "must be an object with fields"));
+            mistakes.push(ConfigProblem::new(place, "must be an object"));
             return None;
         };
         Some(Self {
@@ -32,26 +33,24 @@ impl<'a> EntryFields<'a> {
         })
     }
 
-    /// A text.
     pub(super) fn text(&mut self, names: &[&str]) -> Option<String> {
-        self.read(names, "must be a text", |value| match value {
+        self.read(names, "must be a string", |value| match value {
             Value::String(text) => Some(text),
             _ => None,
         })
     }
 
-    /// A list of texts.
     pub(super) fn text_list(&mut self, name: &str) -> Vec<String> {
-        let texts = self.read(&[name], "must be a list of texts", |value| match value {
+        let texts = self.read(&[name], "must be a list of strings", |value| match value {
             Value::Array(items) => items.into_iter().map(scalar_text).collect(),
             _ => None,
         });
         texts.unwrap_or_default()
     }
 
-    /// Texts by name; numbers and yes-or-no will do.
+    /// Reads an object of strings; numbers and booleans are accepted too.
     pub(super) fn text_map(&mut self, name: &str) -> BTreeMap<String, String> {
-        let must = "must be an object whose fields are texts";
+        let must = "must be an object whose values are strings";
         let table = self.read(&[name], must, |value| match value {
             Value::Object(fields) => fields
                 .into_iter()
@@ -62,19 +61,16 @@ impl<'a> EntryFields<'a> {
         table.unwrap_or_default()
     }
 
-    /// A whole number.
     pub(super) fn number<T: TryFrom<u64>>(&mut self, names: &[&str]) -> Option<T> {
         self.read(names, "must be a whole number, 0 or more", |value| {
             T::try_from(value.as_u64()?).ok()
         })
     }
 
-    /// Yes or no.
     pub(super) fn flag(&mut self, name: &str) -> Option<bool> {
         self.read(&[name], "must be true or false", |value| value.as_bool())
     }
 
-    /// The entry in that field.
     pub(super) fn nested(&mut self, name: &str) -> Option<EntryFields<'_>> {
         let value = self
             .remaining
@@ -83,21 +79,21 @@ impl<'a> EntryFields<'a> {
         EntryFields::from_value(format!("{}.{name}", self.path), &value, self.problems)
     }
 
-    /// What nobody asked for.
+    /// Returns the fields that were not read.
     pub(super) fn into_remaining(self) -> Map<String, Value> {
         self.remaining
     }
 
-    /// The same, as mistakes.
+    /// Reports the fields that were not read as problems.
     pub(super) fn reject_remaining(self) {
         for name in self.remaining.keys() {
             let place = format!("{}.{name}", self.path);
             self.problems
-                .push(ConfigProblem::new(place, "is not known"));
+                .push(ConfigProblem::new(place, "is not a known field"));
         }
     }
 
-    /// The first of these fields that is there.
+    /// Reads the first of these fields that is present.
     fn read<T>(
         &mut self,
         names: &[&str],

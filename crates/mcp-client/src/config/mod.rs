@@ -1,5 +1,5 @@
-//! What a server is and how it may be used, checked before anything is started: every mistake is
-//! named, not only the first.
+//! Server configuration: address, protocol and limits, validated before anything is started. All
+//! problems are reported, not only the first.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
@@ -14,23 +14,23 @@ pub use check::{ConfigProblem, ServerConfigError};
 pub use expand::{VariableLookup, expand};
 pub use read::{ConfiguredServer, read_servers};
 
-/// A server that can be used.
+/// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// Its name: letters, digits, `-` and `_`, at most 32.
+    /// The server's name: letters, digits, `-` and `_`, at most 32 characters.
     pub name: String,
-    /// How it is reached.
+    /// The transport, with its address.
     pub transport: TransportConfig,
-    /// Which era it is spoken to in.
+    /// The protocol era to use.
     pub protocol: ProtocolPreference,
-    /// What it may take.
+    /// The limits of the server.
     pub limits: ServerLimits,
 }
 
-/// How a server is reached.
+/// The transport of a server, with its address.
 #[derive(Debug, Clone)]
 pub enum TransportConfig {
-    /// A program that is started and spoken to through its standard input and output.
+    /// A program that is started and communicates through its standard input and output.
     Stdio(StdioConfig),
     /// Streamable HTTP.
     Http(HttpConfig),
@@ -40,44 +40,43 @@ pub enum TransportConfig {
     WebSocket(HttpConfig),
 }
 
-/// A program that is a server. Its arguments may hold secrets, so `Debug` shows none of them.
+/// A server that is started as a program. Its arguments may contain secrets, so `Debug` omits them.
 #[derive(Clone)]
 pub struct StdioConfig {
-    /// The program, looked up like a shell would.
+    /// The program, looked up as a shell does.
     pub command: String,
-    /// Its arguments.
+    /// The program's arguments.
     pub args: Vec<String>,
-    /// Variables it gets, beside those that every program needs.
+    /// Environment variables for the program, beside those that every program needs.
     pub env: BTreeMap<String, SecretString>,
-    /// Names of our own variables that it gets too.
+    /// The names of our own environment variables that are passed on.
     pub pass_env: Vec<String>,
-    /// Where it runs; without it, where we do.
+    /// The working directory; by default that of this process.
     pub cwd: Option<PathBuf>,
 }
 
-/// A server on the network. Its address may hold a secret, so `Debug` shows no more of it than where
-/// it is.
+/// A server on the network. Its URL may contain a secret, so `Debug` shows only the origin.
 #[derive(Clone)]
 pub struct HttpConfig {
-    /// Its address.
+    /// The server's URL.
     pub url: url::Url,
-    /// Headers that go with every request.
+    /// Headers that are sent with every request.
     pub headers: BTreeMap<String, SecretString>,
-    /// How we log in, if headers are not the way.
+    /// The OAuth login, if the server uses one.
     pub auth: Option<AuthConfig>,
 }
 
-/// How we log in with OAuth.
+/// OAuth settings.
 #[derive(Debug, Clone, Default)]
 pub struct AuthConfig {
-    /// Our client id, if the server does not hand them out.
+    /// The client id, if the server does not register clients dynamically.
     pub client_id: Option<String>,
-    /// The secret that goes with it.
+    /// The secret of the client id.
     pub client_secret: Option<SecretString>,
-    /// What to ask for; without it, what the server says it needs.
+    /// The scopes to request; by default those that the server names.
     pub scopes: Vec<String>,
-    /// Who gives the tokens; without it, whoever the server names. A secret that goes nowhere
-    /// else is safe even from a server that lies.
+    /// The authorization server; by default the one that the server names. With an explicit issuer
+    /// the client secret is sent nowhere else, so that even a dishonest server cannot obtain it.
     pub issuer: Option<String>,
 }
 
@@ -85,7 +84,7 @@ impl fmt::Debug for StdioConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StdioConfig")
             .field("command", &self.command)
-            .field("args", &format_args!("{} of them", self.args.len()))
+            .field("args", &format_args!("{} arguments", self.args.len()))
             .field("env", &self.env)
             .field("pass_env", &self.pass_env)
             .field("cwd", &self.cwd)
@@ -104,10 +103,10 @@ impl fmt::Debug for HttpConfig {
     }
 }
 
-/// Which era a server is spoken to in.
+/// The protocol era to use with a server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProtocolPreference {
-    /// The newest both know, found out when connecting.
+    /// The newest revision that both sides support, negotiated when connecting.
     #[default]
     Auto,
     /// 2024-11-05 to 2025-11-25 only.
@@ -116,22 +115,22 @@ pub enum ProtocolPreference {
     Stateless,
 }
 
-/// What a server may take.
+/// The limits of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerLimits {
-    /// How long to wait for a connection, the handshake included.
+    /// The time limit for connecting, including the handshake.
     pub connect_timeout: Duration,
-    /// How long to wait for an answer; news of progress begins it anew.
+    /// The time limit for an answer. A progress notification restarts it.
     pub response_timeout: Duration,
-    /// How long to wait for an answer in all, whatever progress is told.
+    /// The total time limit for an answer, regardless of progress.
     pub total_timeout: Duration,
-    /// The largest message it may send.
+    /// The maximum size of a message from the server.
     pub message_bytes: usize,
-    /// Calls that may run at once; twice as many may wait, more are refused.
+    /// The maximum number of concurrent calls. Twice as many may wait; further calls are rejected.
     pub max_concurrent: usize,
-    /// Calls a minute; more are refused, with the time to wait.
+    /// The maximum number of calls per minute. Further calls are rejected with the time to wait.
     pub per_minute: Option<u32>,
-    /// Tools, resources or prompts that are taken from its lists.
+    /// The maximum number of tools, resources or prompts that are read from the server's lists.
     pub max_items: usize,
 }
 
@@ -150,7 +149,7 @@ impl Default for ServerLimits {
 }
 
 impl ServerConfig {
-    /// A program that is started with these arguments.
+    /// Creates the configuration of a program that is started with these arguments.
     pub fn stdio<S: Into<String>>(
         name: impl Into<String>,
         command: impl Into<String>,
@@ -168,7 +167,7 @@ impl ServerConfig {
         )
     }
 
-    /// A server that speaks streamable HTTP at this address.
+    /// Creates the configuration of a server with streamable HTTP at this URL.
     pub fn http(name: impl Into<String>, url: &str) -> Result<Self, ServerConfigError> {
         let name = name.into();
         let reach = check::parse_url(&name, url).map(|url| {
@@ -181,7 +180,7 @@ impl ServerConfig {
         Ok(Self::with_transport(name, reach))
     }
 
-    /// The usual, reached that way.
+    /// Creates a configuration with default limits and this transport.
     pub fn with_transport(name: String, transport: TransportConfig) -> Self {
         Self {
             name,
@@ -191,7 +190,7 @@ impl ServerConfig {
         }
     }
 
-    /// Names every mistake.
+    /// Validates the configuration and reports all problems.
     pub fn check(&self) -> Result<(), ServerConfigError> {
         check::check_server(self)
     }

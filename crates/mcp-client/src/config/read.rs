@@ -1,6 +1,6 @@
-//! Servers as people write them down: the `mcpServers` JSON of Claude Desktop and Cursor, the
-//! `servers` of VS Code, and the `[servers.…]` tables of our own settings, which have the same
-//! fields and some more.
+//! Reads servers from the common configuration formats: the `mcpServers` JSON of Claude Desktop and
+//! Cursor, the `servers` of VS Code, and the `[servers.…]` tables of our own settings, which have
+//! the same fields and some more.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -15,21 +15,21 @@ use super::{
     fields::EntryFields,
 };
 
-/// The most servers that are read from one place.
+/// The maximum number of servers in one table.
 const MAX_SERVERS: usize = 200;
 
-/// A server as it was written down, and what the gateway is to do with it.
+/// A server as it was configured, with the fields that are for the gateway.
 #[derive(Debug, Clone)]
 pub struct ConfiguredServer {
-    /// The server.
+    /// The configuration for the client.
     pub config: ServerConfig,
-    /// Whether it is switched off.
+    /// Whether the server is disabled.
     pub disabled: bool,
-    /// Fields that are not the client's business: what is left for whoever uses the server.
+    /// The fields that are not for the client but for the program that uses the server.
     pub extra_fields: Map<String, Value>,
 }
 
-/// An entry, with the fields of all who write them.
+/// An entry with the fields of all supported formats.
 struct RawServerEntry {
     kind: Option<String>,
     command: Option<String>,
@@ -96,7 +96,7 @@ fn read_limits(fields: &mut EntryFields<'_>) -> ServerLimits {
     };
     set(&mut limits.connect_timeout, fields.number(&["connect_ms"]));
     set(&mut limits.response_timeout, fields.number(&["answer_ms"]));
-    // Some programs write seconds here, some milliseconds; nobody means less than a second.
+    // Some programs write seconds here, others milliseconds; nobody means less than a second.
     let seconds_too = |time| if time < 1_000 { time * 1_000 } else { time };
     let timeout = fields.number(&["timeout"]).map(seconds_too);
     set(&mut limits.total_timeout, timeout);
@@ -109,10 +109,10 @@ fn read_limits(fields: &mut EntryFields<'_>) -> ServerLimits {
     limits
 }
 
-/// The servers of a table by name. Every mistake in any of them is named.
+/// Reads the servers of a table by name and reports the problems of all of them.
 ///
 /// ```
-/// use deliberate_adapter::config::read_servers;
+/// use deliberate_mcp_client::config::read_servers;
 /// use serde_json::json;
 ///
 /// let file = json!({ "mcpServers": {
@@ -191,7 +191,7 @@ fn read_transport(
         (_, Some(_), Some(_)) => {
             mistakes.push(ConfigProblem::new(
                 format!("servers.{name}"),
-                "has both `command` and `url`; a server has one of them",
+                "has both `command` and `url`; use one of them",
             ));
             return None;
         }

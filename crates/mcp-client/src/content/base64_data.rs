@@ -1,20 +1,20 @@
-//! Data in base64: how large it is without decoding it, and the bytes when they are asked for.
+//! Base64 data: its size without decoding, and its bytes on request.
 
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-/// The most bytes that are decoded at once.
+/// The maximum number of bytes that are decoded at once.
 pub const MAX_DECODED_BYTES: usize = 64 << 20;
 
-/// Why data could not be decoded.
+/// The reason why data could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// It is no base64.
+    /// The data is not base64.
     #[error("the data is not base64: {0}; ask the server to encode it")]
     NotBase64(String),
-    /// It is too large.
+    /// The data is too large to be decoded at once.
     #[error(
         "the data is about {0} bytes, more than the {MAX_DECODED_BYTES} that are decoded at once; read it in parts"
     )]
@@ -26,12 +26,12 @@ const LENIENT: GeneralPurposeConfig =
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 
-/// How many bytes the data holds, by its length.
+/// Computes the number of decoded bytes from the length of the data.
 pub(super) const fn decoded_size(base64: &str) -> usize {
     base64.len() / 4 * 3
 }
 
-/// The bytes. Line breaks, missing padding and the alphabet for addresses are all met.
+/// Decodes base64. Line breaks, missing padding and the URL-safe alphabet are accepted.
 pub(super) fn decode_base64(base64: &str) -> Result<Vec<u8>, DataError> {
     if decoded_size(base64) > MAX_DECODED_BYTES {
         return Err(DataError::TooLarge(decoded_size(base64)));
@@ -47,7 +47,7 @@ pub(super) fn decode_base64(base64: &str) -> Result<Vec<u8>, DataError> {
         .map_err(|error| DataError::NotBase64(error.to_string()))
 }
 
-/// A size for people.
+/// Formats a size for people.
 pub(super) fn format_size(bytes: usize) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),

@@ -1,96 +1,96 @@
-//! One block of content, typed. A block that is unknown or malformed is kept as it is, so that
-//! one odd block never costs the whole result. Whatever a block holds comes out again, in order.
+//! A typed block of content. An unknown or malformed block is kept as it is, so that it never
+//! invalidates the whole result. A block is written as it was read, with all fields in their order.
 
 use serde_json::{Map, Value};
 
 use super::base64_data::{self, DataError};
 
-/// A piece of what a tool, a prompt or a resource gave.
+/// A block of content from a tool, a prompt or a resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContentPart {
-    /// What it is.
+    /// The typed content.
     pub kind: PartKind,
     /// The block's other fields: annotations, `_meta` and unknown ones.
     pub extra: Map<String, Value>,
-    /// The order of the block's fields, so that it is written as it was read.
+    /// The order of the block's fields, so that the block is written as it was read.
     order: Vec<String>,
 }
 
-/// What a part is.
+/// The typed content of a part.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartKind {
-    /// Words.
+    /// Text.
     Text(String),
-    /// A picture.
+    /// An image.
     Image(Media),
-    /// A sound.
+    /// Audio.
     Audio(Media),
     /// A resource with its contents.
     Resource(EmbeddedResource),
-    /// A resource told by its address.
+    /// A link to a resource.
     Link(ResourceLink),
-    /// Something unknown or malformed, as it came.
+    /// An unknown or malformed block, unchanged.
     Opaque(Value),
 }
 
-/// Data in base64, not decoded unless asked.
+/// Base64 data, decoded only on request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
     /// The data, in base64.
     pub data: String,
-    /// Its media type.
+    /// The media type.
     pub mime: String,
 }
 
 /// A resource with its contents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EmbeddedResource {
-    /// Its address.
+    /// The resource's URI.
     pub uri: String,
-    /// Its media type, if told.
+    /// The media type, if the server gives one.
     pub mime: Option<String>,
-    /// What it holds.
+    /// The contents of the resource.
     pub contents: EmbeddedContents,
-    /// Its other fields.
+    /// The resource's other fields.
     pub extra: Map<String, Value>,
     order: Vec<String>,
 }
 
-/// What a resource holds.
+/// The contents of an embedded resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EmbeddedContents {
-    /// Words.
+    /// Text.
     Text(String),
-    /// Data in base64.
+    /// Base64 data.
     Blob(String),
 }
 
-/// A resource told by its address.
+/// A link to a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ResourceLink {
-    /// Its address.
+    /// The resource's URI.
     pub uri: String,
-    /// Its name.
+    /// The resource's name.
     pub name: String,
-    /// Its name for people.
+    /// The resource's display name.
     pub title: Option<String>,
-    /// What it is.
+    /// The resource's description.
     pub description: Option<String>,
-    /// Its media type.
+    /// The resource's media type.
     pub mime: Option<String>,
-    /// Its size in bytes.
+    /// The resource's size in bytes.
     pub size: Option<u64>,
 }
 
 impl Media {
-    /// The bytes, up to [`MAX_DECODED_BYTES`](super::MOST_BYTES).
+    /// Decodes the data, up to [`MAX_DECODED_BYTES`](super::MAX_DECODED_BYTES).
     pub fn decode(&self) -> Result<Vec<u8>, DataError> {
         base64_data::decode_base64(&self.data)
     }
 }
 
 impl EmbeddedResource {
-    /// The bytes: decoded if they are data, as they are if they are words.
+    /// Returns the bytes: decoded data, or the bytes of the text.
     pub fn decode(&self) -> Result<Vec<u8>, DataError> {
         match &self.contents {
             EmbeddedContents::Text(text) => Ok(text.as_bytes().to_vec()),
@@ -109,7 +109,7 @@ impl From<PartKind> for ContentPart {
     }
 }
 
-/// Takes typed fields out of a block; it must hold each once, with the right type.
+/// Takes typed fields out of a block; each must be present once and have the right type.
 struct BlockReader {
     fields: Map<String, Value>,
     order: Vec<String>,
@@ -142,12 +142,12 @@ impl BlockReader {
 }
 
 impl ContentPart {
-    /// Words alone.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         PartKind::Text(text.into()).into()
     }
 
-    /// Reads one block. It never fails: an unknown or malformed one is kept as it is.
+    /// Reads a block. It never fails: an unknown or malformed block becomes an opaque part.
     pub fn from_value(block: &Value) -> Self {
         let typed = block.as_object().and_then(Self::parse_block);
         typed.unwrap_or_else(|| PartKind::Opaque(block.clone()).into())
@@ -180,7 +180,7 @@ impl ContentPart {
         })
     }
 
-    /// The block as the protocol writes it: the very one that was read, if it was read.
+    /// Writes the block in the protocol's form; a block that was read is written unchanged.
     pub fn to_value(&self) -> Value {
         let mut known = Map::new();
         let mut put = |key: &str, value: Value| {
@@ -207,12 +207,12 @@ impl ContentPart {
         merge_in_order(known, &self.extra, &self.order)
     }
 
-    /// The block's annotations, if it has any.
+    /// Returns the block's annotations.
     pub fn annotations(&self) -> Option<&Map<String, Value>> {
         self.extra.get("annotations").and_then(Value::as_object)
     }
 
-    /// What the block's server says to programs (`_meta`).
+    /// Returns the block's `_meta`, which is meant for programs.
     pub fn meta(&self) -> Option<&Map<String, Value>> {
         self.extra.get("_meta").and_then(Value::as_object)
     }
@@ -226,7 +226,7 @@ fn read_media(block: &mut BlockReader) -> Option<Media> {
 }
 
 impl EmbeddedResource {
-    /// A resource with no more than an address, a type and what it holds.
+    /// Creates a resource from its URI, media type and contents.
     pub fn new(uri: impl Into<String>, mime: Option<String>, contents: EmbeddedContents) -> Self {
         Self {
             uri: uri.into(),
@@ -237,7 +237,7 @@ impl EmbeddedResource {
         }
     }
 
-    /// Reads the inside of a resource block, or one of the contents of `resources/read`.
+    /// Reads the `resource` field of a block, or one of the contents of `resources/read`.
     pub fn read(fields: &Map<String, Value>) -> Option<Self> {
         let mut block = BlockReader::new(fields);
         let uri = block.text("uri")?;
@@ -254,7 +254,7 @@ impl EmbeddedResource {
         })
     }
 
-    /// The inside of a resource block.
+    /// Writes the `resource` field of a block.
     pub fn write(&self) -> Value {
         let mut known = Map::new();
         known.insert("uri".to_owned(), self.uri.as_str().into());
@@ -290,8 +290,10 @@ impl ResourceLink {
     }
 }
 
-/// Known and other fields as one object, in the order they were read; new ones at the end.
-pub(super) fn merge_in_order(
+/// Merges known and other fields into one object, in the order in which they were read; new fields
+/// come last.
+#[doc(hidden)]
+pub fn merge_in_order(
     mut known: Map<String, Value>,
     extra: &Map<String, Value>,
     order: &[String],

@@ -1,4 +1,4 @@
-//! What a tool answered, typed, with everything it held.
+//! A typed tool result that keeps every field of the original.
 
 use serde_json::{Map, Value};
 
@@ -7,27 +7,27 @@ use super::{
     part::{ContentPart, EmbeddedContents, PartKind, merge_in_order},
 };
 
-/// What a tool answered.
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct McpToolResult {
-    /// Its parts, in order.
+    /// The content parts, in order.
     pub parts: Vec<ContentPart>,
-    /// The answer as data, if the tool gives it.
+    /// The structured content, if the tool returns it.
     pub structured: Option<Value>,
-    /// Whether the tool says that it failed.
+    /// Whether the tool reports that it failed.
     pub is_error: bool,
-    /// What the server says to programs.
+    /// The result's `_meta`, which is meant for programs.
     pub meta: Option<Map<String, Value>>,
-    /// All other fields, and those that were malformed.
+    /// All other fields, including malformed ones.
     pub extra: Map<String, Value>,
-    /// The order of its fields; none if it was not read but made.
+    /// The order of the fields; none if the result was created and not read.
     order: Option<Vec<String>>,
-    /// The whole, if it was no object at all.
+    /// The whole value, if it was not an object.
     raw: Option<Value>,
 }
 
 impl McpToolResult {
-    /// An answer of these parts.
+    /// Creates a result from parts.
     pub fn new(parts: Vec<ContentPart>) -> Self {
         Self {
             parts,
@@ -35,8 +35,8 @@ impl McpToolResult {
         }
     }
 
-    /// Reads the result of `tools/call`. It never fails: what is malformed is kept in `extra`,
-    /// and a result without content has no parts.
+    /// Reads the result of `tools/call`. It never fails: malformed fields are kept in `extra`, and
+    /// a result without content has no parts.
     pub fn from_value(result: &Value) -> Self {
         let Value::Object(fields) = result else {
             return Self {
@@ -65,13 +65,13 @@ impl McpToolResult {
         out
     }
 
-    /// The result as the protocol writes it: the very one that was read, if it was read.
+    /// Writes the result in the protocol's form; a result that was read is written unchanged.
     pub fn to_value(&self) -> Value {
         if let Some(whole) = &self.raw {
             return whole.clone();
         }
         let order = self.order.as_deref().unwrap_or_default();
-        // A field that was read well is not among the others.
+        // A well-formed field was removed from the other fields when it was read.
         let read = |key: &str| order.iter().any(|it| it == key) && !self.extra.contains_key(key);
         let mut known = Map::new();
         if self.order.is_none() || !self.parts.is_empty() || read("content") {
@@ -90,8 +90,8 @@ impl McpToolResult {
         merge_in_order(known, &self.extra, order)
     }
 
-    /// All words, a line apart, with everything else told in a short line. Without parts it is
-    /// the structured answer.
+    /// Returns all text, one part per line; a part that is not text becomes a short description.
+    /// Without parts it is the structured content.
     pub fn text(&self) -> String {
         if let Some(value) = &self.structured
             && self.parts.is_empty()
@@ -102,7 +102,7 @@ impl McpToolResult {
         lines.join("\n")
     }
 
-    /// The words, if the answer is one part of words.
+    /// Returns the text, if the result is a single text part.
     pub fn single_text(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [
@@ -117,7 +117,7 @@ impl McpToolResult {
 }
 
 impl ContentPart {
-    /// The part in words: its text, or a short line that tells what it is.
+    /// Returns the part as text: its text, or a short description.
     pub fn to_text(&self) -> String {
         match &self.kind {
             PartKind::Text(text) => text.clone(),
@@ -173,7 +173,7 @@ fn media_summary(kind: &str, mime: &str, base64: &str) -> String {
     )
 }
 
-/// What a server calls things goes into one line, so it is kept to one short line.
+/// Shortens a name from the server to one line, because it becomes part of a line.
 fn truncate_line(text: &str) -> String {
     let clean = text
         .chars()

@@ -1,83 +1,83 @@
-//! JSON-RPC messages as MCP exchanges them. What a message carries stays as the other side wrote
-//! it: nothing that is handed on loses a field or the order of its fields.
+//! JSON-RPC messages as MCP exchanges them. Payloads stay as the other side wrote them: a forwarded
+//! message keeps every field and the order of its fields.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 
-/// How much is shown of an error that is not written as one.
+/// The maximum number of characters that are shown of a malformed error.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// Names one of our requests on its connection.
+/// The id of one of our requests on its connection.
 pub type RequestId = u64;
 
-/// Codes of errors that both sides know.
+/// The error codes that both sides know.
 pub mod code {
     /// The message is not JSON.
     pub const PARSE: i64 = -32_700;
-    /// The message is no request.
+    /// The message is not a request.
     pub const INVALID_REQUEST: i64 = -32_600;
-    /// There is no such method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32_601;
-    /// The parameters are wrong.
+    /// The parameters are invalid.
     pub const INVALID_PARAMS: i64 = -32_602;
     /// The other side failed.
     pub const INTERNAL: i64 = -32_603;
-    /// A resource is not there (handshake revisions).
+    /// The resource does not exist (handshake revisions).
     pub const RESOURCE_NOT_FOUND: i64 = -32_002;
-    /// A header says something else than the body (2026-07-28).
+    /// A header contradicts the body (2026-07-28).
     pub const HEADER_MISMATCH: i64 = -32_020;
-    /// A capability is needed that the client did not declare (2026-07-28).
+    /// The request needs a capability that the client did not declare (2026-07-28).
     pub const MISSING_CAPABILITY: i64 = -32_021;
-    /// The server does not speak that revision (2026-07-28).
+    /// The server does not support the revision (2026-07-28).
     pub const UNSUPPORTED_VERSION: i64 = -32_022;
-    /// The user has to open an address first.
+    /// The user has to open a URL first.
     pub const URL_ELICITATION: i64 = -32_042;
 }
 
-/// What a server sent.
+/// A message from a server.
 #[derive(Debug, Clone)]
 pub enum RpcMessage {
     /// An answer to one of our requests.
     Response {
-        /// Which.
+        /// The id of our request.
         id: RequestId,
         /// The result as it was written, or the error.
         outcome: Result<Box<RawValue>, RpcError>,
     },
-    /// Something the server wants answered.
+    /// A request from the server.
     Request {
-        /// To be repeated in the answer.
+        /// The id to repeat in the answer.
         id: Value,
-        /// What.
+        /// The method.
         method: String,
-        /// With what.
+        /// The parameters.
         params: Value,
     },
-    /// Something the server tells.
+    /// A notification from the server.
     Notification {
-        /// What.
+        /// The method.
         method: String,
-        /// With what.
+        /// The parameters.
         params: Value,
     },
 }
 
-/// An error as JSON-RPC has it.
+/// A JSON-RPC error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RpcError {
-    /// Its code.
+    /// The error code.
     pub code: i64,
-    /// One sentence.
+    /// A one-sentence description.
     #[serde(default)]
     pub message: String,
-    /// Anything more.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// Bytes that are no message.
+/// The error of bytes that are not a JSON-RPC message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonRpcParseError(pub String);
@@ -96,12 +96,12 @@ struct MessageEnvelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// A result that is `null` is a result.
+/// Distinguishes a result of `null` from a missing result.
 fn keep_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }
 
-/// The messages in these bytes: one, or those of a batch (the revision 2025-03-26 knew batches).
+/// Parses a message, or the messages of a batch (revision 2025-03-26 had batches).
 pub fn parse_messages(bytes: &[u8]) -> Result<Vec<RpcMessage>, JsonRpcParseError> {
     let unreadable =
         |error: serde_json::Error| JsonRpcParseError(format!("not a JSON-RPC message: {error}"));
@@ -123,7 +123,7 @@ pub fn parse_messages(bytes: &[u8]) -> Result<Vec<RpcMessage>, JsonRpcParseError
 fn parse_message(envelope: MessageEnvelope<'_>) -> Result<RpcMessage, JsonRpcParseError> {
     let value = |raw: Option<&RawValue>| match raw {
         Some(raw) => serde_json::from_str(raw.get())
-            .map_err(|error| JsonRpcParseError(format!("the parameters can't be read: {error}"))),
+            .map_err(|error| JsonRpcParseError(format!("the parameters cannot be read: {error}"))),
         None => Ok(Value::Null),
     };
     match (envelope.method, envelope.id.filter(|id| id.get() != "null")) {
@@ -138,7 +138,7 @@ fn parse_message(envelope: MessageEnvelope<'_>) -> Result<RpcMessage, JsonRpcPar
         }),
         (None, Some(id)) => {
             let id = parse_request_id(id).ok_or_else(|| {
-                JsonRpcParseError("the answer has an id that is not ours".to_owned())
+                JsonRpcParseError("the answer has an id that this client did not send".to_owned())
             })?;
             let outcome = match (envelope.result, envelope.error) {
                 (Some(result), None) => Ok(result.to_owned()),
@@ -161,7 +161,7 @@ fn parse_message(envelope: MessageEnvelope<'_>) -> Result<RpcMessage, JsonRpcPar
     }
 }
 
-/// The error, however it is written: some servers send a text in place of the object.
+/// Reads an error in any form: some servers send a string in place of the object.
 fn parse_rpc_error(raw: &RawValue) -> RpcError {
     serde_json::from_str(raw.get()).unwrap_or_else(|_| {
         let message = match serde_json::from_str(raw.get()) {
@@ -172,12 +172,12 @@ fn parse_rpc_error(raw: &RawValue) -> RpcError {
     })
 }
 
-/// Our ids are numbers; some servers answer with the number as text.
+/// Reads the id of an answer. Our ids are numbers; some servers return them as strings.
 fn parse_request_id(id: &RawValue) -> Option<RequestId> {
     id.get().trim_matches('"').parse().ok()
 }
 
-/// A request, ready to be sent.
+/// Encodes a request.
 pub fn encode_request(id: RequestId, method: &str, params: &Value) -> Vec<u8> {
     #[derive(Serialize)]
     struct RequestMessage<'a> {
@@ -195,7 +195,7 @@ pub fn encode_request(id: RequestId, method: &str, params: &Value) -> Vec<u8> {
     })
 }
 
-/// A notification, ready to be sent.
+/// Encodes a notification.
 pub fn encode_notification(method: &str, params: &Value) -> Vec<u8> {
     #[derive(Serialize)]
     struct NotificationMessage<'a> {
@@ -211,7 +211,7 @@ pub fn encode_notification(method: &str, params: &Value) -> Vec<u8> {
     })
 }
 
-/// An answer to something the server asked, ready to be sent.
+/// Encodes an answer to a request from the server.
 pub fn encode_response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8> {
     #[derive(Serialize)]
     struct ResponseMessage<'a> {
@@ -230,13 +230,13 @@ pub fn encode_response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8>
     })
 }
 
-/// Values of these types can always be written.
+/// Serializes a message; serialization of these types cannot fail.
 fn to_bytes(message: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(message).unwrap_or_default()
 }
 
 impl RpcError {
-    /// An error of ours.
+    /// Creates an error.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -1,4 +1,4 @@
-//! What is read as what.
+//! Tests of parsing and encoding JSON-RPC messages.
 
 use serde_json::json;
 

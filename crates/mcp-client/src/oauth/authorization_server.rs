@@ -1,4 +1,4 @@
-//! Who gives the tokens for a server: found out from the server, checked, and asked.
+//! The authorization server of an MCP server: discovery, checks and token grants.
 
 use rmcp::transport::auth::{
     AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationMetadata,
@@ -11,13 +11,12 @@ use url::{Host, Url};
 use super::{OAuthClientOptions, browser_login::Browser, error, token_store::RegisteredClient};
 use crate::transport::TransportError;
 
-/// What we are called where clients are registered.
+/// Our name at dynamic client registration.
 const CLIENT_NAME: &str = "deliberate";
 
-/// The scope that makes some give tokens that can be renewed.
+/// The scope with which some authorization servers issue refresh tokens.
 const OFFLINE_ACCESS: &str = "offline_access";
 
-/// Who gives tokens.
 pub(super) struct AuthorizationServer {
     manager: AuthorizationManager,
     metadata: AuthorizationMetadata,
@@ -25,7 +24,8 @@ pub(super) struct AuthorizationServer {
 }
 
 impl AuthorizationServer {
-    /// Finds out who it is, from what the server said when it refused us, or by asking it.
+    /// Discovers the authorization server from the challenge of the MCP server, or by asking the
+    /// server.
     pub(super) async fn discover(server: &Url, said: Option<&str>) -> Result<Self, TransportError> {
         // An error means that a provider is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -49,7 +49,8 @@ impl AuthorizationServer {
         self.metadata.issuer.as_deref()
     }
 
-    /// What to ask for at first: what is configured, or what the server says it needs.
+    /// Returns the scopes of the first request: the configured ones, or those that the server
+    /// names.
     pub(super) async fn initial_scopes(&self, configured: &[String]) -> Vec<String> {
         if configured.is_empty() {
             return self.manager.select_initial_scopes(&[]).await;
@@ -57,7 +58,7 @@ impl AuthorizationServer {
         configured.to_vec()
     }
 
-    /// With the scope that makes tokens last, if there is one and anything is asked for at all.
+    /// Adds the scope for refresh tokens, if the server offers it and any scope is requested.
     pub(super) fn with_offline_access(&self, mut scopes: Vec<String>) -> Vec<String> {
         let known = self.metadata.scopes_supported.as_deref();
         let is_known = known.is_some_and(|known| known.iter().any(|scope| scope == OFFLINE_ACCESS));
@@ -67,7 +68,8 @@ impl AuthorizationServer {
         scopes
     }
 
-    /// Who we are here: as configured, as before, by our document, or newly registered.
+    /// Determines our client: the configured one, the stored one, our metadata document, or a new
+    /// registration.
     pub(super) async fn resolve_client(
         &mut self,
         options: &OAuthClientOptions,
@@ -104,14 +106,14 @@ impl AuthorizationServer {
         client.map(|client| known(client.client_id, client.client_secret))
     }
 
-    /// Whether it reads documents about clients.
+    /// Returns true if the authorization server accepts client metadata documents.
     fn supports_client_metadata(&self) -> bool {
         let field = "client_id_metadata_document_supported";
         let reads = self.metadata.additional_fields.get(field);
         reads.and_then(serde_json::Value::as_bool).unwrap_or(false)
     }
 
-    /// A token that someone agrees to.
+    /// Gets a token through the browser, with the consent of the user.
     pub(super) async fn authorization_code_grant(
         &mut self,
         browser: &dyn Browser,
@@ -127,7 +129,7 @@ impl AuthorizationServer {
         let address = Url::parse(&address).map_err(|error| failed(error.into()))?;
         let back = browser.authorize(&address).await;
         let back =
-            back.map_err(|error| error::login_refused(format!("logging in failed: {error}")))?;
+            back.map_err(|error| error::login_refused(format!("the login failed: {error}")))?;
         if let Some((_, error)) = back.query_pairs().find(|(name, _)| name == "error") {
             return Err(failed(AuthError::AuthorizationFailed(error.into_owned())));
         }
@@ -140,7 +142,7 @@ impl AuthorizationServer {
         self.received_credentials().await
     }
 
-    /// A token for our secret.
+    /// Gets a token for the client secret.
     pub(super) async fn client_credentials_grant(
         &mut self,
         server: &Url,
@@ -150,7 +152,7 @@ impl AuthorizationServer {
         let failed = |error: AuthError| error::from_auth_error(&error, &client_secrets(client));
         let mut resource = server.clone();
         resource.set_fragment(None);
-        // Our secret outlives every token; none has to be renewed.
+        // The secret outlives every token, so no refresh token is needed.
         let scopes = scopes.iter().filter(|scope| *scope != OFFLINE_ACCESS);
         let config = ClientCredentialsConfig::ClientSecret {
             client_id: client.id.clone(),
@@ -167,7 +169,7 @@ impl AuthorizationServer {
         self.received_credentials().await
     }
 
-    /// A new token for an old one; none if the old one is no longer good for that.
+    /// Exchanges a refresh token; returns none if it is no longer valid.
     pub(super) async fn refresh_token_grant(
         &mut self,
         server: &Url,
@@ -198,7 +200,7 @@ impl AuthorizationServer {
 
     async fn received_credentials(&self) -> Result<StoredCredentials, TransportError> {
         let given = self.credential_store.load().await.ok().flatten();
-        given.ok_or_else(|| error::login_refused("logging in gave no token"))
+        given.ok_or_else(|| error::login_refused("the login returned no token"))
     }
 }
 
@@ -206,8 +208,8 @@ fn client_secrets(client: &RegisteredClient) -> Vec<SecretString> {
     client.secret.iter().cloned().map(Into::into).collect()
 }
 
-/// Secrets go over encrypted connections, or stay on this machine; and what a browser is sent to
-/// is a page.
+/// Checks that secrets travel over encrypted connections only, or stay on this machine, and that
+/// the browser is sent to a web page.
 fn check(server: &Url, metadata: &AuthorizationMetadata) -> Result<(), TransportError> {
     let places = [
         Some(&metadata.authorization_endpoint),
@@ -224,7 +226,7 @@ fn check(server: &Url, metadata: &AuthorizationMetadata) -> Result<(), Transport
         if !is_safe {
             let origin = url.map(|url| url.origin().ascii_serialization());
             return Err(error::login_refused(format!(
-                "it sends us to {} to log in, which is not safe: only https is",
+                "the login is at {}, which is not safe: only https is",
                 origin.unwrap_or_else(|| "no address".to_owned())
             )));
         }

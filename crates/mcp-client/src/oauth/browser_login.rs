@@ -1,5 +1,4 @@
-//! How a person is asked to agree: a page is shown to them, and they are sent back to us with what
-//! the page has to say.
+//! The consent of the user in a browser: opens the authorization page and receives the redirect.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -12,27 +11,27 @@ use url::Url;
 
 use super::error::LoginError;
 
-/// The largest request a browser may send back.
+/// The maximum size of the browser's redirect request.
 const MAX_REQUEST: usize = 16 * 1024;
 
-/// How long it may take to send it.
+/// The time limit for reading it.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
 const CALLBACK_PATH: &str = "/callback";
 
-/// Lets someone agree.
+/// Lets the user consent to a login.
 pub trait Browser: Send + Sync + 'static {
-    /// Where they are to be sent back to.
+    /// Returns the URL that the browser is redirected to.
     fn redirect_uri(&self) -> String;
 
-    /// Shows the page at this address, and gives the address that they were sent back to.
+    /// Opens the page at this URL and returns the URL that the browser was redirected to.
     fn authorize<'a>(&'a self, address: &'a Url) -> BoxFuture<'a, Result<Url, LoginError>>;
 }
 
-/// Shows an address to a person, however that is done.
+/// A function that shows a URL to the user.
 pub type UrlOpener = Arc<dyn Fn(&Url) -> Result<(), LoginError> + Send + Sync>;
 
-/// Waits on a port of this machine for the browser to come back.
+/// Waits on a local port for the browser's redirect.
 pub struct LoopbackRedirect {
     listener: TcpListener,
     port: u16,
@@ -40,7 +39,7 @@ pub struct LoopbackRedirect {
 }
 
 impl LoopbackRedirect {
-    /// Takes a port. `show` gets the address of the page.
+    /// Binds a local port. `show` receives the URL of the page.
     pub async fn bind(show: UrlOpener) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let port = listener.local_addr()?.port();
@@ -54,8 +53,11 @@ impl LoopbackRedirect {
     async fn wait_for_redirect(&self) -> Result<Url, LoginError> {
         loop {
             let accepted = self.listener.accept().await;
-            let (mut stream, _) = accepted
-                .map_err(|error| LoginError::new(format!("nobody can come back: {error}")))?;
+            let (mut stream, _) = accepted.map_err(|error| {
+                LoginError::new(format!(
+                    "could not listen for the browser's redirect: {error}"
+                ))
+            })?;
             let answered = tokio::time::timeout(MAX_WAIT, self.answer_request(&mut stream)).await;
             if let Ok(Some(back)) = answered {
                 return Ok(back);
@@ -63,13 +65,13 @@ impl LoopbackRedirect {
         }
     }
 
-    /// Answers one request; where it was sent to, if it is the one that is waited for.
+    /// Answers one request and returns its URL if it is the redirect.
     async fn answer_request(&self, stream: &mut TcpStream) -> Option<Url> {
         let target = read_request_target(stream).await?;
         let url = Url::parse(&format!("http://127.0.0.1:{}{target}", self.port)).ok()?;
         let is_it = url.path() == CALLBACK_PATH && url.query().is_some();
         let (status, text) = if is_it {
-            ("200 OK", "That is all. This window can be closed.")
+            ("200 OK", "You are logged in. You can close this window.")
         } else {
             ("404 Not Found", "There is nothing here.")
         };
@@ -79,14 +81,14 @@ impl LoopbackRedirect {
              connection: close\r\n\r\n{text}",
             text.len()
         );
-        // What came is what counts; whether they read the answer is not.
+        // The redirect counts, whether or not the browser reads the answer.
         let _ = stream.write_all(answer.as_bytes()).await;
         let _ = stream.shutdown().await;
         is_it.then_some(url)
     }
 }
 
-/// What a browser asks for.
+/// Reads the request target from the browser.
 async fn read_request_target(stream: &mut TcpStream) -> Option<String> {
     let mut request = Vec::new();
     let mut part = [0; 2048];

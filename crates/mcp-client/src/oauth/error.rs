@@ -1,20 +1,20 @@
-//! What went wrong while logging in, in words that hold no secret.
+//! Login errors, with messages that contain no secrets.
 
 use rmcp::transport::auth::AuthError;
 use secrecy::SecretString;
 
 use crate::transport::{TransportError, http::error::redact};
 
-/// What a browser could not do, or a place for tokens.
+/// The error of a browser or a token store.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct LoginError {
-    /// Why, in words, without secrets.
+    /// The reason, without secrets.
     pub reason: String,
 }
 
 impl LoginError {
-    /// For that reason.
+    /// Creates an error with this reason.
     pub fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -22,26 +22,26 @@ impl LoginError {
     }
 }
 
-/// The server can't be used as things stand.
+/// Creates the error of a login that cannot succeed as things stand.
 pub(super) fn login_refused(reason: impl Into<String>) -> TransportError {
     TransportError::Unauthorized {
         reason: reason.into(),
     }
 }
 
-/// Nobody can be asked.
+/// Creates the error of a login that would need a user, when there is none to ask.
 pub(super) fn no_login_possible() -> TransportError {
     login_refused(
-        "it wants us to log in; log in to this server first, or put a key into its `headers`",
+        "the server requires a login; log in to it first, or put a key into its `headers`",
     )
 }
 
-/// What went wrong, for the transport. What others wrote is shortened, and keys are left out.
+/// Converts an error for the transport. Texts from others are shortened, and keys are removed.
 pub(super) fn from_auth_error(error: &AuthError, secrets: &[SecretString]) -> TransportError {
     let words = redact(&error.to_string(), secrets).unwrap_or_default();
     match error {
-        // The token may be fine; it can be tried again.
+        // The token may be valid, so a retry can succeed.
         AuthError::TokenRefreshFailed(_) => TransportError::Unreachable { reason: words },
-        _ => login_refused(format!("logging in failed: {words}")),
+        _ => login_refused(format!("the login failed: {words}")),
     }
 }

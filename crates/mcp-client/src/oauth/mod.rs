@@ -1,9 +1,9 @@
-//! Logging in to servers with OAuth, as MCP has it: who may give tokens is found out from the
-//! server, a client is registered if need be, a person agrees in a browser or a secret stands for
-//! one, and tokens are renewed before they end. What the tokens are used for is not known here.
+//! OAuth login to MCP servers: discovers the authorization server, registers a client if necessary,
+//! gets a token with the user's consent or a client secret, and refreshes it before it expires. The
+//! module does not know what the tokens are used for.
 //!
-//! The rooms: `session` gets tokens, `authority` is who gives them, `keep` is where they are kept,
-//! `browser` how a person is asked, `fault` what went wrong in words without secrets.
+//! `session` holds the login at one server, `authorization_server` grants tokens, `token_store`
+//! persists them, `browser_login` asks the user, `error` words failures without secrets.
 
 mod authorization_server;
 mod browser_login;
@@ -38,28 +38,28 @@ pub use token_store::{MemoryTokenStore, TokenStore};
 use session::{OAuthChallenge, OAuthSession};
 use token_store::AccessToken;
 
-/// How long it may take to get a token when nobody is asked.
+/// The time limit for a token that needs no user.
 const UNATTENDED_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// How long when someone has to agree.
+/// The time limit when the user has to consent.
 const INTERACTIVE_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// How we log in.
+/// Options of a login.
 #[derive(Clone)]
 pub struct OAuthClientOptions {
-    /// Our client id, its secret, and what to ask for, where these are known.
+    /// The client id, its secret and the scopes, where they are configured.
     pub auth: AuthConfig,
-    /// Where a document about us is found, for servers that take its address as our client id.
+    /// The URL of our client metadata document, for servers that accept it as client id.
     pub client_metadata: Option<Url>,
-    /// Who is asked to agree. Without it only a secret or a token from before helps. A person
-    /// takes longer than a connection may: let them log in ([`OAuthClient::login`]) before it is made.
+    /// Asks the user to consent. Without it, only a client secret or a stored token works. A user
+    /// needs more time than a connection allows, so call [`OAuthClient::login`] before connecting.
     pub browser: Option<Arc<dyn Browser>>,
-    /// Where tokens are kept.
+    /// The store for tokens.
     pub store: Arc<dyn TokenStore>,
 }
 
 impl Default for OAuthClientOptions {
-    /// Nobody is asked, and tokens are kept in memory.
+    /// Asks no user and keeps tokens in memory.
     fn default() -> Self {
         Self {
             auth: AuthConfig::default(),
@@ -80,8 +80,8 @@ impl fmt::Debug for OAuthClientOptions {
     }
 }
 
-/// Gives the token for one server, and gets another when the server wants that. Cheap to clone;
-/// clones share the token.
+/// Provides the token for one server, and replaces it when the server rejects it. It is cheap to
+/// clone; clones share the token.
 #[derive(Clone)]
 pub struct OAuthClient(Arc<OAuthClientInner>);
 
@@ -89,14 +89,15 @@ struct OAuthClientInner {
     server: Url,
     options: OAuthClientOptions,
     current: RwLock<Option<AccessToken>>,
-    /// How many tokens there were. Who was refused with an older one only tries again.
+    /// The number of tokens so far. A request that was rejected with an older token is only
+    /// retried.
     generation: AtomicU64,
-    /// One at a time gets a token; the others wait for it.
+    /// One caller at a time gets a token; the others wait for it.
     session: Mutex<OAuthSession>,
 }
 
 impl OAuthClient {
-    /// The way to log in to that server. Does nothing yet.
+    /// Creates the login for a server. Sends nothing yet.
     pub fn new(server: Url, options: OAuthClientOptions) -> Self {
         Self(Arc::new(OAuthClientInner {
             server,
@@ -107,7 +108,7 @@ impl OAuthClient {
         }))
     }
 
-    /// Logs in now, whatever token there is.
+    /// Logs in now, even if there is a token.
     pub async fn login(&self) -> Result<(), TransportError> {
         let inner = Arc::clone(&self.0);
         self.run_detached(async move {
@@ -118,7 +119,7 @@ impl OAuthClient {
         .await
     }
 
-    /// Forgets the token, here and where it is kept.
+    /// Removes the token, here and from the store.
     pub async fn logout(&self) -> Result<(), TransportError> {
         let mut session = self.0.session.lock().await;
         *session = OAuthSession::default();
@@ -127,15 +128,15 @@ impl OAuthClient {
         cleared.map_err(|error| error::login_refused(error.to_string()))
     }
 
-    /// Whether there is a token. It may have ended.
+    /// Returns true if there is a token. It may have expired.
     pub async fn is_logged_in(&self) -> Result<bool, TransportError> {
         let mut session = self.0.session.lock().await;
         session.load(&self.0.server, &self.0.options).await?;
         Ok(session.token().is_some())
     }
 
-    /// Does it in a task of its own: a token that was given must be kept, even if who wanted it
-    /// has gone away meanwhile.
+    /// Runs the future in its own task: a token that was issued must be stored, even if the caller
+    /// has stopped waiting.
     async fn run_detached<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, TransportError>> + Send + 'static,
@@ -147,14 +148,14 @@ impl OAuthClient {
         let task = tokio::spawn(tokio::time::timeout(limit, work));
         match task.await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(error::login_refused("logging in took too long")),
-            Err(_) => Err(error::login_refused("logging in failed")),
+            Ok(Err(_)) => Err(error::login_refused("the login took too long")),
+            Err(_) => Err(error::login_refused("the login failed")),
         }
     }
 }
 
 impl OAuthClientInner {
-    /// The token, if it can still be used.
+    /// Returns the token if it has not expired.
     fn valid_token(&self) -> Option<SecretString> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         let token = current.as_ref().filter(|token| token.is_valid());

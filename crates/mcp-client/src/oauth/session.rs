@@ -1,4 +1,5 @@
-//! The login at one server: what is kept of it, how it is renewed, and what a refusal leads to.
+//! The login at one server: loads, refreshes and stores its token, and answers the server's
+//! challenges.
 
 use rmcp::transport::auth::{StoredCredentials, WWWAuthenticateParams};
 use url::Url;
@@ -11,26 +12,27 @@ use super::{
 };
 use crate::transport::TransportError;
 
-/// A server's refusal.
+/// A rejection by the server.
 pub(super) struct OAuthChallenge {
     pub(super) status: u16,
     pub(super) www_authenticate: Option<String>,
-    /// How many times the request was refused, this time included.
+    /// The number of times the request was rejected, including this one.
     pub(super) attempt: u32,
 }
 
-/// How it stands with the login.
+/// The state of the login.
 #[derive(Default)]
 pub(super) struct OAuthSession {
     loaded: bool,
     login: Option<StoredLogin>,
     authorization_server: Option<AuthorizationServer>,
-    /// Whether the token was got anew, not renewed. If it is refused, another will be too.
+    /// Whether the token was newly issued and not refreshed. If it is rejected, another new one
+    /// will be too.
     is_new: bool,
 }
 
 impl OAuthSession {
-    /// Reads what was kept, once.
+    /// Loads the stored login, once.
     pub(super) async fn load(
         &mut self,
         server: &Url,
@@ -47,7 +49,7 @@ impl OAuthSession {
         self.login.as_ref().and_then(StoredLogin::token)
     }
 
-    /// Logs in, whatever token there is.
+    /// Logs in, even if there is a token.
     pub(super) async fn log_in(
         &mut self,
         server: &Url,
@@ -59,7 +61,7 @@ impl OAuthSession {
         self.obtain_token(server, options, scopes).await.map(Some)
     }
 
-    /// A token that has not ended, in place of one that has; none if there is no way.
+    /// Replaces an expired token; returns none if that is not possible.
     pub(super) async fn refresh(
         &mut self,
         server: &Url,
@@ -81,7 +83,7 @@ impl OAuthSession {
         self.renew(server, options).await
     }
 
-    /// Does what a refusal calls for. No token means that nothing helps.
+    /// Answers a challenge. Returns no token if nothing helps.
     pub(super) async fn answer_challenge(
         &mut self,
         server: &Url,
@@ -117,7 +119,7 @@ impl OAuthSession {
         }
     }
 
-    /// Asks for what was asked for before and what the server wants beside.
+    /// Requests the previous scopes and those that the server requires in addition.
     async fn step_up(
         &mut self,
         server: &Url,
@@ -133,13 +135,13 @@ impl OAuthSession {
         }
         if scopes.len() == before {
             return Err(error::login_refused(
-                "it wants more rights than we were given, though we asked for them",
+                "the server requires more scopes than were granted, although they were requested",
             ));
         }
         self.obtain_token(server, options, scopes).await
     }
 
-    /// Takes over what was kept meanwhile, by another program for instance.
+    /// Adopts a login that was stored meanwhile, for example by another program.
     async fn adopt_stored(
         &mut self,
         server: &Url,
@@ -159,8 +161,9 @@ impl OAuthSession {
         Ok(true)
     }
 
-    /// Finds out who gives tokens. If it is another than before, nothing of before is of use, nor
-    /// may the other see it; nor a secret of ours that was for the first.
+    /// Discovers the authorization server. If it is not the previous one, the previous login is of
+    /// no use and must not be shown to it; neither must a client secret that was meant for the
+    /// previous one.
     async fn discover(
         &mut self,
         server: &Url,
@@ -172,10 +175,10 @@ impl OAuthSession {
         let before = before.filter(|_| options.auth.client_secret.is_some());
         let expected = options.auth.issuer.as_deref().or(before);
         if let Some(expected) = expected.filter(|it| Some(*it) != authority.issuer()) {
-            let found = authority.issuer().unwrap_or("nobody we know");
+            let found = authority.issuer().unwrap_or("an unknown server");
             return Err(error::login_refused(format!(
-                "it sends us to {found} to log in, not to {expected}; correct `issuer` in its \
-                 `auth` if that is right"
+                "the login is at {found}, not at {expected}; correct `issuer` in the server's `auth` \
+                 if {found} is right"
             )));
         }
         let is_same = |kept: &StoredLogin| kept.issuer.as_deref() == authority.issuer();
@@ -213,7 +216,7 @@ impl OAuthSession {
         token.await.map(Some)
     }
 
-    /// Gets a token anew: someone agrees, or our secret is enough.
+    /// Gets a new token with the user's consent or the client secret.
     async fn obtain_token(
         &mut self,
         server: &Url,
@@ -266,12 +269,12 @@ impl OAuthSession {
             Err(error) => Err(error),
         };
         if let Err(error) = saved {
-            // The token is good all the same, until the program ends.
-            tracing::warn!(%error, "the login was not kept");
+            // The token is valid in this process even if it could not be stored.
+            tracing::warn!(%error, "could not store the login");
         }
         let token = kept.token();
         self.login = Some(kept);
-        token.ok_or_else(|| error::login_refused("logging in gave no token"))
+        token.ok_or_else(|| error::login_refused("the login returned no token"))
     }
 }
 
@@ -284,7 +287,7 @@ async fn load_login(
     Ok(text.and_then(|text| StoredLogin::read(&text, server)))
 }
 
-/// Who we are, if a secret stands for us.
+/// Returns the client with a configured secret, if there is one.
 fn client_with_secret(options: &OAuthClientOptions) -> Option<RegisteredClient> {
     use secrecy::ExposeSecret as _;
     let auth = &options.auth;

@@ -1,4 +1,4 @@
-//! Tokens and what they were got with, and where that is kept between runs.
+//! Tokens, the client they were issued to, and the store that keeps them between runs.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -14,25 +14,25 @@ use url::Url;
 
 use super::error::LoginError;
 
-/// A token is no longer used when it ends sooner than this.
+/// A token that expires sooner than this is no longer used.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(30);
 
-/// No token is believed to last longer.
+/// The longest lifetime of a token that is believed.
 const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
 
-/// Keeps what belongs to the login at one server, as one text that is nobody else's business.
+/// Stores the login at one server as one opaque, secret text.
 pub trait TokenStore: Send + Sync + 'static {
-    /// What is kept.
+    /// Loads the stored text.
     fn load(&self) -> BoxFuture<'_, Result<Option<SecretString>, LoginError>>;
 
-    /// Keeps this in its place.
+    /// Stores the text in place of the previous one.
     fn save(&self, text: SecretString) -> BoxFuture<'_, Result<(), LoginError>>;
 
-    /// Forgets it.
+    /// Removes the stored text.
     fn clear(&self) -> BoxFuture<'_, Result<(), LoginError>>;
 }
 
-/// Keeps it as long as the program runs.
+/// A store that lasts as long as the process.
 #[derive(Debug, Default)]
 pub struct MemoryTokenStore(Mutex<Option<SecretString>>);
 
@@ -59,7 +59,6 @@ impl TokenStore for MemoryTokenStore {
     }
 }
 
-/// A token and when it ends.
 #[derive(Clone)]
 pub(super) struct AccessToken {
     pub(super) text: SecretString,
@@ -76,29 +75,29 @@ impl AccessToken {
     }
 }
 
-/// Who we are to those who give tokens.
+/// Our client at the authorization server.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct RegisteredClient {
     pub(super) id: String,
     pub(super) secret: Option<String>,
-    /// Where people are sent back to.
+    /// The redirect URL of the client.
     pub(super) redirect: Option<String>,
 }
 
-/// What is kept of a login.
+/// The stored login.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct StoredLogin {
-    /// For which server. A token never goes to another.
+    /// The server that the token is for. A token is never sent to another.
     server: String,
-    /// Who gave it.
+    /// The authorization server that issued the token.
     pub(super) issuer: Option<String>,
     pub(super) client: RegisteredClient,
-    /// What was asked for.
+    /// The requested scopes.
     pub(super) asked: Vec<String>,
     pub(super) credentials: StoredCredentials,
 }
 
-/// The part of the credentials that is looked at.
+/// The fields of the credentials that are read.
 #[derive(Deserialize)]
 struct TokenResponse {
     access_token: String,
@@ -123,7 +122,7 @@ impl StoredLogin {
         }
     }
 
-    /// What a text holds, if it was kept for that server.
+    /// Parses a stored login; returns none if it is for another server.
     pub(super) fn read(text: &SecretString, server: &Url) -> Option<Self> {
         let kept: Self = serde_json::from_str(text.expose_secret()).ok()?;
         (kept.server == server.as_str()).then_some(kept)
@@ -131,7 +130,7 @@ impl StoredLogin {
 
     pub(super) fn write(&self) -> Result<SecretString, LoginError> {
         let text = serde_json::to_string(self)
-            .map_err(|_| LoginError::new("the token can't be written down"))?;
+            .map_err(|_| LoginError::new("the token cannot be serialized"))?;
         Ok(SecretString::from(text))
     }
 
@@ -147,7 +146,7 @@ impl StoredLogin {
             let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let age = now.unwrap_or_default().as_secs().saturating_sub(given);
             let left = Duration::from_secs(lasts.saturating_sub(age)).min(MAX_LIFETIME);
-            // One that lasts no longer than that is used all the same.
+            // A token with a shorter lifetime than the margin is used for half of it.
             let margin = EXPIRY_MARGIN.min(Duration::from_secs(lasts / 2));
             Instant::now() + left.saturating_sub(margin)
         });
@@ -162,7 +161,7 @@ impl StoredLogin {
             .is_some_and(|it| it.refresh_token.is_some())
     }
 
-    /// What must not be shown.
+    /// Returns the texts that must not be shown.
     pub(super) fn secrets(&self) -> Vec<SecretString> {
         let answer = self.token_response();
         let tokens = answer.map(|it| [Some(it.access_token), it.refresh_token]);

@@ -1,21 +1,21 @@
-//! Which edition of JSON Schema a document is written in, as far as it changes how it is read.
+//! The JSON Schema draft of a document, as far as it affects how the document is read.
 
 use serde_json::Value;
 
-/// The differences between the editions that matter here.
+/// The differences between drafts that matter here.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SchemaDraft {
-    /// Up to draft 7, what stands beside a `$ref` is ignored.
-    pub(super) ref_ignores_siblings: bool,
-    /// Up to 2019-09, a tuple is an `items` that is a list.
-    pub(super) items_may_be_tuple: bool,
+pub struct SchemaDraft {
+    /// Up to draft 7, the siblings of a `$ref` are ignored.
+    pub ref_ignores_siblings: bool,
+    /// Up to 2019-09, a list in `items` is a tuple.
+    pub items_may_be_tuple: bool,
     /// In draft 4, `id` names a schema.
-    pub(super) has_legacy_id: bool,
+    pub has_legacy_id: bool,
 }
 
 impl SchemaDraft {
-    /// Read from `$schema`; without one it is the newest, as MCP has it.
-    pub(super) fn detect(schema: &Value) -> Self {
+    /// Detects the draft from `$schema`; without it, the newest draft applies, as MCP requires.
+    pub fn detect(schema: &Value) -> Self {
         let named = schema.get("$schema").and_then(Value::as_str);
         let has = |part: &str| named.is_some_and(|named| named.contains(part));
         let old = has("draft-07") || has("draft-06") || has("draft-04") || has("draft-03");
@@ -26,8 +26,8 @@ impl SchemaDraft {
         }
     }
 
-    /// Whether it is an edition before the newest.
-    pub(super) const fn is_legacy(self) -> bool {
+    /// Returns true for a draft before the newest.
+    pub const fn is_legacy(self) -> bool {
         self.items_may_be_tuple
     }
 }

@@ -1,12 +1,12 @@
-//! References inside one document: where they point, what they are called, and how a piece that
-//! is kept whole is rewired to the new names. Nothing outside the document is ever fetched.
+//! References within one document: resolves them, names their targets, and rewrites them in schemas
+//! that are kept whole. Nothing outside the document is ever fetched.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-/// Where named definitions stand.
-pub(super) const DEFS: &str = "$defs";
+/// The keyword that holds named definitions.
+pub const DEFS: &str = "$defs";
 
 /// Keywords that hold one schema.
 const SINGLE_KEYWORDS: [&str; 12] = [
@@ -36,15 +36,15 @@ const MAP_KEYWORDS: [&str; 4] = [
 ];
 
 /// The schemas that a keyword holds.
-pub(super) enum SubSchemas<'a> {
+pub enum SubSchemas<'a> {
     Single(&'a Value),
     List(&'a [Value]),
     Named(&'a Map<String, Value>),
 }
 
 impl<'a> SubSchemas<'a> {
-    /// None if the keyword, or what it is given, holds none.
-    pub(super) fn from_keyword(key: &str, value: &'a Value) -> Option<Self> {
+    /// Returns the schemas of a keyword; none if the keyword or its value holds no schema.
+    pub fn from_keyword(key: &str, value: &'a Value) -> Option<Self> {
         match value {
             Value::Array(items) if LIST_KEYWORDS.contains(&key) => Some(Self::List(items)),
             Value::Object(named) if MAP_KEYWORDS.contains(&key) || key == "$defs" => {
@@ -58,8 +58,8 @@ impl<'a> SubSchemas<'a> {
     }
 }
 
-/// How deep a document is nested, counted without recursion, up to a bound.
-pub(crate) fn depth(document: &Value, most: usize) -> usize {
+/// Returns the nesting depth of a document, counted without recursion, up to a bound.
+pub fn depth(document: &Value, most: usize) -> usize {
     let mut deepest = 0;
     let mut todo = vec![(document, 1)];
     while let Some((value, level)) = todo.pop() {
@@ -76,21 +76,21 @@ pub(crate) fn depth(document: &Value, most: usize) -> usize {
     deepest
 }
 
-/// What references need to know of a document.
-pub(super) struct SchemaRefs<'a> {
-    pub(super) document: &'a Value,
-    /// Anchors, each with the pointer it stands at.
+/// The references of a document.
+pub struct SchemaRefs<'a> {
+    pub document: &'a Value,
+    /// The anchors, each with its JSON pointer.
     anchors: HashMap<&'a str, String>,
-    /// A part of it has an address of its own, or references are resolved while validating.
-    pub(super) many_resources: bool,
+    /// Whether a part of the document has its own URI, or references are resolved dynamically.
+    pub many_resources: bool,
     names: HashMap<String, String>,
     used_names: HashSet<String>,
-    /// The pointers that were given a name and are not read yet.
+    /// The pointers that were named and not read yet.
     pending: VecDeque<String>,
 }
 
 impl<'a> SchemaRefs<'a> {
-    pub(super) fn new(document: &'a Value, id_is_plain: bool) -> Self {
+    pub fn new(document: &'a Value, id_is_plain: bool) -> Self {
         let mut refs = Self {
             document,
             anchors: HashMap::new(),
@@ -111,7 +111,8 @@ impl<'a> SchemaRefs<'a> {
                 Value::Object(fields) => {
                     for (key, inner) in fields {
                         self.index_keyword(key, inner, &place, id_is_plain);
-                        // With an address, a reference by address may mean the document itself.
+                        // If the document has a URI, a reference by URI may mean the document
+                        // itself.
                         let by_address =
                             key == "$ref" && inner.as_str().is_some_and(|it| !it.starts_with('#'));
                         self.many_resources |= has_address && by_address;
@@ -147,8 +148,8 @@ impl<'a> SchemaRefs<'a> {
         }
     }
 
-    /// The pointer a reference means, if it stays in the document and hits something.
-    pub(super) fn pointer(&self, reference: &str) -> Option<String> {
+    /// Resolves a reference to a pointer, if its target exists in the document.
+    pub fn pointer(&self, reference: &str) -> Option<String> {
         let fragment = reference.strip_prefix('#')?;
         let fragment = percent_decode(fragment)?;
         if fragment.is_empty() || fragment.starts_with('/') {
@@ -158,13 +159,13 @@ impl<'a> SchemaRefs<'a> {
         self.anchors.get(fragment.as_str()).cloned()
     }
 
-    /// What stands at a pointer.
-    pub(super) fn resolve(&self, pointer: &str) -> Option<&'a Value> {
+    /// Returns the value at a pointer.
+    pub fn resolve(&self, pointer: &str) -> Option<&'a Value> {
         self.document.pointer(pointer)
     }
 
-    /// The name of the definition for a pointer; a new one is queued to be read.
-    pub(super) fn definition_name(&mut self, pointer: &str) -> String {
+    /// Returns the definition name of a pointer; a new name is queued to be read.
+    pub fn definition_name(&mut self, pointer: &str) -> String {
         if let Some(name) = self.names.get(pointer) {
             return name.clone();
         }
@@ -179,7 +180,8 @@ impl<'a> SchemaRefs<'a> {
         let mut name = stem.clone();
         let mut number = 2_usize;
         while !self.used_names.insert(name.clone()) {
-            // Many pointers may end alike: the count of all names is a number not yet tried.
+            // Many pointers may have the same last segment; the number of all names has not been
+            // tried yet.
             number = number.max(self.used_names.len());
             name = format!("{stem}_{number}");
             number += 1;
@@ -189,15 +191,15 @@ impl<'a> SchemaRefs<'a> {
         name
     }
 
-    /// The next pointer that was named but not read.
-    pub(super) fn next_pending(&mut self) -> Option<(String, String)> {
+    /// Returns the next pointer that was named and not read.
+    pub fn next_pending(&mut self) -> Option<(String, String)> {
         let pointer = self.pending.pop_front()?;
         let name = self.names.get(&pointer).cloned()?;
         Some((pointer, name))
     }
 
-    /// A schema word for word, but for its references: they go to the new definitions.
-    pub(super) fn rewrite_refs(&mut self, schema: &Value) -> Value {
+    /// Copies a schema unchanged, except that its references point to the new definitions.
+    pub fn rewrite_refs(&mut self, schema: &Value) -> Value {
         let Value::Object(fields) = schema else {
             return schema.clone();
         };
@@ -210,8 +212,8 @@ impl<'a> SchemaRefs<'a> {
         Value::Object(out)
     }
 
-    /// The value of one keyword, rewired; none for what only names places.
-    pub(super) fn rewrite_keyword(&mut self, key: &str, value: &Value) -> Option<Value> {
+    /// Rewrites the value of a keyword; returns none for keywords that only name locations.
+    pub fn rewrite_keyword(&mut self, key: &str, value: &Value) -> Option<Value> {
         Some(match value {
             Value::String(reference) if key == "$ref" => match self.pointer(reference) {
                 Some(pointer) => {
@@ -238,13 +240,13 @@ impl<'a> SchemaRefs<'a> {
     }
 }
 
-/// How a definition is referred to in the schema that is written. In every edition they stand
-/// under one name: a reference is only a path.
-pub(super) fn definition_ref(name: &str) -> String {
+/// Returns the reference to a definition in the written schema. All drafts use one keyword, because
+/// a reference is only a path.
+pub fn definition_ref(name: &str) -> String {
     format!("#/{DEFS}/{name}")
 }
 
-/// Percent signs undone; none if that is no text.
+/// Decodes percent escapes; returns none if the result is not UTF-8.
 fn percent_decode(fragment: &str) -> Option<String> {
     if !fragment.contains('%') {
         return Some(fragment.to_owned());

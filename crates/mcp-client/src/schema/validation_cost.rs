@@ -1,6 +1,6 @@
-//! How much work one value can be to a schema, told before it is used: how many schemas look at
-//! the same place, through references and combinations. A circle without a step into the value
-//! would never end.
+//! Estimates the cost of validating a value before a schema is used: the number of schemas that are
+//! applied to the same location through references and combinations. A cycle that does not descend
+//! into the value would never end.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use serde_json::{Map, Value};
 
 use super::references::SchemaRefs;
 
-/// How many schemas may stand in each other at one place, through references too.
+/// The maximum number of nested schemas at one location, including references.
 const MAX_CHAIN: usize = 300;
 
-/// Keywords whose schemas look at the same value as the one they stand in.
+/// Keywords whose schemas are applied to the same value.
 const IN_PLACE_SINGLE: [&str; 4] = ["not", "if", "then", "else"];
 const IN_PLACE_LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const IN_PLACE_MAP: [&str; 2] = ["dependentSchemas", "dependencies"];
 
-/// Keywords whose schemas look at what is inside the value.
+/// Keywords whose schemas are applied to the contents of the value.
 const DESCENDING_KEYWORDS: [&str; 10] = [
     "properties",
     "patternProperties",
@@ -30,17 +30,18 @@ const DESCENDING_KEYWORDS: [&str; 10] = [
     "propertyNames",
 ];
 
-/// What is counted.
+/// The schemas that are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CountedSchemas {
-    /// Every schema.
+    /// All schemas.
     Any,
-    /// Those that look on into the value: with each level of it they multiply.
+    /// Schemas that descend into the value: their number multiplies with each level.
     Descending,
 }
 
-/// The most schemas that look at one place through a reference; more than `most` if it is more
-/// or has no end. Where nothing is referred to, the count can't exceed what was sent.
+/// Counts the schemas that are applied to one location through a reference, at the most; a result
+/// above `most` means more than that or without end. Without references the count cannot exceed
+/// what was sent.
 pub(super) fn count_evaluations(refs: &SchemaRefs<'_>, what: CountedSchemas, most: u64) -> u64 {
     let mut counter = EvaluationCounter {
         refs,
@@ -106,7 +107,7 @@ impl EvaluationCounter<'_, '_> {
         if let Some(count) = self.memo.get(pointer) {
             return *count;
         }
-        // Until it is counted it counts as endless: meeting it again is a circle.
+        // Until it is counted, a pointer counts as endless: meeting it again is a cycle.
         self.memo.insert(pointer.to_owned(), u64::MAX);
         let count = match self.refs.resolve(pointer) {
             Some(Value::Object(fields)) => self.count(fields, chain + 1),

@@ -1,61 +1,62 @@
-//! Arguments checked against a schema. The schema is another server's work: it refers to nothing
-//! outside itself, its patterns never backtrack, and one that can't be used says so once.
+//! Validates values against a schema of another server. The schema refers to nothing outside
+//! itself, its patterns never backtrack, and an unusable schema is reported once.
 
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
 use super::{
-    MAX_JSON_DEPTH, constraint_text,
+    MAX_JSON_DEPTH,
     draft::SchemaDraft,
-    references,
+    references, truncate_at_word,
     validation_cost::{CountedSchemas, count_evaluations},
 };
 
-/// The most faults that are told at once.
+/// The maximum number of violations that are reported at once.
 pub const MAX_VIOLATIONS: usize = 10;
 
-/// The most bytes a pattern may be read into.
+/// The maximum size of a compiled pattern in bytes.
 const MAX_PATTERN_BYTES: usize = 256 << 10;
 
-/// The most characters of a value or a rule that are shown.
+/// The maximum number of characters that are shown of a value or a rule.
 const MAX_SHOWN_CHARS: usize = 120;
 
-/// How deep arguments may be nested.
+/// The maximum nesting depth of arguments.
 const MAX_ARGUMENT_DEPTH: usize = 128;
 
-/// How many schemas may look at one and the same value. What is counted is the worst case.
+/// The maximum number of schemas that are applied to one value, counted for the worst case.
 const MAX_EVALUATIONS: u64 = 100_000;
 
-/// How many ways through the forms of a schema may be gone to tell faults.
+/// The maximum number of paths through the alternatives of a schema when violations are collected.
 const MAX_ERROR_PATHS: u64 = 20_000;
 
-/// What is taken for the spread of a schema whose references can't be followed here.
+/// The assumed fan-out of a schema whose references cannot be followed here.
 const DEFAULT_FANOUT: u64 = 8;
 
-/// Why a schema can't be used to check anything.
+/// The reason why a schema cannot be used for validation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonSchemaError {
-    /// It is nested too deep.
+    /// The schema is nested too deeply.
     #[error(
         "the schema is nested deeper than {MAX_JSON_DEPTH} levels; ask its server to flatten it"
     )]
     TooDeep,
-    /// Its parts refer to each other so often that checking one value would take too long.
+    /// The schema's parts refer to each other so often that validating one value would take too
+    /// long.
     #[error(
-        "the schema's parts refer to each other in circles or too often to be checked in time; ask its server to simplify it"
+        "the schema's parts refer to each other in cycles or too often to be checked in time; ask its server to simplify it"
     )]
     TooExpensive,
-    /// It breaks the rules of JSON Schema, or refers to something outside itself.
-    #[error("the schema can't be used: {0}")]
+    /// The schema violates the rules of JSON Schema or refers to something outside itself.
+    #[error("the schema cannot be used: {0}")]
     Invalid(String),
 }
 
-/// One rule that a value breaks.
+/// A rule that a value violates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaViolation {
-    /// Where, as a JSON pointer; empty for the top.
+    /// The location as a JSON pointer; empty for the root.
     pub path: String,
-    /// The keyword that is broken.
+    /// The violated keyword.
     pub keyword: String,
     /// The rule in words.
     pub rule: String,
@@ -74,16 +75,16 @@ impl std::fmt::Display for SchemaViolation {
     }
 }
 
-/// Checks values against one schema.
+/// Validates values against one schema.
 #[derive(Debug)]
 pub struct JsonSchemaValidator {
     validator: Validator,
-    /// How many schemas look from one level of a value into the next, at most.
+    /// The maximum number of schemas that are applied from one level of a value to the next.
     fanout: u64,
 }
 
 impl JsonSchemaValidator {
-    /// Reads the schema once, for many checks.
+    /// Compiles a schema for many validations.
     pub fn new(schema: &Value) -> Result<Self, JsonSchemaError> {
         if references::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
             return Err(JsonSchemaError::TooDeep);
@@ -105,16 +106,14 @@ impl JsonSchemaValidator {
             .offline()
             .with_pattern_options(patterns)
             .build(schema)
-            .map_err(|error| {
-                JsonSchemaError::Invalid(constraint_text::truncate_at_word(&error.to_string(), 300))
-            })?;
+            .map_err(|error| JsonSchemaError::Invalid(truncate_at_word(&error.to_string(), 300)))?;
         Ok(Self {
             validator,
             fanout: spread,
         })
     }
 
-    /// Every rule the value breaks, up to [`MAX_VIOLATIONS`]; none if it passes.
+    /// Returns the rules that the value violates, up to [`MAX_VIOLATIONS`]; none if it is valid.
     pub fn check(&self, value: &Value) -> Vec<SchemaViolation> {
         if references::depth(value, MAX_ARGUMENT_DEPTH) > MAX_ARGUMENT_DEPTH {
             return vec![SchemaViolation {
@@ -124,7 +123,7 @@ impl JsonSchemaValidator {
                 value: "…".to_owned(),
             }];
         }
-        // Passing is the common case, and quicker to tell.
+        // Valid values are the common case, and faster to recognize.
         if self.validator.is_valid(value) {
             return Vec::new();
         }
@@ -132,9 +131,9 @@ impl JsonSchemaValidator {
             return vec![SchemaViolation {
                 path: String::new(),
                 keyword: "schema".to_owned(),
-                rule: "must match the schema, which has too many forms to say where it doesn't"
+                rule: "must match the schema, which has too many alternatives to say where it does not"
                     .to_owned(),
-                value: constraint_text::truncate_at_word(&value.to_string(), MAX_SHOWN_CHARS),
+                value: truncate_at_word(&value.to_string(), MAX_SHOWN_CHARS),
             }];
         }
         let errors = self.validator.iter_errors(value);
@@ -144,22 +143,23 @@ impl JsonSchemaValidator {
         told.map(|error| to_violation(&error)).collect()
     }
 
-    /// Whether telling the faults of this value could take too long: unlike the answer itself,
-    /// faults are gathered anew for every form at every level.
+    /// Returns true if collecting the violations of this value could take too long: unlike the
+    /// verdict, they are collected again for every alternative at every level.
     fn is_too_expensive(&self, value: &Value) -> bool {
         let levels = references::depth(value, MAX_ARGUMENT_DEPTH);
         let levels = u32::try_from(levels).unwrap_or(u32::MAX);
         self.fanout.max(1).saturating_pow(levels) > MAX_ERROR_PATHS
     }
 
-    /// Whether the value passes.
+    /// Returns true if the value is valid.
     pub fn accepts(&self, value: &Value) -> bool {
         references::depth(value, MAX_ARGUMENT_DEPTH) <= MAX_ARGUMENT_DEPTH
             && self.validator.is_valid(value)
     }
 }
 
-/// In a closed object the library also tells a field as missing that is there but not described.
+/// Detects a false report: in a closed object the library also reports an undescribed field that is
+/// present as missing.
 fn is_false_missing(error: &ValidationError<'_>) -> bool {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
@@ -175,7 +175,7 @@ fn to_violation(error: &ValidationError<'_>) -> SchemaViolation {
         path: error.instance_path().as_str().to_owned(),
         keyword: error.kind().keyword().to_owned(),
         rule: rule_text(error),
-        value: constraint_text::truncate_at_word(&error.instance().to_string(), MAX_SHOWN_CHARS),
+        value: truncate_at_word(&error.instance().to_string(), MAX_SHOWN_CHARS),
     }
 }
 
@@ -194,8 +194,8 @@ fn rule_text(error: &ValidationError<'_>) -> String {
         Kind::AdditionalProperties { unexpected } => {
             format!("must not have the fields {}", unexpected.join(", "))
         }
-        // The library's text begins with the value, which is shown apart.
+        // The library's text begins with the value, which is shown separately.
         _ => error.masked_with("it").to_string(),
     };
-    constraint_text::truncate_at_word(&said, MAX_SHOWN_CHARS * 2)
+    truncate_at_word(&said, MAX_SHOWN_CHARS * 2)
 }

@@ -1,29 +1,29 @@
-//! Why a transport could not do what it was asked, and what the server may have seen of it.
+//! Transport errors, and whether the server may have received the message.
 
 use std::time::Duration;
 
-/// Why a message did not get through.
+/// The reason why a message was not delivered or answered.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// The program can't be started.
-    #[error("{command:?} can't be started: {reason}")]
+    /// The program could not be started.
+    #[error("{command:?} could not be started: {reason}")]
     NotStarted {
         /// The program.
         command: String,
-        /// Why, in words.
+        /// The reason.
         reason: String,
     },
-    /// Nobody is there: the connection was refused, the name is unknown.
-    #[error("there is no connection: {reason}")]
+    /// The server is unreachable: the connection was refused, or the host name is unknown.
+    #[error("could not connect: {reason}")]
     Unreachable {
-        /// Why, in words.
+        /// The reason.
         reason: String,
     },
-    /// The connection ended. `sent` says whether the message may have arrived before.
+    /// The connection ended. `sent` says whether the message may have arrived before that.
     #[error("the connection ended: {reason}")]
     Closed {
-        /// How, in words.
+        /// The reason.
         reason: String,
         /// Whether the message may have arrived.
         sent: DeliveryStatus,
@@ -31,59 +31,59 @@ pub enum TransportError {
     /// The server answered with an HTTP error.
     #[error("HTTP status {status}{}", .message.as_deref().map(|message| format!(": {message}")).unwrap_or_default())]
     Http {
-        /// The status.
+        /// The status code.
         status: u16,
-        /// What the body says, shortened; without secrets.
+        /// The message in the body, shortened and without secrets.
         message: Option<String>,
-        /// When to try again, if it said so.
+        /// The time to wait before a retry, if the server gave one.
         retry_after: Option<Duration>,
     },
-    /// The server wants someone to log in.
-    #[error("the server refuses us: {reason}")]
+    /// The server requires a login.
+    #[error("the server rejected the login: {reason}")]
     Unauthorized {
-        /// Why, in words.
+        /// The reason.
         reason: String,
     },
     /// The answer is larger than allowed.
-    #[error("the answer is larger than the {limit} bytes that are allowed")]
+    #[error("the answer is larger than the limit of {limit} bytes")]
     TooLarge {
-        /// The limit.
+        /// The limit in bytes.
         limit: usize,
     },
-    /// The answer is not what the protocol says.
-    #[error("the server does not speak the protocol: {reason}")]
+    /// The answer violates the protocol.
+    #[error("the server violates the protocol: {reason}")]
     Garbage {
-        /// What is wrong, in words.
+        /// What is wrong with the answer.
         reason: String,
     },
-    /// It took too long to connect.
+    /// No connection was established in time.
     #[error("no connection within {} ms", .after.as_millis())]
     ConnectTimeout {
-        /// How long.
+        /// The time that was waited.
         after: Duration,
     },
-    /// The message can't be sent by this transport.
+    /// This transport cannot send the message.
     #[error("{reason}")]
     Unsendable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Whether a server may have seen a message.
+/// Whether the server may have received a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
-    /// Surely not: sending it again does nothing twice.
+    /// Certainly not: a retry repeats nothing.
     No,
-    /// It may have.
+    /// It may have received the message.
     Maybe,
-    /// It has, and said so.
+    /// It has received the message and answered.
     Yes,
 }
 
 impl TransportError {
-    /// Whether the server may have seen the message.
+    /// Returns whether the server may have received the message.
     pub fn delivery_status(&self) -> DeliveryStatus {
         match self {
             Self::NotStarted { .. }
@@ -92,8 +92,7 @@ impl TransportError {
             | Self::Unauthorized { .. }
             | Self::Unsendable { .. } => DeliveryStatus::No,
             Self::Closed { sent, .. } => *sent,
-            // A server that is too busy, sends us elsewhere, or knows nothing of the address, did
-            // nothing.
+            // A server that is too busy, redirects, or does not know the address has done nothing.
             Self::Http { status, .. } => match status {
                 300..=499 => DeliveryStatus::No,
                 _ => DeliveryStatus::Maybe,

@@ -1,6 +1,6 @@
-//! How bytes get to a server and back. A [`Connector`] knows how a server is reached and holds
-//! nothing open; each [`McpTransport`] it opens is one live connection. Links know framing, headers and
-//! streams; what the messages mean is the client's business.
+//! Transports: how bytes reach a server and return. A [`Connector`] knows how to reach a server and
+//! holds nothing open; each [`McpTransport`] that it opens is one live connection. Transports
+//! handle framing, headers and streams; they do not know what messages mean.
 
 use std::{fmt, sync::Arc};
 
@@ -20,7 +20,7 @@ pub mod websocket;
 
 pub use error::{DeliveryStatus, TransportError};
 
-/// The connector for a server.
+/// Builds the connector of a server.
 pub(crate) fn build_connector(
     config: &crate::ServerConfig,
     auth: Option<Arc<dyn http::Authorizer>>,
@@ -30,7 +30,7 @@ pub(crate) fn build_connector(
         && matches!(&config.transport, TransportConfig::Http(http) | TransportConfig::Sse(http) if http.auth.is_some())
     {
         return Err(TransportError::Unsendable {
-            reason: "`auth` can't be used: this program was built without OAuth".to_owned(),
+            reason: "`auth` cannot be used: this program was built without OAuth".to_owned(),
         });
     }
     Ok(match config.transport.clone() {
@@ -43,7 +43,7 @@ pub(crate) fn build_connector(
     })
 }
 
-/// Who logs us in, if the configuration says that we are to be.
+/// Builds the authorizer, if a login is configured.
 #[cfg(feature = "oauth")]
 pub(crate) fn build_authorizer(config: &crate::ServerConfig) -> Option<Arc<dyn http::Authorizer>> {
     use crate::oauth::{OAuthClient, OAuthClientOptions};
@@ -57,13 +57,13 @@ pub(crate) fn build_authorizer(config: &crate::ServerConfig) -> Option<Arc<dyn h
     Some(Arc::new(OAuthClient::new(http.url.clone(), options)))
 }
 
-/// Nobody does: this was built without.
+/// Builds no authorizer: this program was built without OAuth.
 #[cfg(not(feature = "oauth"))]
 pub(crate) fn build_authorizer(_: &crate::ServerConfig) -> Option<Arc<dyn http::Authorizer>> {
     None
 }
 
-/// The connector to try where a server refuses the usual one.
+/// Builds the connector to try if a server rejects the first one.
 pub(crate) fn build_fallback_connector(
     config: &crate::ServerConfig,
     auth: Option<Arc<dyn http::Authorizer>>,
@@ -75,131 +75,131 @@ pub(crate) fn build_fallback_connector(
     Some(Arc::new(older))
 }
 
-/// Knows how a server is reached.
+/// Opens connections to a server.
 pub trait Connector: Send + Sync + 'static {
-    /// Opens a connection. What comes from the server is put into `inbox`, the last of it
-    /// [`IncomingEvent::Closed`], once. A failure here means that the server has seen no request.
+    /// Opens a connection. Messages from the server are pushed to the sink, the last event is
+    /// [`IncomingEvent::Closed`], once. An error means that the server has received no request.
     fn open(
         &self,
         inbox: IncomingSink,
         deadline: Instant,
     ) -> BoxFuture<'_, Result<Arc<dyn McpTransport>, TransportError>>;
 
-    /// Where that is, for people; without secrets.
+    /// Returns the server's address for people, without secrets.
     fn display_address(&self) -> String;
 }
 
-/// One live connection.
+/// A live connection.
 pub trait McpTransport: Send + Sync + 'static {
-    /// Sends a message. `Ok` means handed over, not answered: an answer, or that there will be
-    /// none ([`IncomingEvent::Failed`]), comes through the inbox. Messages of one caller keep their
-    /// order; a slow server holds up who sends, not who waits for other answers. An error says
-    /// whether the message may have arrived.
+    /// Sends a message. `Ok` means that it was handed over, not answered: the answer, or its
+    /// failure ([`IncomingEvent::Failed`]), arrives through the sink. Messages of one caller keep
+    /// their order; a slow server delays senders, not the callers that wait for other answers. An
+    /// error says whether the message may have arrived.
     fn send(&self, outgoing: OutgoingMessage) -> BoxFuture<'_, Result<(), TransportError>>;
 
-    /// What the two sides agreed on; goes along with what is sent from now on, where the
-    /// transport has a place for it.
+    /// Sets the negotiated protocol, which accompanies later messages where the transport has a
+    /// place for it.
     fn set_protocol(&self, agreed: &NegotiatedProtocol);
 
-    /// The client no longer waits for this request. Says whether the server knows by that alone
-    /// (its stream was closed), so that no notification is needed.
+    /// Stops waiting for a request. Returns true if that alone tells the server (its stream was
+    /// closed), so that no notification is needed.
     fn abandon(&self, id: RequestId) -> bool;
 
-    /// Ends the connection in good order: says goodbye where there is a way to, waits a little
-    /// for the other side, then makes an end. Again is nothing.
+    /// Closes the connection: ends the session where there is one, waits a little for the other
+    /// side, then stops. A second call does nothing.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// The last the server wrote beside the protocol (standard error), for diagnosis.
+    /// Returns the last lines that the server wrote to its standard error, for diagnosis.
     fn diagnosis(&self) -> Option<String> {
         None
     }
 }
 
-/// One message to be sent.
+/// A message to be sent.
 #[derive(Debug, Clone)]
 pub struct OutgoingMessage {
     /// The message, one JSON object without line breaks.
     pub body: Bytes,
-    /// What kind of message it is.
+    /// The kind of message.
     pub kind: MessageKind,
-    /// Its method; none for an answer to the server.
+    /// The method; none for an answer to the server.
     pub method: Option<String>,
-    /// What the method is about (a tool's name, an address), for `Mcp-Name`.
+    /// The subject of the method (a tool name or URI), for `Mcp-Name`.
     pub name: Option<String>,
-    /// Arguments that their schema wants in headers, for `Mcp-Param-…`: name and value.
+    /// The arguments that their schema wants in headers, for `Mcp-Param-…`: name and value.
     pub param_headers: Vec<(String, String)>,
 }
 
-/// Kinds of messages.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessageKind {
-    /// Wants an answer.
+    /// A request, which is answered.
     Request(RequestId),
-    /// Wants none.
+    /// A notification, which is not answered.
     Notification,
-    /// Is one.
+    /// An answer.
     Response,
 }
 
-/// What two sides agreed on.
+/// The negotiated protocol.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NegotiatedProtocol {
-    /// The revision.
+    /// The protocol revision.
     pub version: String,
-    /// Which era that is.
+    /// The era of the revision.
     pub era: McpEra,
 }
 
-/// The two ways to speak the protocol.
+/// The two eras of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum McpEra {
-    /// 2024-11-05 to 2025-11-25: `initialize`, sessions, requests both ways.
+    /// 2024-11-05 to 2025-11-25: `initialize`, sessions, requests in both directions.
     Handshake,
-    /// 2026-07-28 and later: every request stands alone.
+    /// 2026-07-28 and later: every request is independent.
     Stateless,
 }
 
-/// What comes from a server.
+/// An event from a connection.
 #[derive(Debug)]
 pub enum IncomingEvent {
-    /// A message.
+    /// A message arrived.
     Message {
-        /// It.
+        /// The message.
         message: RpcMessage,
-        /// On whose stream it came, if it came on that of a request.
+        /// The request on whose stream the message arrived, if any.
         request_id: Option<RequestId>,
     },
-    /// There will be no answer to this request, though the connection may live on.
+    /// A request will not be answered, although the connection may continue.
     Failed {
-        /// Which.
+        /// The request.
         id: RequestId,
-        /// Why.
+        /// The reason.
         error: TransportError,
     },
-    /// Something that is no message; counted, and shown in diagnosis.
+    /// Something that is not a message. It is counted and shown in the diagnosis.
     Garbage(String),
-    /// The server has forgotten the session: the connection must be made anew.
+    /// The server no longer knows the session: the client must reconnect.
     SessionLost,
-    /// Nothing more will come.
+    /// Nothing more will arrive.
     Closed(Option<TransportError>),
 }
 
-/// Where a link puts what comes. Never blocks: what it calls hands work over.
+/// Receives the events of a connection. It never blocks: the callback hands work over.
 #[derive(Clone)]
 pub struct IncomingSink(Arc<dyn Fn(IncomingEvent) + Send + Sync>);
 
 impl IncomingSink {
-    /// An inbox that is emptied by `take`, which must not block.
+    /// Creates a sink that passes events to `take`, which must not block.
     pub fn new(take: impl Fn(IncomingEvent) + Send + Sync + 'static) -> Self {
         Self(Arc::new(take))
     }
 
-    /// Puts something in.
+    /// Delivers an event.
     pub fn push(&self, incoming: IncomingEvent) {
         (self.0)(incoming);
     }
 
-    /// Puts the messages in that these bytes hold, or says that they hold none.
+    /// Delivers the messages in these bytes, or reports that they contain none.
     pub fn push_bytes(&self, bytes: &[u8], during: Option<RequestId>) {
         match super::jsonrpc::parse_messages(bytes) {
             Ok(messages) => {

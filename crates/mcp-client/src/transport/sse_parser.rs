@@ -1,35 +1,33 @@
-//! Server-sent events out of bytes, as they arrive. What an event means is not known here.
+//! Parses server-sent events from bytes as they arrive. It does not know what an event means.
 
 use std::time::Duration;
 
 use reqwest::header::HeaderValue;
 
-/// The longest id of an event that is sent back.
+/// The maximum length of an event id.
 const MAX_ID: usize = 1024;
 
-/// The longest a server may make us wait before we come back.
+/// The longest reconnection delay that a server may set.
 const MAX_RETRY: Duration = Duration::from_hours(1);
 
-/// Names and colons beside the data of an event.
+/// The allowance for field names and colons beside the data of an event.
 const OVERHEAD: usize = 2048;
 
-/// Buffers keep this much between events.
+/// The capacity that buffers keep between events.
 const MAX_RETAINED_BYTES: usize = 64 * 1024;
 
-/// One event.
 #[derive(Debug)]
 pub(crate) struct SseStreamEvent<'a> {
-    /// Its name; empty for a plain message.
+    /// The event name; empty for a plain message.
     pub(crate) name: &'a [u8],
-    /// What it carries.
     pub(crate) data: &'a [u8],
 }
 
-/// An event is larger than allowed.
+/// The error of an event that exceeds the size limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct McpSseEventTooLarge;
 
-/// Reads events. Remembers where the stream was, for who wants to go on with it.
+/// Parses events and remembers the position in the stream for resuming it.
 #[derive(Debug)]
 pub(crate) struct SseStreamParser {
     limit: usize,
@@ -45,7 +43,7 @@ pub(crate) struct SseStreamParser {
 }
 
 impl SseStreamParser {
-    /// A reader of events that carry at most `limit` bytes.
+    /// Creates a parser of events with at most `limit` bytes of data.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -61,22 +59,22 @@ impl SseStreamParser {
         }
     }
 
-    /// The id of the last event that was whole, if it had one that can be sent back.
+    /// Returns the id of the last complete event, if it can be sent back.
     pub(crate) fn last_id(&self) -> Option<&HeaderValue> {
         self.last_id.as_ref()
     }
 
-    /// How long the server wants us to wait before we come back.
+    /// Returns the reconnection delay that the server set.
     pub(crate) fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Forgets where the stream was.
+    /// Forgets the position in the stream.
     pub(crate) fn clear_last_id(&mut self) {
         self.last_id = None;
     }
 
-    /// The stream begins anew; half an event is lost, where it was is not.
+    /// Prepares for a resumed stream: drops a partial event and keeps the position.
     pub(crate) fn restart(&mut self) {
         self.line.clear();
         self.after_cr = false;
@@ -84,7 +82,7 @@ impl SseStreamParser {
         self.clear();
     }
 
-    /// Takes the bytes that arrived next, and hands on each event that is whole with them.
+    /// Parses the next bytes and passes on each complete event.
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -167,7 +165,7 @@ impl SseStreamParser {
             b"event" => value.clone_into(&mut self.name),
             b"id" if !value.contains(&0) => self.id = Some(value.to_vec()),
             b"retry" => self.retry = parse_milliseconds(value).or(self.retry),
-            // Comments, and what the format does not know.
+            // Comments and unknown fields are ignored.
             _ => {}
         }
         Ok(())

@@ -1,8 +1,8 @@
-//! A server that is not there is left alone for a while, and found again when it is.
+//! Tests of the backoff after failures, and of finding a server again.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind, McpClient, client::ClientState, transport::DeliveryStatus,
 };
 use serde_json::json;
@@ -21,7 +21,7 @@ fn echo_server() -> std::sync::Arc<ScriptedServer> {
     })
 }
 
-/// How long it rests now.
+/// Returns the remaining backoff.
 async fn backoff_of(client: &McpClient) -> Duration {
     let error = call(client, "any", json!({})).await.unwrap_err();
     assert_eq!(error.delivery, DeliveryStatus::No);
@@ -46,7 +46,7 @@ async fn rests_grow_while_it_is_refused_and_end_when_it_is_back() {
         );
         let rest = backoff_of(&client).await;
         assert_eq!(client.status().state, ClientState::Resting);
-        // Whoever calls meanwhile does not try.
+        // A call during the backoff makes no attempt.
         assert_eq!(puppet.open_count(), tries);
         rests.push(rest);
         advance(rest).await;
@@ -79,7 +79,7 @@ async fn a_server_that_dies_again_and_again_is_tried_less_and_less() {
             advance(wait).await;
         }
     }
-    // The first time is forgiven.
+    // The first short connection is forgiven.
     assert_eq!(rests.len(), 5);
     assert!(rests.is_sorted_by(|one, next| one < next), "{rests:?}");
 }
@@ -139,8 +139,8 @@ async fn an_attempt_that_nobody_waited_for_is_not_served_stale() {
     assert_eq!(call_text(&client, "any", json!({})).await, "hello");
 }
 
-/// A loopback address that only this process uses, so that nobody takes a port of it that is
-/// free for a while. Other systems than Linux have just one.
+/// Returns a loopback address that only this process uses, so that nobody takes a port that is free
+/// for a while. Systems other than Linux have just one.
 fn private_loopback() -> String {
     if cfg!(target_os = "linux") {
         let [_, b, c, d] = std::process::id().to_be_bytes();

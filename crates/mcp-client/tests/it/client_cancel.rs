@@ -1,8 +1,8 @@
-//! What is no longer wanted, and what ends.
+//! Tests of cancelled calls and closed clients.
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientError, ClientErrorKind, McpClient,
     client::{CachePolicy, CallOptions, ClientState},
     transport::DeliveryStatus,
@@ -87,7 +87,7 @@ async fn the_handshake_is_never_cancelled() {
     assert!(puppet.received_of("notifications/cancelled").is_empty());
 }
 
-/// The stand-in works on a call until it is told to stop; then nothing is in flight there.
+/// The mock server works on a call until it is cancelled; then nothing is in flight there.
 #[tokio::test]
 async fn a_real_server_stops_its_work() {
     for era in ["handshake", "stateless"] {

@@ -1,4 +1,4 @@
-//! One connection, many callers.
+//! Tests of many callers on one connection.
 
 use std::{
     collections::HashSet,
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind, McpClient,
     client::{CallOptions, ClientState},
     transport::DeliveryStatus,
@@ -22,7 +22,7 @@ use crate::client_support::{
     wait_until, with_deadline,
 };
 
-/// Each gets its own answer, all from one process.
+/// Checks that each call gets its own answer, all from one process.
 async fn call_concurrently(client: &McpClient) {
     let each = (0..64).map(|number| async move {
         let own = format!("own {number}");
@@ -59,7 +59,7 @@ async fn answers_in_any_order_find_who_waits() {
         waiting.push(message.clone());
         if waiting.len() == 20 {
             for message in waiting.drain(..).rev() {
-                // An answer to nothing is in between.
+                // An answer to an unknown request comes in between.
                 stage.answer_text(&json!({ "id": 999_999 }), "nobody's");
                 stage.answer_text(
                     &message,
@@ -76,7 +76,7 @@ async fn answers_in_any_order_find_who_waits() {
     join_all(each).await;
 }
 
-/// A server that tells how many calls it has at once, and answers when it is let.
+/// A server that reports how many calls it has at once, and answers when it is released.
 fn gated_server() -> (Arc<ScriptedServer>, Arc<Mutex<Vec<Value>>>) {
     let waiting: Arc<Mutex<Vec<Value>>> = Arc::default();
     let held = waiting.clone();
@@ -134,7 +134,7 @@ async fn who_waits_for_a_place_too_long_is_told_that_nothing_was_sent() {
     );
     assert_eq!(error.delivery, DeliveryStatus::No);
     assert_eq!(puppet.received_of("tools/call").len(), 1);
-    // A busy server is there all the same.
+    // A busy server is reachable too.
     client.ping().await.unwrap();
     assert!(client.status().last_ping_ms.is_some());
 }
@@ -158,7 +158,7 @@ async fn calls_beyond_the_rate_are_refused_with_the_time_to_wait() {
         (error.delivery, error.code()),
         (DeliveryStatus::No, "RateLimited")
     );
-    assert!(error.hint().unwrap().contains("Try again in"));
+    assert!(error.hint().unwrap().contains("Retry in"));
     assert!(error.is_repeatable(false));
 }
 
@@ -179,7 +179,7 @@ async fn the_state_tells_how_it_stands() {
     let result = call(&client, "fail", json!({ "message": "broken" }))
         .await
         .unwrap();
-    // What a tool says of itself is a result.
+    // A failure that a tool reports is a result.
     assert_eq!(
         (text(&result), &result["isError"]),
         ("broken".into(), &json!(true))

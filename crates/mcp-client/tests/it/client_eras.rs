@@ -1,11 +1,11 @@
-//! How a server speaks is found out, whatever it does when it is asked.
+//! Tests of negotiating the era with well-behaved and odd servers.
 
 use std::sync::{
     Arc,
     atomic::{AtomicBool, Ordering},
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind, ServerConfig, config::ProtocolPreference, transport::McpEra,
 };
 use serde_json::json;
@@ -35,7 +35,8 @@ async fn both_eras_are_found_out_on_every_transport() {
         ("stateless", McpEra::Stateless, "2026-07-28"),
         ("handshake", McpEra::Handshake, "2025-11-25"),
     ];
-    // Started once before, which is slow: a server that says nothing for a while counts as older.
+    // Started once before, which is slow: a server that does not answer for a while counts as
+    // older.
     drop(SpawnedServer::http(&[]));
     for (name, era, version) in eras {
         let arguments = ["--era", name];
@@ -74,7 +75,7 @@ async fn what_refuses_or_lies_is_no_server_and_says_why() {
         ("refuse-init", "not today"),
         (
             "lie-version",
-            "it speaks revision \"2099-01-01\", which we do not know",
+            "the server answered with protocol revision \"2099-01-01\", which this client does not support",
         ),
     ] {
         let client = client(stdio("odd", &["--era", "handshake", "--fault", fault]));

@@ -1,8 +1,8 @@
-//! What each kind of error means for trying again.
+//! Tests of what each kind of error means for a retry.
 
 use std::time::Duration;
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientError, ClientErrorKind,
     config::ServerConfigError,
     jsonrpc::RpcError,
@@ -32,8 +32,8 @@ fn transport(error: TransportError) -> ClientErrorKind {
     ClientErrorKind::Transport(error)
 }
 
-/// Each kind, and whether it may be repeated if that is unsafe, if it is safe, and whether another
-/// server may know better.
+/// Each kind, with whether it may be repeated if that is unsafe, if it is safe, and whether another
+/// server may succeed.
 fn kinds() -> Vec<(ClientErrorKind, bool, bool, bool)> {
     let reason = || "x".to_owned();
     let wait = Duration::from_secs(1);

@@ -1,11 +1,11 @@
-//! What servers do wrong, and that it harms nobody but who asked for it.
+//! Tests of misbehaving servers, which must affect only the call in question.
 
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind,
     client::{CallOptions, ClientState},
     transport::{DeliveryStatus, TransportError},
@@ -86,7 +86,7 @@ async fn an_answer_without_an_id_is_no_answer() {
         "{error}"
     );
     assert_eq!(error.delivery, DeliveryStatus::Maybe);
-    assert!(error.hint().unwrap().contains("may have happened"));
+    assert!(error.hint().unwrap().contains("may have completed"));
     with_deadline(client.ping()).await.unwrap();
 }
 
@@ -147,7 +147,7 @@ async fn a_deaf_server_is_given_up() {
     assert_eq!(client.status().state, ClientState::Resting);
 }
 
-/// A server that tells of progress every second, as often as it is told to, and then answers.
+/// A server that reports progress every second, `steps` times, and then answers.
 fn slow_server(steps: u64) -> Arc<ScriptedServer> {
     ScriptedServer::new(move |stage, message| {
         if answer_handshake(stage, message) {

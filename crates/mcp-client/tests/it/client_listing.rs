@@ -1,4 +1,4 @@
-//! What a server has: read to the end, kept while it is fresh, within limits.
+//! Tests of listing: read to the end, cached while fresh, within limits.
 
 use std::{
     sync::{
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind, ServerConfig,
     client::{CachePolicy, ClientHandler, McpClient, ServerEvent},
 };
@@ -19,7 +19,7 @@ use crate::client_support::{
     call_text, client, stdio, wait_until, with_deadline,
 };
 
-/// Lists one tool, whose description is the number of the list.
+/// Lists one tool whose description is the number of the list.
 fn counting_server(
     newer_era: bool,
     more: &'static (dyn Fn() -> Value + Sync),
@@ -109,7 +109,7 @@ async fn who_waits_for_a_list_that_does_not_come_waits_once() {
     assert!(errors.iter().all(|error| error.code() == "Timeout"));
     assert_eq!(puppet.received_of("tools/list").len(), 1);
     assert!(begun.elapsed() < Duration::from_mins(2));
-    // Later it is asked again.
+    // Later the server is asked again.
     client.tools(CachePolicy::Cached).await.unwrap_err();
     assert_eq!(puppet.received_of("tools/list").len(), 2);
 }
@@ -124,8 +124,8 @@ impl ClientHandler for ChangeCounter {
     }
 }
 
-/// Whether a change after some calls is heard within that time. It may come before the stream is
-/// open on which it would be told.
+/// Returns whether a change after some calls is noticed within this time. It may happen before the
+/// stream is open on which it would be reported.
 async fn detects_change(config: ServerConfig, within: Duration) -> bool {
     let hears = Arc::new(ChangeCounter(AtomicUsize::new(0)));
     let client = McpClient::new(config, hears.clone()).unwrap();
@@ -226,7 +226,7 @@ async fn lists_that_never_end_are_cut() {
         tools
             .warnings
             .iter()
-            .any(|what| what.contains("two tools named"))
+            .any(|what| what.contains("two tools are named"))
     );
     assert_eq!(with_deadline(client.resources()).await.unwrap().len(), 40);
 }
@@ -234,7 +234,7 @@ async fn lists_that_never_end_are_cut() {
 #[tokio::test]
 async fn pages_that_go_round_or_hold_nothing_are_left() {
     for (next, warning, pages) in [
-        ("same", "go round in a circle", 2),
+        ("same", "pages of the list repeat", 2),
         ("new", "more than 200 pages", 200),
     ] {
         let asked = AtomicUsize::new(0);
@@ -354,7 +354,7 @@ async fn metadata_goes_along_but_does_not_replace_the_protocols() {
     call(&client, "any", json!({})).await.unwrap();
     let meta = json!({ "example.com/trace": 1, "progressToken": "mine",
         "io.modelcontextprotocol/protocolVersion": "1999" });
-    let options = deliberate_adapter::CallOptions {
+    let options = deliberate_mcp_client::CallOptions {
         meta: meta.as_object().unwrap().clone(),
         ..Default::default()
     };

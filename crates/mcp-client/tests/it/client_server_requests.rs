@@ -1,11 +1,11 @@
-//! What a server asks its client, and who answers.
+//! Tests of the requests that a server sends to its client, and of the handler that answers.
 
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind, McpClient, ServerConfig,
     client::{
         CallOptions, ClientCapabilities, ClientHandler, InputMode, ResumedInput, ServerEvent,
@@ -21,7 +21,7 @@ use crate::client_support::{
     client, stdio, text, wait_until, with_deadline,
 };
 
-/// Answers everything, and says who it is.
+/// Answers everything with its own name.
 #[derive(Default)]
 struct RecordingHandler {
     name: &'static str,
@@ -118,7 +118,7 @@ async fn a_call_is_asked_through_every_transport_in_both_eras() {
         assert_server_requests(stdio("stdio", &["--era", era])).await;
         let web = SpawnedServer::http(&["--era", era, "--sse"]);
         assert_server_requests(web.config("streams")).await;
-        // Without streams the questions come on the one that is listened to.
+        // Without streams of their own, requests arrive on the GET stream.
         let web = SpawnedServer::http(&["--era", era]);
         assert_server_requests(web.config("plain")).await;
         let socket = SpawnedServer::ws(&["--era", era]);
@@ -132,12 +132,12 @@ async fn nobody_there_refuses() {
     let result = call(&older, "sample", json!({ "prompt": "x" }))
         .await
         .unwrap();
-    assert!(text(&result).contains("sampling is not offered"));
+    assert!(text(&result).contains("this client does not support sampling"));
     let newer = client(stdio("newer", &["--era", "stateless"]));
     let error = call(&newer, "sample", json!({ "prompt": "x" }))
         .await
         .unwrap_err();
-    // The server had begun; another need not be asked to do it again.
+    // The server had started; no other server may be asked to do it again.
     assert_eq!((error.code(), error.delivery), ("Rpc", DeliveryStatus::Yes));
 }
 
@@ -191,7 +191,7 @@ async fn a_server_that_always_wants_more_is_stopped() {
     );
 }
 
-/// Asks a person with every call, and answers with what that person said when it is let.
+/// Asks the user during every call, and returns the user's answer when it is released.
 fn asking_server(method: &'static str) -> Arc<ScriptedServer> {
     ScriptedServer::new(move |stage: &ServerConnection, message| {
         if answer_handshake(stage, message) || message["method"].is_null() {
@@ -213,7 +213,7 @@ fn options_with(handler: &Arc<RecordingHandler>) -> CallOptions {
 
 #[tokio::test]
 async fn a_question_that_may_be_anothers_is_refused() {
-    // Two callers; only one of them asks, and it can't be told which.
+    // Two callers; only one of them causes the request, and it is unknown which.
     for (first, second, clear) in [
         (Some("a"), Some("b"), false),
         (Some("a"), None, false),
@@ -369,8 +369,8 @@ async fn what_a_server_tells_is_heard() {
         [
             "Connected",
             "puppet: \"x\"",
-            "Tools",
-            "Resource(\"a:b\")",
+            "ToolsChanged",
+            "ResourceUpdated(\"a:b\")",
             "Disconnected"
         ]
     );

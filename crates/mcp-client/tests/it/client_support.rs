@@ -1,5 +1,5 @@
-//! Servers in the hands of a test: the stand-in over every transport, and one whose every word the
-//! test writes itself, so that time can stand still.
+//! Servers for tests: the mock server over every transport, and a scripted server whose every
+//! message the test writes, so that time can be paused.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientError, McpClient, ServerConfig,
     client::{CallOptions, NoClientHandler},
     config::{HttpConfig, TransportConfig},
@@ -28,7 +28,7 @@ use tokio::time::{Instant, timeout};
 
 pub(crate) use crate::transport_support::{TEST_TIMEOUT, wait_until_gone};
 
-/// The stand-in as a program, with these arguments.
+/// The configuration of the mock server as a program, with these arguments.
 pub(crate) fn stdio(name: &str, arguments: &[&str]) -> ServerConfig {
     let program = mock_mcp_server_program().to_string_lossy();
     with_long_timeouts(ServerConfig::stdio(
@@ -38,14 +38,14 @@ pub(crate) fn stdio(name: &str, arguments: &[&str]) -> ServerConfig {
     ))
 }
 
-/// A busy machine takes its time.
+/// Raises the timeouts for a busy machine.
 pub(crate) fn with_long_timeouts(mut config: ServerConfig) -> ServerConfig {
     config.limits.connect_timeout = TEST_TIMEOUT;
     config.limits.response_timeout = TEST_TIMEOUT;
     config
 }
 
-/// The stand-in as a server on the network. It ends when dropped.
+/// The mock server on the network. It is terminated when dropped.
 pub(crate) struct SpawnedServer {
     child: Child,
     url: String,
@@ -112,14 +112,14 @@ pub(crate) fn client(config: ServerConfig) -> McpClient {
     McpClient::new(config, Arc::new(NoClientHandler)).unwrap()
 }
 
-/// Waits for something, but not for ever.
+/// Waits for a future, with a time limit.
 pub(crate) async fn with_deadline<T>(what: impl Future<Output = T>) -> T {
     timeout(TEST_TIMEOUT, what)
         .await
         .expect("it takes for ever")
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) async fn wait_until(what: impl Fn() -> bool) {
     with_deadline(async {
         while !what() {
@@ -137,7 +137,7 @@ pub(crate) async fn call(
     with_deadline(client.call(tool, arguments, CallOptions::default())).await
 }
 
-/// The text that a tool answers with.
+/// Calls a tool and returns its text.
 pub(crate) async fn call_text(client: &McpClient, tool: &str, arguments: Value) -> String {
     text(&call(client, tool, arguments).await.unwrap())
 }
@@ -146,10 +146,10 @@ pub(crate) fn text(result: &Value) -> String {
     result["content"][0]["text"].as_str().unwrap().to_owned()
 }
 
-/// What the server does with a message.
+/// Handles a message of the client.
 pub(crate) type ServerScript = Arc<dyn Fn(&ServerConnection, &Value) + Send + Sync>;
 
-/// A server whose words the test writes.
+/// A server whose messages the test writes.
 pub(crate) struct ScriptedServer {
     script: ServerScript,
     open_count: AtomicUsize,
@@ -159,10 +159,10 @@ pub(crate) struct ScriptedServer {
     closed_count: Arc<AtomicUsize>,
 }
 
-/// One connection to it.
+/// A connection to the scripted server.
 #[derive(Clone)]
 pub(crate) struct ServerConnection {
-    /// Which connection it is, from 1.
+    /// The number of the connection, from 1.
     pub(crate) number: usize,
     inbox: IncomingSink,
     ended: Arc<OnceLock<()>>,
@@ -203,31 +203,30 @@ impl ScriptedServer {
         McpClient::with_connector(config, self.clone(), Arc::new(NoClientHandler))
     }
 
-    /// How often it was tried.
+    /// Returns the number of connection attempts.
     pub(crate) fn open_count(&self) -> usize {
         self.open_count.load(Ordering::SeqCst)
     }
 
-    /// How many connections were dropped.
+    /// Returns the number of closed connections.
     pub(crate) fn closed_count(&self) -> usize {
         self.closed_count.load(Ordering::SeqCst)
     }
 
-    /// What it was told and asked of that method.
+    /// Returns the requests and notifications of this method.
     pub(crate) fn received_of(&self, method: &str) -> Vec<Value> {
         let heard = self.received.lock().unwrap();
         let of = |message: &&Value| message["method"] == method;
         heard.iter().filter(of).cloned().collect()
     }
 
-    /// What it was answered.
+    /// Returns the answers of the client.
     pub(crate) fn responses(&self) -> Vec<Value> {
         let heard = self.received.lock().unwrap();
         let of = |message: &&Value| message["method"].is_null();
         heard.iter().filter(of).cloned().collect()
     }
 
-    /// The latest connection.
     pub(crate) fn last_connection(&self) -> ServerConnection {
         self.connections.lock().unwrap().last().unwrap().clone()
     }
@@ -336,7 +335,7 @@ impl ServerConnection {
         self.inbox.push(IncomingEvent::SessionLost);
     }
 
-    /// The connection ends from the server's side.
+    /// Ends the connection from the server's side.
     pub(crate) fn end(&self, reason: &str) {
         if self.ended.set(()).is_ok() {
             let reason = reason.to_owned();
@@ -347,7 +346,7 @@ impl ServerConnection {
     }
 }
 
-/// Answers what every server of the handshake era answers. Whether that was it.
+/// Answers the common requests of the handshake era. Returns true if the message was one.
 pub(crate) fn answer_handshake(stage: &ServerConnection, message: &Value) -> bool {
     match message["method"].as_str().unwrap_or_default() {
         "server/discover" => stage.refuse(message, -32_601, "no such method"),
@@ -365,7 +364,7 @@ pub(crate) fn answer_handshake(stage: &ServerConnection, message: &Value) -> boo
     true
 }
 
-/// The same for the stateless era.
+/// Answers the common requests of the stateless era. Returns true if the message was one.
 pub(crate) fn answer_stateless(stage: &ServerConnection, message: &Value) -> bool {
     match message["method"].as_str().unwrap_or_default() {
         "server/discover" => stage.answer(

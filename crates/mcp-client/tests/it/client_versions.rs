@@ -1,4 +1,4 @@
-//! How a client finds out what a server speaks, and what it sends along in the stateless era.
+//! Tests of version negotiation, and of what a client sends with each request in the stateless era.
 
 use std::{
     sync::{
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     CallOptions, McpClient, ServerConfig,
     client::{CachePolicy, NoClientHandler},
     transport::McpEra,

@@ -1,8 +1,8 @@
-//! Servers as other programs write them down, and every mistake in them.
+//! Tests of reading servers in other programs' formats, and of every problem in them.
 
 use std::time::Duration;
 
-use deliberate_adapter::config::{
+use deliberate_mcp_client::config::{
     ConfiguredServer, ProtocolPreference, ServerConfig, TransportConfig, read_servers,
 };
 use secrecy::ExposeSecret as _;
@@ -146,7 +146,7 @@ fn limits_switches_and_what_is_left() {
     assert_eq!(left, ["alwaysAllow", "expose"]);
     let off: Vec<_> = all.iter().map(|listed| listed.disabled).collect();
     assert_eq!(off, [true, true, false]);
-    // Some write seconds, some milliseconds.
+    // Some programs write seconds, others milliseconds.
     assert_eq!(all[1].config.limits.total_timeout, Duration::from_mins(1));
     assert_eq!(all[2].config.limits.total_timeout, Duration::from_mins(1));
 }

@@ -1,9 +1,9 @@
-//! Logging in: what a server's refusal leads to, how often anyone is asked, and that no secret is
-//! ever told.
+//! Tests of OAuth: what a rejection leads to, how often the user is asked, and that no secret is
+//! ever shown.
 
 use std::sync::Arc;
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     ClientErrorKind, McpClient, ServerConfig,
     client::NoClientHandler,
     config::{AuthConfig, TransportConfig},
@@ -48,7 +48,7 @@ async fn someone_agrees_once_and_the_token_is_used_from_then_on() {
     assert_eq!(query_field(&page, "client_id"), "registered");
     assert_eq!(query_field(&page, "resource"), world.server.url.as_str());
     assert_eq!(world.count("/token", ""), 1);
-    // One was refused, three were answered.
+    // One request was rejected, three were answered.
     assert_eq!(world.count("/mcp", "tools/list"), 4);
 }
 
@@ -76,7 +76,7 @@ async fn who_can_not_be_renewed_is_asked_again() {
     world.state.lock().unwrap().refresh_token = None;
     world.send_request(&auth).await.unwrap();
     assert_eq!(browser.scopes().len(), 2);
-    // The client that was registered at first is still ours.
+    // The client that was registered first is still in use.
     assert_eq!(world.count("/register", ""), 1);
 }
 
@@ -92,7 +92,7 @@ async fn a_token_is_renewed_before_it_ends() {
     world.state.lock().unwrap().expires_in = Some(3600);
     world.send_request(&auth).await.unwrap();
     world.send_request(&auth).await.unwrap();
-    // Once for the token that ended as soon as it was given, once for the next.
+    // Once for the token that expired immediately, once for the next.
     assert_eq!(world.count("/token", "grant_type=refresh_token"), 2);
     assert_eq!(world.count("/mcp", "tools/list"), 4);
 }
@@ -108,10 +108,10 @@ async fn more_rights_are_asked_for_beside_those_there_are_and_once() {
     let auth = world.auth(browser_options(&browser));
     world.send_request(&auth).await.unwrap();
     assert_eq!(browser.scopes(), ["read", "read write"]);
-    // Whoever gives tokens does not give this one, however often it is asked for.
+    // The authorization server never grants this scope.
     world.state.lock().unwrap().valid_token.as_mut().unwrap().1 = "read".to_owned();
     let error = world.send_request(&auth).await.unwrap_err().to_string();
-    assert!(error.contains("more rights"), "{error}");
+    assert!(error.contains("more scopes"), "{error}");
     assert_eq!(browser.scopes().len(), 2);
 }
 
@@ -139,7 +139,7 @@ async fn a_secret_is_enough_where_nobody_can_be_asked() {
     };
     http.auth = Some(secret_config());
     let client = McpClient::new(config, Arc::new(NoClientHandler)).unwrap();
-    // The server's answers make no sense, but they came.
+    // The server's answers are meaningless, but they arrived.
     let error = client.server_info().await.unwrap_err();
     assert!(
         matches!(error.kind, ClientErrorKind::Malformed { .. }),
@@ -153,7 +153,7 @@ async fn without_anyone_to_ask_the_error_says_what_to_do() {
     let world = AuthTestServer::new(AuthServerState::default()).await;
     let auth = world.auth(OAuthClientOptions::default());
     let error = world.send_request(&auth).await.unwrap_err().to_string();
-    assert!(error.contains("log in to this server first"), "{error}");
+    assert!(error.contains("log in to it first"), "{error}");
     assert_eq!(world.count("/token", "") + world.count("/register", ""), 0);
 }
 
@@ -176,7 +176,7 @@ async fn a_login_is_kept_for_its_server_and_no_other() {
         .await
         .unwrap();
     assert_eq!(world.count("/mcp", "tools/list"), 1);
-    // One that was renewed by another program is taken over.
+    // A token that another program refreshed is adopted.
     let early = world.auth(later.clone());
     assert!(early.is_logged_in().await.unwrap());
     world.revoke();
@@ -214,7 +214,7 @@ async fn no_secret_is_told() {
     for auth in [wrong_state, not_allowed] {
         let error = world.send_request(&auth).await.unwrap_err();
         let told = format!("{error} {error:?} {auth:?}");
-        assert!(told.contains("logging in failed"), "{told}");
+        assert!(told.contains("the login failed"), "{told}");
         assert!(!told.contains(SECRET), "{told}");
     }
     let auth = world.auth(browser_options(&Arc::default()));
@@ -319,7 +319,7 @@ async fn a_browser_comes_back_to_a_port_of_this_machine() {
         let back = reqwest::get(format!("{redirect}?code=1&state=2")).await;
         assert_eq!(back.unwrap().status(), 200);
     };
-    // A client of HTTP needs someone who encrypts, even where nothing is encrypted.
+    // An HTTP client needs a TLS provider, even without encryption.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (back, ()) = tokio::join!(browser.authorize(&page), user);
     let back = back.unwrap();

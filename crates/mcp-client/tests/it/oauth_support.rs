@@ -1,12 +1,12 @@
-//! A server that wants tokens, and who gives them, at one address; and a browser whose user agrees
-//! at once.
+//! A server that requires tokens and its authorization server at one address, and a browser whose
+//! user agrees at once.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
 };
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::ServerLimits,
     oauth::{Browser, LoginError, OAuthClient, OAuthClientOptions},
     transport::{Connector as _, TransportError, http::HttpConnector},
@@ -20,29 +20,29 @@ use super::transport_http_support::{
     HttpTestServer, LONG, RecordedRequest, ResponseWriter, config, incoming_channel, request,
 };
 
-/// What stands in every token, so that a leak is seen.
+/// A part of every token, so that a leak is detected.
 pub(crate) const SECRET: &str = "hush";
 
-/// How the server is minded.
+/// The behavior of the server.
 #[derive(Default)]
 pub(crate) struct AuthServerState {
-    /// The one token that is good, and for what.
+    /// The only valid token, and its scope.
     pub(crate) valid_token: Option<(String, String)>,
-    /// The one that can be turned into another.
+    /// The only valid refresh token.
     pub(crate) refresh_token: Option<String>,
-    /// How many were given.
+    /// The number of issued tokens.
     pub(crate) issued: u32,
-    /// How long they last.
+    /// The lifetime of tokens.
     pub(crate) expires_in: Option<u64>,
-    /// What a request needs beyond a token.
+    /// The scope that a request requires.
     pub(crate) required_scope: Option<&'static str>,
-    /// No token is good.
+    /// Whether every token is rejected.
     pub(crate) rejects_all: bool,
-    /// Where tokens are given, if not here.
+    /// Another authorization server to point to.
     pub(crate) other_issuer: Option<&'static str>,
 }
 
-/// The server, and how it is minded.
+/// The server and its behavior.
 pub(crate) struct AuthTestServer {
     pub(crate) server: HttpTestServer,
     pub(crate) state: Arc<Mutex<AuthServerState>>,
@@ -62,12 +62,11 @@ impl AuthTestServer {
         }
     }
 
-    /// The token is no longer good.
     pub(crate) fn revoke(&self) {
         self.state.lock().unwrap().valid_token = None;
     }
 
-    /// How often there was such a request.
+    /// Returns the number of requests with this path and body.
     pub(crate) fn count(&self, path: &str, body: &str) -> usize {
         let seen = self.server.requests();
         let fits = |it: &&RecordedRequest| it.path == path && it.body.contains(body);
@@ -78,7 +77,7 @@ impl AuthTestServer {
         OAuthClient::new(self.server.url.clone(), options)
     }
 
-    /// Makes so many requests at once; how each ended.
+    /// Sends this many requests at once and returns their outcomes.
     pub(crate) async fn send_requests(
         &self,
         auth: &OAuthClient,
@@ -168,7 +167,7 @@ fn token_reply(mind: &mut AuthServerState, form: &HashMap<String, String>) -> Ht
     mind.issued += 1;
     let access = format!("{SECRET}-access-{}", mind.issued);
     let refresh = format!("{SECRET}-refresh-{}", mind.issued);
-    // What was agreed to is told by the code; who renews says it again.
+    // The code carries the granted scope; a refresh repeats it.
     let agreed = form.get("code").and_then(|code| code.split_once(' '));
     let agreed = agreed.map(|(_, scopes)| scopes.to_owned());
     let scope = agreed.or_else(|| form.get("scope").cloned());
@@ -206,16 +205,16 @@ fn form(body: &str) -> HashMap<String, String> {
     pairs.into_owned().collect()
 }
 
-/// A browser whose user agrees at once. Remembers the pages.
+/// A browser whose user agrees at once. It records the pages.
 #[derive(Default)]
 pub(crate) struct AutoAgreeBrowser {
     pub(crate) pages: Mutex<Vec<Url>>,
-    /// What comes back in place of a code and the state that was sent.
+    /// What is returned in place of a code and the state.
     pub(crate) back: Option<&'static str>,
 }
 
 impl AutoAgreeBrowser {
-    /// What was asked for on each page.
+    /// Returns the requested scopes of each page.
     pub(crate) fn scopes(&self) -> Vec<String> {
         let pages = self.pages.lock().unwrap();
         pages

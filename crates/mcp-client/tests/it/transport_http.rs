@@ -1,9 +1,9 @@
-//! Streamable HTTP when all goes well: headers in each era, JSON and streams, many at once, and an
-//! end in good order.
+//! Tests of streamable HTTP without failures: headers in each era, JSON and streams, concurrency,
+//! and a clean end.
 
 use std::sync::Arc;
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::ServerLimits,
     transport::{Connector as _, IncomingEvent, MessageKind, http::HttpConnector},
 };
@@ -49,7 +49,7 @@ async fn a_handshake_keeps_its_session_and_says_goodbye() {
     link.send(notification("notifications/initialized"))
         .await
         .unwrap();
-    // The stream of the server's own is asked for, and refused.
+    // The GET stream is requested and rejected.
     server.wait_for_requests(3).await;
     link.send(request(2, "tools/list")).await.unwrap();
     assert_eq!(arrivals.next_response().await.0, 2);
@@ -155,7 +155,7 @@ async fn a_stream_is_read_while_it_is_written() {
             let news = json!({"jsonrpc": "2.0", "method": "notifications/message"});
             let back = back.begin_events().await?;
             let back = back.event(&news.to_string()).await?;
-            // The answer is held back until the news was read.
+            // The answer is held back until the notification was read.
             heard.wait_for(|heard| *heard).await.ok()?;
             back.event(&seen.result()).await?.end().await
         }
@@ -206,7 +206,7 @@ async fn connections_are_used_again_after_json_and_after_streams() {
     for id in 0..20 {
         link.send(request(id, "ping")).await.unwrap();
         assert_eq!(arrivals.next_response().await.0, id);
-        // The end of a stream comes a little after the answer.
+        // The end of a stream arrives a little after the answer.
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
     assert!(

@@ -1,8 +1,8 @@
-//! Bearer tokens: where they come from, and what happens when a server wants another.
+//! Tests of bearer tokens, and of challenges for another one.
 
 use std::sync::{Arc, Mutex};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::{HttpConfig, ServerLimits},
     transport::{
         Connector as _, McpTransport, TransportError,
@@ -17,7 +17,7 @@ use super::transport_http_support::{
     HttpTestServer, IncomingReceiver, LONG, incoming_channel, request,
 };
 
-/// Gives `token-N`, where N counts the challenges it accepted.
+/// Provides `token-N`, where N counts the challenges it accepted.
 #[derive(Default)]
 struct CountingAuthorizer {
     accepts: u32,
@@ -55,7 +55,7 @@ async fn open_transport(
     (link, arrivals)
 }
 
-/// A server that takes one token only.
+/// A server that accepts one token only.
 async fn token_server(token: &'static str) -> HttpTestServer {
     HttpTestServer::start(move |seen, back| async move {
         match seen.header("authorization") {

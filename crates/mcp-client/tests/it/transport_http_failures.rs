@@ -1,9 +1,9 @@
-//! Streamable HTTP when the server misbehaves: each fault has its type, says whether the request
-//! may have arrived, and holds no secret.
+//! Tests of misbehaving HTTP servers: each failure has its type, says whether the request may have
+//! arrived, and contains no secret.
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::ServerLimits,
     transport::{
         Connector as _, DeliveryStatus, IncomingEvent, TransportError,
@@ -18,7 +18,7 @@ use super::transport_http_support::{
     request, stateless,
 };
 
-/// How a request fails at a server that does this.
+/// Returns the error of a request to a server with this behavior.
 async fn failure<F, A>(act: F) -> TransportError
 where
     F: Fn(RecordedRequest, ResponseWriter) -> A + Send + Sync + 'static,
@@ -42,7 +42,7 @@ where
 
 #[tokio::test]
 async fn a_refused_connection_was_never_used() {
-    // Held and not listened on, so that nobody else listens there.
+    // The port is bound and not listened on, so that nobody else listens there.
     let held = TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let url = format!("http://{}/mcp?key=opensesame", held.local_addr().unwrap());
@@ -159,7 +159,7 @@ async fn a_session_that_cannot_be_sent_back_is_refused() {
     link.send(request(1, "initialize")).await.unwrap();
     let (_, error) = arrivals.next_failure().await;
     assert!(matches!(error, TransportError::Garbage { .. }), "{error:?}");
-    // Only the answer to `initialize` begins a session.
+    // Only the answer to `initialize` starts a session.
     link.send(request(2, "tools/call")).await.unwrap();
     assert_eq!(arrivals.next_response().await.0, 2);
 }

@@ -1,8 +1,8 @@
-//! Streams that break and are gone on with, and the stream of what a server says unasked.
+//! Tests of interrupted and resumed streams, and of the GET stream.
 
 use std::sync::Arc;
 
-use deliberate_adapter::transport::{DeliveryStatus, IncomingEvent, TransportError};
+use deliberate_mcp_client::transport::{DeliveryStatus, IncomingEvent, TransportError};
 use serde_json::json;
 
 use super::transport_http_support::{
@@ -22,7 +22,7 @@ async fn a_broken_stream_is_gone_on_with_where_it_broke() {
     let server = HttpTestServer::start(|seen, back| async move {
         let back = back.begin_events().await?;
         match (seen.method.as_str(), seen.header("last-event-id")) {
-            // In good order.
+            // A clean end.
             ("POST", _) => {
                 let primer = format!(
                     "id: a\nretry: 60\ndata: \n\ndata: {}\n\n",
@@ -30,7 +30,7 @@ async fn a_broken_stream_is_gone_on_with_where_it_broke() {
                 );
                 back.chunk(primer).await?.end().await
             }
-            // With half an event that counts for nothing.
+            // A partial event, which does not count.
             ("GET", Some("a")) => {
                 let text = format!(
                     "id: b\ndata: {}\n\nid: c\ndata: {{",
@@ -69,7 +69,7 @@ async fn a_broken_stream_is_gone_on_with_where_it_broke() {
 async fn a_stream_without_a_place_to_go_on_from_is_lost() {
     let cases = [
         (handshake(), ""),
-        // The stateless era knows no going on.
+        // The stateless era has no resuming.
         (stateless(), "id: a\n"),
     ];
     for (agreed, id) in cases {
@@ -148,7 +148,7 @@ async fn what_the_server_says_unasked_comes_and_goes_on_after_a_break() {
 
 #[tokio::test]
 async fn an_answer_on_the_servers_own_stream_ends_the_request() {
-    // Whoever holds one is answering a request that waits on its own stream.
+    // Each holder is answering a request that waits on its own stream.
     let waiting = Arc::new(());
     let handed_out = Arc::clone(&waiting);
     let server = HttpTestServer::start(move |seen, back| {
@@ -162,7 +162,7 @@ async fn an_answer_on_the_servers_own_stream_ends_the_request() {
             if seen.method == "POST" {
                 return back.hang().await;
             }
-            // Two are held outside.
+            // Two references are held elsewhere.
             wait_until(|| Arc::strong_count(&waiting) > 3).await;
             drop(waiting);
             back.event(&result_message(3)).await?.hang().await

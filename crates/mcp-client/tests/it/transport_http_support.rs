@@ -1,5 +1,5 @@
-//! An HTTP server that does exactly what a test tells it, down to the bytes, and an inbox that a
-//! test reads.
+//! An HTTP server that does exactly what a test specifies, down to the bytes, and a receiver of
+//! incoming events.
 
 use std::{
     collections::HashMap,
@@ -12,7 +12,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::{HttpConfig, ServerLimits},
     jsonrpc::{self, RpcMessage},
     transport::{
@@ -33,10 +33,10 @@ use tokio::{
 };
 use url::Url;
 
-/// Nothing in a test takes this long.
+/// A time limit that no test reaches.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
-/// One request as the server saw it.
+/// A request as the server received it.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedRequest {
     pub(crate) method: String,
@@ -58,13 +58,13 @@ impl RecordedRequest {
         self.json()["id"].clone()
     }
 
-    /// An answer to it.
+    /// Builds an answer to the request.
     pub(crate) fn result(&self) -> String {
         json!({"jsonrpc": "2.0", "id": self.id(), "result": {"ok": true}}).to_string()
     }
 }
 
-/// The way back. Who returns it keeps the connection; who drops it cuts it.
+/// Writes the response. Returning it keeps the connection open; dropping it cuts the connection.
 pub(crate) struct ResponseWriter(OwnedWriteHalf);
 
 impl ResponseWriter {
@@ -118,7 +118,7 @@ impl ResponseWriter {
         self.write("0\r\n\r\n").await
     }
 
-    /// Says nothing until the client goes.
+    /// Sends nothing until the client disconnects.
     pub(crate) async fn hang(self) -> Option<Self> {
         std::future::pending().await
     }
@@ -137,7 +137,7 @@ pub(crate) struct HttpTestServer {
 }
 
 impl HttpTestServer {
-    /// A server that does this with every request.
+    /// Starts a server that handles every request with `act`.
     pub(crate) async fn start<F, A>(act: F) -> Self
     where
         F: Fn(RecordedRequest, ResponseWriter) -> A + Send + Sync + 'static,
@@ -168,18 +168,18 @@ impl HttpTestServer {
         self.state.requests.lock().unwrap().clone()
     }
 
-    /// Waits until that many requests came.
+    /// Waits until this many requests arrived.
     pub(crate) async fn wait_for_requests(&self, count: usize) -> Vec<RecordedRequest> {
         wait_until(|| self.requests().len() >= count).await;
         self.requests()
     }
 
-    /// Waits until that many connections are open.
+    /// Waits until this many connections are open.
     pub(crate) async fn wait_for_open(&self, count: usize) {
         wait_until(|| self.state.open.load(Ordering::SeqCst) == count).await;
     }
 
-    /// How many connections were ever made.
+    /// Returns the number of connections that were ever opened.
     pub(crate) fn connection_count(&self) -> usize {
         self.state.connection_count.load(Ordering::SeqCst)
     }
@@ -217,7 +217,7 @@ async fn serve<F, A>(
         let mut byte = [0];
         let kept = tokio::select! {
             kept = act(seen, back) => kept,
-            // The client went, or wrote out of turn.
+            // The client disconnected, or wrote out of turn.
             _ = read.read(&mut byte) => None,
         };
         match kept {
@@ -261,7 +261,7 @@ fn parse_request(buffer: &[u8]) -> Option<(RecordedRequest, usize)> {
     Some((seen, end + 4 + length))
 }
 
-/// What came into the inbox.
+/// The events that arrived at the sink.
 pub(crate) struct IncomingReceiver(mpsc::UnboundedReceiver<IncomingEvent>);
 
 impl IncomingReceiver {
@@ -270,7 +270,7 @@ impl IncomingReceiver {
         next.expect("nothing came").expect("the inbox is gone")
     }
 
-    /// The next must be an answer: to which request, and whether it is a result.
+    /// Expects an answer and returns its request and outcome.
     pub(crate) async fn next_response(&mut self) -> (u64, Result<Value, i64>) {
         match self.next().await {
             IncomingEvent::Message {
@@ -284,7 +284,7 @@ impl IncomingReceiver {
         }
     }
 
-    /// The next must be that a request failed.
+    /// Expects the failure of a request.
     pub(crate) async fn next_failure(&mut self) -> (u64, TransportError) {
         match self.next().await {
             IncomingEvent::Failed { id, error } => (id, error),
@@ -292,7 +292,7 @@ impl IncomingReceiver {
         }
     }
 
-    /// The next must be how a request ended.
+    /// Expects the end of a request.
     #[cfg(feature = "oauth")]
     pub(crate) async fn next_outcome(&mut self) -> Result<(), TransportError> {
         match self.next().await {
@@ -302,7 +302,7 @@ impl IncomingReceiver {
         }
     }
 
-    /// The next must be a notification, come during that request.
+    /// Expects a notification and returns the request that it arrived with.
     pub(crate) async fn next_notification(&mut self) -> (String, Option<u64>) {
         match self.next().await {
             IncomingEvent::Message {

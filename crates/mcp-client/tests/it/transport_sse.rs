@@ -1,8 +1,8 @@
-//! HTTP with server-sent events: the address to post to, the stream, and its end.
+//! Tests of HTTP with server-sent events: the endpoint, the stream, and its end.
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::ServerLimits,
     transport::{
         Connector as _, DeliveryStatus, IncomingEvent, IncomingSink, McpTransport, TransportError,
@@ -29,7 +29,7 @@ async fn connect(
     connector.open(inbox, Instant::now() + LONG).await
 }
 
-/// A server whose stream repeats what is posted to `/post`, as answers.
+/// A server that answers on its stream what is posted to `/post`.
 async fn echo() -> HttpTestServer {
     let (said, _) = broadcast::channel::<String>(100);
     HttpTestServer::start(move |seen: RecordedRequest, back: ResponseWriter| {
@@ -82,7 +82,7 @@ async fn messages_go_to_the_address_and_answers_come_on_the_stream() {
     assert_eq!(last.header("x-key"), Some("opensesame"));
     assert!(!link.abandon(1));
 
-    // The stream ends with this one.
+    // The stream ends with this request.
     link.send(request(13, "ping")).await.unwrap();
     assert_eq!(arrivals.next_response().await.0, 13);
     let end = arrivals.next().await;

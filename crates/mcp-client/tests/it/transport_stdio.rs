@@ -1,8 +1,8 @@
-//! Talking to a program: what it is told of us, what it may say, and how much.
+//! Tests of a child process: its environment, its output, and the limits.
 
 use std::sync::Arc;
 
-use deliberate_adapter::transport::{IncomingEvent, TransportError};
+use deliberate_mcp_client::transport::{IncomingEvent, TransportError};
 use serde_json::json;
 
 use crate::transport_support::{TestConnection, call, limits, mock_server, program, request};
@@ -29,7 +29,7 @@ async fn many_at_once_are_all_answered() {
     for id in 0..500 {
         let link = Arc::clone(&line.transport);
         tokio::spawn(async move {
-            // Some are larger than a pipe holds.
+            // Some messages are larger than a pipe's buffer.
             let length = if id % 100 == 0 { 200_000 } else { 10 };
             let text = format!("{id}:{}", "x".repeat(length));
             let sent = link.send(call(id, "echo", &json!({ "text": text })));
@@ -48,7 +48,7 @@ async fn many_at_once_are_all_answered() {
 
 #[tokio::test]
 async fn a_program_knows_nothing_of_us_that_it_was_not_told() {
-    // Whoever runs the tests sets these.
+    // Cargo sets these variables.
     assert!(std::env::vars_os().any(|(name, _)| name == "CARGO_PKG_NAME"));
     let mut config = mock_server(&[]);
     config.pass_env = vec!["CARGO_MANIFEST_DIR".to_owned()];
@@ -89,7 +89,7 @@ async fn a_program_runs_where_it_was_told_to() {
     line.transport.close().await;
 }
 
-/// What the program wrote beside the protocol, once it wrote something.
+/// Waits for the program's standard error.
 async fn wait_for_stderr(line: &TestConnection) -> String {
     loop {
         if let Some(said) = line.transport.diagnosis() {

@@ -1,8 +1,8 @@
-//! How a program ends: by itself, by us, with us.
+//! Tests of how a program ends: by itself, by the client, or with this process.
 
 use std::time::Duration;
 
-use deliberate_adapter::transport::{DeliveryStatus, TransportError, stdio::StdioConnector};
+use deliberate_mcp_client::transport::{DeliveryStatus, TransportError, stdio::StdioConnector};
 use serde_json::json;
 
 use crate::transport_support::{TestConnection, call, limits, mock_server, program};
@@ -21,7 +21,10 @@ async fn what_can_t_be_started_says_why() {
     let mut config = program("no-such-program-anywhere", ["x"]);
     let connector = StdioConnector::new(config.clone(), &limits());
     let error = TestConnection::open(&connector).await.err().unwrap();
-    assert!(error.to_string().contains("no such program"), "{error}");
+    assert!(
+        error.to_string().contains("the program does not exist"),
+        "{error}"
+    );
     assert_eq!(error.delivery_status(), DeliveryStatus::No);
     config.command = "true".to_owned();
     config.cwd = Some("/no/such/folder".into());
@@ -121,7 +124,7 @@ async fn a_program_nobody_holds_any_more_is_ended() {
     wait_until_gone(&id).await;
 }
 
-/// What the program wrote beside the protocol, once it wrote a line.
+/// Waits for a line of the program's standard error.
 #[cfg(unix)]
 async fn wait_for_stderr(line: &TestConnection) -> String {
     loop {
@@ -132,12 +135,12 @@ async fn wait_for_stderr(line: &TestConnection) -> String {
     }
 }
 
-/// Plays a program of ours that is killed; see the next test.
+/// Plays a parent process that is killed; see the next test.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 #[ignore = "is a part of the next test"]
 async fn a_holder_that_will_be_killed() {
-    // They notice neither the end of their input nor that they should end.
+    // These programs ignore the end of their input and the termination signal.
     let stubborn = TestConnection::start(mock_server(&["stubborn"]), &limits()).await;
     let script = "echo $$ >&2; trap '' TERM HUP INT PIPE; while :; do sleep 1; done";
     let shell = TestConnection::start(program("sh", ["-c", script]), &limits()).await;
@@ -153,7 +156,7 @@ async fn programs_die_with_us_even_if_we_are_killed() {
 
     let mut us = tokio::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--ignored", "--nocapture"])
-        .arg("transport_stdio_ends::a_holder_that_will_be_killed")
+        .arg("transport_stdio_shutdown::a_holder_that_will_be_killed")
         .stdout(std::process::Stdio::piped())
         .kill_on_drop(true)
         .spawn()

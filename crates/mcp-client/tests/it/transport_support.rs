@@ -1,8 +1,8 @@
-//! A connection in the hands of a test: what is sent, and what comes.
+//! A connection for tests: sends messages and receives events.
 
 use std::{sync::Arc, time::Duration};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::{ServerConfig, ServerLimits, StdioConfig, TransportConfig},
     jsonrpc::{self, RpcMessage},
     transport::{
@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Longer than anything takes on a busy machine.
+/// A time limit that nothing reaches, even on a busy machine.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct TestConnection {
@@ -35,7 +35,7 @@ pub(crate) fn program<S: Into<String>>(
     }
 }
 
-/// The stand-in with these faults.
+/// The mock server with these faults.
 pub(crate) fn mock_server(faults: &[&str]) -> StdioConfig {
     let faults = faults.iter().flat_map(|fault| ["--fault", fault]);
     program(&mock_mcp_server_program().to_string_lossy(), faults)
@@ -87,7 +87,7 @@ impl TestConnection {
         came.expect("nothing came").expect("the end came before")
     }
 
-    /// Whether nothing can come any more.
+    /// Returns true if nothing more can arrive.
     pub(crate) async fn is_over(&mut self) -> bool {
         timeout(TEST_TIMEOUT, self.incoming.recv())
             .await
@@ -111,7 +111,7 @@ impl TestConnection {
         }
     }
 
-    /// The text that a tool answers with.
+    /// Calls a tool and returns its text.
     pub(crate) async fn text(&mut self, id: u64, tool: &str, arguments: &Value) -> String {
         self.transport
             .send(call(id, tool, arguments))
@@ -122,7 +122,7 @@ impl TestConnection {
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// How it ended; what comes before is left out.
+    /// Skips events and returns the end of the connection.
     pub(crate) async fn end(&mut self) -> Option<TransportError> {
         loop {
             if let IncomingEvent::Closed(error) = self.next().await {
@@ -132,7 +132,7 @@ impl TestConnection {
     }
 }
 
-/// Whether a process is there and not only waiting to be forgotten.
+/// Returns true if a process exists and is not a zombie.
 #[cfg(unix)]
 pub(crate) fn is_alive(id: &str) -> bool {
     let output = std::process::Command::new("ps")

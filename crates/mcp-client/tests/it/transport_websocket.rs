@@ -1,8 +1,8 @@
-//! Talking to a server behind a WebSocket.
+//! Tests of a server on a WebSocket.
 
 use std::{collections::BTreeMap, process::Stdio};
 
-use deliberate_adapter::{
+use deliberate_mcp_client::{
     config::{HttpConfig, ServerLimits},
     transport::{DeliveryStatus, TransportError, websocket::WebSocketConnector},
 };
@@ -103,7 +103,7 @@ async fn a_frame_that_is_too_large_is_not_read() {
 
 #[tokio::test]
 async fn nobody_there_is_no_connection() {
-    // Held and not listened on, so that nobody else listens there.
+    // The port is bound and not listened on, so that nobody else listens there.
     let held = TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = held.local_addr().unwrap().to_string();
@@ -117,13 +117,13 @@ async fn nobody_there_is_no_connection() {
 
 #[tokio::test]
 async fn an_address_shows_no_secret() {
-    use deliberate_adapter::transport::Connector as _;
+    use deliberate_mcp_client::transport::Connector as _;
 
     let shown = connector("127.0.0.1:1", &limits()).display_address();
     assert_eq!(shown, "ws://127.0.0.1:1/mcp");
 }
 
-/// A peer that does by hand what a server should not, or that shows what it was sent.
+/// A peer that misbehaves, or that returns what it received.
 mod by_hand {
     use axum::{
         Router,
@@ -131,7 +131,7 @@ mod by_hand {
         http::{HeaderMap, StatusCode},
         response::{IntoResponse as _, Response},
     };
-    use deliberate_adapter::{jsonrpc, transport::IncomingEvent};
+    use deliberate_mcp_client::{jsonrpc, transport::IncomingEvent};
 
     use super::*;
 
@@ -170,13 +170,13 @@ mod by_hand {
     async fn headers_go_along_and_no_subprotocol_is_no_matter() {
         let address = serve(|headers, socket| {
             assert_eq!(headers["x-key"], "k");
-            // It does not choose a subprotocol.
+            // The server does not select a subprotocol.
             socket.on_upgrade(|mut socket| async move {
                 let _ = socket.send(Message::Ping("p".into())).await;
                 let _ = socket.send(Message::text("not JSON")).await;
                 let bytes = r#"{"method":"x"}"#.as_bytes().to_vec();
                 let _ = socket.send(Message::binary(bytes)).await;
-                // The ping is answered though nothing is sent.
+                // The ping is answered even if nothing is sent.
                 let answered = socket.recv().await;
                 assert!(
                     matches!(answered, Some(Ok(Message::Pong(_)))),

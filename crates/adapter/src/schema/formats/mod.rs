@@ -1,5 +1,5 @@
-//! A tool in the form an API of a model takes, and the model's arguments back in the form the
-//! tool expects. What a form can't hold is told in the description, and noted.
+//! Exports a tool in the form of a model API, and converts the model's arguments back. What a form
+//! cannot express is added to the description and noted.
 
 mod non_strict;
 mod restore_arguments;
@@ -13,57 +13,57 @@ use super::{Parameters, constraint_text};
 
 pub use tool_name::{MAX_TOOL_NAME_CHARS, safe_name};
 
-/// The longest description `OpenAI` takes.
+/// The maximum length of a description that `OpenAI` accepts.
 pub const MAX_DESCRIPTION_CHARS: usize = 1024;
 
-/// The longest that is sent to an API which tells no limit.
+/// The maximum length of a description for an API without a documented limit.
 const MAX_UNLIMITED_CHARS: usize = 10_000;
 
-/// The field that holds arguments which are no plain object.
+/// The field that wraps arguments which are not a plain object.
 pub(super) const WRAPPER_FIELD: &str = "arguments";
 
 /// A tool in the form of one API.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExportedTool {
-    /// The name the model knows the tool by.
+    /// The name that the model sees.
     pub name: String,
-    /// The tool as the API takes it.
+    /// The tool in the API's form.
     pub tool: Value,
-    /// What could not be held and was told in the description or changed.
+    /// What the form could not express and was described or changed.
     pub notes: Vec<String>,
-    /// Whether the API was asked to hold the model to the schema.
+    /// Whether the API enforces the schema.
     pub strict: bool,
     restore: ArgumentRestore,
 }
 
-/// What an export did to the arguments.
+/// The changes of an export that must be reverted in the arguments.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct ArgumentRestore {
-    /// They stand inside one field.
+    /// Whether the arguments are wrapped in one field.
     wrapped: bool,
-    /// Fields that were renamed: new name, old name.
+    /// The renamed fields: new name, old name.
     renamed: Vec<(String, String)>,
-    /// Fields that may be left out were asked for, with null for "left out".
+    /// The parameters, if optional fields became required with null for "left out".
     null_parameters: Option<Box<Parameters>>,
 }
 
 impl ExportedTool {
-    /// What the model wrote, as the tool expects it.
+    /// Converts the model's arguments to the form that the tool expects.
     pub fn restore_arguments(&self, arguments: &Value) -> Value {
         self.restore.apply(arguments)
     }
 }
 
-/// What the APIs share: a schema for the parameters and what could not be put into it.
+/// The parameter schema that the APIs share, and what it could not express.
 struct ParameterForm {
     schema: Value,
-    /// Rules on the arguments as a whole that the schema does not hold.
+    /// The rules on the arguments as a whole that the schema does not express.
     rules: Vec<String>,
     notes: Vec<String>,
     restore: ArgumentRestore,
 }
 
-/// For the tools of `OpenAI`'s chat completions.
+/// Exports a tool for `OpenAI`'s chat completions API.
 pub fn openai(
     name: &str,
     description: &str,
@@ -85,7 +85,7 @@ pub fn openai(
     )
 }
 
-/// For the tools of `OpenAI`'s responses.
+/// Exports a tool for `OpenAI`'s responses API.
 pub fn openai_responses(
     name: &str,
     description: &str,
@@ -108,7 +108,7 @@ pub fn openai_responses(
     )
 }
 
-/// For the tools of Anthropic's messages.
+/// Exports a tool for Anthropic's messages API.
 pub fn anthropic(name: &str, description: &str, parameters: &Parameters) -> ExportedTool {
     let form = non_strict::with_safe_fields(non_strict::build(parameters));
     build_export(
@@ -121,7 +121,7 @@ pub fn anthropic(name: &str, description: &str, parameters: &Parameters) -> Expo
     )
 }
 
-/// For the tools of Langbase's pipes.
+/// Exports a tool for Langbase's pipes.
 pub fn langbase(name: &str, description: &str, parameters: &Parameters) -> ExportedTool {
     let form = non_strict::build(parameters);
     build_export(
@@ -162,7 +162,7 @@ fn build_export(
 ) -> ExportedTool {
     let safe = safe_name(name);
     if safe != name {
-        form.notes.push(format!("the name became {safe}"));
+        form.notes.push(format!("the name was changed to {safe}"));
     }
     let told = describe_with_rules(description, &form.rules, longest, &mut form.notes);
     ExportedTool {
@@ -174,7 +174,7 @@ fn build_export(
     }
 }
 
-/// The description with the rules at its end. Rules are kept before words.
+/// Appends the rules to the description. If there is too little room, rules are kept first.
 fn describe_with_rules(
     text: &str,
     rules: &[String],
@@ -185,7 +185,9 @@ fn describe_with_rules(
     let rules = constraint_text::truncate_at_word(&rules, longest / 2);
     let room = longest - rules.chars().count() - usize::from(!rules.is_empty());
     if text.chars().count() > room {
-        notes.push(format!("the description was cut to {room} characters"));
+        notes.push(format!(
+            "the description was shortened to {room} characters"
+        ));
     }
     let text = constraint_text::truncate_at_word(text, room);
     match (text.is_empty(), rules.is_empty()) {
@@ -195,7 +197,7 @@ fn describe_with_rules(
     }
 }
 
-/// A description with rules in brackets after it.
+/// Appends the rules to a description, in brackets.
 fn with_rules(text: String, rules: &[String]) -> String {
     match (text.is_empty(), rules.is_empty()) {
         (_, true) => text,
@@ -204,7 +206,6 @@ fn with_rules(text: String, rules: &[String]) -> String {
     }
 }
 
-/// An object with no fields.
 fn empty_object() -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("type".to_owned(), "object".into());

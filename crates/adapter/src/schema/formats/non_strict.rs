@@ -1,5 +1,5 @@
-//! The form without strictness: the whole schema as it is, but for its top, which must be a
-//! plain object for every API.
+//! The non-strict form: the schema as it is, except that every API requires a plain object at the
+//! top.
 
 use serde_json::{Map, Value};
 
@@ -12,12 +12,12 @@ use crate::schema::{
     write,
 };
 
-/// What an API does not take at the top of a schema.
+/// The keywords that an API does not accept at the top of a schema.
 const FORBIDDEN_AT_TOP: [&str; 9] = [
     "anyOf", "oneOf", "allOf", "enum", "const", "not", "if", "then", "else",
 ];
 
-/// The parameters as an object every API takes.
+/// Builds the parameters as an object that every API accepts.
 pub(super) fn build(parameters: &Parameters) -> ParameterForm {
     let mut form = ParameterForm {
         schema: Value::Null,
@@ -53,7 +53,7 @@ fn is_plain_object(fields: &Map<String, Value>) -> bool {
     fields.get("type").is_some_and(|it| it == "object") && !fields.keys().any(refused)
 }
 
-/// An object; the rules that may not stand at the top are told instead.
+/// Builds an object; the rules that may not be at the top are described instead.
 fn top_level_object(
     parameters: &Parameters,
     root: &SchemaShape,
@@ -76,7 +76,7 @@ fn top_level_object(
     form.rules = constraint_text::describe_keywords(&lifted);
     for key in lifted.keys() {
         form.notes.push(format!(
-            "{key} can't stand at the top; it is told in the description"
+            "{key} is not allowed at the top; it is in the description"
         ));
     }
     match write::write_schema(&root, parameters.draft()) {
@@ -85,11 +85,11 @@ fn top_level_object(
     }
 }
 
-/// Arguments that are no plain object stand in one field.
+/// Wraps arguments that are not a plain object in one field.
 fn wrap_parameters(parameters: &Parameters, form: &mut ParameterForm) -> Map<String, Value> {
     form.restore.wrapped = true;
     form.notes.push(format!(
-        "the schema is no plain object; it stands in the field {WRAPPER_FIELD}"
+        "the schema is not a plain object; it is wrapped in the field {WRAPPER_FIELD}"
     ));
     let mut top = empty_object();
     let held = write::write_schema(&parameters.root, parameters.draft());
@@ -101,7 +101,7 @@ fn wrap_parameters(parameters: &Parameters, form: &mut ParameterForm) -> Map<Str
     top
 }
 
-/// The same with the names of the top's fields as Anthropic takes them.
+/// Renames the top-level fields to names that Anthropic accepts.
 pub(super) fn with_safe_fields(mut form: ParameterForm) -> ParameterForm {
     let Some(top) = form.schema.as_object_mut() else {
         return form;
@@ -134,7 +134,8 @@ pub(super) fn with_safe_fields(mut form: ParameterForm) -> ParameterForm {
     }
     for (new, old) in &renamed {
         let old: String = old.chars().take(80).collect();
-        form.notes.push(format!("the field {old:?} became {new}"));
+        form.notes
+            .push(format!("the field {old:?} was renamed to {new}"));
     }
     form.restore.renamed = renamed;
     form

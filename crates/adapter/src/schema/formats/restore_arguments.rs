@@ -1,4 +1,4 @@
-//! Arguments that a model wrote for an exported form, put back into the tool's own form.
+//! Converts arguments that a model wrote for an exported form back to the tool's own form.
 
 use std::cell::Cell;
 
@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::{ArgumentRestore, WRAPPER_FIELD};
 use crate::schema::{AdditionalProperties, Parameters, SchemaShape, ShapeKind};
 
-/// How deep arguments are followed, and how many steps are made in all. Forms inside forms could
-/// ask for more steps than there is time; then the rest stays as the model wrote it.
+/// The maximum depth, and the maximum number of steps in total. Nested alternatives could require
+/// more steps than there is time for; the rest then stays as the model wrote it.
 const MAX_DEPTH: usize = 64;
 const MAX_STEPS: usize = 50_000;
 const MAX_NULL_STEPS: usize = 1_000;
@@ -44,8 +44,8 @@ impl ArgumentRestore {
     }
 }
 
-/// Whether null is a value of its own here. What isn't known is taken to mean it; a type that is
-/// only implied is taken at its word.
+/// Returns true if null is a value of its own here. Unknown schemas are assumed to accept it; an
+/// implied type is taken as the type.
 pub(super) fn accepts_null(parameters: &Parameters, shape: &SchemaShape) -> bool {
     ArgumentWalker::new(parameters, MAX_NULL_STEPS).accepts_null(shape)
 }
@@ -63,7 +63,7 @@ impl<'a> ArgumentWalker<'a> {
         }
     }
 
-    /// Makes one step; false if there are none left.
+    /// Counts a step; returns false if none is left.
     fn take_step(&self, depth: usize) -> bool {
         let left = self.steps.get();
         self.steps.set(left.saturating_sub(1));
@@ -100,7 +100,7 @@ impl<'a> ArgumentWalker<'a> {
         }
     }
 
-    /// The value without the nulls that stood for "left out".
+    /// Removes the nulls that stand for "left out".
     fn strip_nulls(&self, shape: &SchemaShape, value: &Value, depth: usize) -> Value {
         if !self.take_step(depth) {
             return value.clone();
@@ -136,7 +136,8 @@ impl<'a> ArgumentWalker<'a> {
         }
     }
 
-    /// Whether a value has the build of a shape: types, fixed values, and which fields are there.
+    /// Returns true if a value has the structure of a shape: types, fixed values, and present
+    /// fields.
     fn matches_shape(&self, shape: &SchemaShape, value: &Value, depth: usize) -> bool {
         if !self.take_step(depth) || (shape.nullable && value.is_null()) {
             return true;

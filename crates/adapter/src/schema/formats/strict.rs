@@ -1,5 +1,6 @@
-//! `OpenAI`'s strict form: every field is asked for, no other is allowed, and only a few keywords
-//! are taken. The rest is told in words; what would lose its meaning makes the tool not strict.
+//! `OpenAI`'s strict form: every field is required, no other field is allowed, and few keywords are
+//! accepted. The rest is described in words; a schema that would lose its meaning makes the tool
+//! non-strict.
 
 use serde_json::{Map, Value, json};
 
@@ -12,18 +13,18 @@ use crate::schema::{
     write,
 };
 
-/// What a strict schema may hold.
+/// The limits of a strict schema.
 const MAX_FIELDS: usize = 5_000;
 const MAX_LEVELS: usize = 10;
 const MAX_ENUM_VALUES: usize = 1_000;
 const MAX_NAME_CHARS: usize = 120_000;
-/// A list of more than so many texts may hold only so many characters.
+/// A list of more than this many strings has a limit on its total characters.
 const LARGE_ENUM: usize = 250;
 const MAX_LARGE_ENUM_CHARS: usize = 15_000;
 
 type StrictResult<T> = Result<T, String>;
 
-/// The parameters in strict form; an error says what strictness can't hold.
+/// Builds the strict form; an error says what the strict form cannot express.
 pub(super) fn build(parameters: &Parameters) -> StrictResult<ParameterForm> {
     let root = parameters.resolve(&parameters.root);
     let wrapped = !matches!(root.kind, ShapeKind::Object { .. });
@@ -60,7 +61,8 @@ pub(super) fn build(parameters: &Parameters) -> StrictResult<ParameterForm> {
     }
     writer.notes.splice(0..0, notes);
     if wrapped {
-        let note = format!("the schema is no plain object; it stands in the field {WRAPPER_FIELD}");
+        let note =
+            format!("the schema is not a plain object; it is wrapped in the field {WRAPPER_FIELD}");
         writer.notes.insert(0, note);
     }
     Ok(ParameterForm {
@@ -75,7 +77,7 @@ pub(super) fn build(parameters: &Parameters) -> StrictResult<ParameterForm> {
     })
 }
 
-/// Arguments that are no plain object stand in one field.
+/// Wraps arguments that are not a plain object in one field.
 fn wrap_shape(root: &SchemaShape) -> SchemaShape {
     SchemaShape::new(ShapeKind::Object {
         params: vec![Param {
@@ -113,7 +115,7 @@ fn empty_object_schema() -> Value {
 fn rule_notes(rules: &Map<String, Value>) -> Vec<String> {
     let told = rules
         .keys()
-        .map(|key| format!("{key} is told in the description"));
+        .map(|key| format!("{key} is in the description"));
     told.collect()
 }
 
@@ -138,19 +140,19 @@ impl<'a> StrictSchemaWriter<'a> {
         }
     }
 
-    /// A shape with its description and the rules that are told in it.
+    /// Writes a shape with its description, which includes the rules.
     fn write(&mut self, shape: &SchemaShape, level: usize) -> StrictResult<Value> {
         let (mut out, mut rules) = self.write_core(shape, level)?;
         rules.extend(constraint_text::describe_keywords(&shape.constraints));
         for key in shape.constraints.keys() {
-            self.add_note(format!("{key} is told in the description"));
+            self.add_note(format!("{key} is in the description"));
         }
         if let Some(value) = &shape.default {
             rules.push(format!(
                 "{} when left out",
                 constraint_text::schema_text(value)
             ));
-            self.add_note("default is told in the description".to_owned());
+            self.add_note("default is in the description".to_owned());
         }
         if shape.nullable && !matches!(shape.kind, ShapeKind::Null) {
             out = allow_null(out);
@@ -182,7 +184,7 @@ impl<'a> StrictSchemaWriter<'a> {
             ShapeKind::Object { .. } => out = self.write_object(&shape.kind, level)?,
             ShapeKind::Array { prefix, items } => {
                 let Some(items) = items.as_ref().filter(|_| prefix.is_empty()) else {
-                    return Err("a list must say what all its items are".to_owned());
+                    return Err("a list does not define all its items".to_owned());
                 };
                 out.insert("type".to_owned(), "array".into());
                 out.insert("items".to_owned(), self.write(items, level + 1)?);
@@ -210,7 +212,7 @@ impl<'a> StrictSchemaWriter<'a> {
                 Some(name) => {
                     out.insert("type".to_owned(), name.into());
                 }
-                None => return Err("a part of it says no type".to_owned()),
+                None => return Err("a part of it has no type".to_owned()),
             },
         }
         if let Some(values) = &shape.enum_values {
@@ -219,7 +221,7 @@ impl<'a> StrictSchemaWriter<'a> {
         Ok((out, rules))
     }
 
-    /// A list of plain values, with its type beside it.
+    /// Writes a list of plain values with their type.
     fn write_values(&mut self, out: &mut Map<String, Value>, values: &[Value]) -> StrictResult<()> {
         self.choices += values.len();
         let length: usize = values.iter().filter_map(Value::as_str).map(str::len).sum();
@@ -264,17 +266,17 @@ impl<'a> StrictSchemaWriter<'a> {
             additional,
         } = kind
         else {
-            return Err("a part of it is no object".to_owned());
+            return Err("a part of it is not an object".to_owned());
         };
         if !also_required.is_empty() {
-            return Err("it asks for a field that it doesn't describe".to_owned());
+            return Err("it requires a field that it does not describe".to_owned());
         }
         match additional {
             AdditionalProperties::Closed => {}
             other if !params.is_empty() && is_open(other) => {
-                self.add_note("other fields than the named ones can't be given".to_owned());
+                self.add_note("additional fields cannot be given".to_owned());
             }
-            _ => return Err("a part of it takes fields of any name".to_owned()),
+            _ => return Err("a part of it accepts fields of any name".to_owned()),
         }
         self.fields += params.len();
         self.names += params.iter().map(|param| param.name.len()).sum::<usize>();
@@ -287,7 +289,7 @@ impl<'a> StrictSchemaWriter<'a> {
         for param in params {
             let mut schema = self.write(&param.shape, level + 1)?;
             if !param.required && !accepts_null(self.parameters, &param.shape) {
-                self.add_note("fields that may be left out are null instead".to_owned());
+                self.add_note("optional fields are null instead of left out".to_owned());
                 schema = make_optional(schema);
             }
             properties.insert(param.name.clone(), schema);
@@ -301,7 +303,7 @@ impl<'a> StrictSchemaWriter<'a> {
         Ok(out)
     }
 
-    /// The definitions that were used, and those that they use.
+    /// Writes the definitions that were used, and those that they use.
     fn write_definitions(&mut self) -> StrictResult<Map<String, Value>> {
         let mut shelf = Map::new();
         while let Some(name) = self
@@ -316,7 +318,7 @@ impl<'a> StrictSchemaWriter<'a> {
                 .iter()
                 .find(|it| it.name == name);
             let Some(found) = found else {
-                return Err("it refers to something that isn't there".to_owned());
+                return Err("a reference has no target".to_owned());
             };
             self.names += name.len();
             let schema = self.write(&found.shape, 2)?;
@@ -326,14 +328,14 @@ impl<'a> StrictSchemaWriter<'a> {
     }
 }
 
-/// Without a type in the schema, the one its rules speak of is what is meant.
+/// Returns the type that the rules refer to, if the schema names none.
 fn implied_type(shape: &SchemaShape) -> Option<&'static str> {
     let mut named = SchemaShape::new(shape.kind.clone());
     named.implied = false;
     write::type_name(&named)
 }
 
-/// A field that may be left out takes null; its description stays outside.
+/// Makes an optional field nullable; its description stays outside.
 fn make_optional(schema: Value) -> Value {
     let Value::Object(mut fields) = schema else {
         return schema;
@@ -379,7 +381,7 @@ fn allow_null(mut fields: Map<String, Value>) -> Map<String, Value> {
     fields
 }
 
-/// A reference takes no description beside it, so it is put one deeper.
+/// Adds a description; a reference accepts none beside it and is therefore nested one level deeper.
 fn with_description(mut fields: Map<String, Value>, text: String) -> Map<String, Value> {
     if fields.contains_key("$ref") {
         let mut out = Map::new();

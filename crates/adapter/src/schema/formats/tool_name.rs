@@ -1,20 +1,21 @@
-//! Names that every API takes: at most 64 of letters, digits, `_` and `-`. Two different names
-//! stay two different names.
+//! Names that every API accepts: at most 64 letters, digits, `_` and `-`. Different names stay
+//! different.
 
 use sha2::{Digest as _, Sha256};
 
-/// The longest name.
+/// The maximum length of a tool name.
 pub const MAX_TOOL_NAME_CHARS: usize = 64;
 
-/// The hex digits of the mark that keeps shortened names apart.
+/// The number of hex digits of the hash that keeps shortened names different.
 const HASH_CHARS: usize = 16;
 
-/// The name as it is, if it may stay; else a readable stem and a mark made from the whole name.
+/// Returns the name unchanged if it is valid, otherwise a readable stem with a hash of the whole
+/// name.
 pub fn safe_name(name: &str) -> String {
     sanitize(name, |it| it == '_' || it == '-')
 }
 
-/// The same for fields, where a dot may stand too.
+/// Returns a valid field name, which may also contain dots.
 pub(super) fn safe_field(name: &str) -> String {
     sanitize(name, |it| it == '_' || it == '-' || it == '.')
 }
@@ -41,7 +42,8 @@ fn sanitize(name: &str, also: impl Fn(char) -> bool) -> String {
     format!("{stem}_{mark}")
 }
 
-/// A name that ends like a marked one is marked too, or it could be taken for another's.
+/// Returns true if a name ends like one with a hash; it gets a hash too, because it could otherwise
+/// equal another name.
 fn looks_hashed(name: &str) -> bool {
     name.rsplit_once('_').is_some_and(|(_, end)| {
         end.len() == HASH_CHARS

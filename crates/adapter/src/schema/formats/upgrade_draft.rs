@@ -1,10 +1,10 @@
-//! A schema of an older edition in the words of the newest, because that is what the APIs read.
+//! Converts a schema of an older draft to the newest draft, which is what the APIs read.
 
 use serde_json::{Map, Value};
 
 use crate::schema::{draft::SchemaDraft, keywords::is_validation_keyword, references::SubSchemas};
 
-/// The same schema for the newest edition. Its depth was bounded when it was read.
+/// Converts a schema to the newest draft. Its depth was bounded when it was read.
 pub(super) fn upgrade_schema(schema: &Value, draft: SchemaDraft) -> Value {
     let Value::Object(fields) = schema else {
         return schema.clone();
@@ -33,7 +33,8 @@ pub(super) fn upgrade_schema(schema: &Value, draft: SchemaDraft) -> Value {
                     out.insert("items".to_owned(), upgrade_schema(rest, draft));
                 }
             }
-            // The one is told with the list it follows; the other was no word yet.
+            // `additionalItems` is written with the list that it follows; `prefixItems` was not a
+            // keyword yet.
             "additionalItems" | "prefixItems" => {}
             key => {
                 out.insert(key.to_owned(), upgrade_keyword(key, value, draft));
@@ -47,7 +48,7 @@ fn is_true(fields: &Map<String, Value>, key: &str) -> bool {
     fields.get(key) == Some(&Value::Bool(true))
 }
 
-/// The value of a keyword, with the schemas in it made modern.
+/// Converts the schemas in the value of a keyword.
 fn upgrade_keyword(key: &str, value: &Value, draft: SchemaDraft) -> Value {
     match SubSchemas::from_keyword(key, value) {
         Some(SubSchemas::Single(schema)) => upgrade_schema(schema, draft),
@@ -64,7 +65,7 @@ fn upgrade_keyword(key: &str, value: &Value, draft: SchemaDraft) -> Value {
     }
 }
 
-/// What was one keyword is two.
+/// Splits `dependencies`, which is two keywords in the newest draft.
 fn split_dependencies(value: &Value, out: &mut Map<String, Value>, draft: SchemaDraft) {
     let Value::Object(rules) = value else {
         return;

@@ -1,7 +1,7 @@
-//! How a server speaks: found out once a connection, newest first.
+//! Negotiates the protocol revision, once per connection, newest first.
 //!
-//! A server of 2026-07-28 answers `server/discover`; one of the handshake revisions refuses it, or
-//! says nothing, and is then greeted with `initialize`.
+//! A server of 2026-07-28 answers `server/discover`. A server of the handshake revisions rejects it
+//! or does not answer, and then receives `initialize`.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -23,26 +23,25 @@ use crate::{
     transport::{Connector, McpEra, NegotiatedProtocol, TransportError, http::looks_like_sse_only},
 };
 
-/// The revision of the stateless era that we speak.
+/// The revision of the stateless era that this client supports.
 pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
-/// The newest handshake revision.
 pub(crate) const HANDSHAKE_VERSION: &str = "2025-11-25";
-/// All handshake revisions.
 const HANDSHAKE_VERSIONS: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// How long a server may take to say that it does not know `server/discover`. Some say nothing.
+/// The time that a server has to reject `server/discover`. Some servers do not answer unknown
+/// methods at all.
 const DISCOVER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What came of asking a server to describe itself.
+/// The outcome of `server/discover`.
 enum DiscoverOutcome {
     Ready(McpConnection),
-    /// It is of the other era. The connection can still be used.
+    /// The server uses the handshake revisions. The connection can still be used.
     Legacy(McpConnection),
-    /// It is of the other era, as it seems, and the connection is gone.
+    /// The server seems to use the handshake revisions, and the connection is lost.
     Disconnected,
 }
 
-/// A connection that is ready for requests. A server that refuses streamable HTTP may still speak
-/// the transport that was before it, at the same address.
+/// Opens a connection that is ready for requests. A server that rejects streamable HTTP may still
+/// support the older HTTP+SSE transport at the same address.
 pub(crate) async fn establish(
     client: &McpClient,
     before: Option<McpEra>,
@@ -64,7 +63,7 @@ pub(crate) async fn establish(
         return Err(error);
     }
     let connection = async { initialize(client, open_connection(client, older).await?).await };
-    // What the first way said is what matters if the second leads nowhere either.
+    // If the fallback transport fails too, the error of the first transport is the useful one.
     let connection = connection.await.map_err(|_| error)?;
     client
         .0
@@ -88,15 +87,16 @@ async fn negotiate(
     let connection = open_connection(client, connector).await?;
     match discover(client, connection, speaks == ProtocolPreference::Auto).await? {
         DiscoverOutcome::Ready(connection) => Ok(connection),
-        // Over HTTP each request stands alone, and a new link knows nothing of the attempt.
+        // Over HTTP each request is independent, and a new transport carries nothing over from the
+        // attempt.
         DiscoverOutcome::Legacy(connection)
             if !matches!(client.config().transport, TransportConfig::Http(_)) =>
         {
             let Err(error) = send_initialize(client, &connection).await else {
                 return Ok(connection);
             };
-            // A server that was slow to start has read the first question by now, and settled on
-            // the newer era by it.
+            // A server that was slow to start has read `server/discover` by now and settled on the
+            // newer era because of it.
             let settled = matches!(&error.kind, ClientErrorKind::Rpc(rpc) if rpc.code == code::UNSUPPORTED_VERSION);
             if !settled || !connection.is_live() {
                 return Err(error);
@@ -147,7 +147,7 @@ async fn discover(
     let params = Map::from_iter([("_meta".to_owned(), params)]);
     let ask = || connection.request(handshake_request("server/discover", params.clone(), limit));
     let mut answer = ask().await;
-    // Behind one address there may be several servers, not all of the same age.
+    // Several servers of different versions may share one address.
     if matches!(&answer, Err(RequestFailure::Lost(LostResponse::Rpc(error))) if supports_our_version(error))
     {
         answer = ask().await;
@@ -170,7 +170,10 @@ async fn discover(
                 });
                 return Ok(DiscoverOutcome::Ready(connection));
             }
-            malformed_error(client, "it knows none of the revisions that we do")
+            malformed_error(
+                client,
+                "the server supports none of this client's protocol revisions",
+            )
         }
         Err(RequestFailure::Lost(LostResponse::Rpc(error)))
             if matches!(error.code, code::MISSING_CAPABILITY | code::HEADER_MISMATCH) =>
@@ -197,7 +200,7 @@ async fn discover(
     }
 }
 
-/// Whether a server that refuses our revision says that it knows it.
+/// Returns true if the server lists our revision as supported in the error that rejects it.
 fn supports_our_version(error: &RpcError) -> bool {
     let listed = error.data.as_ref().and_then(|data| data.get("supported"));
     let listed = listed.and_then(Value::as_array);
@@ -205,7 +208,7 @@ fn supports_our_version(error: &RpcError) -> bool {
         && listed.is_some_and(|all| all.iter().any(|version| version == STATELESS_VERSION))
 }
 
-/// Whether an older server may answer so when it is asked to describe itself.
+/// Returns true if an older server may answer `server/discover` with this error.
 fn is_refusal(error: &TransportError) -> bool {
     match error {
         TransportError::Http { status, .. } => (400..500).contains(status) && *status != 429,
@@ -222,7 +225,7 @@ async fn initialize(
     Ok(connection)
 }
 
-/// Greets a server of the handshake revisions.
+/// Sends `initialize` to a server of the handshake revisions.
 async fn send_initialize(
     client: &McpClient,
     connection: &McpConnection,
@@ -244,7 +247,9 @@ async fn send_initialize(
     let version = result.get("protocolVersion").and_then(Value::as_str);
     let Some(version) = version.filter(|version| HANDSHAKE_VERSIONS.contains(version)) else {
         let version: String = version.unwrap_or("none").chars().take(40).collect();
-        let reason = format!("it speaks revision {version:?}, which we do not know");
+        let reason = format!(
+            "the server answered with protocol revision {version:?}, which this client does not support"
+        );
         return Err(malformed_error(client, &reason));
     };
     connection.set_server_info(ServerInfo {
@@ -271,12 +276,12 @@ fn handshake_request(method: &str, params: Map<String, Value>, limit: Duration) 
         progress: None,
         wants_progress: false,
         handler: None,
-        // The protocol forbids to cancel the handshake.
+        // The protocol forbids cancelling the handshake.
         cancellable: false,
     }
 }
 
-/// `params` with what every request of the stateless era carries.
+/// Adds the `_meta` fields that every request of the stateless era carries to `params`.
 pub(crate) fn with_meta(inner: &McpClientInner, side: &ServerInfo, mut params: Value) -> Value {
     if let Some(fields) = params.as_object_mut() {
         insert_meta(inner, side, fields);
@@ -284,7 +289,7 @@ pub(crate) fn with_meta(inner: &McpClientInner, side: &ServerInfo, mut params: V
     params
 }
 
-/// The same, for the fields of the parameters.
+/// Adds the `_meta` fields to the fields of the parameters.
 pub(crate) fn insert_meta(
     inner: &McpClientInner,
     side: &ServerInfo,

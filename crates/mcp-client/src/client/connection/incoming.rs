@@ -1,4 +1,4 @@
-//! What a server says on a connection, answers or not, and where that goes.
+//! Routes the messages that a server sends on a connection: answers, requests and notifications.
 
 use std::{
     collections::HashMap,
@@ -22,39 +22,39 @@ use crate::{
     transport::{IncomingEvent, IncomingSink, McpTransport, MessageKind, TransportError},
 };
 
-/// Questions of a server that are answered at once; more are refused.
+/// The server requests that are answered at the same time; further ones are rejected.
 const MAX_CONCURRENT_REQUESTS: usize = 32;
-/// Questions whose answers are being made or sent. Beyond that a server asks without listening,
-/// and what it asks is left.
+/// The server requests whose answers are being prepared or sent. A server that exceeds this does
+/// not read its answers, and its further requests are ignored.
 const MAX_OPEN_REQUESTS: usize = 1_000;
 
-/// What the link's reader works on.
+/// The state that the transport's reader updates.
 pub(crate) struct ConnectionState {
     server: String,
     pub(crate) pending: PendingRequests,
     pub(crate) transport: OnceLock<Weak<dyn McpTransport>>,
     handler: Arc<dyn ClientHandler>,
-    /// Told of what concerns the client as a whole.
+    /// Receives the events that concern the client as a whole.
     on_event: Box<dyn Fn(ConnectionEvent) + Send + Sync>,
     handler_slots: Semaphore,
     request_slots: Arc<Semaphore>,
     server_requests: Mutex<HashMap<String, CancellationToken>>,
-    /// Cancelled when nothing more will come, or nothing more should be sent.
+    /// Cancelled when no further message will arrive, or none should be sent.
     pub(crate) ended: CancellationToken,
     pub(crate) end_reason: OnceLock<String>,
     pub(crate) garbage: AtomicU64,
-    /// Whether it speaks the era in which servers ask nothing.
+    /// Whether the connection uses the stateless era, in which servers send no requests.
     pub(crate) is_stateless: AtomicBool,
 }
 
-/// What concerns the client as a whole.
+/// An event that concerns the client as a whole.
 #[derive(Debug)]
 pub(crate) enum ConnectionEvent {
     Server(ServerEvent),
     Closed,
-    /// The server has forgotten the session.
+    /// The server no longer knows the session.
     SessionLost,
-    /// Changes are told from now on. What changed before was not.
+    /// The server reports changes from now on. Earlier changes were not reported.
     Subscribed,
 }
 
@@ -80,7 +80,7 @@ impl ConnectionState {
         })
     }
 
-    /// Where the link puts what comes.
+    /// Creates the sink that the transport delivers incoming messages to.
     pub(crate) fn incoming_sink(self: &Arc<Self>) -> IncomingSink {
         let shared = self.clone();
         IncomingSink::new(move |incoming| shared.handle_incoming(incoming))
@@ -100,13 +100,13 @@ impl ConnectionState {
                 self.garbage.fetch_add(1, Ordering::Relaxed);
                 tracing::debug!(target: "deliberate::upstream", server = self.server, what, "not a message");
             }
-            IncomingEvent::SessionLost => self.end("the server has forgotten the session", false),
+            IncomingEvent::SessionLost => self.end("the server no longer knows the session", false),
             IncomingEvent::Closed(error) => {
                 if let Some(error @ TransportError::TooLarge { .. }) = &error {
                     self.pending.fail_only(error);
                 }
                 let reason = error.map_or_else(
-                    || "the server ended it".to_owned(),
+                    || "the server closed the connection".to_owned(),
                     |error| match error {
                         TransportError::Closed { reason, .. } => reason,
                         other => other.to_string(),
@@ -117,8 +117,8 @@ impl ConnectionState {
         }
     }
 
-    /// Nothing more is sent on this connection. What waits may still be answered, unless nothing
-    /// more comes either.
+    /// Stops sending on this connection. Pending requests may still be answered, unless `for_good`
+    /// says that nothing more will arrive.
     pub(crate) fn end(&self, reason: &str, for_good: bool) {
         if self.end_reason.set(reason.to_owned()).is_ok() {
             self.ended.cancel();
@@ -141,11 +141,11 @@ impl ConnectionState {
                     .pending
                     .complete(id, outcome.map_err(LostResponse::Rpc))
                 {
-                    tracing::debug!(target: "deliberate::upstream", server = self.server, id, "an answer that nobody waits for");
+                    tracing::debug!(target: "deliberate::upstream", server = self.server, id, "answer to an unknown request");
                 }
             }
             RpcMessage::Notification { method, params } => {
-                self.handle_notification(&method, &params)
+                self.handle_notification(&method, &params);
             }
             RpcMessage::Request { id, method, params } => {
                 let Ok(open) = self.request_slots.clone().try_acquire_owned() else {
@@ -153,7 +153,7 @@ impl ConnectionState {
                     return;
                 };
                 let answer = self.clone().answer_request(id, method, params, during);
-                // An answer is due even while the question is not understood.
+                // The server is owed an answer even if the request is not understood.
                 tokio::spawn(async move {
                     answer.await;
                     drop(open);
@@ -193,7 +193,8 @@ impl ConnectionState {
         (self.on_event)(ConnectionEvent::Server(changed));
     }
 
-    /// Servers of 2026-07-28 ask nothing; what they take back is the answer to a request of ours.
+    /// Handles `notifications/cancelled`. Servers of 2026-07-28 send no requests; with this
+    /// notification they cancel the answer to a request of ours.
     fn handle_cancelled(&self, params: &Value) {
         let id = params.get("requestId").and_then(Value::as_u64);
         if let (Some(id), true) = (id, self.is_stateless.load(Ordering::Relaxed)) {
@@ -218,7 +219,7 @@ impl ConnectionState {
         self.pending.on_progress(id, progress);
     }
 
-    /// Answers what the server asks.
+    /// Answers a request of the server.
     async fn answer_request(
         self: Arc<Self>,
         id: Value,
@@ -241,7 +242,7 @@ impl ConnectionState {
             let body = jsonrpc::encode_response(&id, &outcome);
             let answer = outgoing_message(body, MessageKind::Response, None);
             if let Err(error) = link.send(answer).await {
-                tracing::debug!(target: "deliberate::upstream", server = self.server, %error, "an answer could not be sent");
+                tracing::debug!(target: "deliberate::upstream", server = self.server, %error, "could not send an answer");
             }
         }
     }
@@ -256,13 +257,13 @@ impl ConnectionState {
             return Ok(json!({}));
         }
         let Ok(_place) = self.handler_slots.try_acquire() else {
-            return Err(RpcError::new(code::INTERNAL, "too many questions at once"));
+            return Err(RpcError::new(code::INTERNAL, "too many requests at once"));
         };
         let handler = match self.pending.handler_for(during) {
             RequestOwner::Call(handler) => handler,
             RequestOwner::Client => self.handler.clone(),
             RequestOwner::Ambiguous => {
-                let why = "several calls run, and it can't be told which of them asks";
+                let why = "several calls are running, and the request does not say which of them it belongs to";
                 return Err(RpcError::new(code::INTERNAL, why));
             }
         };
@@ -270,7 +271,7 @@ impl ConnectionState {
         self.call_handler(handler.as_ref(), method, params).await
     }
 
-    /// Asks a handler what the server asks.
+    /// Passes a request of the server to a handler.
     pub(crate) async fn call_handler(
         &self,
         handler: &dyn ClientHandler,
@@ -283,7 +284,7 @@ impl ConnectionState {
             "roots/list" => Ok(json!({ "roots": handler.list_roots(&self.server).await })),
             other => Err(RpcError::new(
                 code::METHOD_NOT_FOUND,
-                format!("there is no method {other:?}"),
+                format!("unknown method {other:?}"),
             )),
         }
     }

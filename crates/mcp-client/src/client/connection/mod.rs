@@ -1,4 +1,5 @@
-//! One live connection: what is sent on it, and waited for. What comes is heard elsewhere.
+//! A live connection: sends requests and waits for their answers. Incoming messages are handled in
+//! `incoming`.
 
 pub(crate) mod handshake;
 pub(crate) mod incoming;
@@ -28,20 +29,19 @@ use crate::{
 use incoming::ConnectionState;
 use pending_requests::{DeadlineExtension, LostResponse, PendingOutcome, PendingRequest};
 
-/// How long is waited to hear whether a message was sent, once its connection has ended.
+/// The time to wait for the result of a send after its connection has ended.
 const SEND_RESULT_GRACE: Duration = Duration::from_secs(1);
 
-/// A live connection and what was agreed on it.
+/// A live connection with its negotiated parameters.
 pub(crate) struct McpConnection {
     pub(super) transport: Arc<dyn McpTransport>,
     pub(super) state: Arc<ConnectionState>,
     server_info: OnceLock<Arc<ServerInfo>>,
     pub(super) opened_at: Instant,
-    /// Whether its end was taken note of.
+    /// Whether the end of the connection was handled.
     pub(super) end_handled: AtomicBool,
 }
 
-/// A request that is to be made.
 pub(super) struct McpRequest {
     pub(super) method: String,
     pub(super) params: Map<String, Value>,
@@ -52,11 +52,11 @@ pub(super) struct McpRequest {
     pub(super) progress: Option<ProgressListener>,
     pub(super) wants_progress: bool,
     pub(super) handler: Option<Arc<dyn ClientHandler>>,
-    /// Whether the server is told when nobody waits any more.
+    /// Whether the server is notified when the caller no longer waits.
     pub(super) cancellable: bool,
 }
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 pub(super) enum RequestFailure {
     Lost(LostResponse),
     Timeout {
@@ -67,7 +67,7 @@ pub(super) enum RequestFailure {
 
 impl McpConnection {
     pub(super) fn new(transport: Arc<dyn McpTransport>, state: Arc<ConnectionState>) -> Self {
-        // Set once, here.
+        // This is the only place that sets it.
         drop(state.transport.set(Arc::downgrade(&transport)));
         Self {
             transport,
@@ -88,7 +88,7 @@ impl McpConnection {
         drop(self.server_info.set(Arc::new(side)));
     }
 
-    /// What the server said of itself; there from the end of the handshake.
+    /// Returns what the server reported about itself; available once the handshake is complete.
     pub(super) fn server_info(&self) -> Option<&Arc<ServerInfo>> {
         self.server_info.get()
     }
@@ -108,7 +108,7 @@ impl McpConnection {
         self.transport.send(message).await
     }
 
-    /// Makes a request and waits for its answer.
+    /// Sends a request and waits for its answer.
     pub(super) async fn request(
         &self,
         mut asking: McpRequest,
@@ -142,7 +142,7 @@ impl McpConnection {
             id,
             sent: false,
             cancellable: asking.cancellable,
-            reason: "no longer wanted",
+            reason: "the caller no longer waits",
         };
         let limits = (asking.response_timeout, asking.total_timeout);
         let outcome = self
@@ -169,7 +169,7 @@ impl McpConnection {
         {
             let send = self.transport.send(message);
             tokio::pin!(send);
-            // An answer may be there before the sending is known to have ended.
+            // The answer may arrive before the send is known to be complete.
             tokio::select! {
                 biased;
                 outcome = &mut answered => {
@@ -177,7 +177,7 @@ impl McpConnection {
                     if !matches!(&outcome, Err(RequestFailure::Lost(LostResponse::Transport(_)))) {
                         return outcome;
                     }
-                    // Who sends knows best whether anything was sent.
+                    // The sender knows best whether the request was sent.
                     return match tokio::time::timeout(SEND_RESULT_GRACE, send).await {
                         Ok(Err(error)) => Err(self.on_send_failure(error)),
                         _ => outcome,
@@ -210,7 +210,8 @@ impl McpConnection {
         }
     }
 
-    /// A server that takes no more messages is of no more use, though the link may still be open.
+    /// Ends the connection after a failed send: a server that accepts no messages is unusable even
+    /// if the transport is still open.
     fn on_send_failure(&self, error: TransportError) -> RequestFailure {
         if let TransportError::Closed { reason, .. } = &error {
             self.state.end(reason, true);
@@ -228,14 +229,14 @@ fn flatten_outcome(
         Ok(outcome) => outcome.map_err(RequestFailure::Lost),
         Err(_) => Err(RequestFailure::Lost(LostResponse::Transport(
             TransportError::Closed {
-                reason: "the connection was given up".to_owned(),
+                reason: "the connection was abandoned".to_owned(),
                 sent: DeliveryStatus::Maybe,
             },
         ))),
     }
 }
 
-/// Tells the server when a request is dropped before its answer came.
+/// Notifies the server when a request is dropped before its answer arrived.
 struct CancelOnDrop<'a> {
     connection: &'a McpConnection,
     id: RequestId,
@@ -263,7 +264,7 @@ impl Drop for CancelOnDrop<'_> {
             Some("notifications/cancelled"),
         );
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            // A server that no longer reads must not hold this up for ever.
+            // The timeout is for a server that no longer reads.
             runtime.spawn(tokio::time::timeout(Duration::from_secs(5), async move {
                 drop(link.send(message).await);
             }));

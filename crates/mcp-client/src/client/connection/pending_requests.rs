@@ -17,39 +17,39 @@ use crate::{
     transport::{DeliveryStatus, TransportError},
 };
 
-/// How a request ended.
+/// The outcome of a request.
 pub(crate) type PendingOutcome = Result<Box<RawValue>, LostResponse>;
 
-/// Why there is no result.
+/// The reason why a request has no result.
 #[derive(Debug, Clone)]
 pub(crate) enum LostResponse {
     /// The server answered with an error.
     Rpc(RpcError),
-    /// The answer did not get through.
+    /// The answer was lost in the transport.
     Transport(TransportError),
-    /// The server says that there will be none.
+    /// The server announced that it will not answer.
     Cancelled,
 }
 
-/// A request that waits.
 pub(crate) struct PendingRequest {
     pub(crate) response: oneshot::Sender<PendingOutcome>,
-    /// What begins the time limit anew.
+    /// Restarts the time limit of the request.
     pub(crate) deadline_extension: Arc<DeadlineExtension>,
     pub(crate) progress: Option<ProgressListener>,
-    /// Who answers what the server asks meanwhile.
+    /// The handler for requests that the server sends meanwhile.
     pub(crate) handler: Option<Arc<dyn ClientHandler>>,
-    /// Whether a server may ask something because of it.
+    /// Whether the server may send a request because of this one.
     pub(crate) may_cause_requests: bool,
-    /// Whether it only listens, for as long as the connection lasts.
+    /// Whether the request is a subscription that lasts as long as the connection.
     pub(crate) is_subscription: bool,
 }
 
-/// What begins the time limit of a request anew.
+/// Restarts or suspends the time limit of a request.
 #[derive(Default)]
 pub(crate) struct DeadlineExtension {
     pub(crate) activity: Notify,
-    /// Questions of the server that are not answered yet: it is we who are waited for.
+    /// The server requests that are not answered yet. While there are any, the server waits for us,
+    /// so the time limit is suspended.
     open_requests: AtomicUsize,
 }
 
@@ -59,7 +59,7 @@ impl DeadlineExtension {
     }
 }
 
-/// A question that is being answered.
+/// Suspends the time limits of the affected requests while a server request is answered.
 pub(crate) struct ServerRequestGuard(Vec<Arc<DeadlineExtension>>);
 
 impl Drop for ServerRequestGuard {
@@ -71,7 +71,6 @@ impl Drop for ServerRequestGuard {
     }
 }
 
-/// All that wait.
 #[derive(Default)]
 pub(crate) struct PendingRequests {
     next_id: AtomicU64,
@@ -79,7 +78,7 @@ pub(crate) struct PendingRequests {
 }
 
 impl PendingRequests {
-    /// An id that no request of this connection had.
+    /// Returns an id that no request of this connection has used.
     pub(crate) fn new_id(&self) -> RequestId {
         self.next_id.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -88,23 +87,23 @@ impl PendingRequests {
         self.with_requests(|all| all.insert(id, waiting));
     }
 
-    /// Takes a request out. It is gone already if it was answered.
+    /// Removes a request; returns none if it was answered already.
     pub(crate) fn remove(&self, id: RequestId) -> Option<PendingRequest> {
         self.with_requests(|all| all.remove(&id))
     }
 
-    /// Ends a request. Whether there was one.
+    /// Completes a request. Returns false if it does not exist.
     pub(crate) fn complete(&self, id: RequestId, outcome: PendingOutcome) -> bool {
         let waiting = self.remove(id);
         let known = waiting.is_some();
         if let Some(waiting) = waiting {
-            // Nobody waits any more if the caller went away in this moment.
+            // Sending fails only if the caller has just stopped waiting.
             drop(waiting.response.send(outcome));
         }
         known
     }
 
-    /// Ends all of them: the connection is gone, and what was sent may have arrived.
+    /// Fails all requests because the connection is lost. Whatever was sent may have arrived.
     pub(crate) fn fail_all(&self, reason: &str) {
         let all: Vec<_> = self.with_requests(|all| all.drain().collect());
         for (_, waiting) in all {
@@ -116,7 +115,7 @@ impl PendingRequests {
         }
     }
 
-    /// Ends the only request that waits, if there is but one: then it is the one to blame.
+    /// Fails the pending request if there is exactly one, because the error must then belong to it.
     pub(crate) fn fail_only(&self, error: &TransportError) {
         let only = self.with_requests(|all| {
             let mut ids = all
@@ -141,9 +140,9 @@ impl PendingRequests {
         }
     }
 
-    /// Who answers a question that came on the stream of `during`; without that, who does for all
-    /// the requests that wait. If that is not one and the same, it can't be told whose question it
-    /// is, and nobody may be asked what was meant for another.
+    /// Finds the handler for a server request that arrived on the stream of `during`, or, without a
+    /// stream, the handler that all pending requests share. If they differ, the owner is unknown
+    /// and no handler may be asked: the request could be meant for another one.
     pub(crate) fn handler_for(&self, during: Option<RequestId>) -> RequestOwner {
         self.with_requests(|all| {
             if let Some(waiting) = during.and_then(|id| all.get(&id)) {
@@ -170,7 +169,8 @@ impl PendingRequests {
         })
     }
 
-    /// The time of who may have led to a question stands still while it is answered.
+    /// Suspends the time limits of all requests that may have caused a server request, until the
+    /// guard is dropped.
     pub(crate) fn hold_deadlines(&self, during: Option<RequestId>) -> ServerRequestGuard {
         let held: Vec<_> = self.with_requests(|all| match during.and_then(|id| all.get(&id)) {
             Some(waiting) => vec![waiting.deadline_extension.clone()],
@@ -185,7 +185,7 @@ impl PendingRequests {
         ServerRequestGuard(held)
     }
 
-    /// How many wait for an answer.
+    /// Returns the number of requests that wait for an answer.
     pub(crate) fn len(&self) -> usize {
         self.with_requests(|all| {
             all.values()
@@ -202,12 +202,12 @@ impl PendingRequests {
     }
 }
 
-/// Whose question it is.
+/// The call or client that a server request belongs to.
 pub(crate) enum RequestOwner {
-    /// That of a call that brought a handler of its own.
+    /// A call with its own handler.
     Call(Arc<dyn ClientHandler>),
-    /// That of the client.
+    /// The client.
     Client,
-    /// One of several calls'.
+    /// One of several calls; it is unknown which.
     Ambiguous,
 }

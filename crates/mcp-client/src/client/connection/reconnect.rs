@@ -1,5 +1,5 @@
-//! The connection of a client: made once for all who wait for it, made again when it is lost, with
-//! longer and longer rests while that fails.
+//! Opens the client's connection once for all waiting callers and reopens it when it is lost, with
+//! exponential backoff.
 
 use std::{
     sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering},
@@ -23,23 +23,22 @@ use crate::{
     transport::{McpEra, TransportError},
 };
 
-/// The first rest after a failure; each further one is twice as long.
+/// The backoff after the first failure; each further failure doubles it.
 const MIN_BACKOFF: Duration = Duration::from_millis(250);
-/// The longest rest.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
-/// A connection that ended sooner than this counts as a failure: the server may be dying again
-/// and again.
+/// A connection that ends sooner than this counts as a failure, because the server may be in a
+/// crash loop.
 const MIN_STABLE_CONNECTION: Duration = Duration::from_secs(5);
 
 type ConnectAttempt = SharedFuture<BoxFuture<'static, Result<Arc<McpConnection>, ClientError>>>;
 
-/// How a connection is come by.
+/// A live connection, or the attempt to open one.
 enum ConnectionOrAttempt {
     Live(Arc<McpConnection>),
     Pending(ConnectAttempt),
 }
 
-/// How it stands with connecting.
+/// The state of connecting and reconnecting.
 #[derive(Default)]
 pub(crate) struct Reconnector {
     state: Mutex<ReconnectState>,
@@ -48,16 +47,16 @@ pub(crate) struct Reconnector {
 #[derive(Default)]
 struct ReconnectState {
     attempt: Option<ConnectAttempt>,
-    /// Failures in a row.
+    /// The number of consecutive failures.
     failures: u32,
-    /// Not to be tried before this, and why.
+    /// The time before which no attempt is made, and the reason.
     retry_at: Option<(Instant, String)>,
-    /// The era in which it was connected before.
+    /// The protocol era of the last connection.
     last_era: Option<McpEra>,
 }
 
 impl McpClient {
-    /// The live connection, or a new one.
+    /// Returns the live connection or opens a new one.
     pub(crate) async fn connection(&self) -> Result<Arc<McpConnection>, ClientError> {
         if let Some(live) = self.current_connection() {
             return Ok(live);
@@ -71,7 +70,7 @@ impl McpClient {
         }
     }
 
-    /// The connection, if there is one now.
+    /// Returns the live connection, if there is one.
     pub(crate) fn current_connection(&self) -> Option<Arc<McpConnection>> {
         let live = self
             .0
@@ -90,14 +89,14 @@ impl McpClient {
         live.take()
     }
 
-    /// The attempt that runs, or a new one; everyone who waits shares it, and it goes on if one of
-    /// them goes away.
+    /// Joins the running attempt or starts a new one. All waiting callers share the attempt, and it
+    /// continues if one of them stops waiting.
     fn connect_or_join(&self) -> Result<ConnectionOrAttempt, ClientError> {
         let mut standing = self.0.reconnect_state();
         if let Some(attempt) = &standing.attempt {
             return Ok(ConnectionOrAttempt::Pending(attempt.clone()));
         }
-        // It may have come about since it was last looked for.
+        // Another caller may have connected in the meantime.
         if let Some(live) = self.current_connection() {
             return Ok(ConnectionOrAttempt::Live(live));
         }
@@ -114,11 +113,11 @@ impl McpClient {
                 ));
             }
         }
-        // The attempt is no user: it ends when there is none.
+        // The attempt holds no user handle, so it ends when the last user is dropped.
         let (client, era) = (Self(self.0.clone(), None), standing.last_era);
         let running = tokio::spawn(async move {
             let outcome = connect(&client, era).await;
-            // Here, for nobody may be waiting any more.
+            // The attempt clears itself, because there may be no waiting caller left to do it.
             client.0.reconnect_state().attempt = None;
             outcome
         });
@@ -132,8 +131,8 @@ impl McpClient {
         Ok(ConnectionOrAttempt::Pending(attempt))
     }
 
-    /// Whether it rests after failures, and for how long still.
-    pub(crate) fn backoff_remaining(&self) -> Option<Duration> {
+    /// Returns the remaining backoff after failures, if the client is in backoff.
+    pub fn backoff_remaining(&self) -> Option<Duration> {
         let standing = self.0.reconnect_state();
         let (until, _) = standing.retry_at.as_ref()?;
         let wait = until.saturating_duration_since(Instant::now());
@@ -153,7 +152,8 @@ impl McpClientInner {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Once is an accident, and the next call finds a new connection. Again is a habit.
+    /// Records a connection that ended early. After the first one the next call reconnects at once;
+    /// after a second one the backoff applies.
     fn record_short_connection(&self, because: String) {
         if self.reconnect_state().failures > 0 {
             return self.record_failure(because);
@@ -170,7 +170,7 @@ impl McpClientInner {
         standing.retry_at = Some((Instant::now() + rest, because));
     }
 
-    /// What the connection has to say about the client as a whole.
+    /// Handles an event of the connection that concerns the client as a whole.
     fn on_connection_event(&self, news: ConnectionEvent) {
         match news {
             ConnectionEvent::Server(changed) => {
@@ -178,10 +178,10 @@ impl McpClientInner {
                 self.handler.on_server_event(&self.config.name, changed);
             }
             ConnectionEvent::Subscribed => {
-                self.listing_cache.invalidate(&ServerEvent::ToolsChanged)
+                self.listing_cache.invalidate(&ServerEvent::ToolsChanged);
             }
             ConnectionEvent::Closed => self.on_disconnect(true),
-            // The server is there, and knows what it does.
+            // The server is up and ended the session deliberately, so this is no failure.
             ConnectionEvent::SessionLost => self.on_disconnect(false),
         }
     }
@@ -201,7 +201,7 @@ impl McpClientInner {
         let Some((since, why)) = ended else {
             return;
         };
-        let why = why.unwrap_or_else(|| "it ended".to_owned());
+        let why = why.unwrap_or_else(|| "the connection ended".to_owned());
         self.metrics.record_disconnect(&why);
         self.listing_cache.invalidate(&ServerEvent::ToolsChanged);
         if since.elapsed() >= MIN_STABLE_CONNECTION {
@@ -214,7 +214,7 @@ impl McpClientInner {
     }
 }
 
-/// Makes a connection that is ready for requests, and puts it in its place.
+/// Opens a connection that is ready for requests and installs it.
 async fn connect(
     client: &McpClient,
     era: Option<McpEra>,
@@ -233,13 +233,14 @@ async fn connect(
         Ok(connection) => {
             let connection = Arc::new(connection);
             {
-                // Failures are forgotten when it has lived for a while.
+                // The failure count is reset only when the connection has lasted for a while.
                 let mut standing = client.0.reconnect_state();
                 standing.retry_at = None;
                 standing.last_era = connection.server_info().map(|side| side.era);
             }
             client.0.metrics.record_connect();
-            // The one before has ended; who still waits there for an answer holds on to it.
+            // The previous connection has ended; callers that still wait for an answer on it keep
+            // it alive.
             let live = client.0.connection.write();
             let before = live
                 .unwrap_or_else(PoisonError::into_inner)
@@ -250,7 +251,8 @@ async fn connect(
                 .0
                 .handler
                 .on_server_event(client.name(), ServerEvent::Connected);
-            // It may have ended, or been ended, before it was put in its place.
+            // The connection may have ended, or the client may have been closed, before it was
+            // installed.
             if client.0.shutdown.is_cancelled() {
                 client.close().await;
                 return Err(client.stopped_error());
@@ -261,10 +263,11 @@ async fn connect(
             Ok(connection)
         }
         Err(mut error) => {
-            // What was exchanged so far was no call.
+            // Nothing that was exchanged so far was a call.
             error.delivery = crate::transport::DeliveryStatus::No;
             client.0.metrics.record_connect_failure(&error);
-            // Who is refused can log in at any moment, and is then let in at once.
+            // No backoff for a rejected login: the user can log in at any time, and the next
+            // attempt then succeeds.
             let refused = matches!(
                 error.kind,
                 ClientErrorKind::Transport(TransportError::Unauthorized { .. })
@@ -276,7 +279,7 @@ async fn connect(
                 error.kind,
                 ClientErrorKind::Rpc(_) | ClientErrorKind::Malformed { .. }
             ) {
-                // It may speak otherwise than it did.
+                // The server may use another era next time.
                 client.0.reconnect_state().last_era = None;
             }
             Err(error)
@@ -284,7 +287,7 @@ async fn connect(
     }
 }
 
-/// What a new connection is read by.
+/// Creates the state that the reader of a new connection updates.
 pub(crate) fn new_connection_state(client: &McpClient) -> Arc<ConnectionState> {
     let inner: Weak<McpClientInner> = Arc::downgrade(&client.0);
     ConnectionState::new(
@@ -298,7 +301,7 @@ pub(crate) fn new_connection_state(client: &McpClient) -> Arc<ConnectionState> {
     )
 }
 
-/// Servers of 2026-07-28 tell what changed to who listens.
+/// Subscribes to changes. Servers of 2026-07-28 report them to subscribers only.
 fn subscribe_to_changes(inner: &Arc<McpClientInner>, connection: &Arc<McpConnection>) {
     let Some(side) = connection
         .server_info()

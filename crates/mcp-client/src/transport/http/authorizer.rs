@@ -1,18 +1,17 @@
-//! Where a bearer token comes from, and who is told when a server wants another. How one logs in
-//! is not known here.
+//! The source of bearer tokens. The transport does not know how a login works.
 
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
 use crate::transport::TransportError;
 
-/// Gives the token that goes with each request.
+/// Provides the token for each request.
 pub trait Authorizer: Send + Sync {
-    /// The token to use now; none if there is none yet.
+    /// Returns the current token; none if there is none yet.
     fn token(&self) -> BoxFuture<'_, Result<Option<SecretString>, TransportError>>;
 
-    /// The server answered 401 or 403 to try number `attempt` (from 1). Says whether to try
-    /// again, with another token.
+    /// Handles the answer 401 or 403 to attempt number `attempt` (from 1). Returns true if the
+    /// request should be retried with another token.
     fn handle_challenge<'a>(
         &'a self,
         status: u16,

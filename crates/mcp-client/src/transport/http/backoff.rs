@@ -1,19 +1,18 @@
-//! How long to wait before trying again: never less than the server asks for, and not all at the
-//! same moment.
+//! Computes the delay before a retry: never less than the server asks for, with jitter.
 
 use std::{
     hash::{BuildHasher as _, Hasher as _, RandomState},
     time::Duration,
 };
 
-/// What a server that does not say gets.
+/// The delay if the server does not ask for one.
 const DEFAULT_DELAY: Duration = Duration::from_secs(1);
 
-/// Even a server that wants us back at once gets this.
+/// The delay even if the server asks for none.
 const MIN_DELAY: Duration = Duration::from_millis(50);
 
-/// The wait after `failures` tries in a row that came to nothing: what the server asked for,
-/// doubled each time up to `longest`, and up to a tenth more.
+/// Returns the delay after `failures` consecutive failures: what the server asked for, doubled each
+/// time up to `longest`, plus up to a tenth of it.
 pub(crate) fn backoff_delay(asked: Option<Duration>, failures: u32, longest: Duration) -> Duration {
     let first = asked.unwrap_or(DEFAULT_DELAY).max(MIN_DELAY);
     let doubled = first.saturating_mul(2_u32.saturating_pow(failures.min(16)));
@@ -22,7 +21,7 @@ pub(crate) fn backoff_delay(asked: Option<Duration>, failures: u32, longest: Dur
     wait.saturating_add(Duration::from_millis(random_number() % tenth.max(1)))
 }
 
-/// A number that nobody foresees; good enough to spread tries.
+/// Returns an unpredictable number, good enough to spread retries.
 fn random_number() -> u64 {
     RandomState::new().build_hasher().finish()
 }

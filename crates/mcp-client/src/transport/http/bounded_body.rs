@@ -1,4 +1,4 @@
-//! Bodies of answers, read within bounds.
+//! Reads response bodies within limits.
 
 use std::time::Duration;
 
@@ -7,29 +7,26 @@ use reqwest::{Response, header::CONTENT_TYPE};
 use super::error;
 use crate::transport::TransportError;
 
-/// What is left of an answer that nobody needs is read this far, so that the connection can be
-/// used again.
+/// The number of bytes that are read of an unneeded body, so that the connection can be reused.
 const MAX_DISCARD_BYTES: usize = 64 * 1024;
 
-/// And for so long.
+/// The time limit for reading them.
 const MAX_DISCARD_WAIT: Duration = Duration::from_secs(1);
 
-/// What a body is.
+/// The content type of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BodyKind {
     /// One message.
     Json,
     /// A stream of events.
     Events,
-    /// Nothing, or nobody says what.
+    /// An empty body, or one without a content type.
     Empty,
-    /// Plain text.
     Text,
-    /// Something else.
     Other,
 }
 
-/// What the body of an answer is, by its headers.
+/// Determines the content type of a response from its headers.
 pub(crate) fn body_kind(response: &Response) -> BodyKind {
     let Some(kind) = response.headers().get(CONTENT_TYPE) else {
         return BodyKind::Empty;
@@ -44,7 +41,7 @@ pub(crate) fn body_kind(response: &Response) -> BodyKind {
     }
 }
 
-/// The whole body, if it is no larger than `limit`.
+/// Reads the whole body, if it is no larger than `limit`.
 pub(crate) async fn read_body(
     mut response: Response,
     limit: usize,
@@ -55,7 +52,7 @@ pub(crate) async fn read_body(
     if said > limit {
         return Err(too_large);
     }
-    // What a server says it will send is no reason to reserve it all.
+    // The announced length is no reason to reserve that much memory.
     let mut body = Vec::with_capacity(said.min(MAX_DISCARD_BYTES));
     loop {
         match response.chunk().await {
@@ -69,7 +66,7 @@ pub(crate) async fn read_body(
     }
 }
 
-/// Reads what is left and nobody needs.
+/// Reads and discards the rest of a body.
 pub(crate) async fn discard(response: Response) {
     if body_kind(&response) != BodyKind::Events {
         let _ =

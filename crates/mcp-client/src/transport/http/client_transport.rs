@@ -1,4 +1,4 @@
-//! A connection by streamable HTTP: who sends what when, and what ends with the connection.
+//! A streamable HTTP connection: sends messages in order and stops all its tasks when it closes.
 
 use std::{
     sync::{
@@ -26,10 +26,10 @@ use crate::{
     },
 };
 
-/// How long a goodbye may take.
+/// The time limit for the DELETE request that ends the session.
 const DELETE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long it is waited until the server is listened to.
+/// The time to wait until the GET stream is open.
 const GET_STREAM_WAIT: Duration = Duration::from_secs(1);
 
 pub(super) struct HttpClientTransport {
@@ -52,11 +52,12 @@ impl HttpClientTransport {
         listening.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets a request on its way. Its errors come through the inbox, for its status may come no
-    /// sooner than its answer.
+    /// Sends a request in its own task. Errors are delivered through the sink, because the status
+    /// may arrive no sooner than the answer.
     fn spawn_request(&self, id: RequestId, posting: PostedMessage) -> Result<(), TransportError> {
         let shared = Arc::clone(&self.session);
-        // Held until the task is listed, so that it can't take itself off before.
+        // The lock is held until the task is registered, so that the task cannot deregister itself
+        // first.
         let mut on_their_way = self.session.in_flight();
         if self.closed.load(Ordering::Acquire) {
             return Err(closed_error());
@@ -66,18 +67,18 @@ impl HttpClientTransport {
         Ok(())
     }
 
-    /// Waits until the server has taken the message, so that what is sent next comes later.
+    /// Waits until the server has accepted the message, so that messages arrive in order.
     async fn send_one_way(&self, posting: PostedMessage) -> Result<(), TransportError> {
         let limit = self.session.sender.limits.response_timeout;
         let told = request::send_one_way(&self.session, posting);
         tokio::time::timeout(limit, told).await.unwrap_or_else(|_| {
             Err(error::connection_broken(
-                "the server did not take the message",
+                "the server did not accept the message in time",
             ))
         })
     }
 
-    /// Begins to listen; what is given ends when the server has let us, or has not.
+    /// Opens the GET stream. The receiver resolves when the server has accepted or rejected it.
     fn start_get_stream(&self) -> Option<oneshot::Receiver<()>> {
         let mut listening = self.get_stream();
         let wanted = listening.is_none() && !self.session.headers().is_stateless();
@@ -90,7 +91,7 @@ impl HttpClientTransport {
         Some(begun)
     }
 
-    /// Stops everything. Says whether this was the first time.
+    /// Stops everything. Returns true the first time.
     fn abort_all(&self) -> bool {
         let first = !self.closed.swap(true, Ordering::AcqRel);
         if let Some(task) = self.get_stream().take() {
@@ -117,7 +118,7 @@ impl HttpClientTransport {
             body: None,
             may_log_in: false,
         };
-        // A server may refuse this; there is nothing more to say then.
+        // A server may reject the DELETE request; nothing more can be done then.
         let _ = tokio::time::timeout(DELETE_TIMEOUT, self.session.sender.send(call)).await;
     }
 }
@@ -137,11 +138,12 @@ impl McpTransport for HttpClientTransport {
                 return self.spawn_request(id, posting);
             }
             self.send_one_way(posting).await?;
-            // Before that the server does not expect to be listened to.
+            // Before this notification the server does not expect a GET stream.
             if outgoing.method.as_deref() == Some("notifications/initialized")
                 && let Some(begun) = self.start_get_stream()
             {
-                // What a server asks while nobody listens is lost with many, and it waits for ever.
+                // Many servers lose a request that they send while there is no GET stream, and then
+                // wait forever.
                 let _ = tokio::time::timeout(GET_STREAM_WAIT, begun).await;
             }
             Ok(())
@@ -152,8 +154,8 @@ impl McpTransport for HttpClientTransport {
         self.session.headers().set_protocol(agreed);
     }
 
-    /// Nobody reads the stream of this request any more. In the stateless era that tells the
-    /// server; in the handshake era it has to be told.
+    /// Stops reading the stream of this request. In the stateless era that cancels the request at
+    /// the server; in the handshake era the server must be notified.
     fn abandon(&self, id: RequestId) -> bool {
         self.session.abort_request(id) && self.session.headers().is_stateless()
     }
@@ -178,7 +180,7 @@ impl Drop for HttpClientTransport {
 
 fn closed_error() -> TransportError {
     TransportError::Closed {
-        reason: "it was closed by us".to_owned(),
+        reason: "the client closed it".to_owned(),
         sent: DeliveryStatus::No,
     }
 }

@@ -1,4 +1,4 @@
-//! What went wrong with an HTTP request, in the transport's terms, without a secret in it.
+//! Converts HTTP failures into transport errors without secrets.
 
 use std::{error::Error as _, time::Duration};
 
@@ -13,25 +13,25 @@ use crate::{
     transport::{DeliveryStatus, TransportError},
 };
 
-/// How much of an error's body is read.
+/// The maximum number of bytes that are read of an error body.
 const MAX_BODY: usize = 256 * 1024;
 
-/// How long it is read.
+/// The time limit for reading them.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// How much of it is shown.
+/// The maximum number of characters that are shown.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// A word of this length with letters and digits in it looks like a key.
+/// A word of this length that contains letters and digits looks like a key.
 const KEY_LENGTH: usize = 24;
 
-/// A shorter secret would be found in ordinary words.
+/// Shorter secrets would match ordinary words.
 const MIN_SECRET_CHARS: usize = 4;
 
-/// The longest wait a server may ask for.
+/// The longest wait in seconds that a server may ask for.
 const MAX_RETRY_AFTER: u64 = 24 * 60 * 60;
 
-/// Why a request got no answer.
+/// Converts the error of a request without an answer.
 pub(super) fn from_reqwest(error: &reqwest::Error, connect: Duration) -> TransportError {
     if error.is_connect() {
         if error.is_timeout() {
@@ -49,7 +49,7 @@ pub(super) fn from_reqwest(error: &reqwest::Error, connect: Duration) -> Transpo
     connection_broken(innermost_reason(error))
 }
 
-/// The connection ended when the server may have had the message.
+/// Creates the error of a connection that ended when the server may have received the message.
 pub(crate) fn connection_broken(reason: impl Into<String>) -> TransportError {
     TransportError::Closed {
         reason: reason.into(),
@@ -57,7 +57,7 @@ pub(crate) fn connection_broken(reason: impl Into<String>) -> TransportError {
     }
 }
 
-/// The innermost reason; the outer ones only say what was tried, and hold the address.
+/// Returns the innermost cause; the outer ones only say what was tried, and contain the URL.
 pub(crate) fn innermost_reason(error: &reqwest::Error) -> String {
     let mut inner = error.source();
     let mut text = None;
@@ -68,17 +68,16 @@ pub(crate) fn innermost_reason(error: &reqwest::Error) -> String {
     text.unwrap_or_else(|| "the request failed".to_owned())
 }
 
-/// An answer whose status says no.
+/// A response with an error status.
 pub(crate) struct HttpStatusError {
-    /// The status.
     pub(crate) status: u16,
-    /// The error of the protocol that came with it.
+    /// The JSON-RPC error in the body.
     pub(crate) rpc: Option<RpcError>,
-    /// The same for who has no use for that.
+    /// The same as a transport error.
     pub(crate) error: TransportError,
 }
 
-/// Reads an answer whose status says no.
+/// Reads a response with an error status.
 pub(crate) async fn read_status_error(
     response: Response,
     secrets: &[SecretString],
@@ -116,7 +115,7 @@ pub(crate) async fn read_status_error(
     HttpStatusError { status, rpc, error }
 }
 
-/// The error in an answer that may not say to which request.
+/// Reads the JSON-RPC error of a body that may lack a request id.
 pub(crate) fn parse_anonymous_error(bytes: &[u8]) -> Option<RpcError> {
     #[derive(Deserialize)]
     struct AnonymousError {
@@ -132,7 +131,7 @@ fn retry_after(response: &Response) -> Option<Duration> {
     Some(Duration::from_secs(seconds.min(MAX_RETRY_AFTER)))
 }
 
-/// What a body says, if it says it in a usual way.
+/// Finds the message of an error body in one of the usual forms.
 fn body_message(bytes: &[u8]) -> Option<String> {
     if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
         let places = [
@@ -152,7 +151,7 @@ fn body_message(bytes: &[u8]) -> Option<String> {
     (!text.trim_start().starts_with('<')).then_some(text)
 }
 
-/// A text on one line, short, with nothing in it that looks like a key.
+/// Shortens a text to one line and removes everything that looks like a key.
 pub(crate) fn redact(text: &str, secrets: &[SecretString]) -> Option<String> {
     let mut line: String = text
         .chars()

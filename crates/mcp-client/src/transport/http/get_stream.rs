@@ -1,4 +1,5 @@
-//! The stream for what a server of the handshake era says unasked. Not every server has one.
+//! The GET stream, on which a server of the handshake era sends messages of its own. Not every
+//! server has one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,13 +11,14 @@ use super::{
 };
 use crate::transport::{IncomingEvent, sse_parser::SseStreamParser};
 
-/// The longest wait between two tries, unless the server asks for more.
+/// The longest delay between two attempts, unless the server asks for more.
 const MAX_BACKOFF: Duration = Duration::from_mins(1);
 
-/// A stream that lived so long was none that failed.
+/// A stream that lasted this long does not count as a failure.
 const MIN_STABLE_STREAM: Duration = Duration::from_secs(30);
 
-/// Listens for as long as the server lets us. `tried` is dropped once that has begun, or can't.
+/// Reads the stream for as long as the server provides it. `tried` is dropped once the stream is
+/// open or has been rejected.
 pub(super) async fn run(shared: Arc<HttpSession>, tried: oneshot::Sender<()>) {
     let mut tried = Some(tried);
     let mut events = SseStreamParser::new(shared.sender.limits.message_bytes);
@@ -26,7 +28,7 @@ pub(super) async fn run(shared: Arc<HttpSession>, tried: oneshot::Sender<()>) {
         drop(tried.take());
         match stream {
             StreamAttempt::Unavailable(reason) => {
-                tracing::debug!(reason, "the server has no stream of its own");
+                tracing::debug!(reason, "the server provides no GET stream");
                 return;
             }
             StreamAttempt::RetryLater => failures += 1,
@@ -35,7 +37,7 @@ pub(super) async fn run(shared: Arc<HttpSession>, tried: oneshot::Sender<()>) {
                 let ended = (shared.read_stream(&mut response, &mut events, None)).await;
                 let heard = matches!(ended, StreamEnd::Interrupted { heard: true, .. });
                 if matches!(ended, StreamEnd::TooLarge) {
-                    let said = "an event on the server's own stream was larger than allowed";
+                    let said = "an event on the GET stream exceeds the size limit";
                     shared
                         .incoming
                         .push(IncomingEvent::Garbage(said.to_owned()));

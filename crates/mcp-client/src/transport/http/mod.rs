@@ -1,6 +1,6 @@
-//! Streamable HTTP, in both eras: each message is a POST of its own, answered with JSON or with a
-//! stream of events. In the handshake era there are sessions, streams that are gone on with after
-//! they broke, and one for what the server says unasked. What messages mean is not known here.
+//! Streamable HTTP in both eras: each message is a POST request, answered with JSON or an event
+//! stream. The handshake era adds sessions, resumable streams and a GET stream for the server's own
+//! messages. The transport does not know what messages mean.
 
 use std::{fmt, sync::Arc};
 
@@ -28,14 +28,14 @@ pub use authorizer::Authorizer;
 use client_transport::HttpClientTransport;
 use sender::HttpSender;
 
-/// Reaches a server by streamable HTTP.
+/// Connects to a server with streamable HTTP.
 pub struct HttpConnector {
     sender: Arc<HttpSender>,
 }
 
 impl HttpConnector {
-    /// A connector to that server. `auth` gives the bearer token, unless the configured headers
-    /// hold one.
+    /// Creates a connector. `auth` provides the bearer token, unless the configured headers contain
+    /// one.
     pub fn new(
         config: HttpConfig,
         limits: &ServerLimits,
@@ -47,7 +47,7 @@ impl HttpConnector {
 }
 
 impl Connector for HttpConnector {
-    /// Sends nothing: the connection is made with the first message.
+    /// Creates the transport. Nothing is sent before the first message.
     fn open(
         &self,
         inbox: IncomingSink,
@@ -69,7 +69,7 @@ impl fmt::Debug for HttpConnector {
     }
 }
 
-/// Whether a server that answered its first message (`initialize`) like this may speak the older
+/// Returns true if a server that answered `initialize` with this error may support the older
 /// transport, HTTP with server-sent events, at the same address.
 pub fn looks_like_sse_only(error: &TransportError) -> bool {
     matches!(

@@ -1,5 +1,5 @@
-//! One request, from its POST to its answer: as JSON, or on a stream, which in the handshake era
-//! is gone on with after it broke.
+//! One request from its POST to its answer: as JSON, or on a stream, which is resumed after an
+//! interruption in the handshake era.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,22 +18,21 @@ use crate::{
     transport::{DeliveryStatus, IncomingEvent, TransportError, sse_parser::SseStreamParser},
 };
 
-/// Tries to go on with a stream, in a row, that come to nothing.
+/// The maximum number of consecutive failed attempts to resume a stream.
 const MAX_RESUMES: u32 = 5;
 
-/// The longest wait between two of them, unless the server asks for more.
+/// The longest delay between two attempts, unless the server asks for more.
 const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
-/// A message on its way.
+/// A message to be posted.
 pub(super) struct PostedMessage {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// Whether its answer begins a session.
+    /// Whether the answer starts a session.
     pub(super) begins_session: bool,
 }
 
-/// Sends a request and sees to it that its answer, or that there will be none, gets into the
-/// inbox.
+/// Sends a request and delivers its answer, or its failure, to the sink.
 pub(super) async fn run(shared: Arc<HttpSession>, id: RequestId, posting: PostedMessage) {
     let outcome = send_request(&shared, id, posting).await;
     shared.in_flight().remove(&id);
@@ -42,7 +41,7 @@ pub(super) async fn run(shared: Arc<HttpSession>, id: RequestId, posting: Posted
     }
 }
 
-/// Sends what wants no answer.
+/// Sends a message that needs no answer.
 pub(super) async fn send_one_way(
     shared: &HttpSession,
     posting: PostedMessage,
@@ -83,7 +82,7 @@ async fn send_request(
         BodyKind::Events => read_event_stream(shared, id, response).await,
         BodyKind::Json | BodyKind::Empty => read_json_response(shared, id, response).await,
         BodyKind::Text | BodyKind::Other => Err(TransportError::Garbage {
-            reason: "the answer is neither JSON nor a stream of events; check `url`".to_owned(),
+            reason: "the answer is neither JSON nor an event stream; check `url`".to_owned(),
         }),
     }
 }
@@ -96,7 +95,7 @@ async fn read_json_response(
     let bytes = bounded_body::read_body(answer, shared.sender.limits.message_bytes).await?;
     let reason = match shared.deliver(&bytes, Some(id)) {
         DeliveredMessage::Response => return Ok(()),
-        DeliveredMessage::Other => "the answer is to another request".to_owned(),
+        DeliveredMessage::Other => "the answer belongs to another request".to_owned(),
         DeliveredMessage::Garbage(_) if bytes.is_empty() => "the answer is empty".to_owned(),
         DeliveredMessage::Garbage(reason) => reason,
     };
@@ -131,13 +130,13 @@ async fn handle_error_status(
 fn session_lost_error(shared: &HttpSession) -> TransportError {
     shared.report_session_lost();
     TransportError::Closed {
-        reason: "the server has forgotten the session".to_owned(),
+        reason: "the server no longer knows the session".to_owned(),
         sent: DeliveryStatus::No,
     }
 }
 
-/// Whether a refusal means that the session is gone. The protocol says 404 for that; many servers
-/// say 400 with these words, as the examples of a widely used kit do.
+/// Returns true if the rejection means that the session is lost. The protocol uses 404 for that;
+/// many servers answer 400 with these words, as the examples of a widely used SDK do.
 fn is_session_lost(status: u16, rpc: Option<&RpcError>) -> bool {
     match (status, rpc) {
         (404, Some(error)) => error.code != code::METHOD_NOT_FOUND,
@@ -172,7 +171,7 @@ async fn read_event_stream(
     }
 }
 
-/// The same stream again, from where it broke.
+/// Resumes a stream after its last event.
 async fn resume_stream(
     shared: &HttpSession,
     events: &mut SseStreamParser,
@@ -192,12 +191,12 @@ async fn resume_stream(
             StreamAttempt::RetryLater => {}
             StreamAttempt::Unavailable(why) => {
                 return Err(error::connection_broken(format!(
-                    "{reason}, nor was it gone on with: {why}"
+                    "{reason}, and it could not be resumed: {why}"
                 )));
             }
         }
     }
     Err(error::connection_broken(format!(
-        "{reason}, nor was it gone on with in {MAX_RESUMES} tries"
+        "{reason}, and it could not be resumed in {MAX_RESUMES} attempts"
     )))
 }

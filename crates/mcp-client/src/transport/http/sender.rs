@@ -1,6 +1,5 @@
-//! One HTTP request and its answer: the headers that always go along, the bearer token, and
-//! redirects, which are followed within the server's own origin only. What is sent, and what the
-//! answer means, is not known here.
+//! Sends one HTTP request with the common headers and the bearer token, and follows redirects
+//! within the server's origin only. It does not know what messages mean.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -30,23 +29,24 @@ const MAX_REDIRECTS: usize = 3;
 /// How often a request is repeated with another token.
 const MAX_CHALLENGES: u32 = 3;
 
-/// Small servers close idle connections after five seconds. A request that crosses the closing on
-/// its way can't be repeated safely, so we let go first.
+/// Small servers close idle connections after five seconds. A request that is sent at that moment
+/// cannot be repeated safely, so this client closes them earlier.
 const IDLE_PLAIN: Duration = Duration::from_secs(4);
 
-/// Public servers keep them for a minute or more, and a new one costs several round trips.
+/// Public servers keep idle connections for a minute or more, and a new one costs several round
+/// trips.
 const IDLE_TLS: Duration = Duration::from_secs(50);
 
-/// Finds out about peers that went away without a word.
+/// The TCP keep-alive interval, which detects peers that vanished.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// So many of the tokens that were sent last are remembered, so that they are never shown.
+/// The number of recent tokens that are remembered, so that they are never shown.
 const MAX_TOKENS: usize = 4;
 
-/// The longest segment of a path that is shown; longer ones may be keys.
+/// The longest path segment that is shown; longer ones may be keys.
 const MAX_SEGMENT: usize = 20;
 
-/// Whom we talk to, and how.
+/// The HTTP client of one server.
 pub(crate) struct HttpSender {
     client: Client,
     origin: Origin,
@@ -55,19 +55,16 @@ pub(crate) struct HttpSender {
     secrets: Vec<SecretString>,
     auth: Option<Arc<dyn Authorizer>>,
     tokens: Mutex<Vec<SecretString>>,
-    /// The server's address.
     pub(crate) url: Url,
-    /// What it may take.
     pub(crate) limits: ServerLimits,
 }
 
-/// One request.
 pub(crate) struct OutgoingHttpRequest {
     pub(crate) method: Method,
     pub(crate) url: Url,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Bytes>,
-    /// Whether someone may be asked to log in for it.
+    /// Whether the user may be asked to log in for this request.
     pub(crate) may_log_in: bool,
 }
 
@@ -110,7 +107,8 @@ impl HttpSender {
         })
     }
 
-    /// Where the server is, for people. Queries and long segments may be keys: they are left out.
+    /// Returns the server's URL for people, without the query and long path segments, which may be
+    /// keys.
     pub(crate) fn display_url(&self) -> String {
         let path: Vec<&str> = (self.url.path().split('/'))
             .map(|segment| {
@@ -124,12 +122,12 @@ impl HttpSender {
         format!("{}{}", self.origin.ascii_serialization(), path.join("/"))
     }
 
-    /// Whether an address belongs to the server.
+    /// Returns true if a URL belongs to the server's origin.
     pub(crate) fn is_same_origin(&self, url: &Url) -> bool {
         url.origin() == self.origin
     }
 
-    /// What must not be shown.
+    /// Returns the texts that must not be shown.
     pub(crate) fn secrets(&self) -> Vec<SecretString> {
         let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         self.secrets.iter().chain(tokens.iter()).cloned().collect()
@@ -144,7 +142,7 @@ impl HttpSender {
         }
     }
 
-    /// A message to the server.
+    /// Posts a message to the server.
     pub(crate) async fn post(
         &self,
         url: &Url,
@@ -161,8 +159,8 @@ impl HttpSender {
         .await
     }
 
-    /// Sends a request, with a token if there is one, again with another if the server wants
-    /// that. `Ok` is an answer with any status.
+    /// Sends a request with the current token, and repeats it with another token if the server asks
+    /// for one. `Ok` is an answer with any status.
     pub(crate) async fn send(
         &self,
         mut call: OutgoingHttpRequest,
@@ -219,12 +217,14 @@ impl HttpSender {
         }
         Err(TransportError::Http {
             status: status.as_u16(),
-            message: Some(format!("it redirects more than {MAX_REDIRECTS} times")),
+            message: Some(format!(
+                "the server redirects more than {MAX_REDIRECTS} times"
+            )),
             retry_after: None,
         })
     }
 
-    /// Where an answer sends us, if we may go there.
+    /// Returns the target of a redirect, if it may be followed.
     fn redirect_target(
         &self,
         method: &Method,
@@ -233,7 +233,7 @@ impl HttpSender {
     ) -> Result<Option<Url>, TransportError> {
         let follows = match response.status().as_u16() {
             307 | 308 => true,
-            // These turn a POST into a GET, which would lose the message.
+            // These statuses turn a POST into a GET, which would lose the message.
             301..=303 => method == Method::GET,
             _ => false,
         };
@@ -250,7 +250,7 @@ impl HttpSender {
         Err(TransportError::Http {
             status: response.status().as_u16(),
             message: Some(format!(
-                "it redirects to {}, which is not followed; correct `url` if that is right",
+                "the server redirects to {}, which is not followed; correct `url` if the target is right",
                 next.origin().ascii_serialization()
             )),
             retry_after: None,
@@ -263,7 +263,7 @@ fn parse_header(
     value: &SecretString,
 ) -> Result<(HeaderName, HeaderValue), TransportError> {
     let unsendable = || TransportError::Unsendable {
-        reason: format!("the header {name:?} can't be sent"),
+        reason: format!("the header {name:?} cannot be sent"),
     };
     let mut value = HeaderValue::try_from(value.expose_secret()).map_err(|_| unsendable())?;
     value.set_sensitive(true);
@@ -300,14 +300,17 @@ fn build_client(url: &Url, limits: &ServerLimits) -> Result<Client, TransportErr
         .pool_idle_timeout(idle)
         .tcp_keepalive(KEEP_ALIVE)
         .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
-    // Proxies are for what is not on this machine.
+    // Proxies are not used for servers on this machine.
     let builder = if is_loopback(url) {
         builder.no_proxy()
     } else {
         builder
     };
     builder.build().map_err(|error| TransportError::Unsendable {
-        reason: format!("HTTP can't be used: {}", error::innermost_reason(&error)),
+        reason: format!(
+            "the HTTP client could not be created: {}",
+            error::innermost_reason(&error)
+        ),
     })
 }
 

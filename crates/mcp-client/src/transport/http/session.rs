@@ -1,5 +1,5 @@
-//! What a link and its tasks share: what goes along with messages, where what comes goes, and
-//! which requests are on their way.
+//! The state that a transport shares with its tasks: session headers, the sink for incoming
+//! messages, and the requests in flight.
 
 use std::{
     collections::HashMap,
@@ -26,8 +26,8 @@ use crate::{
     },
 };
 
-/// A stream is read for so long after the answer came, so that it can end in good order and its
-/// connection be used again.
+/// How long a stream is read after its answer, so that it can end cleanly and its connection can be
+/// reused.
 const DRAIN_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(1);
 
 pub(super) struct HttpSession {
@@ -38,13 +38,13 @@ pub(super) struct HttpSession {
     session_lost: AtomicBool,
 }
 
-/// What some bytes turned out to be.
+/// The outcome of delivering some bytes.
 pub(super) enum DeliveredMessage {
-    /// The answer to the request on whose stream they came.
+    /// The answer to the request of this stream.
     Response,
     /// Other messages.
     Other,
-    /// No message; why.
+    /// No valid message, with the reason.
     Garbage(String),
 }
 
@@ -52,19 +52,17 @@ pub(super) enum DeliveredMessage {
 pub(super) enum StreamEnd {
     /// With the answer.
     Answered,
-    /// Without; why, and whether anything came.
+    /// Without the answer: the reason, and whether anything arrived.
     Interrupted { reason: String, heard: bool },
-    /// An event was larger than allowed.
+    /// An event exceeded the size limit.
     TooLarge,
 }
 
-/// What a server made of the wish for a stream.
+/// The server's response to the request for a stream.
 pub(super) enum StreamAttempt {
-    /// Here it is.
     Open(Response),
-    /// It may be there later.
+    /// The stream may be available later.
     RetryLater,
-    /// There is none.
     Unavailable(String),
 }
 
@@ -83,26 +81,25 @@ impl HttpSession {
         self.headers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The requests on their way.
     pub(super) fn in_flight(&self) -> MutexGuard<'_, HashMap<RequestId, AbortHandle>> {
         let requests = self.in_flight.lock();
         requests.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stops what is done for a request. Says whether something was.
+    /// Stops the task of a request. Returns true if there was one.
     pub(super) fn abort_request(&self, id: RequestId) -> bool {
         let task = self.in_flight().remove(&id);
         task.as_ref().map(AbortHandle::abort).is_some()
     }
 
-    /// The server has forgotten the session; said once.
+    /// Reports a lost session, once.
     pub(super) fn report_session_lost(&self) {
         if !self.session_lost.swap(true, Ordering::Relaxed) {
             self.incoming.push(IncomingEvent::SessionLost);
         }
     }
 
-    /// Puts the messages into the inbox that these bytes hold.
+    /// Delivers the messages in these bytes to the sink.
     pub(super) fn deliver(&self, bytes: &[u8], during: Option<RequestId>) -> DeliveredMessage {
         let messages = match jsonrpc::parse_messages(bytes) {
             Ok(messages) => messages,
@@ -111,7 +108,7 @@ impl HttpSession {
                 let Some((id, error)) = nameless else {
                     return DeliveredMessage::Garbage(error.to_string());
                 };
-                // It came on the stream of this request, so it is about no other.
+                // The error arrived on the stream of this request, so it belongs to it.
                 let outcome = Err(error);
                 let message = RpcMessage::Response { id, outcome };
                 self.incoming.push(IncomingEvent::Message {
@@ -138,7 +135,7 @@ impl HttpSession {
         delivered
     }
 
-    /// Reads a stream to its end, or to the answer.
+    /// Reads a stream to its end or to the answer.
     pub(super) async fn read_stream(
         &self,
         response: &mut Response,
@@ -184,7 +181,7 @@ impl HttpSession {
         event: &SseStreamEvent<'_>,
         during: Option<RequestId>,
     ) -> Option<DeliveredMessage> {
-        // An event without data only says where the stream is.
+        // An event without data only carries the position in the stream.
         if event.data.is_empty() || !matches!(event.name, b"" | b"message") {
             return None;
         }
@@ -195,7 +192,7 @@ impl HttpSession {
         Some(delivered)
     }
 
-    /// Asks for a stream: from that event on, if it is one that broke.
+    /// Requests a stream, from this event on if it is resumed.
     pub(super) async fn open_stream(&self, after: Option<&HeaderValue>) -> StreamAttempt {
         let mut headers = self.headers().base_headers();
         if let Some(after) = after {

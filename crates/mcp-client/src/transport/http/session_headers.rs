@@ -1,5 +1,5 @@
-//! The headers that go with a message in each era, and values that a header can't hold as they
-//! are. Which tool wants which argument in a header is not known here.
+//! The headers of a message in each era, and the encoding of values that a header cannot hold. The
+//! transport does not know which tool wants which argument in a header.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -9,7 +9,7 @@ use crate::transport::{McpEra, NegotiatedProtocol, OutgoingMessage, TransportErr
 const PREFIX: &str = "=?base64?";
 const SUFFIX: &str = "?=";
 
-/// The longest id of a session that is sent back.
+/// The maximum length of a session id.
 const MAX_SESSION: usize = 4096;
 
 pub(super) const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -18,7 +18,7 @@ pub(super) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// What goes along with messages.
+/// The headers that accompany messages.
 #[derive(Debug, Default)]
 pub(super) struct SessionHeaders {
     version: Option<HeaderValue>,
@@ -43,7 +43,7 @@ impl SessionHeaders {
         self.session.as_ref()
     }
 
-    /// Keeps the session that an answer to `initialize` names.
+    /// Stores the session id of the answer to `initialize`.
     pub(super) fn store_session(&mut self, answer: &HeaderMap) -> Result<(), TransportError> {
         let Some(id) = answer.get(MCP_SESSION_ID) else {
             self.session = None;
@@ -52,7 +52,7 @@ impl SessionHeaders {
         let fine = !id.is_empty() && id.len() <= MAX_SESSION;
         if !fine || !id.as_bytes().iter().all(u8::is_ascii_graphic) {
             return Err(TransportError::Garbage {
-                reason: "the id of the session holds characters that can't be sent back".to_owned(),
+                reason: "the session id contains characters that cannot be sent back".to_owned(),
             });
         }
         let mut id = id.clone();
@@ -61,7 +61,7 @@ impl SessionHeaders {
         Ok(())
     }
 
-    /// Headers of what carries no message: the streams and the goodbye.
+    /// Returns the headers of requests without a message: streams and the end of the session.
     pub(super) fn base_headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         if let Some(version) = &self.version {
@@ -73,7 +73,8 @@ impl SessionHeaders {
         headers
     }
 
-    /// Headers of this message. `initialize` begins anew: nothing goes along with it.
+    /// Returns the headers of a message. `initialize` starts a new session, so it carries none of
+    /// the old one.
     pub(super) fn message_headers(
         &self,
         outgoing: &OutgoingMessage,
@@ -92,7 +93,7 @@ impl SessionHeaders {
             for (name, text) in &outgoing.param_headers {
                 let name = HeaderName::try_from(format!("mcp-param-{name}")).map_err(|_| {
                     TransportError::Unsendable {
-                        reason: format!("{name:?} can't be part of the name of a header"),
+                        reason: format!("{name:?} cannot be part of a header name"),
                     }
                 })?;
                 headers.insert(name, header_value(&encode_value(text))?);
@@ -104,15 +105,15 @@ impl SessionHeaders {
 
 fn header_value(text: &str) -> Result<HeaderValue, TransportError> {
     HeaderValue::try_from(text).map_err(|_| TransportError::Unsendable {
-        reason: "the message has a value that no header can hold".to_owned(),
+        reason: "the message has a value that a header cannot hold".to_owned(),
     })
 }
 
-/// A value as a header can hold it.
+/// Encodes a value for a header.
 fn encode_value(text: &str) -> String {
     let odd = text.bytes().any(|byte| !matches!(byte, 0x20..=0x7e));
     let edges = text.starts_with(' ') || text.ends_with(' ');
-    // What only looks encoded would be decoded.
+    // A value that only looks encoded would be decoded by the server.
     let misleading = text.starts_with(PREFIX) && text.ends_with(SUFFIX);
     if odd || edges || misleading {
         format!("{PREFIX}{}{SUFFIX}", BASE64_STANDARD.encode(text))

@@ -1,5 +1,5 @@
-//! A connection by HTTP with server-sent events: the stream that is read, and the messages that
-//! are posted.
+//! A connection with HTTP and server-sent events: one stream that is read, and messages that are
+//! posted.
 
 use std::{
     collections::HashMap,
@@ -83,13 +83,14 @@ impl SseClientTransport {
     fn spawn_request(&self, id: RequestId, body: Bytes) -> Result<(), TransportError> {
         let shared = Arc::clone(&self.state);
         let headers = self.headers();
-        // Held until the task is listed, so that it can't take itself off before.
+        // The lock is held until the task is registered, so that the task cannot deregister itself
+        // first.
         let mut on_their_way = self.state.in_flight();
         if self.state.closed.load(Ordering::Acquire) {
             return Err(closed_error());
         }
         let task = tokio::spawn(async move {
-            // The answer comes on the stream, so nobody may ever say that this is of no use.
+            // The answer arrives on the stream, so nothing else may ever end this task.
             let limit = shared.sender.limits.total_timeout;
             let posted = tokio::time::timeout(limit, shared.post(headers, body, Some(id))).await;
             let posted = posted.unwrap_or_else(|_| Err(not_accepted_error()));
@@ -135,7 +136,7 @@ impl SseClientState {
             bounded_body::discard(response).await;
             return Ok(());
         }
-        // Some servers answer right here. What is no message is a courtesy.
+        // Some servers answer here. A body that is no message is a courtesy and ignored.
         let limit = self.sender.limits.message_bytes;
         let bytes = bounded_body::read_body(response, limit).await?;
         for message in jsonrpc::parse_messages(&bytes).unwrap_or_default() {
@@ -157,7 +158,7 @@ impl SseClientState {
             (404, ..) => {
                 self.incoming.push(IncomingEvent::SessionLost);
                 Err(TransportError::Closed {
-                    reason: "the server has forgotten the session".to_owned(),
+                    reason: "the server no longer knows the session".to_owned(),
                     sent: DeliveryStatus::No,
                 })
             }
@@ -176,7 +177,7 @@ impl SseClientState {
     }
 }
 
-/// Reads the stream to its end, which is that of the connection.
+/// Reads the stream to its end, which is the end of the connection.
 async fn read_stream(
     shared: Arc<SseClientState>,
     mut response: Response,
@@ -191,14 +192,14 @@ async fn read_stream(
                     break TransportError::TooLarge { limit };
                 }
             }
-            Ok(None) => break error::connection_broken("the server ended its stream"),
+            Ok(None) => break error::connection_broken("the server ended the stream"),
             Err(error) => break error::connection_broken(error::innermost_reason(&error)),
         }
     };
     shared.end(Some(why));
 }
 
-/// Puts an event's message into the inbox.
+/// Delivers the message of an event to the sink.
 pub(super) fn handle_event(event: &SseStreamEvent<'_>, inbox: &IncomingSink) {
     if matches!(event.name, b"" | b"message") && !event.data.is_empty() {
         inbox.push_bytes(event.data, None);
@@ -250,12 +251,12 @@ impl Drop for SseClientTransport {
 }
 
 fn not_accepted_error() -> TransportError {
-    error::connection_broken("the server did not take the message")
+    error::connection_broken("the server did not accept the message in time")
 }
 
 fn closed_error() -> TransportError {
     TransportError::Closed {
-        reason: "it has ended".to_owned(),
+        reason: "the connection has ended".to_owned(),
         sent: DeliveryStatus::No,
     }
 }

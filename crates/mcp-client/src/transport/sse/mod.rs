@@ -1,6 +1,6 @@
-//! HTTP with server-sent events, the transport of 2024-11-05: one stream brings everything the
-//! server says, beginning with the address that messages are posted to. What messages mean is not
-//! known here.
+//! HTTP with server-sent events, the transport of 2024-11-05: one stream carries all messages from
+//! the server and begins with the URL that messages are posted to. The transport does not know what
+//! messages mean.
 
 use std::{fmt, sync::Arc};
 
@@ -27,17 +27,17 @@ use super::{
 };
 use client_transport::SseClientTransport;
 
-/// The longest address that messages are posted to.
+/// The maximum length of the endpoint URL.
 const MAX_ENDPOINT: usize = 4096;
 
-/// Reaches a server by HTTP with server-sent events.
+/// Connects to a server with HTTP and server-sent events.
 pub struct SseConnector {
     sender: Arc<HttpSender>,
 }
 
 impl SseConnector {
-    /// A connector to that server. `auth` gives the bearer token, unless the configured headers
-    /// hold one.
+    /// Creates a connector. `auth` provides the bearer token, unless the configured headers contain
+    /// one.
     pub fn new(
         config: HttpConfig,
         limits: &ServerLimits,
@@ -64,7 +64,7 @@ impl SseConnector {
         }
         if bounded_body::body_kind(&response) != BodyKind::Events {
             return Err(TransportError::Garbage {
-                reason: "the answer is no stream of events; check `url`".to_owned(),
+                reason: "the answer is not an event stream; check `url`".to_owned(),
             });
         }
         let mut events = SseStreamParser::new(exchange.limits.message_bytes);
@@ -74,7 +74,7 @@ impl SseConnector {
     }
 }
 
-/// Reads the stream up to the address that messages are posted to.
+/// Reads the stream up to the endpoint URL.
 async fn read_endpoint(
     exchange: &HttpSender,
     response: &mut Response,
@@ -85,7 +85,8 @@ async fn read_endpoint(
     while said.is_none() {
         let chunk = response.chunk().await;
         let chunk = chunk.map_err(|error| unreachable_error(error::innermost_reason(&error)))?;
-        let bytes = chunk.ok_or_else(|| unreachable_error("the stream ended at once"))?;
+        let bytes =
+            chunk.ok_or_else(|| unreachable_error("the stream ended before the endpoint event"))?;
         let mut take = |event: &SseStreamEvent<'_>| match event.name {
             b"endpoint" => said = said.take().or_else(|| Some(event.data.to_vec())),
             _ => client_transport::handle_event(event, inbox),
@@ -100,7 +101,7 @@ async fn read_endpoint(
         .and_then(|said| String::from_utf8(said).ok())
         .and_then(|said| exchange.url.join(said.trim()).ok())
         .ok_or_else(|| TransportError::Garbage {
-            reason: "the address to post to is none".to_owned(),
+            reason: "the endpoint is not a valid URL".to_owned(),
         })?;
     if exchange.is_same_origin(&url) {
         return Ok(url);
@@ -119,7 +120,7 @@ fn unreachable_error(reason: impl Into<String>) -> TransportError {
     }
 }
 
-/// A stream that breaks while it is opened has carried no message.
+/// Marks an error as unsent: a stream that breaks while it is opened has carried no message.
 fn mark_unsent(error: TransportError) -> TransportError {
     match error {
         TransportError::Closed { reason, .. } => unreachable_error(reason),

@@ -1,5 +1,5 @@
-//! What a server's program is told of our surroundings: what every program needs, what the
-//! configuration names, and nothing else. Our keys are in our environment; they stay there.
+//! The environment of a server's program: the variables that every program needs and those that the
+//! configuration names. Everything else, such as our keys, is not passed on.
 
 use std::{
     collections::BTreeMap,
@@ -10,12 +10,10 @@ use secrecy::ExposeSecret as _;
 
 use crate::config::StdioConfig;
 
-/// What every program needs.
 #[cfg(not(windows))]
 const REQUIRED_VARIABLES: &[&str] = &[
     "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER",
 ];
-/// What every program needs.
 #[cfg(windows)]
 const REQUIRED_VARIABLES: &[&str] = &[
     "APPDATA",
@@ -37,7 +35,7 @@ const REQUIRED_VARIABLES: &[&str] = &[
     "WINDIR",
 ];
 
-/// The whole environment of the program, out of ours.
+/// Builds the program's environment from ours.
 pub(super) fn build_environment(
     config: &StdioConfig,
     ours: impl IntoIterator<Item = (OsString, OsString)>,
@@ -49,7 +47,7 @@ pub(super) fn build_environment(
                 .pass_env
                 .iter()
                 .any(|wanted| is_same_name(name, wanted));
-            // A shell exports its functions as variables: code, which no server asked for.
+            // A shell exports its functions as variables; they are code that no server asked for.
             let needed = REQUIRED_VARIABLES
                 .iter()
                 .any(|needed| is_same_name(name, needed))
@@ -64,7 +62,7 @@ pub(super) fn build_environment(
     theirs
 }
 
-/// Names of variables are the same whatever their case on Windows, and only there.
+/// Compares variable names, which ignore case on Windows only.
 fn is_same_name(name: &OsStr, wanted: &str) -> bool {
     if cfg!(windows) {
         name.eq_ignore_ascii_case(wanted)

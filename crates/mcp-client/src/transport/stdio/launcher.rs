@@ -1,5 +1,5 @@
-//! Starts a server's program, in such a way that it can't outlive us: in a group of its own, which
-//! can be ended as a whole, and on Linux with the system's promise to end it when we die.
+//! Starts a server's program so that it cannot outlive this process: in its own process group,
+//! which can be terminated as a whole, and on Linux with a parent death signal.
 
 use std::{io, path::Path, process::Stdio, sync::OnceLock};
 
@@ -19,13 +19,13 @@ pub(super) async fn launch(config: &StdioConfig) -> Result<Child, TransportError
         reason,
     };
     if let Some(folder) = config.cwd.as_deref().filter(|folder| !folder.is_dir()) {
-        return Err(failed(format!("{} is no folder", folder.display())));
+        return Err(failed(format!("{} is not a directory", folder.display())));
     }
     let command = build_command(config);
     spawn_child(command).await.map_err(|error| {
         failed(match error.kind() {
-            io::ErrorKind::NotFound => "there is no such program".to_owned(),
-            io::ErrorKind::PermissionDenied => "it may not be run".to_owned(),
+            io::ErrorKind::NotFound => "the program does not exist".to_owned(),
+            io::ErrorKind::PermissionDenied => "the program may not be run".to_owned(),
             _ => error.to_string(),
         })
     })
@@ -56,11 +56,11 @@ fn build_command(config: &StdioConfig) -> Command {
     command
 }
 
-/// Has the system kill the program when the thread that starts it ends.
+/// Makes the system kill the program when the thread that started it ends.
 #[cfg(target_os = "linux")]
 #[expect(
     unsafe_code,
-    reason = "the promise can only be asked for by the new process itself, before it becomes the program"
+    reason = "only the new process itself can request the signal, before it becomes the program"
 )]
 fn set_parent_death_signal(command: &mut Command) {
     use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
@@ -68,7 +68,7 @@ fn set_parent_death_signal(command: &mut Command) {
     let us: Pid = getpid();
     let ask = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // We may have died before it was asked for.
+        // This process may have died before the request.
         if getppid() == Some(us) {
             Ok(())
         } else {
@@ -76,7 +76,7 @@ fn set_parent_death_signal(command: &mut Command) {
         }
     };
     // SAFETY: between fork and exec only two bare system calls are made; nothing is allocated, no
-    // lock is taken, and errors hold no memory of their own.
+    // lock is taken, and errors own no memory.
     unsafe {
         command.pre_exec(ask);
     }
@@ -84,9 +84,9 @@ fn set_parent_death_signal(command: &mut Command) {
 
 type SpawnJob = Box<dyn FnOnce() + Send>;
 
-/// Starts it from a thread that lives as long as we do: the system's promise is bound to the
-/// thread that starts a program, and threads of the runtime come and go. Nor does the runtime wait
-/// while a process is made.
+/// Starts the program from a thread that lives as long as this process: the death signal is bound
+/// to the thread that starts a program, and threads of the runtime come and go. It also keeps the
+/// runtime from waiting while a process is created.
 async fn spawn_child(mut command: Command) -> io::Result<Child> {
     static SPAWNER: OnceLock<Option<std::sync::mpsc::Sender<SpawnJob>>> = OnceLock::new();
 
@@ -100,10 +100,10 @@ async fn spawn_child(mut command: Command) -> io::Result<Child> {
     let runtime = Handle::current();
     let job: SpawnJob = Box::new(move || {
         let _in_runtime = runtime.enter();
-        // Nobody waits any more: the program ends as it is dropped.
+        // If the caller no longer waits, the program ends when it is dropped.
         let _ = done.send(command.spawn());
     });
-    let gone = || io::Error::other("there is no thread to start it");
+    let gone = || io::Error::other("no thread is available to start the program");
     starter
         .as_ref()
         .and_then(|jobs| jobs.send(job).ok())

@@ -1,5 +1,5 @@
-//! A server that is a program of ours: started, spoken to line by line through its standard input
-//! and output, and ended with all it started. What the lines mean is not known here.
+//! A server that is a child process: started, spoken to line by line through its standard input and
+//! output, and terminated with all its descendants. The transport does not know what lines mean.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -36,7 +36,7 @@ mod stdin_writer;
 mod stdout_reader;
 mod supervisor;
 
-/// How long is waited to learn why a program takes no more input.
+/// The time to wait for the reason why a program accepts no more input.
 const REASON_WAIT: Duration = Duration::from_millis(500);
 
 /// Starts a program for each connection.
@@ -49,7 +49,7 @@ pub struct StdioConnector {
 }
 
 impl StdioConnector {
-    /// Starts that program, and takes from it what the limits allow.
+    /// Creates a connector for a program, with these limits.
     pub fn new(config: StdioConfig, limits: &ServerLimits) -> Self {
         Self {
             config,
@@ -69,7 +69,7 @@ impl StdioConnector {
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(TransportError::NotStarted {
                 command: self.config.command.clone(),
-                reason: "it has no pipes".to_owned(),
+                reason: "the program has no pipes".to_owned(),
             });
         };
         let writer = Arc::new(StdinWriter::new(stdin, self.write_timeout));
@@ -122,13 +122,13 @@ impl Connector for StdioConnector {
         })
     }
 
-    /// The program. Its arguments may hold secrets.
+    /// Returns the program without its arguments, which may contain secrets.
     fn display_address(&self) -> String {
         self.config.command.clone()
     }
 }
 
-/// A program that runs. It is ended when this is dropped.
+/// A running program. It is terminated when this is dropped.
 struct StdioClientTransport {
     writer: Arc<StdinWriter<ChildStdin>>,
     stderr_log: Arc<StderrLog>,
@@ -140,7 +140,7 @@ impl StdioClientTransport {
     async fn write(&self, outgoing: OutgoingMessage) -> Result<(), TransportError> {
         if outgoing.body.contains(&b'\n') {
             return Err(TransportError::Unsendable {
-                reason: "a message must not hold a line break".to_owned(),
+                reason: "a message must not contain a line break".to_owned(),
             });
         }
         match self.writer.send(outgoing.body).await {
@@ -151,7 +151,7 @@ impl StdioClientTransport {
         }
     }
 
-    /// A broken pipe is noticed here first; why it broke, a moment later.
+    /// Returns the reason of a broken pipe, which becomes known a moment after the write fails.
     async fn close_reason(&self, reason: String, sent: DeliveryStatus) -> TransportError {
         let mut stage = self.stage.clone();
         let closed = timeout(
@@ -184,7 +184,7 @@ impl McpTransport for StdioClientTransport {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             self.stop.cancel();
-            // An error means that who watches over the program is gone, and it with them.
+            // An error means that the supervisor has ended, and the program with it.
             let _ = self
                 .stage
                 .clone()

@@ -1,38 +1,37 @@
-//! Bytes to lines, with a bound: a line beyond it is skipped to its end, and only its beginning
-//! and its end are kept, to find out whose answer it was.
+//! Splits bytes into lines of bounded length. A longer line is skipped; only its beginning and end
+//! are kept, to find the request that it answers.
 
 use bytes::BytesMut;
 
-/// How much of the beginning of a line that is too long is kept.
+/// The number of bytes that are kept from the beginning of an oversized line.
 const HEAD_BYTES: usize = 64 * 1024;
 
-/// How much of its end.
+/// The number of bytes that are kept from its end.
 const TAIL_BYTES: usize = 1024;
 
-/// A buffer that grew beyond this for one message is given back after it.
+/// A buffer that grew beyond this for one message is released afterwards.
 const MAX_RETAINED_BYTES: usize = 1024 * 1024;
 
-/// A line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum OutputLine {
-    /// All of it, without what ends it.
+    /// The whole line without its terminator.
     Complete(BytesMut),
-    /// It was too long.
+    /// An oversized line.
     TooLong {
-        /// How it began.
+        /// The beginning of the line.
         head: Vec<u8>,
-        /// How it ended.
+        /// The end of the line.
         tail: Vec<u8>,
     },
 }
 
-/// Bytes on their way to be lines.
+/// Collects bytes and splits them into lines.
 #[derive(Debug)]
 pub(super) struct OutputLines {
     limit: usize,
-    /// What was read and is not yet a line. Readers append to it.
+    /// The bytes that were read and are not a complete line yet. Readers append to it.
     buffer: BytesMut,
-    /// How much of the buffer is known to hold no line's end.
+    /// The number of bytes in the buffer that are known to contain no line end.
     scanned: usize,
     skipped: Option<SkippedLine>,
 }
@@ -44,7 +43,7 @@ struct SkippedLine {
 }
 
 impl OutputLines {
-    /// Lines of at most that many bytes.
+    /// Creates a splitter for lines of at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -54,7 +53,7 @@ impl OutputLines {
         }
     }
 
-    /// Where to put what is read, with room for that much.
+    /// Returns the buffer to read into, with room for `bytes`.
     pub(super) fn reserve(&mut self, bytes: usize) -> &mut BytesMut {
         if self.buffer.is_empty() && self.buffer.capacity() > MAX_RETAINED_BYTES {
             self.buffer = BytesMut::new();
@@ -63,7 +62,7 @@ impl OutputLines {
         &mut self.buffer
     }
 
-    /// The next line, if its end has been read.
+    /// Returns the next complete line.
     pub(super) fn next(&mut self) -> Option<OutputLine> {
         let unseen = self.buffer.get(self.scanned..).unwrap_or_default();
         let Some(end) = memchr::memchr(b'\n', unseen).map(|at| at + self.scanned) else {
@@ -79,7 +78,7 @@ impl OutputLines {
         Some(self.finish_line(line))
     }
 
-    /// What is left when nothing more will come: a last line that nobody ended.
+    /// Returns the last line at the end of the stream, if it was not terminated.
     pub(super) fn take_rest(&mut self) -> Option<OutputLine> {
         self.scanned = 0;
         let line = self.buffer.split();

@@ -1,12 +1,12 @@
-//! Whose answer a message is that is too long to be held: its id is looked for in its beginning,
-//! where most servers write it, and in its end.
+//! Finds the request that an oversized message answers: its id is searched in the beginning, where
+//! most servers write it, and in the end.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::jsonrpc::RequestId;
 
-/// The request that a message answers of which only the two ends are known.
+/// Returns the request id of a response of which only the two ends are known.
 pub(super) fn response_id(head: &[u8], tail: &[u8]) -> Option<RequestId> {
     match scan_head(head) {
         HeadScan::Id(id) => Some(id),
@@ -17,12 +17,12 @@ pub(super) fn response_id(head: &[u8], tail: &[u8]) -> Option<RequestId> {
 
 enum HeadScan {
     Id(RequestId),
-    /// It is no answer: the server asks or tells something.
+    /// The message is not a response: it is a request or a notification.
     NotResponse,
     NotFound,
 }
 
-/// Goes through the fields of the outermost object, as far as they are there.
+/// Scans the fields of the outermost object, as far as they are present.
 fn scan_head(head: &[u8]) -> HeadScan {
     let mut id = None;
     let so_far = |id: Option<RequestId>| id.map_or(HeadScan::NotFound, HeadScan::Id);
@@ -60,7 +60,7 @@ fn scan_head(head: &[u8]) -> HeadScan {
     }
 }
 
-/// A text in quotes at the beginning, as it is written, and what comes after it.
+/// Reads a quoted string at the beginning, as written, and returns the rest.
 fn read_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let inside = bytes.strip_prefix(b"\"")?;
     let mut escaped = false;
@@ -75,7 +75,7 @@ fn read_string(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     None
 }
 
-/// How far the value at the beginning goes, if its end is there.
+/// Returns the length of the value at the beginning, if its end is present.
 fn value_length(bytes: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let mut at = 0;
@@ -95,8 +95,8 @@ fn value_length(bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// Tries what follows each `"id"` as the last fields of the outermost object. A field of an inner
-/// object does not fit, for more than one brace closes after it.
+/// Tries to parse what follows each `"id"` as the last fields of the outermost object. A field of
+/// an inner object does not match, because more than one brace closes after it.
 fn scan_tail(tail: &[u8]) -> Option<RequestId> {
     #[derive(Deserialize)]
     struct TailFields<'a> {
@@ -116,7 +116,7 @@ fn scan_tail(tail: &[u8]) -> Option<RequestId> {
     })
 }
 
-/// Our ids are numbers; some servers answer with the number as text.
+/// Reads the id of an answer. Our ids are numbers; some servers return them as strings.
 fn parse_id(value: &[u8]) -> Option<RequestId> {
     let bare = value
         .strip_prefix(b"\"")

@@ -1,28 +1,29 @@
-//! A program and all it started, ended as one: first asked, then told, then killed.
+//! A program and its descendants, terminated together: first by closing its input, then with
+//! SIGTERM, then with SIGKILL.
 
 use std::{io, process::ExitStatus, time::Duration};
 
 use tokio::{process::Child, time::timeout};
 
-/// How long a program may take to go by itself, once its input is closed.
+/// The time that a program has to exit by itself once its input is closed.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
-/// How long it may take once it is told to.
+/// The time that it has once it was sent a termination signal.
 const TERMINATE_GRACE: Duration = Duration::from_secs(1);
 
-/// How long those are waited for that the program left behind.
+/// The time that the descendants have once the program is gone.
 #[cfg(unix)]
 const DESCENDANT_GRACE: Duration = Duration::from_millis(500);
 
-/// How often it is looked whether those are gone whose end can't be waited for.
+/// The interval for checking on descendants, whose end cannot be awaited.
 #[cfg(unix)]
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A program and all it started. What is left of it is killed when this is dropped.
+/// A program and its descendants. Remaining processes are killed when this is dropped.
 #[derive(Debug)]
 pub(super) struct ProcessGroup {
     child: Child,
-    /// The program's group, which has its id.
+    /// The process group, whose id is that of the program.
     #[cfg(unix)]
     group: Option<rustix::process::Pid>,
 }
@@ -44,7 +45,7 @@ impl ProcessGroup {
         self.child.wait().await
     }
 
-    /// Ends it. Its input is closed already, which for most is the sign to go.
+    /// Terminates the program. Its input is closed already, which makes most programs exit.
     pub(super) async fn terminate(&mut self) {
         if timeout(EXIT_GRACE, self.child.wait()).await.is_err() {
             self.send_terminate();
@@ -57,7 +58,7 @@ impl ProcessGroup {
         self.terminate_descendants().await;
     }
 
-    /// Ends what the program started and left behind.
+    /// Terminates the descendants that the program left behind.
     #[cfg(unix)]
     pub(super) async fn terminate_descendants(&mut self) {
         if self.is_alive() {
@@ -72,9 +73,9 @@ impl ProcessGroup {
         self.kill();
     }
 
-    /// Ends what the program started and left behind: not known on this system.
+    /// Kills the program; its descendants are not known on this system.
     #[cfg(not(unix))]
-    #[expect(clippy::unused_async, reason = "elsewhere it waits")]
+    #[expect(clippy::unused_async, reason = "it waits on other systems")]
     pub(super) async fn terminate_descendants(&mut self) {
         self.kill();
     }
@@ -97,7 +98,7 @@ impl ProcessGroup {
         let _ = self.child.start_kill();
     }
 
-    /// Kills all of it; the group's id may belong to others afterwards.
+    /// Kills the whole group; afterwards its id may belong to other processes.
     #[cfg(unix)]
     fn kill(&mut self) {
         if let Some(group) = self.group.take() {

@@ -1,5 +1,5 @@
-//! Finds a program on Windows as its shell would: scripts such as `npx.cmd` too, which the system
-//! itself does not look for.
+//! Finds a program on Windows as its shell does, including scripts such as `npx.cmd`, which the
+//! system itself does not find.
 
 use std::{
     collections::BTreeMap,
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file that the command means, or the command if there is none.
+/// Returns the file of a command, or the command itself if no file is found.
 pub(super) fn resolve_program(
     command: &str,
     environment: &BTreeMap<OsString, OsString>,

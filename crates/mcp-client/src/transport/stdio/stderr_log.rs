@@ -1,5 +1,5 @@
-//! What a program writes to its standard error: always read, so that it never waits for us, and
-//! the last of it kept for whoever asks why the program failed.
+//! The standard error of a program: always read, so that the program never blocks on it, with the
+//! last lines kept for diagnosis.
 
 use std::{
     collections::VecDeque,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// How much is kept.
+/// The number of bytes that are kept.
 const MAX_LOG_BYTES: usize = 16 * 1024;
 
 /// The longest line that is kept whole.
@@ -16,7 +16,7 @@ const MAX_LINE_BYTES: usize = 2 * 1024;
 
 const READ_BYTES: usize = 8 * 1024;
 
-/// The last lines a program wrote.
+/// The last lines that a program wrote.
 #[derive(Debug, Default)]
 pub(super) struct StderrLog(Mutex<StderrLines>);
 
@@ -24,12 +24,12 @@ pub(super) struct StderrLog(Mutex<StderrLines>);
 struct StderrLines {
     lines: VecDeque<String>,
     bytes: usize,
-    /// A line whose end has not come yet.
+    /// A line that is not complete yet.
     partial: Vec<u8>,
 }
 
 impl StderrLog {
-    /// Reads all there is, until the other side closes.
+    /// Reads everything until the other side closes.
     pub(super) async fn drain(&self, mut from: impl AsyncRead + Unpin) {
         let mut chunk = vec![0; READ_BYTES];
         while let Ok(read) = from.read(&mut chunk).await {
@@ -58,7 +58,7 @@ impl StderrLog {
         }
     }
 
-    /// The last lines, if there are any.
+    /// Returns the last lines, if there are any.
     pub(super) fn text(&self) -> Option<String> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let open = sanitize_line(&kept.partial);
@@ -88,8 +88,8 @@ impl StderrLines {
     }
 }
 
-/// A line that can be shown on any screen: without colours, control characters, and marks that
-/// turn the direction of text or can't be seen.
+/// Makes a line safe for any screen: removes colors, control characters, and characters that are
+/// invisible or change the text direction.
 pub(super) fn sanitize_line(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let mut shown = String::with_capacity(text.len());
@@ -98,7 +98,7 @@ pub(super) fn sanitize_line(line: &[u8]) -> String {
         match c {
             '\u{1b}' if chars.peek() == Some(&'[') => {
                 chars.next();
-                // A sequence of a terminal ends with its first letter.
+                // A terminal escape sequence ends with its first letter.
                 while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {}
             }
             '\t' => shown.push(' '),

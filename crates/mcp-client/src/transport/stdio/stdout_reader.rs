@@ -1,5 +1,5 @@
-//! What a program writes to its standard output, read line by line. Servers print banners and
-//! worse; the connection lives on, unless nothing else comes.
+//! Reads a program's standard output line by line. Servers print banners and worse; the connection
+//! survives that, unless nothing else arrives.
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
@@ -13,18 +13,18 @@ use crate::{
     transport::{IncomingEvent, IncomingSink, TransportError},
 };
 
-/// How much is read at once.
+/// The number of bytes that are read at once.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Lines in a row that are no message, after which the program does not speak the protocol.
+/// The number of consecutive invalid lines after which the program is considered no MCP server.
 const MAX_GARBAGE: u32 = 1_000;
 
-/// How much of such a line is shown.
+/// The number of bytes of such a line that are shown.
 const MAX_SHOWN_BYTES: usize = 120;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads until nothing more comes. An error says that more would have come, but is not wanted.
+/// Reads until the end of the output. An error means that the rest of the output is not wanted.
 pub(super) async fn read_stdout(
     mut from: impl AsyncRead + Unpin,
     limit: usize,
@@ -38,7 +38,7 @@ pub(super) async fn read_stdout(
     };
     loop {
         let read = from.read_buf(lines.reserve(READ_BYTES)).await;
-        // An error is the end too: the program is gone, or has closed its side.
+        // An error is the end too: the program is gone or has closed its output.
         if !read.is_ok_and(|read| read > 0) {
             return lines
                 .take_rest()
@@ -106,7 +106,9 @@ impl LineHandler {
             return Ok(());
         }
         Err(TransportError::Garbage {
-            reason: format!("{MAX_GARBAGE} lines in a row are no messages, the last {shown:?}"),
+            reason: format!(
+                "{MAX_GARBAGE} consecutive lines are not messages, the last one is {shown:?}"
+            ),
         })
     }
 }

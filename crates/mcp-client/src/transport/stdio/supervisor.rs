@@ -1,5 +1,5 @@
-//! Watches over a program from its start to its end: notices how it ends, says so once, and leaves
-//! nothing of it behind.
+//! Supervises a program from its start to its end: detects how it ends, reports that once, and
+//! leaves no process behind.
 
 use std::{io, process::ExitStatus, sync::Arc, time::Duration};
 
@@ -14,15 +14,16 @@ use tokio_util::sync::CancellationToken;
 use super::{process_group::ProcessGroup, stdin_writer::StdinWriter};
 use crate::transport::{DeliveryStatus, IncomingEvent, IncomingSink, TransportError};
 
-/// How long a program's last words are waited for once it is gone, or its end once it is silent.
+/// The time to wait for the last output of a program that is gone, or for the end of a program that
+/// closed its output.
 const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
-/// How far a connection has come.
+/// The stage of a program's connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ProcessStage {
-    /// It is open.
+    /// The connection is open.
     Open,
-    /// Nothing more will come, for this reason; the program may be there still.
+    /// Nothing more will arrive, for this reason; the program may still run.
     Closed(String),
     /// The program is gone.
     Gone,
@@ -30,13 +31,13 @@ pub(super) enum ProcessStage {
 
 type ReaderTask = JoinHandle<Result<(), TransportError>>;
 
-/// What it takes to watch over a program.
+/// Supervises a program.
 pub(super) struct ProcessSupervisor {
     pub(super) process: ProcessGroup,
     pub(super) writer: Arc<StdinWriter<ChildStdin>>,
     pub(super) reader: ReaderTask,
     pub(super) incoming: IncomingSink,
-    /// Somebody wants the end.
+    /// Cancelled to request the end.
     pub(super) stop: CancellationToken,
     pub(super) stage: watch::Sender<ProcessStage>,
 }
@@ -56,7 +57,7 @@ impl ProcessSupervisor {
         };
         match event {
             SupervisorEvent::StopRequested => {
-                self.writer.close("it was closed");
+                self.writer.close("the client closed it");
                 self.process.terminate().await;
                 self.drain_output().await;
                 self.report_closed(None);
@@ -70,7 +71,7 @@ impl ProcessSupervisor {
                 let error = match read {
                     Ok(Ok(())) => self.exit_error().await,
                     Ok(Err(error)) => error,
-                    Err(_) => closed_error("its output could not be read"),
+                    Err(_) => closed_error("the program's output could not be read"),
                 };
                 self.report_closed(Some(error));
                 self.process.terminate().await;
@@ -79,12 +80,12 @@ impl ProcessSupervisor {
         self.stage.send_replace(ProcessStage::Gone);
     }
 
-    /// Lets the reader come to the end of what is in the pipe. Somebody the program left behind
-    /// may hold it open for ever.
+    /// Lets the reader finish what is in the pipe. A descendant of the program may hold the pipe
+    /// open forever.
     async fn drain_output(&mut self) {
         if timeout(OUTPUT_GRACE, &mut self.reader).await.is_err() {
             self.reader.abort();
-            // Nothing may come after the word that nothing comes.
+            // No message may follow the event that reports the end.
             let _ = (&mut self.reader).await;
         }
     }
@@ -99,7 +100,7 @@ impl ProcessSupervisor {
     fn report_closed(&self, error: Option<TransportError>) {
         let reason = error
             .as_ref()
-            .map_or_else(|| "it was closed".to_owned(), error_reason);
+            .map_or_else(|| "the client closed it".to_owned(), error_reason);
         self.writer.close(&reason);
         self.stage.send_replace(ProcessStage::Closed(reason));
         self.incoming.push(IncomingEvent::Closed(error));
@@ -113,7 +114,7 @@ fn error_reason(error: &TransportError) -> String {
     }
 }
 
-/// What was sent may have been read before the end.
+/// Creates the error of an ended program. What was sent may have been read before the end.
 fn closed_error(reason: &str) -> TransportError {
     TransportError::Closed {
         reason: reason.to_owned(),
@@ -123,7 +124,7 @@ fn closed_error(reason: &str) -> TransportError {
 
 fn describe_exit(status: io::Result<ExitStatus>) -> String {
     match status {
-        Ok(status) => format!("the program ended, {status}"),
-        Err(error) => format!("the program can't be watched ({error})"),
+        Ok(status) => format!("the program ended: {status}"),
+        Err(error) => format!("the program's status cannot be read ({error})"),
     }
 }

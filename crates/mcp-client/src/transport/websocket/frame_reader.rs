@@ -1,4 +1,4 @@
-//! What comes through a WebSocket, until its end, which is told once.
+//! Reads the frames of a WebSocket until its end, which is reported once.
 
 use futures::{StreamExt as _, stream::SplitStream};
 use tokio::sync::watch;
@@ -14,15 +14,15 @@ pub(super) struct FrameReader {
     pub(super) frames: SplitStream<ClientWebSocket>,
     pub(super) incoming: IncomingSink,
     pub(super) limit: usize,
-    /// We say goodbye: the end that follows is no surprise.
+    /// Cancelled when this side closes: the end that follows is expected.
     pub(super) closing: CancellationToken,
-    /// Nobody wants more.
+    /// Cancelled when no more frames are wanted.
     pub(super) end: CancellationToken,
     pub(super) closed: watch::Sender<bool>,
 }
 
 impl FrameReader {
-    /// Reads until the end. Pings are answered by the socket while it is read.
+    /// Reads until the end. The socket answers pings while it is read.
     pub(super) async fn read(mut self) {
         let how = self.read_frames().await;
         let how = how.filter(|_| !self.closing.is_cancelled());
@@ -39,7 +39,7 @@ impl FrameReader {
             };
             match frame {
                 Some(Ok(Frame::Text(text))) => self.incoming.push_bytes(text.as_bytes(), None),
-                // Some servers do not tell the two kinds apart.
+                // Some servers send text in binary frames.
                 Some(Ok(Frame::Binary(bytes))) => match std::str::from_utf8(&bytes) {
                     Ok(_) => self.incoming.push_bytes(&bytes, None),
                     Err(_) => self
@@ -50,14 +50,16 @@ impl FrameReader {
                 Some(Ok(Frame::Close(frame))) => said = Some(close_frame_error(frame.as_ref())),
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Some(self.end_reason(&error, said)),
-                None => return said.or_else(|| Some(ended_error("the server hung up"))),
+                None => {
+                    return said.or_else(|| Some(ended_error("the server dropped the connection")));
+                }
             }
         }
     }
 
     fn end_reason(&self, error: &Error, said: Option<TransportError>) -> TransportError {
         match error {
-            // Whose answer it was can't be told: the frame was not read.
+            // The frame was not read, so its request is unknown.
             Error::Capacity(CapacityError::MessageTooLong { .. }) => {
                 TransportError::TooLarge { limit: self.limit }
             }
@@ -66,7 +68,7 @@ impl FrameReader {
     }
 }
 
-/// What a server says as it closes.
+/// Converts a server's close frame.
 fn close_frame_error(frame: Option<&CloseFrame>) -> TransportError {
     let Some(frame) = frame else {
         return ended_error("the server closed it");
@@ -79,7 +81,7 @@ fn close_frame_error(frame: Option<&CloseFrame>) -> TransportError {
     ))
 }
 
-/// What was sent may have been read before the end.
+/// Creates the error of an ended connection. What was sent may have been read before the end.
 fn ended_error(reason: &str) -> TransportError {
     closed_error(reason.to_owned(), DeliveryStatus::Maybe)
 }

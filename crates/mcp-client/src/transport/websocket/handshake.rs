@@ -1,4 +1,4 @@
-//! Opens a WebSocket: address, headers, TLS, and what a refusal means.
+//! Opens a WebSocket: URL, headers, TLS, and the meaning of a rejection.
 
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ use tokio_tungstenite::{
 use super::ClientWebSocket;
 use crate::{config::HttpConfig, transport::TransportError};
 
-/// The protocol that is spoken inside.
+/// The subprotocol header.
 const SUBPROTOCOL: (&str, &str) = ("sec-websocket-protocol", "mcp");
 
-/// How much a refusal may say.
+/// The maximum number of characters that are shown of a rejection.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// A connection, with frames and messages of at most that many bytes.
+/// Connects, with frames and messages of at most this many bytes.
 pub(super) async fn connect(
     config: &HttpConfig,
     limit: usize,
@@ -40,7 +40,7 @@ pub(super) async fn connect(
     let open =
         |request| connect_async_tls_with_config(request, Some(limits), true, connector.clone());
     let opened = match open(build_request(config, true)?).await {
-        // It speaks no subprotocols, as many do: what counts is what it says inside.
+        // The server does not negotiate subprotocols, like many; only its messages matter.
         Err(Error::Protocol(ProtocolError::SecWebSocketSubProtocolError(
             SubProtocolError::NoSubProtocol,
         ))) => open(build_request(config, false)?).await,
@@ -55,11 +55,11 @@ fn build_request(config: &HttpConfig, subprotocol: bool) -> Result<Request<()>, 
         .url
         .as_str()
         .into_client_request()
-        .map_err(|error| unsendable(format!("the address can't be used: {error}")))?;
+        .map_err(|error| unsendable(format!("the URL cannot be used: {error}")))?;
     for (name, value) in &config.headers {
         let value = HeaderValue::try_from(value.expose_secret());
         let (Ok(name), Ok(mut value)) = (HeaderName::try_from(name), value) else {
-            return Err(unsendable(format!("the header {name:?} can't be sent")));
+            return Err(unsendable(format!("the header {name:?} cannot be sent")));
         };
         value.set_sensitive(true);
         request.headers_mut().insert(name, value);
@@ -72,7 +72,7 @@ fn build_request(config: &HttpConfig, subprotocol: bool) -> Result<Request<()>, 
     Ok(request)
 }
 
-/// The certificates of the system, as for all our connections.
+/// Builds the TLS configuration with the system's certificates, as for all our connections.
 fn tls_config() -> Result<Arc<rustls::ClientConfig>, TransportError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     rustls::ClientConfig::builder_with_provider(provider)
@@ -97,7 +97,7 @@ fn handshake_error(error: Error) -> TransportError {
             retry_after: None,
         },
         Error::Protocol(error) => TransportError::Garbage {
-            reason: format!("no WebSocket is there: {error}"),
+            reason: format!("the server is not a WebSocket server: {error}"),
         },
         other => TransportError::Unreachable {
             reason: other.to_string(),

@@ -1,5 +1,5 @@
-//! A server behind a WebSocket: each text frame is one message. What the messages mean is not
-//! known here.
+//! A server on a WebSocket: each text frame is one message. The transport does not know what
+//! messages mean.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -24,7 +24,7 @@ use crate::{
 mod frame_reader;
 mod handshake;
 
-/// How long the other side is waited for at the end.
+/// The time to wait for the other side's close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 type ClientWebSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -39,7 +39,7 @@ pub struct WebSocketConnector {
 }
 
 impl WebSocketConnector {
-    /// Reaches that server, and takes from it what the limits allow.
+    /// Creates a connector for a server, with these limits.
     pub fn new(config: HttpConfig, limits: &ServerLimits) -> Self {
         Self {
             config,
@@ -91,7 +91,7 @@ impl Connector for WebSocketConnector {
         })
     }
 
-    /// Where it is, without the query, which may hold a key.
+    /// Returns the URL without the query, which may contain a key.
     fn display_address(&self) -> String {
         let mut url = self.config.url.clone();
         url.set_query(None);
@@ -102,7 +102,7 @@ impl Connector for WebSocketConnector {
 
 struct WebSocketClientTransport {
     sink: Mutex<SplitSink<ClientWebSocket, Frame>>,
-    /// We have said goodbye, or are about to.
+    /// Cancelled when this side closes the connection or is about to.
     closing: CancellationToken,
     write_timeout: Duration,
     end: CancellationToken,
@@ -116,14 +116,22 @@ impl WebSocketClientTransport {
             reason: "a message must be UTF-8".to_owned(),
         })?;
         let by = Instant::now() + self.write_timeout;
-        let slow = |sent| closed_error("the server takes no more for now".to_owned(), sent);
+        let slow = |sent| {
+            closed_error(
+                "the server accepts no more messages at the moment".to_owned(),
+                sent,
+            )
+        };
         let mut sink = timeout_at(by, self.sink.lock())
             .await
             .map_err(|_| slow(DeliveryStatus::No))?;
         if self.closing.is_cancelled() || *self.closed.borrow() {
-            return Err(closed_error("it was closed".to_owned(), DeliveryStatus::No));
+            return Err(closed_error(
+                "the connection was closed".to_owned(),
+                DeliveryStatus::No,
+            ));
         }
-        // Once the socket has the frame, all of it goes out, whoever waits for that.
+        // Once the socket has the frame, it sends all of it, even if nobody waits for that.
         let sending = timeout_at(by, sink.send(Frame::Text(text)));
         match sending.await {
             Ok(Ok(())) => Ok(()),

@@ -1,7 +1,7 @@
-//! Lines on their way into a program. A line is written by who sends it, at once, when nothing
-//! waits; else it queues, and one task writes what is queued together as soon as the pipe takes
-//! it. So lines never mix, a quiet connection costs no change of task, and a program that does not
-//! read holds up its callers only as long as they are patient.
+//! Writes lines to a program's standard input. A sender writes its line directly when nothing is
+//! queued; otherwise the line is queued, and one task writes the queue in batches as soon as the
+//! pipe accepts it. Lines never mix, an idle connection costs no task switch, and a program that
+//! does not read delays its callers only until their timeout.
 
 use std::{
     collections::VecDeque,
@@ -21,10 +21,10 @@ use tokio::{
 
 use crate::transport::{DeliveryStatus, TransportError};
 
-/// Lines that are written together.
+/// The maximum number of lines that are written together.
 const MAX_BATCH_LINES: usize = 64;
 
-/// The way into a program.
+/// Writes lines to a program.
 #[derive(Debug)]
 pub(super) struct StdinWriter<P> {
     state: Mutex<StdinWriterState<P>>,
@@ -34,7 +34,7 @@ pub(super) struct StdinWriter<P> {
 
 #[derive(Debug)]
 struct StdinWriterState<P> {
-    /// None when there is no way in any more, for the reason beside it.
+    /// The pipe; none once it is closed, for the reason in `reason`.
     pipe: Option<P>,
     reason: String,
     queue: VecDeque<QueuedLine>,
@@ -45,13 +45,13 @@ struct StdinWriterState<P> {
 struct QueuedLine {
     ticket: u64,
     body: Bytes,
-    /// How much of it, and of the line's end, is written.
+    /// The number of bytes of the line and its terminator that are written.
     written: usize,
     done: Option<oneshot::Sender<Result<(), TransportError>>>,
 }
 
 impl<P: AsyncWrite + Unpin> StdinWriter<P> {
-    /// Writes into that pipe; a line waits at most that long.
+    /// Creates a writer; a line waits at most `write_timeout`.
     pub(super) fn new(pipe: P, write_timeout: Duration) -> Self {
         Self {
             state: Mutex::new(StdinWriterState {
@@ -65,13 +65,13 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
         }
     }
 
-    /// Writes a line; done when all of it is in the pipe.
+    /// Writes a line and returns when all of it is in the pipe.
     pub(super) async fn send(&self, body: Bytes) -> Result<(), TransportError> {
         let Some((ticket, done)) = self.enqueue(body)? else {
             return Ok(());
         };
         self.queued.notify_one();
-        // Who stops waiting takes the line back, if nothing of it is written.
+        // A caller that stops waiting withdraws its line, if none of it is written.
         let mut place = QueueTicket {
             writer: self,
             ticket: Some(ticket),
@@ -86,7 +86,7 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
             Err(_) => match place.withdraw() {
                 Some(sent) => {
                     let waited = self.write_timeout.as_millis();
-                    let reason = format!("the program read nothing for {waited} ms");
+                    let reason = format!("the program has read nothing for {waited} ms");
                     Err(closed_error(reason, sent))
                 }
                 None => Ok(()),
@@ -94,10 +94,10 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
         }
     }
 
-    /// Writes it at once, or queues it and gives its place.
+    /// Writes the line directly, or queues it and returns its ticket.
     #[expect(
         clippy::type_complexity,
-        reason = "it is taken apart at the only place it is used"
+        reason = "it is destructured at the only place it is used"
     )]
     fn enqueue(
         &self,
@@ -117,7 +117,7 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
             written: 0,
             done: Some(done),
         });
-        // When nothing waits, the task that writes sleeps, and nobody else polls the pipe.
+        // When nothing is queued, the writer task sleeps, and nobody else polls the pipe.
         let finished = alone
             && state
                 .poll_write_all(&mut Context::from_waker(Waker::noop()))
@@ -133,7 +133,7 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
         }
     }
 
-    /// Writes what is queued, until there is no way in any more.
+    /// Writes the queue until the pipe is closed.
     pub(super) async fn pump(&self) {
         loop {
             self.queued.notified().await;
@@ -144,11 +144,11 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
         }
     }
 
-    /// Closes the way in. Who waits is told, and so is who comes later.
+    /// Closes the pipe. Waiting and later senders receive the reason.
     pub(super) fn close(&self, reason: &str) {
         let mut state = self.state();
         state.close_pipe(reason);
-        // Who closes knows better than a pipe that was found broken.
+        // An explicit close has a better reason than a broken pipe.
         reason.clone_into(&mut state.reason);
         drop(state);
         self.queued.notify_one();
@@ -156,7 +156,6 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
 }
 
 impl<P> StdinWriter<P> {
-    /// Whether there is a way in.
     pub(super) fn is_open(&self) -> bool {
         self.state().pipe.is_some()
     }
@@ -167,7 +166,7 @@ impl<P> StdinWriter<P> {
 }
 
 impl<P: AsyncWrite + Unpin> StdinWriterState<P> {
-    /// Ready when nothing waits any more.
+    /// Writes the queue; ready when it is empty.
     fn poll_write_all(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while !self.queue.is_empty() {
             let written = match ready!(self.poll_write_some(context)) {
@@ -177,7 +176,7 @@ impl<P: AsyncWrite + Unpin> StdinWriterState<P> {
             match written {
                 Ok(written) => self.advance(written),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => self.close_pipe(&format!("the program takes no input ({error})")),
+                Err(error) => self.close_pipe(&format!("the program accepts no input ({error})")),
             }
         }
         Poll::Ready(())
@@ -239,21 +238,22 @@ impl QueuedLine {
     }
 }
 
-/// A place in the queue, which is left when nobody waits for it any more.
+/// A place in the queue that is released when nobody waits for it any more.
 struct QueueTicket<'a, P> {
     writer: &'a StdinWriter<P>,
     ticket: Option<u64>,
 }
 
 impl<P> QueueTicket<'_, P> {
-    /// Leaves the queue. Tells whether the line may arrive; none if it is written already.
+    /// Leaves the queue. Returns whether the line may arrive; none if it is written already.
     fn withdraw(&mut self) -> Option<DeliveryStatus> {
         let ticket = self.ticket.take()?;
         let mut state = self.writer.state();
         let at = state.queue.iter().position(|line| line.ticket == ticket)?;
         let line = state.queue.get_mut(at)?;
         if line.written > 0 {
-            // The rest must follow, or the next line would not begin where one begins.
+            // The rest of the line must follow, or the next line would not start at a line
+            // beginning.
             line.done = None;
             return Some(DeliveryStatus::Maybe);
         }

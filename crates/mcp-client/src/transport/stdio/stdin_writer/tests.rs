@@ -1,4 +1,4 @@
-//! Lines into pipes that are full, slow or gone.
+//! Tests of writing lines to pipes that are full, slow or closed.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ async fn who_waits_too_long_knows_whether_it_may_arrive() {
     let (begun, behind) = tokio::join!(begun, behind);
     assert_eq!(delivery_of(begun), DeliveryStatus::Maybe);
     assert_eq!(delivery_of(behind), DeliveryStatus::No);
-    // What had begun is ended, so that the next line is one.
+    // A line that was begun is completed, so that the next one starts on its own line.
     let next = tokio::spawn({
         let writer = Arc::clone(&writer);
         async move { writer.send("next".into()).await }

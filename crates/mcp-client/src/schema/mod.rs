@@ -1,0 +1,31 @@
+//! JSON Schema validation of arguments and results.
+//!
+//! Schemas come from other servers: nothing is fetched, and everything is bounded. The module
+//! knows nothing about servers and connections.
+
+#[doc(hidden)]
+pub mod draft;
+#[doc(hidden)]
+pub mod references;
+mod validation_cost;
+mod validator;
+
+pub use validator::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
+
+/// The greatest nesting depth of a schema's JSON. A JSON parser stops at 128; an honest tool does
+/// not need more.
+pub const MAX_JSON_DEPTH: usize = 200;
+
+/// Shortens a text to `most` characters, at a word boundary if one is near, and marks the cut
+/// with an ellipsis.
+pub fn truncate_at_word(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+    let at_word = kept
+        .rfind(char::is_whitespace)
+        .filter(|at| *at * 2 > kept.len());
+    let kept = at_word.and_then(|at| kept.get(..at)).unwrap_or(&kept);
+    format!("{}…", kept.trim_end())
+}
