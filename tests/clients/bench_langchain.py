@@ -1,6 +1,6 @@
-"""How long calls take through langchain-mcp-adapters with a live session.
+"""Measures calls through langchain-mcp-adapters with a live session.
 
-`bench_langchain.py CALLS COMMAND ARGS…` does what crates/adapter/examples/measure.rs does, and
+`bench_langchain.py CALLS COMMAND ARGS…` does the same as crates/adapter/examples/measure.rs and
 prints the same line.
 """
 

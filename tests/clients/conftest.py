@@ -1,7 +1,7 @@
-"""Fixtures: the server under test as a real client starts it, and the stand-in for the providers.
+"""Fixtures: the server under test as a real client starts it, and the mock provider.
 
-Two programs are needed, named by the environment: DELIBERATE_BIN, the server, and MOCK_PROVIDER_BIN, the
-stand-in of crates/testkit. Every test has a home and a database of its own.
+The environment names two programs: DELIBERATE_BIN, the server, and MOCK_PROVIDER_BIN, the mock
+provider of crates/testkit. Every test has its own home and database.
 """
 
 import itertools
@@ -27,14 +27,15 @@ KEY = "stand-in-key"
 # Longer than any call here takes on a busy machine; a server that hangs fails its test.
 PATIENCE_SECONDS = 60
 
-# The tools: those that reason, whose names begin alike, and those of the prompt engine.
+# The number of reasoning tools, whose names have a common prefix, and the tools of the prompt
+# engine.
 REASONING_TOOLS = 24
 ENGINE_TOOLS = {"prompt_engine", "resource_manager", "system_control"}
-# Research is behind one tool unless it is asked for.
+# Research is behind one tool by default.
 RESEARCH_TOOLS = {"research"}
 ALL_TOOLS = REASONING_TOOLS + len(ENGINE_TOOLS) + len(RESEARCH_TOOLS)
 
-# The handshake revisions, and 2026-07-28 as a client finds it by itself.
+# The handshake revisions, and 2026-07-28 as a client discovers it.
 ERAS = ["legacy", "auto"]
 
 NEUTRAL: dict[str, Any] = {
@@ -58,7 +59,7 @@ def anyio_backend() -> str:
 
 @pytest.fixture(params=ERAS)
 def era(request: pytest.FixtureRequest) -> str:
-    """The protocol era, as the client's `mode`."""
+    """The protocol revision, as the client's `mode`."""
     return request.param
 
 
@@ -73,7 +74,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 class Node:
-    """The node to use, and the packages beside it."""
+    """The node to use, and its packages."""
 
     def __init__(self) -> None:
         lines = subprocess.run([SCRIPTS / "node-env"], stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -90,7 +91,7 @@ def node() -> Node:
 
 
 class MockProvider:
-    """The stand-in for the providers, in its own process."""
+    """The mock provider, in its own process."""
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
@@ -100,24 +101,24 @@ class MockProvider:
         self.url = "http://" + self.process.stdout.readline().removeprefix("listening ").strip()
 
     def control(self, **changes: Any) -> None:
-        """Changes how it behaves: faults to come, delays, what it is strict about."""
+        """Changes its behavior: queued faults, delays, strictness."""
         body = json.dumps(changes).encode()
         headers = {"content-type": "application/json"}
         request = urllib.request.Request(f"{self.url}/_control", body, headers)
         urllib.request.urlopen(request, timeout=10).close()
 
     def seen(self) -> dict[str, Any]:
-        """Everything it saw: requests, pipes, threads, counters."""
+        """Returns everything it recorded: requests, pipes, threads, counters."""
         with urllib.request.urlopen(f"{self.url}/_requests", timeout=10) as response:
             return json.load(response)
 
     def asks(self) -> list[dict[str, Any]]:
-        """The asks it answered well, oldest first."""
+        """Returns the model requests that succeeded, oldest first."""
         answered = {"answered": 200}
         return [r for r in self.seen()["requests"] if r["kind"] == "ask" and r["outcome"] == answered]
 
     def was_asked(self, times: int) -> bool:
-        """Whether that many asks have come, answered or not."""
+        """Returns whether that many model requests have arrived, answered or not."""
         return len([r for r in self.seen()["requests"] if r["kind"] == "ask"]) >= times
 
     def langbase(self) -> dict[str, str]:
@@ -129,7 +130,7 @@ class MockProvider:
         }
 
     def openai(self) -> dict[str, str]:
-        """Settings that make it the server's endpoint of the OpenAI kind."""
+        """Settings that make it the server's OpenAI-compatible endpoint."""
         return {
             "DELIBERATE_PROVIDER": "openai",
             "OPENAI_API_KEY": KEY,
@@ -151,13 +152,13 @@ def mock_provider_process():
 
 @pytest.fixture
 def mock_provider(mock_provider_process: MockProvider) -> MockProvider:
-    """The stand-in, as if newly started."""
+    """The mock provider, as if newly started."""
     mock_provider_process.control(**NEUTRAL)
     return mock_provider_process
 
 
 class Home:
-    """A person's home, and the database in it."""
+    """The home directory of a user, with its database."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -177,7 +178,7 @@ class Home:
         }
 
     def count(self, table: str) -> int:
-        """The rows of a table; none where there is no database yet."""
+        """Counts the rows of a table; 0 if there is no database yet."""
         if not self.database.exists():
             return 0
         connection = sqlite3.connect(self.database)
@@ -190,7 +191,7 @@ class Home:
             connection.close()
 
     def rows(self, query: str) -> list[dict[str, Any]]:
-        """The rows of a query, each by the names of its columns."""
+        """Returns the rows of a query, each as a dictionary of its columns."""
         connection = sqlite3.connect(self.database)
         connection.row_factory = sqlite3.Row
         try:
@@ -204,7 +205,7 @@ def home(tmp_path: Path):
     home = Home(tmp_path)
     yield home
     if home.log.exists():
-        # Shown by pytest when the test fails.
+        # pytest shows this when the test fails.
         print("--- the server's stderr ---", home.log.read_text(), sep="\n")
 
 
@@ -213,8 +214,8 @@ Connect = Callable[..., Client]
 
 @pytest.fixture
 def connect(home: Home):
-    """Makes a client that starts the server: `async with connect(era, settings) as client`. It is
-    at home in the test's own home, or in the one given as `at`."""
+    """Returns a function that makes a client which starts the server: `async with connect(era,
+    settings) as client`. The server runs in the test's own home, or in the one given as `at`."""
     logs = []
 
     def connect(
@@ -266,7 +267,7 @@ class HttpServer:
         raise AssertionError("the server does not answer")
 
     def stop(self, how: int = signal.SIGTERM) -> int:
-        """Stops it; its exit code."""
+        """Stops the server and returns its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(how)
         code = self.process.wait(PATIENCE_SECONDS)
@@ -274,8 +275,8 @@ class HttpServer:
         return code
 
 
-# Each worker looks where no other does, and below the ports that the system gives to connections
-# by itself: what is free there stays free until a server takes it.
+# Each worker searches its own range, below the ports that the system assigns to connections: a port
+# that is free there stays free until a server takes it.
 PORTS_EACH = 1500
 WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 PORTS = itertools.cycle(range(12_000 + WORKER * PORTS_EACH, 12_000 + (WORKER + 1) * PORTS_EACH))
@@ -293,7 +294,7 @@ def free_port() -> int:
     raise AssertionError("no port is free")
 
 
-# Each transport with each era it carries.
+# Each transport with each revision it supports.
 WAYS = ["stdio-legacy", "stdio-auto", "http-legacy", "http-auto", "sse-legacy"]
 
 
@@ -313,7 +314,8 @@ def serve_http(home: Home):
 
 @pytest.fixture(params=WAYS)
 def reach(request: pytest.FixtureRequest, connect: Connect, serve_http) -> Callable[..., Client]:
-    """Makes a client that reaches the server by one of the ways: `async with reach(settings)`."""
+    """Returns a function that makes a client over one of the transports: `async with
+    reach(settings)`."""
     transport, era = request.param.split("-")
 
     def reach(settings: dict[str, str] | None = None, **options: Any) -> Client:
@@ -329,14 +331,14 @@ def reach(request: pytest.FixtureRequest, connect: Connect, serve_http) -> Calla
 
 
 def answer(result: types.CallToolResult) -> dict[str, Any]:
-    """The answer of a call that went well; its text says the same."""
+    """Returns the answer of a successful call; its text has the same content."""
     assert not result.is_error, result
     assert json.loads(text_of_result(result)) == result.structured_content
     return result.structured_content
 
 
 def error(result: types.CallToolResult) -> dict[str, Any]:
-    """The error of a call that did not; its text is a sentence with the code and the hint."""
+    """Returns the error of a failed call; its text is a sentence with the code and the hint."""
     assert result.is_error, result
     told = result.structured_content["error"]
     text = text_of_result(result)
@@ -352,12 +354,12 @@ def text_of_result(result: types.CallToolResult) -> str:
 
 
 async def think(client: Client, content: str, **arguments: Any) -> dict[str, Any]:
-    """One linear step that goes well."""
+    """Makes one successful linear step."""
     result = await client.call_tool("reasoning_linear", {"content": content, **arguments})
     return answer(result)
 
 
 def text_of(ask: dict[str, Any]) -> str:
-    """Everything an ask told the model."""
+    """Returns all texts of a model request."""
     body = ask["body"]
     return json.dumps([body.get("system"), body["messages"]], ensure_ascii=False)

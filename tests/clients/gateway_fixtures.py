@@ -1,8 +1,9 @@
-"""Other servers for the gateway, the settings that name them, and a client that keeps every byte.
+"""Upstream servers for the gateway, the settings that name them, and a client that keeps every
+byte.
 
-The servers are real ones: the reference servers that run on Node, and upstreams/python_sdk_server.py on the Python
-SDK. What passes through the gateway is compared with what the server says to who asks it directly, so
-the client here reads nothing into what it hears.
+The servers are real: the reference servers that run on Node, and upstreams/python_sdk_server.py
+on the Python SDK. Tests compare the output of the gateway with the direct answer of the server,
+so the client here does not interpret what it receives.
 """
 
 import json
@@ -22,17 +23,17 @@ EVERYTHING = "@modelcontextprotocol/server-everything/dist/index.js"
 FILESYSTEM = "@modelcontextprotocol/server-filesystem/dist/index.js"
 FAST = Path(__file__).parent / "upstreams" / "python_sdk_server.py"
 
-# The newest of the handshake revisions.
+# The newest handshake revision.
 HANDSHAKE = "2025-11-25"
 
-# What a result says of who wrote it and not of what it says, in 2026-07-28.
+# The part of a result that names its author, in 2026-07-28.
 ENVELOPE = "io.modelcontextprotocol/serverInfo"
 
 Fields = dict[str, Any]
 
 
 def started_by(command: list[str], **fields: Any) -> Fields:
-    """A server that is started."""
+    """Settings of a server that is started as a process."""
     return {"command": command[0], "args": command[1:], **fields}
 
 
@@ -48,7 +49,7 @@ def fast(*arguments: str, **fields: Any) -> Fields:
     return started_by([sys.executable, str(FAST), *arguments], **fields)
 
 
-# A server that is not there.
+# A server that does not exist.
 DEAD: Fields = {"command": "no-such-program-anywhere", "args": []}
 
 
@@ -59,7 +60,7 @@ def as_toml(value: Any) -> str:
 
 
 def write_settings(home: Home, **servers: Fields) -> None:
-    """The settings file of that home, with these servers and nothing else."""
+    """Writes the settings file of that home, with these servers and nothing else."""
     file = home.path / "config" / "deliberate" / "config.toml"
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = []
@@ -69,7 +70,7 @@ def write_settings(home: Home, **servers: Fields) -> None:
 
 
 class Upstream:
-    """A server of another program on a port of its own."""
+    """A server of another program on its own port."""
 
     def __init__(self, command: list[str], log: Path, port: int | None = None) -> None:
         self.port = port or free_port()
@@ -96,7 +97,7 @@ class Upstream:
 
 
 class Refusal(Exception):
-    """An error of the protocol."""
+    """A protocol error."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(f"{error['code']}: {error['message']}")
@@ -104,10 +105,10 @@ class Refusal(Exception):
 
 
 class Raw:
-    """A client over standard input and output that keeps what it hears as it was written.
+    """A client over standard input and output that keeps each message as it was written.
 
-    `answers` says what the client replies when the server asks it something during a call.
-    """
+    `answers` are the replies of the client to requests of the server during a call.
+"""
 
     def __init__(
         self,
@@ -163,7 +164,7 @@ class Raw:
         self.process.stdin.flush()
 
     def begin(self, method: str, params: dict[str, Any] | None = None, **meta: Any) -> int:
-        """Asks, and does not wait; the id of the question."""
+        """Sends a request without waiting and returns its id."""
         self.last += 1
         sent = message(method, params, self.able, self.last)
         if not self.modern:
@@ -173,7 +174,7 @@ class Raw:
         return self.last
 
     def end(self, id: int) -> dict[str, Any]:
-        """Waits for the answer to a question."""
+        """Waits for the response to a request."""
         with self.news:
             arrived = self.news.wait_for(lambda: id in self.replies or not self.reader.is_alive(), PATIENCE_SECONDS)
         assert arrived and id in self.replies, "no answer"
@@ -189,7 +190,7 @@ class Raw:
         return self.begin("tools/call", {"name": name, "arguments": arguments}, **(meta or {}))
 
     def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
-        """The result of a call, as it was written."""
+        """Returns the result of a call, as it was written."""
         return self.end(self.begin_call(name, None, **arguments))
 
     def cancel(self, id: int) -> None:
@@ -197,7 +198,7 @@ class Raw:
         self.write({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
 
     def tools(self) -> dict[str, dict[str, Any]]:
-        """All tools, by name."""
+        """Returns all tools, by name."""
         tools: list[dict[str, Any]] = []
         cursor: dict[str, Any] = {}
         while True:
@@ -208,7 +209,7 @@ class Raw:
             cursor = {"cursor": page["nextCursor"]}
 
     def progress(self, token: str) -> list[dict[str, Any]]:
-        """The progress that was told of a call so far."""
+        """Returns the progress notifications of a call so far."""
         with self.news:
             told = [it["params"] for it in self.heard if it["method"] == "notifications/progress"]
         return [it for it in told if it["progressToken"] == token]
@@ -225,24 +226,24 @@ class Raw:
 
 
 def through(home: Home, era: str, settings: dict[str, str] | None = None, **options: Any) -> Raw:
-    """A client of our program."""
+    """A client of the program under test."""
     environment = home.environment() | (settings or {})
     return Raw([program("DELIBERATE_BIN"), "serve"], era, home, environment, **options)
 
 
 def direct(home: Home, fields: Fields, era: str, **options: Any) -> Raw:
-    """A client of the other server itself."""
+    """A client of the upstream server itself."""
     environment = {"HOME": str(home.path), **fields.get("env", {})}
     return Raw([fields["command"], *fields["args"]], era, home, environment, **options)
 
 
 def written(value: Any) -> str:
-    """As it is written, with the order of members."""
+    """Returns the JSON text, with the order of members."""
     return json.dumps(value, indent=1, ensure_ascii=False)
 
 
 def said(result: dict[str, Any]) -> dict[str, Any]:
-    """A result without what the era of the protocol puts around it."""
+    """Returns a result without the envelope of the protocol revision."""
     kept = {name: value for name, value in result.items() if name not in ("resultType", "_meta")}
     meta = {name: value for name, value in result.get("_meta", {}).items() if name != ENVELOPE}
     return kept | ({"_meta": meta} if meta else {})
@@ -253,26 +254,26 @@ def text_of(result: dict[str, Any]) -> str:
 
 
 def answer(result: dict[str, Any]) -> dict[str, Any]:
-    """The answer of one of our own tools."""
+    """Returns the answer of one of our own tools."""
     assert not result.get("isError"), result
     return result["structuredContent"]
 
 
 def error(result: dict[str, Any]) -> dict[str, Any]:
-    """The error of a call that did not come to a result of the other server."""
+    """Returns the error of a call that got no result of the upstream server."""
     assert result.get("isError"), result
     return result["structuredContent"]["error"]
 
 
 def running(marker: str) -> list[int]:
-    """The processes that have these words among their arguments."""
+    """Returns the processes that have this text in their arguments."""
     found = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
             try:
                 command = (folder / "cmdline").read_bytes()
             except OSError:
-                # It has ended meanwhile.
+                # The process has ended meanwhile.
                 continue
             if marker.encode() in command:
                 found.append(int(folder.name))

@@ -20,7 +20,8 @@ async def main() -> None:
     client = MultiServerMCPClient({"it": connection()})
 
     async def alone(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """A call without a session: the adapter makes a new one for the list, and one for the call."""
+        """Makes a call without a session: the adapter opens a new one for the list, and one for
+        the call."""
         (tool,) = [tool for tool in await client.get_tools() if tool.name == name]
         return await told(tool, arguments)
 

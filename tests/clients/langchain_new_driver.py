@@ -21,7 +21,8 @@ def target() -> Any:
 
 async def main() -> None:
     async def alone(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """A call of a tool whose adapter was never held open: it connects for the list, and again for the call."""
+        """Calls a tool whose adapter was never held open: it connects for the list, and again for
+        the call."""
         (tool,) = [tool for tool in await MCPAdapter(target()).list_tools() if tool.name == name]
         return await told(tool, arguments)
 

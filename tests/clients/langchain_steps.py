@@ -1,6 +1,6 @@
-"""What the LangChain programs share: a step as a line of JSON in, a line of JSON out.
+"""The shared part of the LangChain programs: a step as a line of JSON in, a line of JSON out.
 
-They run in environments of their own, which have LangChain and not the tests' own packages.
+They run in their own environments, which have LangChain and not the packages of the tests.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ Step = Callable[..., Awaitable[Any]]
 
 
 def options() -> dict[str, Any]:
-    """How the server is reached: the only argument."""
+    """Returns how the server is reached: the only argument."""
     return json.loads(sys.argv[1])
 
 
 def steps_with(tools: list[BaseTool], spoken: str | None) -> dict[str, Step]:
-    """The steps that any tools of LangChain's can do, and which revision is spoken."""
+    """Returns the steps that any LangChain tools support, and the protocol revision."""
     by_name = {tool.name: tool for tool in tools}
 
     async def revision() -> str | None:
@@ -42,7 +42,7 @@ def steps_with(tools: list[BaseTool], spoken: str | None) -> dict[str, Step]:
 
 
 def shown(tool: BaseTool) -> dict[str, Any]:
-    """A tool as LangChain knows it, and as it is given to a model."""
+    """Returns a tool as LangChain knows it, and as a model receives it."""
     assert isinstance(tool.args_schema, dict)
     Draft202012Validator.check_schema(tool.args_schema)
     return {
@@ -56,15 +56,15 @@ def shown(tool: BaseTool) -> dict[str, Any]:
 
 
 async def told(tool: BaseTool, arguments: dict[str, Any]) -> dict[str, Any]:
-    """What a model gets back that calls the tool."""
+    """Returns the message that a model gets after calling the tool."""
     message = await tool.ainvoke({"type": "tool_call", "id": "1", "name": tool.name, "args": arguments})
     assert isinstance(message, ToolMessage)
     return {"status": message.status, "content": message.content, "artifact": message.artifact}
 
 
 async def answer_lines(steps: dict[str, Step]) -> None:
-    """Does each step that is read by the function of its name, and answers `{ok}` or `{error}`."""
-    # Connected.
+    """Runs the function of each step that is read, and answers `{ok}` or `{error}`."""
+    # Reports that the program is connected.
     write({"ok": None})
     while line := await asyncio.to_thread(sys.stdin.readline):
         step = json.loads(line)

@@ -1,4 +1,5 @@
-"""Two small models behind the usual APIs: one makes vectors out of letters, one puts the longest text first."""
+"""Two mock services with the usual APIs: one makes vectors out of letters, one ranks the longest
+text first."""
 
 import re
 import zlib
@@ -20,7 +21,7 @@ def models(path: str, given: Any) -> Answer:
 
 
 def vector(text: str, model: str) -> list[float]:
-    """Words counted by their hash; the model's name ends with how many numbers a vector has."""
+    """Counts words by their hash; the model's name ends with the number of dimensions."""
     numbers = [0.001] * int(model.rsplit("-", 1)[1])
     for word in re.findall(r"\w{4,}", text.lower()):
         numbers[zlib.crc32(word.encode()) % len(numbers)] += 1.0

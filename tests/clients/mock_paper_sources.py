@@ -1,7 +1,8 @@
-"""The sources of papers on loopback, for the papers of sample_papers.py; what each answers is in paper_source_responses.py.
+"""Mock paper sources on loopback, for the papers of sample_papers.py; their responses are in
+paper_source_responses.py.
 
-Every request is kept. A path can be given a fault: a status, another body, a redirect, a lie about
-the length, a delay; `fault(path, ...)` stays until `mend()`.
+Every request is recorded. A path can have a fault: a status, another body, a redirect, a wrong
+length, a delay; `fault(path, ...)` stays until `mend()`.
 """
 
 import json
@@ -19,7 +20,7 @@ from sample_papers import PAPERS, pdf
 
 SOURCES = ["arxiv", "semantic_scholar", "openalex", "crossref", "pubmed", "europe_pmc", "biorxiv", "medrxiv"]
 
-# Where each source is asked.
+# The path of each source's API.
 PLACES = {
     "arxiv": "/api/query",
     "semantic_scholar": "/graph/v1/",
@@ -35,7 +36,7 @@ PLACES = {
 
 @dataclass
 class Asked:
-    """A request that came."""
+    """A recorded request."""
 
     source: str
     path: str
@@ -46,17 +47,17 @@ class Asked:
 
 @dataclass
 class Fault:
-    """What comes in place of the answer."""
+    """A fault that replaces the response."""
 
     status: int = 200
     body: bytes | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    # Said in place of the true length.
+    # Sent instead of the true length.
     length: int | None = None
-    # Only so much of the true answer comes.
+    # Only this much of the true response is sent.
     cut: int | None = None
     delay: float = 0.0
-    # How often; for ever without it.
+    # The number of times; unset means forever.
     times: int | None = None
 
 
@@ -68,7 +69,7 @@ HTML = Fault(
 
 
 class World(Sources):
-    """All sources, each on a port of its own, and who asked them what."""
+    """All sources, each on its own port, and the recorded requests."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -98,7 +99,8 @@ class World(Sources):
         return f"http://127.0.0.1:{self.servers[source].server_address[1]}"
 
     def pdf_url(self, slug: str) -> str:
-        """Publishers' files are at a place the settings name, since others on this machine are refused."""
+        """Returns the address of a publisher's file. It is one that the settings allow, since
+        other loopback addresses are rejected."""
         return f"{self.url('openalex')}/pdf/{slug}.pdf"
 
     def close(self) -> None:
@@ -113,7 +115,7 @@ class World(Sources):
         self.files = {path: data for path, data in self.files.items() if path.removeprefix("/pdf/")[:-4] in PAPERS}
 
     def fault(self, source: str, fault: Fault | None = None, path: str = "", /, **fields: Any) -> None:
-        """From now on requests to that source, whose path has this in it, come to grief so."""
+        """Sets a fault for requests to that source whose path contains this text."""
         with self.lock:
             self.faults.append((source, path, fault or Fault(**fields)))
 
@@ -126,7 +128,7 @@ class World(Sources):
             return [it for it in self.asked if source in (None, it.source) and path in it.path]
 
     def settings(self, *sources: str, **more: str) -> dict[str, str]:
-        """Settings that make this the world of the server; without names with all sources."""
+        """Settings that point the server to these sources; to all of them without names."""
         urls = {f"DELIBERATE_RESEARCH_{it.upper()}_URL": self.url(it) for it in [*SOURCES, "unpaywall"]}
         chosen = {"DELIBERATE_RESEARCH_SOURCES": ", ".join(sources)} if sources else {}
         return urls | chosen | {"DELIBERATE_TOOLS_SETS": "reasoning, research"} | more
@@ -161,11 +163,11 @@ class World(Sources):
             if handler.command != "HEAD":
                 handler.wfile.write(body)
         except OSError:
-            # Who asked has heard enough.
+            # The client has closed the connection.
             pass
 
     def answer(self, source: str, path: str, query: dict[str, str]) -> Answer:
-        # arXiv's papers are where its API is.
+        # arXiv's papers are served by the host of its API.
         by_arxiv = {f"/pdf/{it.arxiv}": f"/pdf/{it.slug}.pdf" for it in PAPERS.values() if it.arxiv}
         file = self.files.get(by_arxiv.get(re.sub(r"(v\d+)?(\.pdf)?$", "", path), path))
         if file is not None:

@@ -1,4 +1,5 @@
-"""What each source answers of the papers of papers.py, in the shapes of its own API as it is today."""
+"""The responses of each source for the papers of sample_papers.py, in the current format of its
+API."""
 
 import json
 import re
@@ -23,25 +24,25 @@ def as_json(value: Any, status: int = 200) -> Answer:
 
 
 class Sources:
-    """Each `of_` answers one source: the path behind the place where it is asked, and the query."""
+    """Each `of_` method answers for one source, given the path below its address and the query."""
 
     def pdf_url(self, slug: str) -> str:
         raise NotImplementedError
 
-    # What a source finds.
+    # Search results of a source.
 
     def known(self, source: str) -> list[Paper]:
         return [paper for paper in PAPERS.values() if source in paper.known]
 
     def search(self, source: str, words: str) -> list[Paper]:
-        """The papers that have at least half of the words, those with most of them first."""
+        """Returns the papers that contain at least half of the words, best match first."""
         wanted = {word for word in re.findall(r"[a-zà-ÿ0-9]+", words.lower()) if len(word) > 2} - COMMON
         scored = [(sum(word in paper.text() for word in wanted), paper) for paper in self.known(source)]
         fits = [(score, paper) for score, paper in scored if score and score * 2 >= len(wanted)]
         return [paper for _, paper in sorted(fits, key=lambda it: -it[0])]
 
     def named(self, source: str, name: str) -> Paper | None:
-        """The paper of a DOI or another id."""
+        """Returns the paper with a DOI or another id."""
         name = re.sub(r"^(doi|arxiv|pmid|pmcid):", "", name.strip().lower()).removeprefix("https://doi.org/")
         name = name.removeprefix("10.48550/arxiv.")
         for paper in self.known(source):

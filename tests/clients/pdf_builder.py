@@ -1,4 +1,5 @@
-"""PDFs in a few lines: real ones with text in two columns, and those that are broken in a known way."""
+"""Builds small PDFs: valid ones with text in two columns, and ones that are broken in a known way.
+"""
 
 import textwrap
 import zlib
@@ -6,7 +7,7 @@ from dataclasses import dataclass, field
 
 WIDTH, HEIGHT = 612, 792
 TOP, BOTTOM = 730, 60
-# Where the two columns begin, and how many letters of the small font fit in one.
+# The horizontal positions of the two columns, and how many letters of the small font fit in one.
 COLUMNS = (54, 318)
 LETTERS = 50
 SIZE, LEADING = 9, 12
@@ -14,7 +15,7 @@ SIZE, LEADING = 9, 12
 
 @dataclass
 class Page:
-    """What is written on a page: places with a font and its size."""
+    """The content of a page: text positions with a font and its size."""
 
     shown: list[tuple[str, int, float, float, str]] = field(default_factory=list)
 
@@ -30,7 +31,7 @@ class Page:
 
 
 class Layout:
-    """Text that runs down the columns and on to the next page."""
+    """Text that flows through the columns and on to the next page."""
 
     def __init__(self, title: str, authors: str, name: str) -> None:
         self.pages = [Page()]
@@ -45,7 +46,7 @@ class Layout:
         self.top = self.y = y - 44
 
     def room(self, lines: int = 1) -> None:
-        """Goes on to the next column or page if so many lines do not fit."""
+        """Moves on to the next column or page if this many lines do not fit."""
         if self.y - (lines - 1) * LEADING < BOTTOM:
             self.new_column()
 
@@ -76,7 +77,7 @@ class Layout:
 def pdf_of(
     pages: list[bytes], *, compressed: bool = True, title: str = "", author: str = "", extra: bytes = b""
 ) -> bytes:
-    """A PDF with these streams as its pages."""
+    """Returns a PDF with these streams as its pages."""
     objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
     objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
     objects.append(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>")
@@ -109,7 +110,7 @@ def whole(objects: list[bytes], trailer: bytes) -> bytes:
 
 
 def encrypted() -> bytes:
-    """A PDF that asks for a password nobody knows."""
+    """Returns a PDF with an unknown password."""
     lock = b"/Encrypt << /Filter /Standard /V 1 /R 2 /P -44 /O <%s> /U <%s> >> /ID [<%s> <%s>]"
     page = Page()
     page.write("F1", 10, 54, TOP, "Nobody should read this.")
@@ -117,17 +118,17 @@ def encrypted() -> bytes:
 
 
 def scanned() -> bytes:
-    """A PDF whose one page is a picture: there is no text in it."""
+    """Returns a PDF whose only page is a picture, without text."""
     return pdf_of([b"q 500 0 0 700 50 50 cm BI /W 2 /H 2 /BPC 8 /CS /G ID \x00\xff\xff\x00 EI Q"])
 
 
 def truncated(pdf: bytes) -> bytes:
-    """The first part of a PDF, as a download that broke off leaves it."""
+    """Returns the first part of a PDF, like an interrupted download."""
     return pdf[:180]
 
 
 def bomb(megabytes: int = 160) -> bytes:
-    """A small file whose one page is very large once it is unpacked."""
+    """Returns a small file whose only page is very large when unpacked."""
     packer = zlib.compressobj(9)
     part = b" " * (1 << 20)
     data = b"".join(packer.compress(part) for _ in range(megabytes)) + packer.flush()

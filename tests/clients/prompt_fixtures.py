@@ -1,4 +1,4 @@
-"""A workspace of prompts, and the engine's three tools as a client calls them."""
+"""A workspace of prompts, and the three tools of the engine as a client calls them."""
 
 import json
 import signal
@@ -18,7 +18,7 @@ Speak = Callable[..., dict[str, Any]]
 
 
 class Workspace:
-    """A folder of prompts and gates, as a person writes them."""
+    """A folder of prompts and gates, as a user writes them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -35,12 +35,12 @@ class Workspace:
         return file
 
     def prompt(self, id: str, template: str, category: str = "general", **more: Any) -> Path:
-        """A prompt in a folder of its own; `more` are further fields of its file."""
+        """Writes a prompt in its own folder; `more` are further fields of its file."""
         last = id.rsplit("/", 1)[-1]
         fields = {"id": last, "name": last, "description": f"The prompt {id} of a test", **more}
         fields["userMessageTemplateFile"] = "user-message.md"
         self(f"prompts/{category}/{id}/user-message.md", template)
-        # JSON is YAML, too.
+        # JSON is also YAML.
         return self(f"prompts/{category}/{id}/prompt.yaml", json.dumps(fields))
 
     def chain(self, id: str, steps: list[dict[str, Any]], category: str = "general", **more: Any) -> Path:
@@ -59,7 +59,8 @@ class Workspace:
 
 
 class House:
-    """A workspace with a prompt that echoes, in a home, and the servers that are started on both."""
+    """A workspace with a prompt that echoes, in a home, and the servers that are started on both.
+    """
 
     def __init__(self, home: Home, serve_http: Callable[..., HttpServer]) -> None:
         self.home, self.serve_http = home, serve_http
@@ -68,17 +69,17 @@ class House:
         self.open: list[OverStdio] = []
 
     def stdio(self, **settings: str) -> OverStdio:
-        """Another server over standard input and output."""
+        """Starts another server over standard input and output."""
         self.open.append(OverStdio(self.home, self.workspace.settings | settings, "--stdio"))
         return self.open[-1]
 
     def http(self, **settings: str) -> OverHttp:
-        """Another server over HTTP."""
+        """Starts another server over HTTP."""
         return OverHttp(self.serve_http(self.workspace.settings | settings))
 
 
 def kill(speak: OverStdio | OverHttp) -> None:
-    """Ends the server as a power cut would."""
+    """Kills the server, like a power failure."""
     if isinstance(speak, OverHttp):
         speak.server.stop(signal.SIGKILL)
     else:
@@ -93,10 +94,10 @@ def house(home: Home, serve_http):
         speak.stop()
 
 
-# Says what it is given, word for word.
+# Repeats its argument word for word.
 ECHO: dict[str, Any] = {"id": "echo", "template": "{{ text }}", "arguments": [{"name": "text", "required": True}]}
 
-# What a call says to create a prompt; the id is to be added.
+# The arguments that create a prompt, without the id.
 MADE = {
     "resource_type": "prompt",
     "action": "create",
@@ -105,31 +106,31 @@ MADE = {
     "user_message_template": "made",
 }
 
-# Asked of a gate, it is checked by the server alone.
+# A criterion that the server checks alone.
 SAYS_FINE = {"type": "content_check", "required_patterns": ["fine"]}
 
 
 def engine(speak: Speak, command: str | None = None, **arguments: Any) -> dict[str, Any]:
-    """The engine's answer to a call that goes well."""
+    """Returns the engine's answer to a successful call."""
     if command is not None:
         arguments["command"] = command
     return told(call(speak, "prompt_engine", **arguments))
 
 
 def manage(speak: Speak, action: str, resource_type: str = "prompt", **arguments: Any) -> dict[str, Any]:
-    """What `resource_manager` answers to a call that goes well."""
+    """Returns the answer of `resource_manager` to a successful call."""
     return told(call(speak, "resource_manager", resource_type=resource_type, action=action, **arguments))
 
 
 def control(speak: Speak, action: str, operation: str | None = None, **arguments: Any) -> dict[str, Any]:
-    """What `system_control` answers to a call that goes well."""
+    """Returns the answer of `system_control` to a successful call."""
     if operation is not None:
         arguments["operation"] = operation
     return told(call(speak, "system_control", action=action, **arguments))
 
 
 def told(result: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a call that went well; its text is what is to be read."""
+    """Returns the answer of a successful call; its text is the part to read."""
     assert not result.get("isError"), result
     (content,) = result["content"]
     assert content["text"] == result["structuredContent"]["said"]
@@ -137,7 +138,7 @@ def told(result: dict[str, Any]) -> dict[str, Any]:
 
 
 async def ask(client: Client, tool: str = "prompt_engine", **arguments: Any) -> dict[str, Any]:
-    """The same by the official client."""
+    """Makes the same call with the official client."""
     result = await client.call_tool(tool, arguments)
     assert not result.is_error, result
     assert text_of_result(result) == result.structured_content["said"]
@@ -145,7 +146,7 @@ async def ask(client: Client, tool: str = "prompt_engine", **arguments: Any) -> 
 
 
 def refused(speak: Speak, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The error of a call that must not go well: its code, and what a reader is told in all."""
+    """Returns the error of a call that must fail: its code, and the whole text for the reader."""
     result = call(speak, tool, **arguments)
     assert result.get("isError"), result
     error = result["structuredContent"]["error"]
@@ -154,12 +155,12 @@ def refused(speak: Speak, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def problems(speak: Speak) -> list[dict[str, Any]]:
-    """What is wrong in the workspace."""
+    """Returns the problems of the workspace."""
     return control(speak, "status")["problems"]
 
 
 class Heard:
-    """What a client was told of by itself."""
+    """The notifications that a client received."""
 
     def __init__(self) -> None:
         self.prompts, self.updated = 0, []
@@ -181,7 +182,7 @@ class Heard:
 
 
 async def every_prompt(client: Client) -> list[types.Prompt]:
-    """All pages of the list, as it is now."""
+    """Returns all pages of the current list."""
     found: list[types.Prompt] = []
     cursor = None
     while True:

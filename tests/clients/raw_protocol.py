@@ -1,4 +1,5 @@
-"""The protocol by hand, byte for byte as it is sent: for what the official clients never do."""
+"""The protocol by hand, byte for byte as it is sent: for requests that the official clients never
+make."""
 
 import http.client
 import json
@@ -29,7 +30,7 @@ NAMED_BY = {
 
 
 def until(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> Any:
-    """Waits until the condition holds; what it gave then."""
+    """Waits until the condition holds and returns its value."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if held := condition():
@@ -40,7 +41,7 @@ def until(condition: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> An
 
 @dataclass
 class Reply:
-    """An answer over HTTP."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -63,7 +64,7 @@ class Line:
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=timeout)
 
     def send(self, method: str, path: str, body: bytes = b"", **headers: str) -> None:
-        """Sends a request. Headers are named as in Python; `host` takes the place of the own one."""
+        """Sends a request. Headers are named as in Python; `host` replaces the connection's own."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         named.setdefault("host", self.host)
         self.connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
@@ -74,7 +75,7 @@ class Line:
         self.connection.endheaders(body or None)
 
     def head(self, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
-        """Asks, and reads no more than the head of the answer: the rest may never end."""
+        """Sends a request and reads only the head of the response: the rest may never end."""
         self.send(method, path, body, **headers)
         self.answer = self.connection.getresponse()
         return head_of(self.answer)
@@ -88,20 +89,20 @@ class Line:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # The answer holds the connection, if it was one without an end.
+        # An endless response keeps the connection open.
         if getattr(self, "answer", None):
             self.answer.close()
         self.connection.close()
 
 
 def ask(server: HttpServer, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
-    """One request over a connection of its own."""
+    """Makes one request over its own connection."""
     with Line(server) as line:
         return line.ask(method, path, body, **headers)
 
 
 def head(server: HttpServer, method: str, path: str, body: bytes = b"", **headers: str) -> Reply:
-    """The head of the answer to one request over a connection of its own."""
+    """Returns the head of the response to one request over its own connection."""
     with Line(server) as line:
         return line.head(method, path, body, **headers)
 
@@ -109,7 +110,7 @@ def head(server: HttpServer, method: str, path: str, body: bytes = b"", **header
 def message(
     method: str, params: dict[str, Any] | None = None, able: dict[str, Any] | None = None, id: int = 1
 ) -> dict[str, Any]:
-    """A request of 2026-07-28, from a client that is able to do these things."""
+    """Builds a request of 2026-07-28, from a client with these capabilities."""
     meta = {
         "io.modelcontextprotocol/protocolVersion": REVISION,
         "io.modelcontextprotocol/clientInfo": {"name": "by-hand", "version": "1"},
@@ -119,7 +120,7 @@ def message(
 
 
 def headers_of(sent: dict[str, Any]) -> dict[str, str]:
-    """The headers that go with a request of 2026-07-28."""
+    """Returns the headers of a request of 2026-07-28."""
     headers = JSON | {"mcp_protocol_version": REVISION, "mcp_method": sent["method"]}
     named_by = NAMED_BY.get(sent["method"])
     return headers | ({"mcp_name": sent["params"][named_by]} if named_by else {})
@@ -133,7 +134,7 @@ def bearer(token: str | None) -> dict[str, str]:
 
 
 def told(reply: Reply) -> dict[str, Any]:
-    """The JSON-RPC answer, be it alone or the last event of a stream."""
+    """Returns the JSON-RPC response, plain or as the last event of a stream."""
     if reply.headers.get("content-type", "").startswith("text/event-stream"):
         events = [line for line in reply.body.decode().splitlines() if line.startswith("data:")]
         return json.loads(events[-1].removeprefix("data:"))
@@ -153,7 +154,7 @@ class OverHttp:
     def __call__(
         self, method: str, params: dict[str, Any] | None = None, able: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """The answer to one request."""
+        """Returns the response to one request."""
         return told(self.post(message(method, params, able)))
 
 
@@ -194,7 +195,7 @@ class OverStdio:
         return answer
 
     def end(self) -> int:
-        """Ends its input, as a client does that leaves; its exit code."""
+        """Closes its input, like a client that leaves, and returns its exit code."""
         assert self.process.stdin
         self.process.stdin.close()
         return self.process.wait(PATIENCE_SECONDS)
@@ -206,7 +207,7 @@ class OverStdio:
 
 
 def call(speak: Callable[..., dict[str, Any]], tool: str, able: dict[str, Any] | None = None, **arguments: Any) -> Any:
-    """The result of a tool call."""
+    """Returns the result of a tool call."""
     answer = speak("tools/call", {"name": tool, "arguments": arguments}, able)
     assert "result" in answer, answer
     return answer["result"]
@@ -234,11 +235,11 @@ class Tokens:
         self.path.touch(0o600)
 
     def new(self, name: str, tools: str | None = None) -> str:
-        """Makes a token, writes its lines into the file and gives it."""
+        """Creates a token, adds its lines to the file and returns it."""
         narrowed = ["--tools", tools] if tools else []
         made = run(self.home, "token", "new", name, *narrowed)
         assert made.returncode == 0, made.stderr
-        before, lines = made.stdout.split("The lines for the tokens file:")
+        before, lines = made.stdout.split("Add these lines to the tokens file:")
         (token,) = [line for line in before.splitlines() if line.startswith("dlb_")]
         with self.path.open("a") as file:
             file.write(lines)

@@ -1,4 +1,4 @@
-"""A researcher's desk: the server with the world of papers around it, and its tools as a client calls them."""
+"""The server with the mock paper sources, and its research tools as a client calls them."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -26,13 +26,13 @@ def whole_world():
 
 @pytest.fixture
 def world(whole_world: World) -> World:
-    """The sources, as if nobody had asked them yet."""
+    """The sources, as if newly started."""
     whole_world.reset()
     return whole_world
 
 
-# What a search says that was not waited with.
-BEHIND = "The index is still being made"
+# The note of a search that did not wait for the index.
+BEHIND = "The index is still being built"
 
 
 class Desk:
@@ -45,8 +45,8 @@ class Desk:
         self.exports = home.path / "exports"
 
     async def __call__(self, tool: str, /, **arguments: Any) -> Fields:
-        """The answer of a call that goes well. An index that is behind, as it may be on a busy
-        machine, is waited for."""
+        """Returns the answer of a successful call. Waits for an index that is not up to date, as
+        may happen on a busy machine."""
         for _ in range(PATIENCE_SECONDS):
             answer = await self.once(tool, **arguments)
             if not any(str(note).startswith(BEHIND) for note in answer.get("notes") or []):
@@ -55,7 +55,7 @@ class Desk:
         return answer
 
     async def once(self, tool: str, /, **arguments: Any) -> Fields:
-        """The answer of a call that goes well; people read what it says, programs the rest."""
+        """Returns the answer of a successful call; people read its text, programs the rest."""
         result = await self.client.call_tool(tool, arguments)
         assert not result.is_error, text_of_result(result)
         answer = result.structured_content
@@ -65,13 +65,14 @@ class Desk:
         return answer
 
     async def refused(self, tool: str, /, **arguments: Any) -> Fields:
-        """The error of a call that does not; it never tells what the program is made of."""
+        """Returns the error of a failed call; it never reveals implementation details."""
         told = error(await self.client.call_tool(tool, arguments))
         assert told["message"] and "panicked" not in str(told) and ".rs:" not in str(told)
         return told
 
     async def think(self, tool: str, reply: Callable[[Fields], Any], /, **arguments: Any) -> Fields:
-        """The answer of a call for which the client thinks: `reply` answers each ask."""
+        """Returns the answer of a call for which the client's model works: `reply` answers each
+        request."""
         return await self.go_on(await self(tool, **arguments), reply)
 
     async def go_on(self, answer: Fields, reply: Callable[[Fields], Any]) -> Fields:
@@ -84,7 +85,7 @@ class Desk:
         raise AssertionError("it never stops asking")
 
     def put(self, name: str, data: bytes) -> Path:
-        """A file in the folder of the desk that may be read."""
+        """Writes a file into the folder that may be read."""
         file = self.inbox / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
@@ -94,11 +95,11 @@ class Desk:
         return self.put(f"{slug}.pdf", pdf(PAPERS[slug]))
 
     async def take_in(self, *slugs: str) -> dict[str, str]:
-        """Papers of the world with their texts in the collection; their ids."""
+        """Adds papers with their texts to the collection and returns their ids."""
         ids = {}
         for slug in slugs:
             ids[slug] = (await self("process_pdf", pdf_path=str(self.put_paper(slug))))["article_id"]
-        # Whoever asks next finds them.
+        # The next search finds them.
         await self("search_articles", query="anything")
         return ids
 
@@ -108,7 +109,8 @@ Sit = Callable[..., AbstractAsyncContextManager[Desk]]
 
 @pytest.fixture
 def desk(connect: Connect, home: Home, world: World) -> Sit:
-    """Opens a desk: `async with desk("crossref", "openalex") as ask`, with these sources or all."""
+    """Opens a server with sources: `async with desk("crossref", "openalex") as ask`, with these
+    sources or all."""
 
     @asynccontextmanager
     async def desk(*sources: str, at: Home | None = None, era: str = "auto", **more: str) -> AsyncIterator[Desk]:
@@ -121,7 +123,7 @@ def desk(connect: Connect, home: Home, world: World) -> Sit:
 
 
 def places(home: Home) -> dict[str, str]:
-    """The folders of a desk."""
+    """The folders of the server."""
     (home.path / "inbox").mkdir(exist_ok=True)
     return {
         "DELIBERATE_RESEARCH_PAPERS": str(home.path / "papers"),
@@ -132,7 +134,7 @@ def places(home: Home) -> dict[str, str]:
 
 
 def by_source(answer: Fields) -> dict[str, Fields]:
-    """How each source answered."""
+    """Returns the result of each source."""
     return {report["source"]: report for report in answer["sources"]}
 
 
@@ -141,18 +143,18 @@ def titles(papers: list[Fields]) -> list[str]:
 
 
 def everywhere(home: Home) -> bytes:
-    """Everything that was written in a home."""
+    """Returns everything that was written in a home."""
     files = [file for file in home.path.rglob("*") if file.is_file() and not file.is_symlink()]
     return b"\n".join(file.read_bytes() for file in files)
 
 
 def texts_of(ask: Fields) -> str:
-    """All that a model is told."""
+    """Returns all texts that a model receives."""
     return "\n".join([ask["system"], *(message["text"] for message in ask["messages"])])
 
 
 def entries_of(bibtex: str) -> dict[str, Fields]:
-    """The entries of a BibTeX file, by their keys; fails where BibTeX would."""
+    """Returns the entries of a BibTeX file, by key; fails where BibTeX would."""
     entries: dict[str, Fields] = {}
     at = 0
     while (start := bibtex.find("@", at)) >= 0:
@@ -163,7 +165,7 @@ def entries_of(bibtex: str) -> dict[str, Fields]:
         while not bibtex.startswith("}", at):
             name = re.compile(r"\s*([\w-]+)\s*=\s*(\{|[a-z]{3}\b)").match(bibtex, at)
             assert name, bibtex[at : at + 80]
-            # Months are words of BibTeX's own; all else stands in braces.
+            # Months are BibTeX's own words; all other values are in braces.
             end = closing(bibtex, name.end()) if name[2] == "{" else name.end() - 1
             fields[name[1].lower()] = bibtex[name.end() : end] if name[2] == "{" else name[2]
             rest = re.compile(r"\s*,?\s*").match(bibtex, end + 1)
@@ -176,7 +178,7 @@ def entries_of(bibtex: str) -> dict[str, Fields]:
 
 
 def closing(text: str, at: int) -> int:
-    """Where the brace that is open at a place closes. BibTeX counts escaped braces too."""
+    """Returns the position of the closing brace. BibTeX also counts escaped braces."""
     depth = 1
     for place in range(at, len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -186,7 +188,7 @@ def closing(text: str, at: int) -> int:
 
 
 def unescaped(value: str) -> str:
-    """A value of BibTeX without braces and commands for special signs."""
+    """Returns a BibTeX value without braces and commands for special characters."""
     for command, sign in [(r"\%", "%"), (r"\&", "&"), (r"\_", "_"), (r"\textbraceleft", ""), (r"\textbraceright", "")]:
         value = value.replace(command, sign)
     return re.sub(r"[{}]", "", value)

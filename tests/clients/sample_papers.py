@@ -1,4 +1,4 @@
-"""The papers that mock_paper_sources.py serves: invented, and known to the last sentence."""
+"""The papers that mock_paper_sources.py serves: invented, with known texts."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from pdf_builder import Layout, pdf_of
 
 @dataclass
 class Paper:
-    """A paper, as it is; sources may say less of it, or say it differently."""
+    """A complete paper; sources may have less data or different data."""
 
     slug: str
     title: str
@@ -25,13 +25,13 @@ class Paper:
     cited: int = 0
     retracted: bool = False
     cites: list[str] = field(default_factory=list)
-    # The sources that know it, each with the title it has there.
+    # The sources that know it, each with its own title.
     known: dict[str, str] = field(default_factory=dict)
     sections: list[tuple[str, list[str]]] = field(default_factory=list)
 
     @property
     def number(self) -> int:
-        """A number of its own, for ids."""
+        """A unique number, for ids."""
         return sum(map(ord, self.slug)) * 1009 % 900_000 + 100_000
 
     @property
@@ -133,7 +133,7 @@ MOISTURE = Paper(
     cited=133,
     cites=["hydrology"],
     known={
-        # The preprint, which says nothing of the journal's version.
+        # The preprint, which does not mention the journal's version.
         "arxiv": "Moisture thresholds for the ignition of peat",
         "crossref": "Moisture Thresholds for the Ignition of Peat",
         "openalex": "Moisture Thresholds for the Ignition of Peat",
@@ -268,7 +268,8 @@ def reference(paper: Paper) -> str:
 
 
 def pdf(paper: Paper) -> bytes:
-    """The paper as its PDF, in two columns: two sections fill a page, so places are known."""
+    """Returns the paper as a PDF in two columns: two sections fill a page, so positions are known.
+    """
     authors = ", ".join(f"{given} {family}" for given, family in paper.authors)
     layout = Layout(paper.title, authors, f"doi:{paper.doi}" if paper.doi else f"arXiv:{paper.arxiv}v1")
     layout.heading("Abstract")

@@ -1,7 +1,7 @@
-"""One course of work that uses every tool, and what its model says to each ask.
+"""One workflow that uses every tool, and the answers of its model.
 
-The model is a list of rules: the first rule all of whose words occur in an ask gives the reply. The
-stand-in applies them when a provider is asked, `Mind` when the client thinks for itself.
+The model is a list of rules: the first rule whose words all occur in a request gives the reply.
+The mock provider applies them when a provider is asked, `Mind` when the client's model works.
 """
 
 import json
@@ -14,7 +14,7 @@ from conftest import answer, error
 
 Rule = dict[str, Any]
 
-# What an ask says right before what it is about; earlier steps stand elsewhere.
+# The text right before the subject of a request; earlier steps are elsewhere.
 NEXT = "Think about this next:\n<given>\n"
 EXPLORE = "approaches:\n<given>\n"
 DIRECTION = "<direction>\n"
@@ -112,7 +112,7 @@ MERGED_BETTER = "A lagoon upstream of the silt, with one turbine that is flushed
 FLUSH = "Flushing takes a tenth of the yield."
 
 RULES = [
-    # A reply that can't be used is asked for again.
+    # An unusable reply is requested again.
     rule([AGAIN, NEXT + SOON], step("In about fifty million years.", 55)),
     rule([NEXT + SOON], {"confidence_percent": 40}),
     rule([AGAIN, EXPLORE + OTHER], {"thought": "It is rock.", "approaches": [
@@ -151,7 +151,7 @@ RULES = [
         perspective("the road", "Soft ground swallows tyres.", 30),
         perspective("the tree", "Leaves are louder and kinder.", 55),
     ], "synthesis": "Cover noise before forbidding it.", "confidence_percent": 72, "weakest_point": "winter"}),
-    # Reflection: it gets better twice, then it does not.
+    # Reflection: it improves twice, then it does not.
     rule([SUBJECT + CLAIM_BEST], reflection("Nothing is left to mend.", 90, CLAIM_BEST, 90)),
     rule([SUBJECT + CLAIM_BETTER], reflection("Gluten is missing.", 70, CLAIM_BEST, 90)),
     rule([SUBJECT + CLAIM], reflection("True and shallow.", 50, CLAIM_BETTER, 70)),
@@ -230,14 +230,14 @@ class Mind:
 
 
 class Course:
-    """A course of calls, and everything that was answered."""
+    """A series of calls, and all their answers."""
 
     def __init__(self, client: Client, mind: Mind | None = None) -> None:
         self.client = client
         self.mind = mind
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.called: set[str] = set()
-        # For each call that waited, how many asks each of its rounds had.
+        # For each suspended call, the number of requests in each of its rounds.
         self.rounds: dict[str, list[list[int]]] = {}
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
@@ -256,14 +256,14 @@ class Course:
         return result
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """A call that goes well."""
+        """Makes a call that must succeed."""
         told = answer(await self._call(tool, arguments))
         assert "needs_reply" not in told
         self.told.append((tool, told))
         return told
 
     async def refused(self, tool: str, code: str, **arguments: Any) -> dict[str, Any]:
-        """A call that does not."""
+        """Makes a call that must fail."""
         told = error(await self._call(tool, arguments))
         assert told["code"] == code, told
         self.told.append((tool, told))
@@ -280,7 +280,7 @@ def part(function: Part) -> Part:
 
 
 async def run(course: Course) -> None:
-    """The whole course."""
+    """Runs the whole workflow."""
     for function in PARTS:
         await function(course)
 
@@ -379,7 +379,7 @@ async def auto_runs_a_tree(course: Course) -> None:
 @part
 async def auto_runs_a_graph(course: Course) -> None:
     ran = await course.call("reasoning_auto", content=ROUTED_GRAPH, run=True)
-    # The third continuation says the same as the first.
+    # The third continuation is the same as the first.
     assert ran["result"]["count"] == 2
 
 
@@ -415,7 +415,7 @@ async def graph(course: Course) -> None:
     back = await course.call("reasoning_backtrack", checkpoint_id=place["checkpoint_id"])
     assert back["set_aside"]["nodes"] == 3
     await course.refused("reasoning_got_score", "SetAside", graph_id=graph, node_id=better)
-    # What was pruned after the checkpoint is there again.
+    # The nodes that were pruned after the checkpoint are restored.
     await course.call("reasoning_got_score", graph_id=graph, node_id=silt)
     await course.call("reasoning_got_state", graph_id=graph)
 
@@ -439,6 +439,6 @@ async def looking_back(course: Course) -> None:
 
 
 def told_to_provider(body: dict[str, Any]) -> str:
-    """Everything an ask told a provider's model."""
+    """Returns all texts that a provider's model received."""
     texts = [body.get("system") or "", *(message["content"] for message in body["messages"])]
     return "\n".join(text if isinstance(text, str) else json.dumps(text) for text in texts)

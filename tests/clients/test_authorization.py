@@ -1,4 +1,5 @@
-"""The doors of the assembled server: every route asks who is there, and lets them do only theirs."""
+"""Authorization of the assembled server: every route authenticates the caller and allows only its
+own data."""
 
 import json
 import socketserver
@@ -35,8 +36,8 @@ WEBSOCKET = {
     "sec_websocket_key": "dGhlIHNhbXBsZSBub25jZQ==",
 }
 
-# Every route: how it is asked, and what it answers to who may ask. A message to no session is not
-# found, which is told only to those who got past the door.
+# Every route: its request, and the status for an authorized caller. A message to an unknown session
+# is not found, which only authenticated callers are told.
 ROUTES = {
     "/mcp": ("POST", json.dumps(LIST).encode(), headers_of(LIST), 200),
     "/sse": ("GET", b"", {}, 200),
@@ -50,7 +51,7 @@ CLOSED = ["/mcp", "/sse", "/messages", "/ws/progress", "/metrics"]
 
 
 def knock(server: HttpServer, path: str, query: str = "", **more: str) -> Reply:
-    """The route, asked as its clients do; `more` are further headers."""
+    """Calls the route like its clients do; `more` are further headers."""
     method, body, headers, _ = ROUTES[path]
     with Line(server) as line:
         reply = line.head(method, path + query, body, **headers | more)
@@ -139,7 +140,7 @@ def test_a_token_is_asked_for(locked: HttpServer, path: str) -> None:
         assert TOKEN not in str(reply)
         assert reply.json["error"]["message"]
     assert knock(locked, path, **bearer(TOKEN)).status == ROUTES[path][3]
-    # The host and the origin are asked before anything else.
+    # The host and the origin are checked before anything else.
     assert knock(locked, path, **bearer(TOKEN), origin="http://evil.example").status == 403
 
 
@@ -149,7 +150,7 @@ def test_a_token_in_the_address_is_refused(locked: HttpServer, path: str) -> Non
         reply = knock(locked, path, f"?{name}={TOKEN}")
         assert reply.status == 401, name
         assert "www-authenticate" in reply.headers
-    # Even beside a good one: addresses are logged.
+    # Even with a valid header: addresses are logged.
     reply = knock(locked, path, f"?access_token={TOKEN}", **bearer(TOKEN))
     assert reply.status == 401
 
@@ -181,7 +182,7 @@ def test_it_is_not_open_to_others_without_a_token(home: Home, address: str) -> N
     assert "panicked" not in ended.stderr
 
 
-# --- what each token may do ---
+# --- permissions of each token ---
 
 
 @pytest.fixture
@@ -212,7 +213,7 @@ def test_a_token_sees_and_calls_its_tools(serve_http, mock_provider: MockProvide
         error = result["structuredContent"]["error"]
         assert error["code"] == "Forbidden", other
         assert other in error["message"]
-    # What is not there is not there for anyone.
+    # An unknown tool is unknown to everyone.
     assert speak("tools/call", {"name": "no_such_tool", "arguments": {}})["error"]["code"] == -32602
 
 
@@ -278,7 +279,7 @@ def test_prompts_obey_the_token(serve_http, mock_provider: MockProvider, tokens:
     assert {"think", "graph"} <= {prompt["name"] for prompt in listed}
     mine = [prompt["name"] for prompt in OverHttp(server, narrow)("prompts/list")["result"]["prompts"]]
     assert "think" in mine
-    # A prompt that leads to a tool the token may not call is of no use to its holder.
+    # A prompt that needs a tool the token may not call is not listed.
     assert "graph" not in mine
 
 
@@ -291,7 +292,7 @@ UNKNOWN = "00000000-0000-7000-8000-000000000000"
 
 
 def same_as_unknown(speak: OverHttp, id: str, method: str = "tools/call") -> None:
-    """What the id gets is what an unknown one gets."""
+    """Checks that the id gets the same response as an unknown one."""
     for replies in [{}, {"replies": ["Yes."]}] if method == "tools/call" else [{}]:
 
         def tell(id: str) -> str:
@@ -356,7 +357,7 @@ def test_a_stream_of_events_is_its_opener_s(serve_http, tokens: Tokens) -> None:
 
 
 def next_news(line: Line) -> dict:
-    """The next text that the server sends over a web socket."""
+    """Returns the next text that the server sends over a WebSocket."""
     first, length = line.answer.fp.read(2)
     assert first == 0x81, "one whole text"
     if length == 126:
@@ -373,7 +374,7 @@ def test_progress_is_shown_to_who_called(serve_http, mock_provider: MockProvider
         call(OverHttp(server, ada), "reasoning_linear", content="Is a virus alive?")
         call(OverHttp(server, eve), "reasoning_sessions")
         assert next_news(adas)["tool"] == "reasoning_linear"
-        # Hers was later, so she would have seen the other one first.
+        # Her call was later, so she would have seen the other one first.
         assert next_news(eves)["tool"] == "reasoning_sessions"
 
 
@@ -387,7 +388,7 @@ def test_a_task_is_its_owner_s(serve_http, mock_provider: MockProvider, tokens: 
     for method in ["tasks/get", "tasks/update", "tasks/cancel"]:
         same_as_unknown(OverHttp(server, eve), id, method)
     same_as_unknown(OverHttp(server, eve), id)
-    # Nothing that she did stopped it.
+    # None of her calls stopped it.
     assert OverHttp(server, ada)("tasks/get", {"taskId": id}, TASKS)["result"]["status"] == "working"
     OverHttp(server, ada)("tasks/cancel", {"taskId": id}, TASKS)
     until(lambda: OverHttp(server, ada)("tasks/get", {"taskId": id}, TASKS)["result"]["status"] == "cancelled")
@@ -406,7 +407,7 @@ def test_the_state_of_a_request_is_its_owner_s(serve_http, tokens: Tokens) -> No
     assert eve_gets == OverHttp(server, eve)("tools/call", forged, {"sampling": {}})
 
 
-# --- an issuer of tokens ---
+# --- a token issuer ---
 
 
 class Issuer:
@@ -446,7 +447,8 @@ class Issuer:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def sign(self, claims: dict[str, object], key: object = None, algorithm: str = "RS256") -> str:
-        """A token that says so, signed with the issuer's key unless another is given."""
+        """Returns a token with these claims, signed with the issuer's key unless another is given.
+        """
         signing = {"none": None}.get(algorithm, key or self.key)
         return self.jwt.encode(claims, signing, algorithm=algorithm, headers={"kid": "one"})
 
@@ -541,7 +543,7 @@ def test_subjects_of_an_issuer_are_told_apart(serve_http, issuer: Issuer) -> Non
     eve = OverHttp(server, issuer.sign(issuer.claims(server, sub="eve")))
     id = suspended_by(ada)
     same_as_unknown(eve, id)
-    # Another token of the same subject is the same person.
+    # Another token of the same subject belongs to the same person.
     later = OverHttp(server, issuer.sign(issuer.claims(server, jti="another")))
     assert call(later, "reasoning_resume", id=id, replies=["Yes."])["structuredContent"]["content"] == "Yes."
 

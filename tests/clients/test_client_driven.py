@@ -1,4 +1,4 @@
-"""No model anywhere: the server asks the client to think, and the client brings the replies."""
+"""Without a provider: the server suspends calls, and the client brings the model's replies."""
 
 from typing import Any
 
@@ -8,12 +8,13 @@ from conftest import Connect, Home, answer, error, think
 
 pytestmark = pytest.mark.anyio
 
-# Asked for, and what it comes to when nothing is set up and the client offers no model.
+# The explicit setting, and the default when no provider is configured and the client offers no
+# model.
 SETTINGS = [{"DELIBERATE_PROVIDER": "client"}, {}]
 
 
 def reply_to(ask: dict[str, Any], thought: str) -> dict[str, Any]:
-    """A reply that fits the ask's schema."""
+    """Returns a reply that matches the schema of the request."""
     values = {"integer": 70, "number": 0.7, "string": thought, "array": [], "object": {}, "boolean": True}
     fields = ask["schema"]["properties"]
     assert "thought" in fields
@@ -85,7 +86,7 @@ async def test_a_useless_reply_is_asked_for_again(connect: Connect, era: str) ->
     async with connect(era) as client:
         call, ask = the_ask(await think(client, "Is a virus alive?"))
         result = await client.call_tool("reasoning_resume", {"id": call, "replies": [""]})
-        # An error or another ask; either way the call is not spent.
+        # An error or another request; in both cases the call can still be resumed.
         if not result.is_error:
             call, ask = the_ask(answer(result))
         step = await resume(client, call, reply_to(ask, "Yes."))

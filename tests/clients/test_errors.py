@@ -1,4 +1,4 @@
-"""Calls that can't be answered: what the client is told, and what is left behind."""
+"""Failed calls: the error that the client gets, and the state that remains."""
 
 import pytest
 from mcp import MCPError
@@ -7,7 +7,7 @@ from conftest import Connect, Home, MockProvider, error, think
 
 pytestmark = pytest.mark.anyio
 
-# One attempt's worth of waiting, so that a test of retries is short.
+# Short retries, so that a test of them is fast.
 BRISK = {"MAX_RETRIES": "2", "RETRY_DELAY_MS": "10", "REQUEST_TIMEOUT_MS": "5000"}
 
 

@@ -1,5 +1,5 @@
-"""Other servers' tools through the gateway: found by words, listed beside ours, called, and nothing of
-what they say lost, in both eras of the protocol."""
+"""Tools of upstream servers through the gateway: search, listing, calls. No part of their answers
+is lost, in both protocol revisions."""
 
 import json
 import re
@@ -34,7 +34,7 @@ from gateway_fixtures import (
 
 SECRET = "sk-not-for-other-servers"
 
-# What is called of each server, and with what.
+# The calls of each server.
 OF_EVERYTHING: dict[str, dict[str, Any]] = {
     "echo": {"message": "ä \u2028 \"quoted\" 🦀"},
     "get-sum": {"a": 1.5, "b": 2},
@@ -55,7 +55,7 @@ OF_FAST: dict[str, dict[str, Any]] = {
 
 @dataclass
 class House:
-    """Our program with other servers behind it, and clients of these servers themselves."""
+    """The program under test with upstream servers, and direct clients of these servers."""
 
     ours: Raw
     everything: Raw
@@ -79,7 +79,7 @@ def over_http(node: Node, tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture(scope="module", params=ERAS)
 def house(request: pytest.FixtureRequest, node: Node, over_http, tmp_path_factory: pytest.TempPathFactory):
-    """One for all tests of an era: the servers take longer to start than the tests take."""
+    """One for all tests of a revision: the servers take longer to start than the tests."""
     home = Home(tmp_path_factory.mktemp("gateway"))
     folder = home.path / "papers"
     folder.mkdir()
@@ -107,7 +107,7 @@ def house(request: pytest.FixtureRequest, node: Node, over_http, tmp_path_factor
         ours = begun(through(home, request.param, settings))
         house = House(
             ours=ours,
-            # It speaks the handshake revisions alone.
+            # This server only speaks the handshake revisions.
             everything=begun(direct(home, servers["everything"], "legacy")),
             fast=begun(direct(home, servers["fast"], "auto")),
             folder=folder,
@@ -115,13 +115,13 @@ def house(request: pytest.FixtureRequest, node: Node, over_http, tmp_path_factor
         )
         wanted = {"everything__echo", "fast__echo", "webby__echo", "webfast__echo", "sly__add"}
         until(lambda: wanted <= ours.tools().keys())
-        # It is started by its first use, and a search would not wait for it for long.
+        # The server is started by its first use, and a search would not wait long for it.
         ours.call("files__list_allowed_directories")
         yield house
     finally:
         for client in started:
             client.stop()
-        # Shown by pytest when a test fails.
+        # pytest shows this when a test fails.
         print("--- stderr ---", home.log.read_text()[-8000:], sep="\n")
 
 
@@ -140,7 +140,7 @@ def house(request: pytest.FixtureRequest, node: Node, over_http, tmp_path_factor
 )
 def test_a_tool_is_found_by_words(house: House, words: str, tool: str) -> None:
     found = answer(house.ours.call("gateway_search", query=words, limit=20))["tools"]
-    # The same server is there twice; what tells them apart is their name alone.
+    # The same server exists twice; only their names differ.
     names = [it["tool"].replace("webby__", "everything__").replace("webfast__", "fast__") for it in found]
     assert names[0] == tool
     assert found[0]["description"] and found[0]["input_schema"]["type"] == "object"
@@ -214,10 +214,10 @@ def test_results_of_the_newer_protocol_are_too(house: House, server: str, tool: 
 
 
 def same(house: House, full: str, arguments: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """Both ways of calling the tool give what the server itself gives."""
+    """Checks that both ways of calling the tool give the same result as the server itself."""
     listed = said(house.ours.call(full, **arguments))
     called = said(house.ours.call("gateway_call", tool=full, arguments=arguments))
-    # Some of it is the time of day.
+    # Part of the result is the time of day.
     assert without_times(written(listed)) == without_times(written(theirs))
     assert without_times(written(called)) == without_times(written(theirs))
 
@@ -251,13 +251,14 @@ def test_an_unknown_tool_names_the_nearest(house: House) -> None:
 
 
 def test_what_was_found_can_be_called_by_its_name(house: House) -> None:
-    """A tool that is not listed, as a client calls it that takes the name for one of the list."""
+    """A tool that is not listed, called by a client that uses its name directly."""
     result = house.ours.call("files__read_text_file", path=str(house.folder / "notes.txt"))
     assert text_of(result) == "first line\nsecond line"
 
 
 def passed_on(house: House, token: str) -> list[dict]:
-    """The progress that the server told, without our own signs of life, which come in between."""
+    """Returns the server's progress notifications, without our own keep-alive notifications in
+    between."""
     return [it for it in house.ours.progress(token) if it["progress"] == int(it["progress"])]
 
 
@@ -266,7 +267,7 @@ def test_progress_passes(house: House, server: str) -> None:
     tool = f"{server}__trigger-long-running-operation"
     id = house.ours.begin_call(tool, {"progressToken": tool}, duration=0.3, steps=3)
     assert "completed" in text_of(house.ours.end(id))
-    # The last one may overtake the answer, but not be lost.
+    # The last notification may arrive after the answer, but must not be lost.
     told = until(lambda: len(passed_on(house, tool)) >= 3 and passed_on(house, tool))
     assert [(it["progress"], it["total"]) for it in told] == [(1, 3), (2, 3), (3, 3)]
 
@@ -305,7 +306,7 @@ def test_calls_of_several_servers_run_at_once(house: House) -> None:
 
     waits = [house.ours.begin_call("fast__slow", seconds=60) for _ in range(3)]
     until(lambda: noted("begun") == 3)
-    # The slow ones hold up neither the other calls of their server nor those of the others.
+    # The slow calls block neither other calls of their server nor those of other servers.
     quick = [
         ("everything__echo", {"message": "a"}),
         ("webby__echo", {"message": "b"}),
@@ -324,7 +325,7 @@ def test_our_environment_is_not_theirs(house: House) -> None:
     environment = json.loads(shown)
     assert SECRET not in shown
     assert {"PATH", "HOME"} <= environment.keys()
-    # But for what the settings say.
+    # Except for the variables in the settings.
     assert environment["GIVEN"] == f"by {environment['HOME']}" and environment["PASSED"] == "on"
     assert not [name for name in environment if name.startswith(("DELIBERATE", "XDG", "DATABASE"))]
 
@@ -337,7 +338,7 @@ def test_a_tool_that_gives_orders_is_kept_back(house: House) -> None:
     wrong = error(house.ours.call("gateway_call", tool="sly__helper", arguments={"text": "x"}))
     assert wrong["code"] == "Quarantined"
     assert "deliberate servers approve sly" in wrong["hint"]
-    # Its neighbour is as good as before.
+    # The other tool of the server still works.
     assert house.ours.call("sly__add", a=1)["structuredContent"]["total"] == 2
 
 

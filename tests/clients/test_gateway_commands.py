@@ -1,4 +1,4 @@
-"""`deliberate servers`, as a person uses it, with servers that are really there."""
+"""`deliberate servers`, as a user runs it, with real servers."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from gateway_fixtures import DEAD, everything, fast, filesystem, write_settings
 
 
 def servers(home: Home, *arguments: str, code: int = 0) -> str:
-    """What the command says; on the other line too if it fails."""
+    """Returns the output of the command; stderr is included if it fails."""
     ran = run(home, "servers", *arguments)
     assert ran.returncode == code, ran.stdout + ran.stderr
     return ran.stdout if code == 0 else ran.stdout + ran.stderr
@@ -51,7 +51,7 @@ def test_from_adding_to_removing(home: Home, node: Node, tmp_path: Path) -> None
     assert servers(home, "call", "files__read_text_file", f"path={path}").strip() == "the text of the file"
     result = as_json(home, "call", "files", "read_text_file", "--args", json.dumps({"path": path, "head": 1}))
     assert "the text of the file" in result["content"][0]["text"]
-    # What the tool says went wrong, and what is wrong before it is asked.
+    # The error of the tool itself, and an error before it is called.
     assert "denied" in servers(home, "call", "files__read_text_file", "path=/etc/passwd", code=1).lower()
     assert "read_text_file" in servers(home, "call", "files__read_textfile", f"path={path}", code=2)
     assert '"files"' in servers(home, "tools", "fils", code=2)
@@ -68,7 +68,7 @@ def test_one_that_is_dead_is_told_with_why(home: Home, node: Node) -> None:
     assert "everything" in fine and "2025-11-25" in fine
     assert "dead" in wrong and DEAD["command"] in wrong
     servers(home, "test", "everything")
-    # One that starts and then fails says why in its own words.
+    # A server that starts and then fails shows its own error message.
     fails = "console.error('no licence found'); process.exit(3)"
     write_settings(home, broken={"command": node.path, "args": ["-e", fails]})
     assert "no licence found" in servers(home, "test", code=1)
@@ -92,7 +92,7 @@ def test_a_changed_tool_is_held_back_until_it_is_approved(home: Home) -> None:
     (echo,) = [line for line in servers(home, "tools", "fast").splitlines() if " echo " in line]
     assert "CHANGED" in echo
 
-    # Nobody is there to be asked.
+    # There is no terminal for a question.
     asked = servers(home, "approve", "fast", code=2)
     assert "Says what it was told." in asked and "Says it twice." in asked and "--yes" in asked
     assert "Approved: echo" in servers(home, "approve", "fast", "echo", "--yes")

@@ -1,5 +1,5 @@
-"""Other servers that ask the user during a call: the question reaches our client and the answer the
-server, whichever era of the protocol either of them speaks."""
+"""Upstream servers that ask the user during a call: the question reaches our client and the answer
+reaches the server, whichever protocol revision each of them speaks."""
 
 import sys
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from gateway_fixtures import FAST, Upstream, fast, write_settings
 
 pytestmark = pytest.mark.anyio
 
-# The other server in both eras, started and reached.
+# The upstream server in both revisions, as a process and over HTTP.
 SERVERS = ["old", "new", "oldweb", "newweb"]
 
 
@@ -24,10 +24,10 @@ def web(tmp_path_factory: pytest.TempPathFactory):
     server.stop()
 
 
-# Over HTTP a client of the handshake revisions can't be asked during a call.
+# Over HTTP the server cannot ask a client of the handshake revisions during a call.
 @pytest.fixture(params=["stdio-legacy", "stdio-auto", "http-auto"])
 def reach(request: pytest.FixtureRequest, home: Home, web: Upstream, connect: Connect, serve_http):
-    """A client of our program with these servers behind it."""
+    """A client of the program under test with these upstream servers."""
     write_settings(
         home,
         old=fast(speaks="handshake", expose="all"),
@@ -46,7 +46,7 @@ def reach(request: pytest.FixtureRequest, home: Home, web: Upstream, connect: Co
 
 
 class User:
-    """Someone who is asked, and answers one after the other."""
+    """A user who answers one question after the other."""
 
     def __init__(self, *answers: types.ElicitResult) -> None:
         self.answers = list(answers)
@@ -76,10 +76,11 @@ async def test_the_user_is_asked(reach: Callable[..., Client]) -> None:
             arguments = {"tool": f"{server}__elicit", "arguments": {"greeting": "Good day"}}
             assert text_of(await client.call_tool("gateway_call", arguments)) == f"Good day, {name}!"
         for params in user.asked:
-            # Clients show us as the one who asks, so the message says who it is.
+            # Clients show our server as the one that asks, so the message names the upstream
+            # server.
             assert params.message.endswith(" asks: What is your name?")
             assert params.requested_schema["required"] == ["name"]
-        # Also as one of ours; and who declines has declined.
+        # The same as one of our listed tools; and a declined question stays declined.
         assert text_of(await client.call_tool("old__elicit", {})) == "Hello, stranger (decline)."
         assert text_of(await client.call_tool("newweb__elicit", {})) == "Hello, Ida!"
     assert len(user.asked) == 6
@@ -89,7 +90,7 @@ async def test_who_can_t_be_asked_is_not(reach: Callable[..., Client]) -> None:
     async with reach() as client:
         for server in ["old", "newweb"]:
             result = await client.call_tool("gateway_call", {"tool": f"{server}__elicit"})
-            # The server learns that nobody answers, or that it need not ask; either way it ends.
+            # The server learns that nobody answers, or that it need not ask; in both cases it ends.
             assert "Ada" not in str(result.content)
         echoed = await client.call_tool("gateway_call", {"tool": "old__echo", "arguments": {"text": "still there"}})
         assert text_of(echoed) == "still there"

@@ -1,5 +1,5 @@
-"""What happens at the gateway when another server dies, hangs, says too much or is called too often;
-and that none of them outlives us."""
+"""The gateway when an upstream server dies, hangs, sends too much or is called too often; and that
+no server process outlives ours."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ from gateway_fixtures import (
 
 @pytest.fixture
 def opened(home: Home):
-    """Clients of our program, which end with the test."""
+    """Clients of the program under test, which end with the test."""
     clients: list[Raw] = []
 
     def opened(era: str = "legacy", settings: dict[str, str] | None = None) -> Raw:
@@ -48,7 +48,7 @@ def notes(home: Home) -> Path:
 
 
 def begun(notes: Path) -> list[int]:
-    """The processes of the calls that have begun, the last one last."""
+    """Returns the processes of the calls that have begun, the latest last."""
     lines = notes.read_text().splitlines()
     return [int(line.removeprefix("begun ")) for line in lines if line.startswith("begun ")]
 
@@ -69,15 +69,15 @@ def test_a_server_that_dies_during_a_call_is_told_of_and_started_again(
     assert told["code"] == "ConnectionClosed", told
     assert "fast" in told["message"]
     assert text_of(call(client, "fast__echo", text="again")) == "again"
-    # Listed as before, and it is another process.
+    # The tool is listed as before, by a new process.
     until(lambda: "fast__echo" in client.tools())
     assert text_of(client.call("fast__slow", seconds=0)) == "took 0.0 s"
     assert begun(notes)[-1] != first
 
 
 def test_a_server_that_takes_long_to_start_is_understood(home: Home, opened) -> None:
-    """As one that is downloaded first: it reads everything that was sent to it meanwhile, and answers
-    the first question as if it had just been asked."""
+    """Like a server that is downloaded first: it reads everything that was sent to it meanwhile,
+    and answers the first request as if it had just arrived."""
     started = fast()
     command = f"sleep 6; exec {started['command']} {' '.join(started['args'])}"
     write_settings(home, late={"command": "/bin/sh", "args": ["-c", command]})
@@ -91,7 +91,7 @@ def test_a_server_that_was_restarted_on_its_port_is_found_again(home: Home, open
     }
     started = {name: Upstream(command, home.path / "upstream.log") for name, command in servers.items()}
     try:
-        # As one that knows sessions, which it forgets.
+        # Like a server that has sessions and forgets them.
         write_settings(
             home,
             fast={"url": started["fast"].url, "speaks": "handshake"},
@@ -125,7 +125,7 @@ def test_limits_of_a_server_hold_and_are_its_own(home: Home, opened, notes: Path
     client = opened()
     slow = client.begin_call("gateway_call", tool="hasty__slow", arguments={"seconds": 60, "steps": 1})
     until(lambda: begun(notes))
-    # It holds up nobody else.
+    # It blocks no other server.
     assert text_of(call(client, "terse__echo", text="short")) == "short"
     late = error(client.end(slow))
     assert late["code"] == "Timeout", late
@@ -153,7 +153,7 @@ def test_no_server_outlives_us(home: Home, opened, notes: Path, node: Node, how:
     wrapped = f"{started['command']} {' '.join(started['args'])}; true {marker}"
     write_settings(
         home,
-        # As `npx` and its like do, it starts another that does the work.
+        # Like `npx`, it starts another process that does the work.
         wrapped={"command": "/bin/sh", "args": ["-c", wrapped], "expose": "all"},
         files=filesystem(node, folder, expose="all"),
         everything=everything(node) | {"args": [*node.script(EVERYTHING)[1:], "stdio", marker], "expose": "all"},

@@ -1,5 +1,5 @@
-"""Sessions of the handshake revisions over streamable HTTP: off unless asked for, few, and each
-its opener's."""
+"""Sessions of the handshake revisions over streamable HTTP: off by default, bounded, and each
+usable only by its creator."""
 
 import json
 from typing import Any
@@ -50,7 +50,7 @@ def test_there_are_none_unless_asked_for(serve_http) -> None:
     assert "mcp-session-id" not in reply.headers
     assert post(server, {"method": "notifications/initialized"}).status == 202
     assert told(post(server, {"id": 2, "method": "tools/list"}))["result"]["tools"]
-    # An id that somebody made up is nothing to refuse.
+    # An invented id is not rejected.
     assert ping(server, "made-up").status == 200
     assert close(server, "made-up").status == 405
     with Line(server) as line:
@@ -109,7 +109,7 @@ def test_a_session_is_its_opener_s(serve_http, home: Home) -> None:
     with Line(server) as line:
         own = {"mcp_session_id": session, "mcp_protocol_version": VERSION}
         assert line.head("GET", "/mcp", accept="text/event-stream", **own, **bearer(eve)).status == 404
-    # Without a token one does not get as far.
+    # Without a token the request is rejected before that.
     assert ping(server, session).status == 401
     assert ping(server, session, ada).status == 200
 
@@ -123,13 +123,13 @@ def test_there_are_only_so_many(serve_http, mock_provider: MockProvider) -> None
         assert reply.headers["retry-after"]
         assert "mcp-session-id" not in reply.headers
         assert "sessions" in told(reply)["error"]["message"]
-    # Who needs none is served, and so are those who have one.
+    # Clients without a session are served, and so are those that have one.
     speak = OverHttp(server)
     assert speak("tools/list")["result"]["tools"]
     wish = {"name": "reasoning_linear", "arguments": {"content": "Is a virus alive?"}}
     assert speak.post(message("tools/call", wish)).status == 200
     assert all(ping(server, session).status == 200 for session in sessions)
-    # Who leaves makes room.
+    # A client that leaves frees its place.
     assert close(server, sessions[0]).status in (200, 202, 204)
     until(lambda: hello(server).status == 200)
     assert hello(server).status == 503
@@ -156,7 +156,7 @@ def test_idle_ones_expire_and_make_room(serve_http) -> None:
     server = serve_http(ON | few)
     sessions = [open_session(server) for _ in range(3)]
     assert hello(server).status == 503
-    # None of them is asked meanwhile, because that would keep it; the oldest is the first to go.
+    # None of them is used meanwhile, because that would keep it alive; the oldest ends first.
     until(lambda: hello(server).status == 200)
     assert ping(server, sessions[0]).status == 404
     assert close(server, sessions[0]).status == 404
@@ -185,7 +185,7 @@ def test_a_session_that_is_ended_takes_its_calls_with_it(serve_http, mock_provid
         line.send("POST", "/mcp", body, **JSON, **own)
         until(lambda: mock_provider.seen()["in_flight"] == 1)
         assert close(server, session).status in (200, 202, 204)
-        # It is not there; to be on its way out is no failure of the server's.
+        # The session does not exist. A session that is being closed is not a server error.
         assert ping(server, session).status == 404
         until(lambda: mock_provider.seen()["in_flight"] == 0)
     assert home.count("sessions") == 0

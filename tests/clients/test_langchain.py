@@ -1,7 +1,7 @@
-"""As a server for LangChain: both of its adapters load our tools and call them, over standard input
+"""LangChain as a client: both of its adapters load our tools and call them, over standard input
 and output and over HTTP.
 
-The adapters run in environments of their own, as programs that take a step as a line of JSON and
+The adapters run in their own environments, as programs that take a step as a line of JSON and
 answer with one: langchain_driver.py and langchain_new_driver.py.
 """
 
@@ -18,7 +18,7 @@ from conftest import ALL_TOOLS, ENGINE_TOOLS, PATIENCE_SECONDS, SCRIPTS, Home, H
 
 HERE = Path(__file__).parent
 
-# Each adapter's program, what it needs, and the revision that it speaks.
+# Each adapter's program, its requirements, and the revision that it speaks.
 ADAPTERS = {
     "adapters": ("langchain_driver.py", "requirements-langchain.txt", "2025-11-25"),
     "langchain": ("langchain_new_driver.py", "requirements-langchain-new.txt", "2026-07-28"),
@@ -30,7 +30,7 @@ AT_ONCE = 20
 
 
 class Refused(Exception):
-    """A step that went wrong."""
+    """A failed step."""
 
 
 class LangChain:
@@ -55,7 +55,8 @@ class LangChain:
         self.read("connect")
 
     def read(self, step: str) -> Any:
-        """What a step came to; one that takes too long ends the program, and with it the test."""
+        """Returns the result of a step; a step that takes too long ends the program, and with it
+        the test."""
         assert self.process.stdout
         watch = threading.Timer(PATIENCE_SECONDS, self.process.kill)
         watch.start()
@@ -76,7 +77,7 @@ class LangChain:
         return self.read(step)
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """What a model gets back that calls the tool."""
+        """Returns the message that a model gets after calling the tool."""
         return self.do("call", name=tool, arguments=arguments)
 
     def answer(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -100,7 +101,7 @@ def text_of(message: dict[str, Any]) -> str:
 
 
 def answer(message: dict[str, Any]) -> dict[str, Any]:
-    """The answer of a call that went well; its text says the same."""
+    """Returns the answer of a successful call; its text has the same content."""
     assert message["status"] == "success", message
     told = message["artifact"]["structured_content"]
     assert json.loads(text_of(message)) == told
@@ -108,15 +109,15 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def error(message: dict[str, Any]) -> str:
-    """The error of a call that did not."""
+    """Returns the error of a failed call."""
     assert message["status"] == "error", message
     return text_of(message)
 
 
 @pytest.fixture(scope="module", params=WAYS, ids="-".join)
 def langchain(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
-    """An adapter, connected to a server that leaves the thinking to its client. One for all tests: it
-    takes longer to start than they do."""
+    """An adapter, connected to a server without a provider. One for all tests: it takes longer to
+    start than they do."""
     adapter, transport = request.param
     home = Home(tmp_path_factory.mktemp("langchain"))
     settings = {"DELIBERATE_PROVIDER": "client"}
@@ -148,7 +149,7 @@ def test_every_tool_is_loaded_with_what_it_takes(langchain: LangChain) -> None:
         schema, function = tool["schema"], tool["function"]
         assert schema["type"] == "object" and tool["description"], name
         assert tool["arguments"] == schema["properties"]
-        # Nothing is lost on the way to a model.
+        # A model receives the name and description unchanged.
         assert (function["name"], function["description"]) == (name, tool["description"])
         assert list(function["parameters"]["properties"]) == list(schema["properties"])
         assert function["parameters"].get("required", []) == schema.get("required", [])
@@ -201,7 +202,7 @@ def test_many_calls_at_once(langchain: LangChain) -> None:
     questions = [f"Question {number}?" for number in range(AT_ONCE)]
     calls = [{"name": "reasoning_linear", "arguments": {"content": question}} for question in questions]
     asked = [answer(message)["needs_reply"] for message in langchain.do("at_once", calls=calls)]
-    # Each got its own.
+    # Each call got its own answer.
     for question, needs in zip(questions, asked, strict=True):
         assert question in str(needs["asks"])
     assert len({needs["id"] for needs in asked}) == AT_ONCE
@@ -216,6 +217,6 @@ def test_many_calls_at_once(langchain: LangChain) -> None:
 
 def test_a_call_without_a_session_held_open(langchain: LangChain) -> None:
     needs = answer(langchain.do("alone", name="reasoning_linear", arguments={"content": "Alone?"}))["needs_reply"]
-    # What it left unfinished is there for the one that stayed.
+    # The suspended call of the ended session can be resumed by the other one.
     step = langchain.answer("reasoning_resume", id=needs["id"], replies=[THOUGHT])
     assert step["content"] == THOUGHT["thought"]

@@ -1,4 +1,4 @@
-"""Linear sessions, each step through a provider that is played by the stand-in."""
+"""Linear sessions, each step through the mock provider."""
 
 import pytest
 

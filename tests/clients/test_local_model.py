@@ -1,5 +1,5 @@
-"""A real language model, served by scripts/local-model. Its thoughts are nonsense, so only their
-shape is looked at. Set LOCAL_MODEL_URL to what that script prints, without `listening `."""
+"""A real language model, served by scripts/local-model. Its answers make no sense, so only their
+form is checked. Set LOCAL_MODEL_URL to the output of that script, without `listening `."""
 
 import os
 
@@ -15,13 +15,13 @@ pytestmark = [
     pytest.mark.skipif(not URL, reason="LOCAL_MODEL_URL is not set: start `scripts/local-model serve`"),
 ]
 
-# Slow on a busy machine: six tokens a second were seen.
+# Slow on a busy machine: six tokens per second were observed.
 PATIENCE_SECONDS = 400
 SETTINGS = {
     "DELIBERATE_PROVIDER": "openai",
     "OPENAI_BASE_URL": URL,
     "DELIBERATE_MODEL": "smollm2",
-    # A model this small goes on for as long as it may.
+    # A model this small writes until its limit.
     "DELIBERATE_MAX_TOKENS": "300",
     "REQUEST_TIMEOUT_MS": str(PATIENCE_SECONDS * 1000),
     "DELIBERATE_LIMITS_CALL_TIMEOUT_MS": str(PATIENCE_SECONDS * 1000),

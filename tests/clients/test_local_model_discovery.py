@@ -1,4 +1,4 @@
-"""A model that runs on this machine is found when nothing is set up, and named in the log."""
+"""A local model is found when no provider is configured, and named in the log."""
 
 import socket
 
@@ -13,7 +13,7 @@ PORTS = {"ollama": 11434, "lm-studio": 1234, "llama.cpp": 8080}
 
 @pytest.fixture(params=PORTS.values(), ids=PORTS.keys())
 def local_model(request: pytest.FixtureRequest):
-    """The stand-in where a local model usually listens."""
+    """The mock provider on the usual port of a local model."""
     for port in PORTS.values():
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
@@ -24,7 +24,7 @@ def local_model(request: pytest.FixtureRequest):
 
 
 async def test_a_local_model_is_found(connect: Connect, home: Home, local_model: MockProvider, era: str) -> None:
-    # It is looked for only briefly, since nobody should wait for what most people don't have.
+    # The discovery is brief, since most users have no local model and should not wait for it.
     for _ in range(5):
         async with connect(era, {"DELIBERATE_DISCOVER": "on"}) as client:
             step = await think(client, "Is anyone there?")

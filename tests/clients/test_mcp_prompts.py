@@ -1,4 +1,5 @@
-"""Prompts as MCP prompts, the pages of the engine, and the protocol with prompts on."""
+"""Prompts as MCP prompts, the resource pages of the engine, and the protocol with prompts enabled.
+"""
 
 import json
 from typing import Any
@@ -34,7 +35,7 @@ def text_of_page(result: types.ReadResourceResult) -> str:
 
 
 async def every_page(client: Client) -> list[str]:
-    """The addresses of all that can be picked."""
+    """Returns the addresses of all listed resources."""
     found: list[str] = []
     page = await client.list_resources()
     while True:
@@ -180,7 +181,7 @@ async def test_a_listener_hears_of_a_run(connect: Connect, workspace: Workspace)
         assert page["state"] == "done" and page["progress"]["percent"] == 100
 
 
-# --- the protocol, with prompts on ---
+# --- the protocol, with prompts enabled ---
 
 
 @pytest.fixture(params=["stdio", "http"])
@@ -215,7 +216,7 @@ def test_ten_megabytes_are_refused_and_it_still_answers(house: House, field: str
 
 
 def first_answer(speak: OverStdio, params: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a line that is too long to be read, and so to have its id answered."""
+    """Returns the response to a line that is too long to be read, and so has no id."""
     speak.write({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params})
     return speak.answers.get(timeout=PATIENCE_SECONDS)
 

@@ -1,4 +1,4 @@
-"""`/metrics` says exactly what happened, to whom it may, and nothing of what was said."""
+"""`/metrics` counts exactly, is visible only to authorized callers, and reveals no contents."""
 
 import http.client
 import json
@@ -18,7 +18,7 @@ Counts = dict[str, float]
 
 
 def read(server: HttpServer, token: str | None = None) -> Counts:
-    """Every line of the metrics: its name with its labels, and its number."""
+    """Returns every line of the metrics: its name with its labels, and its number."""
     reply = ask(server, "GET", "/metrics", **bearer(token))
     assert reply.status == 200
     text = reply.body.decode()
@@ -31,7 +31,7 @@ def read(server: HttpServer, token: str | None = None) -> Counts:
 
 
 def calls(server: HttpServer, token: str | None = None) -> dict[tuple[str, str], int]:
-    """The calls that ended, by tool and outcome."""
+    """Returns the calls that ended, by tool and outcome."""
     told = {}
     for name, count in read(server, token).items():
         if found := re.fullmatch(r"deliberate_calls_total\{(.*)\}", name):
@@ -41,7 +41,7 @@ def calls(server: HttpServer, token: str | None = None) -> dict[tuple[str, str],
 
 
 def by_label(counts: Counts, name: str) -> dict[str, int]:
-    """The numbers of a metric with one label, by that label."""
+    """Returns the numbers of a metric with one label, by that label."""
     found = ((re.fullmatch(name + r'\{\w+="(\w+)"\}', line), count) for line, count in counts.items())
     return {match[1]: int(count) for match, count in found if match}
 
@@ -187,7 +187,7 @@ def test_who_asks_too_often_is_counted(serve_http) -> None:
     def counted() -> dict[str, int] | None:
         reply = ask(server, "GET", "/metrics")
         if reply.status == 429:
-            # The question itself was one too many.
+            # The question itself exceeded the limit.
             nonlocal refused
             refused += 1
             return None
@@ -204,13 +204,13 @@ def test_a_body_that_is_too_long_is_counted(serve_http) -> None:
         try:
             status = line.ask("POST", "/mcp", json.dumps(wish).encode(), **headers_of(wish)).status
         except (BrokenPipeError, ConnectionResetError, http.client.HTTPException):
-            # Refused by its length alone, before all of it was sent.
+            # Rejected by its declared length, before all of it was sent.
             status = 413
     assert status == 413
     assert rejected(read(server))["body"] == 1
 
 
-# --- who is here ---
+# --- connected clients ---
 
 
 @contextmanager
@@ -232,13 +232,13 @@ def test_streams_are_counted_while_they_are_open(
         for number in range(1, 4):
             streams.enter_context(opened(server, path, **headers))
             until(lambda number=number: clients(server)[transport] == number)
-    # A stream of events is kept for half a minute for who comes back.
+    # An event stream is kept for half a minute for a client that reconnects.
     until(lambda: clients(server)[transport] == 0)
 
 
 def test_connections_are_counted_while_they_are_open(serve_http) -> None:
     server = serve_http()
-    # The one that asks is one.
+    # The client that asks counts as one.
     until(lambda: clients(server)["http"] == 1)
     with ExitStack() as lines:
         for _ in range(5):
@@ -284,7 +284,7 @@ def test_running_calls_are_shown_while_they_run(serve_http, mock_provider: MockP
         for line in lines
     ]
     until(lambda: read(server)["deliberate_calls_running"] == 2)
-    # Who hangs up stops the call, and that is counted too.
+    # Closing the connection cancels the call, and that is counted too.
     for line in lines:
         line.connection.sock.shutdown(2)
     until(lambda: read(server)["deliberate_calls_running"] == 0)
@@ -292,7 +292,7 @@ def test_running_calls_are_shown_while_they_run(serve_http, mock_provider: MockP
     assert len(waiting) == 2
 
 
-# --- what is not in it ---
+# --- contents that must not appear ---
 
 
 def test_nothing_that_was_said_is_in_it(serve_http, mock_provider: MockProvider) -> None:

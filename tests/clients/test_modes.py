@@ -1,6 +1,6 @@
-"""A short sensible use of every tool through the real client, with a model that says nothing in
-particular: answers have the documented fields and fit the listed schemas, ids that name nothing and
-sessions of another mode are refused.
+"""A short realistic use of every tool through the real client, with a model whose answers have no
+meaning: answers have the documented fields and match the listed schemas; unknown ids and
+sessions of another mode are rejected.
 """
 
 import json
@@ -15,7 +15,7 @@ from conftest import Connect, Home, MockProvider, answer, error
 
 pytestmark = pytest.mark.anyio
 
-# What the whole list of tools may cost a client, in tokens of four characters.
+# The most tokens of four characters that the whole tool list may cost a client.
 MOST_TOKENS = 5_000
 
 NOBODY = "00000000-0000-7000-8000-000000000000"
@@ -55,7 +55,7 @@ def list_of(check: Any) -> Callable[[Any], bool]:
 
 
 def has(value: Any, shape: Any) -> bool:
-    """Whether a value passes a check, or an object has fields that do."""
+    """Returns whether a value passes a check, or an object has fields that do."""
     if callable(shape):
         return shape(value)
     return all(name in value and has(value[name], check) for name, check in shape.items())
@@ -63,7 +63,7 @@ def has(value: Any, shape: Any) -> bool:
 
 THOUGHT = {"thought_id": is_id, "session_id": is_id, "content": is_text, "confidence": is_score}
 
-# The fields that are documented, by tool.
+# The documented fields, by tool.
 DOCUMENTED: dict[str, dict[str, Any]] = {
     "reasoning_linear": THOUGHT | {"previous_thought": or_none(is_id)},
     "reasoning_tree": THOUGHT
@@ -78,7 +78,7 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
         "strengths": list_of(is_text),
         "weaknesses": list_of(is_text),
         "recommendations": list_of(is_text),
-        # Nothing where the model did not better it.
+        # Null where the model did not improve it.
         "improved_reasoning": or_none(is_text),
     },
     "reasoning_auto": {
@@ -109,7 +109,7 @@ DOCUMENTED: dict[str, dict[str, Any]] = {
 
 
 class Bench:
-    """A client whose answers are held against the listed schemas and the documents."""
+    """A client whose answers are checked against the listed schemas and the documentation."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -161,7 +161,7 @@ async def test_tree(connect: Connect, mock_provider: MockProvider, era: str) -> 
         assert told["code"] == "BranchClosed"
         listed = await bench.call("reasoning_tree_list", session_id=session)
         assert listed["active_branch"] == best
-        # The root, and those that each exploration opened.
+        # The root, and the branches that each exploration opened.
         assert len(listed["branches"]) == 1 + fork["branches_explored"] + deeper["branches_explored"]
         assert all(branch["thoughts"] >= 1 for branch in listed["branches"])
 
@@ -298,7 +298,7 @@ UNKNOWN = [
     ("reasoning_got_state", {"graph_id": NOBODY}, "GraphNotFound"),
     ("reasoning_search", {"query": "x", "session_id": NOBODY}, "SessionNotFound"),
     ("reasoning_sessions", {"action": "delete", "session_id": NOBODY, "confirm": True}, "SessionNotFound"),
-    # It may be the id of anything, so there is no kind to name.
+    # It may be the id of anything, so the error names no kind.
     ("reasoning_get", {"id": NOBODY}, "Validation"),
     ("reasoning_resume", {"id": NOBODY, "replies": ["x"]}, "SuspensionNotFound"),
     ("prompt_engine", {"chain_id": NO_RUN}, "RunNotFound"),

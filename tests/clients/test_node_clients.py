@@ -1,7 +1,8 @@
 """Clients that run on Node, against the real program: both generations of the TypeScript SDK, over
-every transport, and the inspector's command line.
+every transport, and the command line of the inspector.
 
-The clients are programs of tests/clients/node: they take a step as a line of JSON and answer with one.
+The clients are the programs in tests/clients/node: they take a step as a line of JSON and
+answer with one.
 """
 
 import json
@@ -19,7 +20,7 @@ from conftest import PATIENCE_SECONDS, Home, Node, MockProvider, free_port, prog
 
 NODE_FOLDER = Path(__file__).parent / "node"
 
-# The newest revision that each generation speaks; the second is told to find it.
+# The newest revision that each generation speaks; the second is told to discover it.
 REVISIONS = {"v1": "2025-11-25", "v2": "2026-07-28"}
 STDIO = [("v1", "stdio"), ("v2", "stdio")]
 WAYS = [*STDIO, ("v1", "http"), ("v1", "sse"), ("v2", "http")]
@@ -27,7 +28,7 @@ PATHS = {"http": "/mcp", "sse": "/sse"}
 
 THOUGHT = {"thought": "It depends on the definition.", "confidence_percent": 70, "weakest_point": "taste"}
 
-# What any argument of any prompt takes: some want a text of a hundred characters.
+# A value that any argument of any prompt accepts: some need a hundred characters.
 FILLED_IN = "Is a virus alive, and who says so? " * 3
 
 
@@ -36,7 +37,7 @@ def ids(way: tuple[str, str]) -> str:
 
 
 class Refused(Exception):
-    """What a step came to that went wrong."""
+    """A failed step."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         super().__init__(f"{told.get('code')}: {told.get('message')}")
@@ -60,7 +61,7 @@ class NodeClient:
         )
 
     def do(self, step: str, **details: Any) -> Any:
-        """Does a step; one that takes too long ends the program, and with it the test."""
+        """Runs a step; one that takes too long ends the program, and with it the test."""
         assert self.process.stdin and self.process.stdout
         watch = threading.Timer(PATIENCE_SECONDS, self.process.kill)
         watch.start()
@@ -77,11 +78,11 @@ class NodeClient:
         return told["ok"]
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The result of a call."""
+        """Returns the result of a call."""
         return self.do("call", name=tool, arguments=arguments)["result"]
 
     def answer(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The answer of a call that goes well; its text says the same."""
+        """Returns the answer of a successful call; its text has the same content."""
         result = self.call(tool, **arguments)
         assert not result.get("isError"), result
         (text,) = result["content"]
@@ -105,7 +106,7 @@ def serves_http() -> bool:
 
 
 class HttpServer:
-    """The server on a port of its own."""
+    """The server on its own port."""
 
     def __init__(self, home: Home, settings: dict[str, str]) -> None:
         self.port = free_port()
@@ -142,7 +143,7 @@ class HttpServer:
 
 @pytest.fixture
 def open_http(home: Home):
-    """Starts servers on ports, and ends them after the test."""
+    """Starts HTTP servers, and ends them after the test."""
     servers = []
 
     def open_http(settings: dict[str, str] | None = None) -> HttpServer:
@@ -211,7 +212,7 @@ def test_a_client_thinks_for_itself(reach, way: tuple[str, str], home: Home) -> 
     first = client.answer("reasoning_resume", id=needs["id"], replies=[THOUGHT])
     assert first["content"] == THOUGHT["thought"]
     assert first["confidence"] == pytest.approx(0.7)
-    # The same again: the same answer, and nothing twice.
+    # The same call again: the same answer, and nothing is done twice.
     assert client.answer("reasoning_resume", id=needs["id"], replies=[THOUGHT]) == first
     assert home.count("thoughts") == 1
 
@@ -226,7 +227,7 @@ def test_wrong_arguments_are_an_answer_and_unknown_tools_an_error(reach, way: tu
         client.call("no_such_tool")
     assert refused.value.code == -32602
     assert "no_such_tool" in refused.value.message
-    # It goes on.
+    # The connection still works.
     assert client.do("tools")
 
 
@@ -303,7 +304,7 @@ class Inspector:
         self.target: list[str] = []
 
     def starts_it(self) -> "Inspector":
-        """It starts the server, as an older client does."""
+        """Lets the inspector start the server, like an older client does."""
         settings = [f"{name}={value}" for name, value in self.home.environment().items()]
         self.target = [program("DELIBERATE_BIN"), "serve"]
         for setting in settings:
@@ -311,7 +312,7 @@ class Inspector:
         return self
 
     def starts_it_in(self, era: str) -> "Inspector":
-        """It starts the server from a file, in that protocol era."""
+        """Lets the inspector start the server from a file, in that protocol revision."""
         server = {"command": program("DELIBERATE_BIN"), "args": ["serve"], "env": self.home.environment()}
         return self._configured(server | {"protocolEra": era})
 
@@ -325,7 +326,7 @@ class Inspector:
         return self
 
     def run(self, *arguments: str) -> tuple[int, Any]:
-        """Its exit code, and what it printed."""
+        """Returns its exit code and its output."""
         done = subprocess.run(
             [*self.node.script(LAUNCHER), "--cli", *self.target, *arguments, "--format", "json"],
             capture_output=True,
@@ -338,7 +339,7 @@ class Inspector:
                 "MCP_INSPECTOR_SECRET_STORE": "memory",
             },
         )
-        # Shown by pytest when the test fails; the whole report on every schema is long.
+        # pytest shows this when the test fails; the whole report on every schema is long.
         print(done.stdout[-2000:], done.stderr[-2000:], sep="\n")
         lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
         return done.returncode, json.loads(lines[-1]) if lines else None

@@ -1,4 +1,4 @@
-"""Calls under way: progress, cancellation, many at once."""
+"""Calls in progress: progress notifications, cancellation, concurrency."""
 
 import time
 
@@ -42,7 +42,7 @@ async def test_a_client_that_gives_up_stops_the_work(
     async with connect(era, mock_provider.langbase()) as client:
         with pytest.raises(MCPError):
             arguments = {"content": "Never mind."}
-            # Time enough to begin.
+            # The time-out is long enough for the call to begin.
             await client.call_tool("reasoning_linear", arguments, read_timeout_seconds=5)
         await until(lambda: mock_provider.seen()["in_flight"] == 0)
         assert [r["outcome"] for r in mock_provider.seen()["requests"] if r["kind"] == "ask"] == ["dropped"]
@@ -76,7 +76,7 @@ async def test_calls_run_at_once(connect: Connect, mock_provider: MockProvider, 
             for number in range(16):
                 tasks.start_soon(one, number)
             await until(lambda: mock_provider.seen()["in_flight"] > 1)
-            # The server answers others meanwhile.
+            # The server answers other requests meanwhile.
             await client.list_tools(cache_mode="bypass")
         took = time.monotonic() - begun
     assert len({step["session_id"] for step in steps}) == 16

@@ -1,5 +1,5 @@
-"""Runs of chains that survive their server: killed after every call, in the middle of one, and
-thirty at once over two processes."""
+"""Chain runs that survive their server: killed after every call, in the middle of one, and thirty
+at once over two processes."""
 
 import json
 import re
@@ -20,10 +20,11 @@ from prompt_fixtures import SAYS_FINE, House, Speak, Workspace, ask, control, en
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-# The stand-in counts what it says.
+# The mock provider numbers its answers.
 COUNTED = re.compile(r"Thought \d+ on")
 
-# The chain below, played: every kind of step, answers that its gates send back, and a condition.
+# The calls of the chain below: every kind of step, answers that its gates send back, and a
+# condition.
 PLAY: list[dict[str, Any]] = [
     {"command": '>>inquiry topic:"tea"'},
     {"step": 1, "user_response": "A poor frame"},
@@ -38,7 +39,8 @@ PLAY: list[dict[str, Any]] = [
 
 
 def write_inquiry(workspace: Workspace) -> None:
-    """A chain of five steps with gates: one thinks, one is two side by side, one has a condition."""
+    """Writes a chain of five steps with gates: one asks a model, one has two parallel steps, one
+    has a condition."""
     only_asked = {"activation": {"explicit_request": True}, "enforcementMode": "blocking"}
     workspace.gate("says-fine", "Say fine.", pass_criteria=[SAYS_FINE], **only_asked)
     judged = {"type": "llm_self_check", "prompt_template": "Is it kind?"}
@@ -77,13 +79,13 @@ def write_inquiry(workspace: Workspace) -> None:
 
 
 def same(told: dict[str, Any]) -> str:
-    """An answer without what differs from run to run."""
+    """Returns an answer without the parts that differ from run to run."""
     text = json.dumps(told, sort_keys=True)
     return COUNTED.sub("Thought on", TIME.sub("TIME", ID.sub("ID", text)))
 
 
 def play(speakers: Iterator[Speak], after: Callable[[Speak], None] = lambda _: None) -> list[str]:
-    """Plays the chain, each call with the next speaker; what was answered."""
+    """Runs the chain, each call over the next connection, and returns the answers."""
     answers, run = [], {}
     for arguments in PLAY:
         speak = next(speakers)
@@ -95,7 +97,7 @@ def play(speakers: Iterator[Speak], after: Callable[[Speak], None] = lambda _: N
 
 
 def without_killing(tmp_path: Path, settings: dict[str, str]) -> list[str]:
-    """What is answered if nobody is killed, in a home of its own."""
+    """Returns the answers of a run in which no server is killed, in its own home."""
     home = Home(tmp_path / "undisturbed")
     home.path.mkdir()
     workspace = Workspace(home.path / "workspace")
@@ -114,7 +116,7 @@ def inquiry(house: House) -> House:
 
 
 def alternating(house: House, settings: dict[str, str]) -> Iterator[Speak]:
-    """A new server for every call, by turns over HTTP and over standard input."""
+    """Yields a new server for every call, alternating between HTTP and standard input."""
     while True:
         yield house.stdio(**settings)
         yield house.http(**settings)
@@ -133,7 +135,7 @@ def test_the_play_uses_all_of_the_chain(inquiry: House, mock_provider: MockProvi
     assert answers[6]["said"].startswith(end)
     results = answers[-1]["results"]
     assert results["End"] == "a fine end" and "Calm" not in results
-    # By the names that the chain gave them, else by the names of their steps.
+    # By their output names, else by the names of their steps.
     assert sorted(results) == ["End", "Weigh", "framed", "l", "r", "thought"]
     assert (results["framed"], results["l"], results["Weigh"]) == ("A fine frame", "a risky left side", "weighed")
     assert "Think about A fine frame of tea" in results["thought"], results
@@ -151,7 +153,7 @@ def test_killed_after_every_call_it_ends_as_if_nothing_had_happened(
 
 
 def test_a_call_that_is_sent_again_after_a_kill_happens_once(inquiry: House, mock_provider: MockProvider, tmp_path: Path) -> None:
-    """The answer to each call is lost with its server; whoever sent it sends it again."""
+    """The answer to each call is lost with its server; the client sends the call again."""
     undisturbed = without_killing(tmp_path, mock_provider.openai())
     speakers, run, answers = alternating(inquiry, mock_provider.openai()), {}, []
     for arguments in PLAY:
@@ -197,7 +199,7 @@ def test_killed_while_a_step_thinks_it_goes_on_and_nothing_is_there_twice(
 
 
 def suppressed(speak: Speak, arguments: dict[str, Any]) -> None:
-    """A call whose server does not live to answer it."""
+    """Makes a call whose server is killed before it answers."""
     with suppress(Exception):
         call(speak, "prompt_engine", **arguments)
 
@@ -223,7 +225,7 @@ def test_a_wrong_number_is_never_another_run(inquiry: House) -> None:
 
 
 def test_killed_while_the_servers_model_runs_the_chain(inquiry: House, mock_provider: MockProvider) -> None:
-    """Steps that were answered are not asked again; the one that was not, is."""
+    """Answered steps are not asked again; the unanswered one is."""
     inquiry.workspace.prompt("more", "More on {{ previous_step_result }}")
     steps = [{"promptId": "echo", "stepName": "S1"}, *({"promptId": "more", "stepName": f"S{n}"} for n in range(2, 6))]
     inquiry.workspace.chain("five", steps, arguments=[{"name": "text", "required": True}])
@@ -244,7 +246,8 @@ def test_killed_while_the_servers_model_runs_the_chain(inquiry: House, mock_prov
 
 
 def test_a_step_that_waits_for_the_clients_thought_survives(inquiry: House) -> None:
-    """Without a model the client thinks for the step; the server may be another one by then."""
+    """Without a provider the client's model answers the step; the server may be a different one by
+    then."""
     one = inquiry.stdio()
     run = engine(one, **PLAY[0])["chain_id"]
     asked = call(one, "prompt_engine", chain_id=run, **PLAY[2])["structuredContent"]["needs_reply"]
@@ -327,7 +330,7 @@ async def test_thirty_runs_at_once_over_two_processes(inquiry: House) -> None:
     assert states == [{"state": "done", "n": 30}]
 
 
-# --- the small chain, by every way of reaching the server ---
+# --- the small chain, over every transport ---
 
 
 @pytest.mark.anyio
@@ -354,7 +357,7 @@ def test_a_run_begun_over_one_transport_goes_on_over_the_other(inquiry: House) -
     assert engine(stdio, chain_id=run)["status"] == "done"
 
 
-# --- whose run it is ---
+# --- ownership of runs ---
 
 
 def test_a_run_belongs_to_whoever_began_it(inquiry: House, home: Home) -> None:

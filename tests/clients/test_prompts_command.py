@@ -1,4 +1,4 @@
-"""`deliberate prompt`, as a person uses it."""
+"""`deliberate prompt`, as a user runs it."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def workspace(home: Home) -> Workspace:
 
 @pytest.fixture
 def prompt(home: Home, workspace: Workspace):
-    """Runs `deliberate prompt …` to its end, without a model unless settings give one."""
+    """Runs `deliberate prompt …` to its end, without a provider unless settings give one."""
 
     def prompt(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
         return run(home, "prompt", *arguments, **workspace.settings | {"LOG_LEVEL": "error"} | settings)
@@ -130,8 +130,8 @@ def test_a_gate_that_never_passes_ends_it_with_a_word(prompt, mock_provider: Moc
 
 
 def test_a_workspace_is_checked(prompt, workspace: Workspace, home: Home) -> None:
-    assert "nothing wrong" in well(prompt("check"))
-    assert "nothing wrong" in well(prompt("check", str(workspace.path)))
+    assert "no errors" in well(prompt("check"))
+    assert "no errors" in well(prompt("check", str(workspace.path)))
     assert "/nowhere" in badly(prompt("check", "/nowhere"))
     workspace("prompts/general/broken/prompt.yaml", "id: broken\nname: [unclosed\n")
     workspace("prompts/general/lost.yaml", "id: lost\nname: L\ndescription: Is lost\nuserMessageTemplate: '{{ x '\n")
@@ -154,7 +154,7 @@ def test_a_new_one_is_begun(prompt, workspace: Workspace) -> None:
     assert "fresh" in badly(prompt("new", "fresh"))
     assert (folder / "prompt.yaml").read_text() == before
     well(prompt("new", "chained", "--chain"))
-    assert "nothing wrong" in well(prompt("check"))
+    assert "no errors" in well(prompt("check"))
     for id in ["fresh", "chained"]:
         assert well(prompt("run", id, "some text"))
     for id in ["../x", "a b", "", ".x", "/etc"]:

@@ -1,6 +1,6 @@
-"""What prompt servers are known to get wrong, one case each: the input and what must come of it.
+"""Known defects of prompt servers, one case each: the input and the required result.
 
-Each case is seen from outside, by a client that speaks to the real program.
+Each case is tested from outside, by a client of the real program.
 """
 
 import json
@@ -25,12 +25,12 @@ def workspace(house: House):
 
 
 def everything_below(path: Path) -> set[str]:
-    """Every file, but for the server's own: its database, and the lock of the workspace."""
+    """Returns every file except the server's own: its database, and the lock of the workspace."""
     own = ("deliberate.db", ".deliberate", "stderr.log")
     return {str(it.relative_to(path)) for it in path.rglob("*") if not it.name.startswith(own)}
 
 
-# --- 1 to 4: data is never run, and nothing leaves the workspace ---
+# --- 1 to 4: data is never executed, and nothing leaves the workspace ---
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_04_a_file_outside_the_workspace_is_never_read(house: House, workspace, 
     assert engine(speak, '>>echo "fine"')["said"] == "fine", "other prompts are unaffected"
 
 
-# --- 5 to 10: what the tools write is there, whole and at once ---
+# --- 5 to 10: the tools write files completely and at once ---
 
 
 @pytest.fixture
@@ -254,7 +254,7 @@ def test_19_clean_stays_clean_for_the_whole_chain(house: House, workspace) -> No
     for server, step in [(speak, 1), (house.http(), 2), (house.stdio(), 3)]:
         told.append(engine(server, chain_id=clean["chain_id"], step=step, user_response=f"r{step}")["said"])
     assert not any("CAGEERF" in it for it in told), told
-    # Without it, guidance comes as often as its rule says: with every second step.
+    # Without it, guidance is injected as often as its rule says: with every second step.
     often = [plain["said"]]
     for step in [1, 2, 3]:
         often.append(engine(speak, chain_id=plain["chain_id"], step=step, user_response=f"r{step}")["said"])

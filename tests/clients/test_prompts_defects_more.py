@@ -1,7 +1,7 @@
-"""What prompt servers are known to get wrong: patterns, counting, lists, files, doors and scripts.
+"""Known defects of prompt servers: patterns, counting, lists, files, authorization and scripts.
 
-The rest of test_prompts_defects.py: each case is seen from outside, by a client that speaks to the
-real program.
+The continuation of test_prompts_defects.py: each case is tested from outside, by a client of
+the real program.
 """
 
 import json
@@ -27,7 +27,7 @@ def workspace(house: House):
     return workspace
 
 
-# --- 30 to 37: the house ---
+# --- 30 to 37: the server ---
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa)+$", "(.*a){25}$", "^(([a-z])+.)+[A-Z]([a-z])+$"])
@@ -45,7 +45,7 @@ def test_31_what_was_used_is_counted(house: House, workspace) -> None:
     for _ in range(3):
         engine(speak, '>>echo "x"')
     refused(speak, "prompt_engine", command=">>pair")
-    # The record of a call that changed nothing is written a moment after its answer.
+    # The log record of a call without changes is written a moment after its answer.
     counted = until(lambda: (it := control(speak, "analytics", "view"))["executions"] >= 4 and it)
     assert counted["executions"] == 4, counted
     assert {it["prompt"]: (it["executions"], it["failed"]) for it in counted["prompts"]} == {
@@ -134,7 +134,7 @@ def test_37_a_switch_leaves_no_stale_name_in_the_tools(house: House, workspace) 
         own = [it for it in tools if it["name"] in ("prompt_engine", "resource_manager", "system_control")]
         assert len(own) == 3
         assert not re.search("CAGEERF|ReACT|5W1H", json.dumps(own))
-    assert "methodology in use: scamper" in control(speak, "framework", "list")["said"]
+    assert "active methodology: scamper" in control(speak, "framework", "list")["said"]
 
 
 # --- 38 to 43: the protocol ---
@@ -231,7 +231,7 @@ def test_45_a_prompt_that_can_t_be_used_says_why(house: House, workspace, text: 
     assert problem["line"] == place and what in problem["message"]
     checked = run(house.home, "prompt", "check", str(workspace.path))
     assert checked.returncode != 0 and f"wrong/prompt.yaml:{place}" in checked.stdout + checked.stderr
-    # Who calls it is told, too, not only that there is no such prompt.
+    # The caller also learns the reason, not only that there is no such prompt.
     error = refused(speak, "prompt_engine", command=">>wrong")
     assert "wrong/prompt.yaml" in error["text"], error
 
@@ -260,7 +260,7 @@ def test_46_without_the_operators_word_nothing_is_run(house: House, workspace) -
     error = refused(closed, "prompt_engine", command=command)
     assert error["code"] == "NotAllowed" and "prompts.commands" in error["text"]
     assert house.home.count("chain_runs") == 0, "what can't be checked is not begun"
-    # A run that was begun when it was allowed is held, and the gate says why.
+    # A run that began when the command was allowed is held, and the gate gives the reason.
     willing = house.stdio(DELIBERATE_PROMPTS_COMMANDS=touch)
     chain = engine(willing, command)["chain_id"]
     kill(willing)

@@ -1,4 +1,4 @@
-"""Files that change while the server runs: what is used meanwhile, and who is told."""
+"""Files that change while the server runs: which version is used meanwhile, and who is notified."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from prompt_fixtures import Heard, House, ask, control, engine, every_prompt, ho
 
 
 def single(id: str, template: str) -> str:
-    """A prompt in one file."""
+    """Returns a prompt in one file."""
     return f"id: {id}\nname: {id}\ndescription: A prompt in one file\nuserMessageTemplate: '{template}'\n"
 
 
@@ -28,7 +28,7 @@ def knows(speak: OverStdio | OverHttp, command: str) -> bool:
 
 
 def told_alike(speak: OverStdio | OverHttp) -> list[dict[str, Any]]:
-    """The problems, once `status` and the resource tell the same."""
+    """Returns the problems, once `status` and the resource agree."""
     told = problems(speak)
     (page,) = speak("resources/read", {"uri": "deliberate://problems"})["result"]["contents"]
     read = json.loads(page["text"])
@@ -45,7 +45,7 @@ def test_every_kind_of_edit_is_seen_by_both_of_two_servers(house: House) -> None
         for speak in both:
             until(lambda speak=speak: says(speak, command, expected))
 
-    # The text, then the file beside it, then both anew.
+    # The text, then the file next to it, then both again.
     workspace("prompts/general/echo/user-message.md", "You said {{ text }}")
     seen('>>echo "x"', "You said x")
     fields = {"id": "echo", "name": "echo", "description": "Says it again"}
@@ -57,7 +57,7 @@ def test_every_kind_of_edit_is_seen_by_both_of_two_servers(house: House) -> None
     workspace("prompts/general/single.yaml", single("single", "Alone."))
     seen(">>single", "Alone.")
 
-    # Under a new name it is there, and under the old one no more.
+    # It exists under the new name, and no longer under the old one.
     folder = workspace.resources / "prompts/general"
     (folder / "newcomer").rename(folder / "settled")
     workspace.prompt("settled", "I have settled.")
@@ -95,7 +95,7 @@ def test_a_style_and_a_methodology(house: House) -> None:
 
 
 def test_breaking_and_mending_while_it_is_called(house: House) -> None:
-    """The last good version is used the whole time; the place of the mistake is told."""
+    """The last good version is used the whole time; the position of the mistake is reported."""
     workspace = house.workspace
     speak, other = house.stdio(), house.http()
     assert says(speak, '>>echo "x"', "x") and says(other, '>>echo "x"', "x")
@@ -133,7 +133,7 @@ def test_what_one_server_writes_it_sees_at_once_and_the_other_soon(house: House)
     manage(other, "update", id="made", user_message_template="second")
     assert says(other, ">>made", "second")
     until(lambda: says(one, ">>made", "second"))
-    # What the other wrote is what is compared with, whether it was seen or not.
+    # The content that the other process wrote is compared, whether it was seen or not.
     hash = manage(one, "inspect", id="made")["hash"]
     manage(other, "update", id="made", user_message_template="third")
     stale = {"resource_type": "prompt", "action": "update", "id": "made", "user_message_template": "x"}
@@ -145,7 +145,8 @@ def test_what_one_server_writes_it_sees_at_once_and_the_other_soon(house: House)
 
 
 def test_what_is_made_read_and_gone_in_a_moment_is_gone(house: House) -> None:
-    """A file that goes before its coming was told must not stay, if it was read in between."""
+    """A file that is removed before its creation was reported must not stay, even if it was read
+    in between."""
     speak = house.stdio()
     assert says(speak, '>>echo "x"', "x")
     file = house.workspace("prompts/general/brief.yaml", single("brief", "Brief."))
@@ -163,7 +164,7 @@ def test_a_workspace_that_is_made_later_is_seen(house: House) -> None:
     until(lambda: says(speak, ">>late", "Better late."))
 
 
-# --- who is told ---
+# --- notifications ---
 
 
 async def until_said(client: Client, command: str, expected: str) -> None:
@@ -180,10 +181,10 @@ async def test_clients_are_told_when_the_list_changed_and_only_then(house: House
     heard, workspace = Heard(), house.workspace
     async with connect("legacy", workspace.settings, message_handler=heard) as client:
         assert (await ask(client, command='>>echo "x"'))["said"] == "x"
-        # Another text is the same list.
+        # A different text does not change the list.
         workspace("prompts/general/echo/user-message.md", "You said {{ text }}")
         await until_said(client, '>>echo "x"', "You said x")
-        # So is a prompt that is broken but kept, and so is a gate.
+        # Neither does a broken prompt with a last good version, nor a gate.
         workspace.gate("careful", "Take care.", activation={"explicit_request": True})
         workspace("prompts/general/extra.yaml", single("extra", "More."))
         await heard.until(lambda: heard.prompts)
@@ -192,7 +193,7 @@ async def test_clients_are_told_when_the_list_changed_and_only_then(house: House
         (workspace.resources / "prompts/general/extra.yaml").unlink()
         await heard.until(lambda: heard.prompts == 2)
         assert "extra" not in [it.name for it in await every_prompt(client)]
-        # What the tool writes is told, too.
+        # Changes by the tool are notified, too.
         made = {"id": "made", "name": "Made", "description": "Made by the tool", "user_message_template": "x"}
         await ask(client, "resource_manager", resource_type="prompt", action="create", **made)
         await heard.until(lambda: heard.prompts == 3)

@@ -1,4 +1,4 @@
-"""Prompts, gates, methodologies and styles made, changed, compared, taken back and deleted."""
+"""Prompts, gates, methodologies and styles: create, update, compare, roll back and delete."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ MUST_ACT = {
     "validationCriteria": ["One thing is done"],
 }
 
-# For each kind: what it is made of, one field that is changed, where it stands, and what it was and becomes.
+# For each kind: its fields, one field that is changed, its location, and the old and new values.
 KINDS: dict[str, dict[str, Any]] = {
     "prompt": {
         "made": {
@@ -65,7 +65,7 @@ KINDS: dict[str, dict[str, Any]] = {
     },
 }
 
-# How each kind shows in an answer.
+# A command whose answer shows each kind.
 USED = {
     "prompt": '>>thing who:"Ada"',
     "gate": '>>echo "x" :: thing',
@@ -94,13 +94,13 @@ def test_the_whole_life_of_a_thing(house: House, kind: str) -> None:
     inspected = manage(speak, "inspect", kind, id="thing")
     assert inspected["hash"] == made["hash"]
 
-    # Never over something that is there, and never with what is not known.
+    # An existing resource is never overwritten, and unknown fields are rejected.
     again = {"resource_type": kind, "action": "create", "id": "thing"}
     assert refused(speak, "resource_manager", **again, **about["made"])["code"] == "AlreadyExists"
     unknown = refused(speak, "resource_manager", resource_type=kind, action="update", id="thing", nmae="x")
     assert "nmae" in unknown["text"] and "name" in unknown["text"]
 
-    # Only against what it is now.
+    # Only if the hash is current.
     change = {about["field"]: about["texts"][1]}
     changed = manage(speak, "update", kind, id="thing", expected_hash=made["hash"], **change)
     assert changed["version"] == 2
@@ -112,7 +112,7 @@ def test_the_whole_life_of_a_thing(house: House, kind: str) -> None:
     if about["file"]:
         assert (house.workspace.resources / about["file"]).read_text() == about["texts"][1]
 
-    # Its past, and back to it.
+    # Its versions, and a rollback.
     history = manage(speak, "history", kind, id="thing")
     assert [it["version"] for it in history["versions"]] == [2, 1]
     compared = manage(speak, "compare", kind, id="thing", from_version=1, to_version=2)["said"]
@@ -125,7 +125,7 @@ def test_the_whole_life_of_a_thing(house: House, kind: str) -> None:
     assert first in used(speak, kind) and second not in used(speak, kind)
     assert manage(speak, "inspect", kind, id="thing")["hash"] == made["hash"]
 
-    # The end, if it is meant.
+    # Deletion, with confirmation.
     gone = {"resource_type": kind, "action": "delete", "id": "thing"}
     assert refused(speak, "resource_manager", **gone)["code"] == "ConfirmationNeeded"
     assert refused(speak, "resource_manager", **gone, confirm=False)["code"] == "ConfirmationNeeded"
@@ -229,7 +229,7 @@ def test_a_prompt_that_creates_guides_first(house: House, kind: str) -> None:
     assert " id," not in half.split("Still needed:")[1].split(".")[0], "what is given is not asked for again"
     assert call(speak, "resource_manager", resource_type=kind, action="inspect", id="thing")["isError"]
 
-    # What can't be right is refused, with nothing written.
+    # Invalid arguments are rejected, and nothing is written.
     wrong = whole | {"id": "../thing"}
     assert refused(speak, "prompt_engine", command=f">>create_{kind} {json.dumps(wrong)}")
     assert call(speak, "resource_manager", resource_type=kind, action="inspect", id="thing")["isError"]

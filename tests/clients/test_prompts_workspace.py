@@ -1,4 +1,4 @@
-"""A workspace as it was written for the older server: every format, unchanged."""
+"""A workspace written for the older server: every format, unchanged."""
 
 import json
 from typing import Any
@@ -54,7 +54,7 @@ FILES = {
           - {name: tone}
           - {name: link}
         """,
-    # A prompt in one file, which is entered on its own.
+    # A prompt in one file, listed on its own.
     "prompts/development/review.yaml": """\
         id: review
         name: Code review
@@ -71,7 +71,7 @@ FILES = {
         subagentModel: fast
         someKeyOfTomorrow: ignored
         """,
-    # What the first release wrote.
+    # The format of the first release.
     "prompts/general/deep_dive.md": """\
         # Deep dive
 
@@ -93,7 +93,7 @@ FILES = {
         """,
     "prompts/general/README.md": "# Notes for ourselves\n\nNot a prompt.\n",
     "prompts/general/_draft/prompt.yaml": "id: [nothing to read here\n",
-    # A prompt that takes another in.
+    # A prompt that includes another.
     "prompts/general/letter/prompt.yaml": """\
         id: letter
         name: Letter
@@ -110,7 +110,7 @@ FILES = {
         arguments:
           - {name: who}
         """,
-    # A prompt with a script tool of its own.
+    # A prompt with its own script tool.
     "prompts/development/counted/prompt.yaml": """\
         id: counted
         name: Counted
@@ -136,7 +136,7 @@ FILES = {
         {"type": "object", "required": ["text"], "properties": {"text": {"type": "string"}}}
         """,
     "prompts/development/counted/tools/count/script.sh": "printf '{\"words\": %s}' \"$(cat | wc -w)\"\n",
-    # A gate of its own name and file.
+    # A gate with its own name and file.
     "gates/short-answer-here/gate.yaml": """\
         id: short-answer-here
         name: Short answer
@@ -196,7 +196,7 @@ FILES = {
         compatibleFrameworks: [FOCUS]
         """,
     "styles/dry/guidance.md": "No jokes.\n",
-    # A script for everyone.
+    # A shared script.
     "scripts/today/tool.yaml": """\
         id: today
         name: Today

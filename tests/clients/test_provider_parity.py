@@ -1,5 +1,5 @@
-"""The same work through Langbase, through an endpoint of the OpenAI kind, and by the client's own
-thoughts: every answer is the same, and what is stored is the same.
+"""The same workflow through Langbase, through an OpenAI-compatible endpoint, and by the client's
+own model: every answer is the same, and the stored data is the same.
 """
 
 import json
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 WAYS = ["langbase", "openai", "client"]
 
-# Everything that reasoning leaves, in the order it was made. Calls and what they cost differ.
+# All data that reasoning stores, in the order of creation. Calls and their costs differ.
 TABLES = {
     "sessions": "rowid",
     "thoughts": "seq",
@@ -37,8 +37,8 @@ TIMES = {"created_at", "updated_at"}
 
 
 class Names:
-    """Ids by the order in which they first appear, no times, and not the provider's own
-    conversation."""
+    """Replaces ids by the order in which they first appear, and removes times and the provider's
+    own conversation."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
@@ -61,7 +61,7 @@ class Names:
 
 
 def stored(home: Home) -> dict[str, list[dict[str, Any]]]:
-    """What is in the database, JSON taken apart."""
+    """Returns the contents of the database, with JSON parsed."""
     tables = {}
     for table, order in TABLES.items():
         rows = home.rows(f"SELECT * FROM {table} ORDER BY {order}")
@@ -75,7 +75,7 @@ def stored(home: Home) -> dict[str, list[dict[str, Any]]]:
 
 
 class Lived:
-    """One way, gone to its end."""
+    """One completed run of the workflow."""
 
     def __init__(self, course: Course, home: Home, tools: set[str]) -> None:
         names = Names()
@@ -97,7 +97,7 @@ async def live(way: str, era: str, connect: Connect, mock_provider: MockProvider
     if way != "client":
         course.mind = mind
         for ask in mock_provider.asks():
-            mind.reply(told_to_provider(ask["body"]))  # Fails where the stand-in had to invent.
+            mind.reply(told_to_provider(ask["body"]))  # Fails where the mock provider had to use its default reply.
     return Lived(course, home, tools)
 
 
@@ -123,12 +123,13 @@ async def test_the_course_uses_every_tool_and_every_rule(
     connect: Connect, mock_provider: MockProvider, home: Home
 ) -> None:
     lived = await live("client", "auto", connect, mock_provider, home)
-    # The tools of the prompt engine and of research are no part of reasoning; they have tests of their own.
+    # The tools of the prompt engine and of research are not part of reasoning; they have their own
+    # tests.
     assert lived.course.called == lived.tools - ENGINE_TOOLS - RESEARCH_TOOLS
     assert ENGINE_TOOLS | RESEARCH_TOOLS <= lived.tools
     unused = [rule["words"] for number, rule in enumerate(RULES) if number not in lived.course.mind.used]
     assert unused == []
-    # Some calls took several rounds, and some rounds several asks at once.
+    # Some calls took several rounds, and some rounds had several requests at once.
     rounds = [counts for counts_of_tool in lived.course.rounds.values() for counts in counts_of_tool]
     assert any(len(counts) > 1 for counts in rounds)
     assert any(count > 1 for counts in rounds for count in counts)

@@ -1,6 +1,8 @@
-"""The whole story, from a search to a bibliography; and answers that stand in the papers, or are not given.
+"""The whole workflow from a search to a bibliography; and answers that are supported by the
+papers, or are not given.
 
-There is no model: the client thinks, and what it replies is checked like any other's word.
+There is no provider: the client's model works, and its replies are checked like those of any
+model.
 """
 
 import re
@@ -21,7 +23,7 @@ ALARMS = "It raised 2 false alarms in 212 days."
 
 
 def passages_of(ask: dict[str, Any]) -> dict[str, str]:
-    """The passages that an ask shows, by their ids."""
+    """Returns the passages in a request, by their ids."""
     found = re.findall(r'<passage id="([^"]+)"[^>]*>\n?(.*?)\n?</passage>', texts_of(ask), re.DOTALL)
     return {id: " ".join(text.split()) for id, text in found}
 
@@ -31,7 +33,7 @@ def cited(ask: dict[str, Any], sentence: str) -> list[str]:
 
 
 def honest(*sentences: str):
-    """Replies with sentences that stand in the passages, each citing the one it is in."""
+    """Replies with sentences of the passages, each citing the passage it is from."""
 
     def reply(ask: dict[str, Any]) -> dict[str, Any]:
         return {"sentences": [{"sentence": it, "passages": cited(ask, it)} for it in sentences]}
@@ -40,7 +42,7 @@ def honest(*sentences: str):
 
 
 def says(*sentences: tuple[str, str], quote: str | None = None):
-    """Replies with sentences that cite the passage in which other words stand."""
+    """Replies with sentences that cite the passage containing other words."""
 
     def reply(ask: dict[str, Any]) -> dict[str, Any]:
         made = [{"sentence": text, "passages": cited(ask, near)} for text, near in sentences]
@@ -52,7 +54,7 @@ def says(*sentences: tuple[str, str], quote: str | None = None):
 
 
 async def there(ask: Desk, citation: dict[str, Any]) -> str:
-    """What stands at the place of a citation, read again."""
+    """Returns the text at the position of a citation, read again."""
     assert citation["page"] == citation["end_page"]
     page = await ask("read_article", article_identifier=citation["article_id"], pages=str(citation["page"]))
     return page["text"][citation["start"] : citation["end"]]
@@ -227,7 +229,7 @@ async def test_orders_in_a_paper_are_shown_to_the_model_as_data(desk: Sit) -> No
         )
         assert not any(it.strip() == "The network found nothing at all." for it in shown.values())
         assert told["status"] == "answered"
-        # The words it smuggles in support nothing of another paper.
+        # The injected words support no claim of another paper.
         await ask.take_in("sensing")
 
 
@@ -264,7 +266,7 @@ async def test_a_suspended_answer_outlives_the_process(desk: Sit) -> None:
         waiting = await ask("answer_research_question", question=QUESTION)
         assert "needs_reply" in waiting
     async with desk(*SOURCES) as ask:
-        # What was found before is what is answered from.
+        # The earlier search results are the basis of the answer.
         await ask.take_in("moisture")
         told = await ask.go_on(waiting, honest(FRONT))
     assert told["status"] == "answered"
@@ -272,7 +274,7 @@ async def test_a_suspended_answer_outlives_the_process(desk: Sit) -> None:
 
 
 def thinker(*sentences: str):
-    """Answers every kind of ask of the agentic pipeline, whatever its schema wants."""
+    """Answers every kind of request of the agentic pipeline, whatever its schema."""
 
     def value(schema: dict[str, Any], ask: dict[str, Any], name: str = "") -> Any:
         if "$ref" in schema:

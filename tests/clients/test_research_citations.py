@@ -1,4 +1,5 @@
-"""Citations: right or wrong, standing or taken back; bibliographies in their forms; who cites whom."""
+"""Citations: correct or wrong, valid or retracted; bibliographies in their styles; citation
+graphs."""
 
 import csv
 import io
@@ -59,7 +60,7 @@ async def test_a_citation_is_what_it_says(desk: Sit, name: str) -> None:
     async with desk(*SOURCES) as ask:
         told = await ask("verify_citation", **given)
     assert told["status"] == status, told
-    # Of a work that is not found nobody can say that it still stands.
+    # A work that is not found has an unknown retraction state.
     assert told["retracted"] is (None if status == "not_found" else False)
     if status == "differs":
         fields = {difference["field"] for difference in told["differences"]}
@@ -80,7 +81,7 @@ async def test_a_retracted_work_is_told(desk: Sit) -> None:
 
 
 async def test_a_retraction_that_only_a_notice_tells_of_is_found(desk: Sit, world: World) -> None:
-    # Its own record says nothing of it.
+    # Its own record does not mention the retraction.
     work = json.loads(world.of_crossref(f"/{REVERSAL.doi}", {}).body)
     del work["message"]["updated-by"]
     body = json.dumps(work).encode()
@@ -302,7 +303,7 @@ async def test_names_that_come_in_parts_stay_so(desk: Sit) -> None:
         record = (await ask("get_article_details", article_identifier=DRONE.doi))["record"]
         found = await ask("search_papers", query="drones over burning peat")
         (paper,) = [paper for paper in found["papers"] if paper.get("doi") == DRONE.doi]
-    # Crossref gives the family names apart, the others whole names.
+    # Crossref gives family names separately, the others full names.
     for authors in (record["authors"], paper["authors"]):
         assert [(it["given"], it["family"]) for it in authors] == DRONE.authors
 

@@ -1,4 +1,5 @@
-"""The collection: what comes in, how it is listed, searched, changed and taken out, and what a file tells."""
+"""The collection: adding, listing, searching, changing and removing articles, and the metadata of
+a file."""
 
 import anyio
 import pytest
@@ -19,7 +20,7 @@ async def test_papers_are_added_by_any_of_their_names(desk: Sit, world: World) -
             "add_article", identifiers=[f"https://doi.org/{MOISTURE.doi.upper()}", f"pmid:{SENSING.pmid}"]
         )
         assert [line["outcome"] for line in added["results"]] == ["added", "added"]
-        # Other names of the same papers.
+        # Other ids of the same papers.
         again = await ask("add_article", identifiers=[f"arXiv:{MOISTURE.arxiv}v1", SENSING.doi, SENSING.doi])
         assert [line["article_id"] for line in again["results"]] == [line["article_id"] for line in added["results"]]
         assert {line["outcome"] for line in again["results"]} <= {"known", "joined"}
@@ -69,7 +70,7 @@ async def test_details_are_of_exactly_the_paper_that_is_named(desk: Sit) -> None
         for name in [MOISTURE.doi, MOISTURE.doi.upper(), f"https://doi.org/{MOISTURE.doi}", key, found["article_id"]]:
             again = await ask("get_article_details", article_identifier=name)
             assert again["article_id"] == found["article_id"], name
-        # Near is not the same.
+        # Similar titles are not the same paper.
         for name in [
             "10.5555/firesoil.2023.4",
             "Moisture Thresholds",
@@ -241,7 +242,7 @@ async def test_a_file_says_what_it_is_and_is_joined_with_what_sources_know(desk:
         assert (read["references"], read["figures_and_tables"]) == (3, 2)
         again = await ask("process_pdf", pdf_path=str(ask.put_paper("sensing")))
         assert again["outcome"] == "unchanged"
-        # The same file by another name is the same.
+        # The same file under another name is the same article.
         other = await ask("process_pdf", pdf_path=str(ask.put("copy of it.pdf", pdf(SENSING))))
         assert (other["outcome"], other["article_id"]) == ("unchanged", read["article_id"])
         assert (await ask("list_articles"))["total"] == 1
@@ -263,10 +264,10 @@ async def test_files_that_cannot_be_read_are_told_one_by_one(desk: Sit) -> None:
             told = await ask.refused("process_pdf", pdf_path=str(ask.put(name, data)))
             assert any(word in told["message"] for word in words), (name, told)
             assert told["hint"], name
-        # Larger inside than out: refused, or read for what it is, and nobody is harmed.
+        # A decompression bomb: rejected, or read within its limits, without harm.
         await ask.client.call_tool("process_pdf", {"pdf_path": str(ask.put("bomb.pdf", bomb()))})
         await ask.client.call_tool("process_pdf", {"pdf_path": str(ask.put("deep.html", b"<div>" * 50_000 + b"deep"))})
-        # The server is well.
+        # The server still works.
         assert (await ask("process_pdf", pdf_path=str(ask.put_paper("moisture"))))["outcome"] == "added"
 
 
@@ -350,7 +351,7 @@ async def test_two_files_of_one_title_are_two(desk: Sit) -> None:
         assert ids["turf"] != ids["cheese"]
         for name, id in ids.items():
             assert name in (await ask("read_article", article_identifier=id, pages="1"))["text"]
-        # The same file, changed, is the same article with its new text.
+        # The same file with changed content is the same article with a new text.
         file = ask.put("turf/Introduction.md", notes["turf"] + b"\nIt has 12 weeks.\n")
         again = await ask("upload_external_knowledge", file_path=str(file), collection_name="turf")
         assert again["article_id"] == ids["turf"]

@@ -1,4 +1,4 @@
-"""`deliberate papers`, as a person uses it."""
+"""`deliberate papers`, as a user runs it."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from research_fixtures import places, whole_world, world  # noqa: F401
 
 @pytest.fixture
 def papers(home: Home, world: World):
-    """Runs `deliberate papers …` to its end, with the world of papers around it and without a model."""
+    """Runs `deliberate papers …` to its end, with the mock paper sources and without a provider."""
 
     def papers(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         settings = world.settings("crossref", "openalex", **places(home))
@@ -43,7 +43,7 @@ def a_file(home: Home, name: str, data: bytes | str) -> str:
 
 
 def test_papers_are_added_listed_shown_found_and_cited(papers, home: Home) -> None:
-    # A link that is named may be read where it leads.
+    # A link that is named explicitly may be followed.
     real = a_file(home, "elsewhere/paper.pdf", pdf(SENSING))
     link = home.path / "desk" / "link.pdf"
     link.parent.mkdir()
@@ -98,7 +98,7 @@ def test_a_long_bibliography_is_checked_to_its_end(papers, home: Home) -> None:
     file = a_file(home, "thesis.bib", "\n".join(entries))
     told = well(papers("check", file))
     assert told.startswith("# 60 entries\n\n- ") and told.count("**retracted**: gone") == 1, "one heading, one summary"
-    assert "# 50 entries" not in told and "# 10 entries" not in told and "not looked at" not in told
+    assert "# 50 entries" not in told and "# 10 entries" not in told and "not checked" not in told
     assert told.count("the same work: ") == 1, "what is alike is told once"
     parts = [json.loads(line) for line in well(papers("check", file, "--json")).splitlines()]
     assert [len(part["entries"]) for part in parts] == [50, 10]

@@ -1,4 +1,5 @@
-"""What lasts: the collection through a killed process, beside another one, and without its index."""
+"""Durability: the collection survives a killed process, a second process, and the loss of its
+index."""
 
 import os
 import shutil
@@ -20,7 +21,7 @@ SOURCES = ("crossref", "openalex")
 
 
 def server_of(home: Home) -> list[int]:
-    """The processes of the server at home here."""
+    """Returns the server processes of this home."""
     ours = []
     for pid in running(program("DELIBERATE_BIN")):
         try:
@@ -73,7 +74,8 @@ async def test_a_batch_that_is_cut_off_is_done_the_next_time(desk: Sit, home: Ho
 
 
 async def found_at_last(ask: Desk, query: str) -> str:
-    """The article that is found best once the index is in step; until then it says that it is not."""
+    """Returns the best result once the index is up to date; until then the answer says that it is
+    not."""
     with anyio.fail_after(PATIENCE_SECONDS):
         while (found := await ask.once("search_articles", query=query))["notes"]:
             await anyio.sleep(0.1)
@@ -137,7 +139,7 @@ async def test_reindexing_is_a_matter_of_one_call(desk: Sit) -> None:
 
 
 async def vectors(ask: Desk) -> dict:
-    """The state of the index once all vectors are made."""
+    """Returns the state of the index once all vectors are made."""
     with anyio.fail_after(PATIENCE_SECONDS):
         while True:
             state = (await ask("collection_stats"))["index"]
@@ -183,7 +185,7 @@ async def test_files_of_a_watched_folder_come_in_by_themselves(desk: Sit, home: 
         draft.write_bytes(pdf(MOISTURE))
         draft.rename(watched / "after.pdf")
         assert set(await until_there(2)) == {SENSING.title.lower(), MOISTURE.title.lower()}
-    # What was read is not read again by the next process.
+    # The next process does not read the same files again.
     async with desk(*SOURCES, DELIBERATE_RESEARCH_WATCH=str(watched)) as ask:
         await anyio.sleep(0.5)
         assert (await ask("list_articles"))["total"] == 2

@@ -1,4 +1,4 @@
-"""Vectors and the final order from services: used when they answer, done without when they do not."""
+"""Embeddings and reranking by services: used when they answer, skipped when they do not."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def embeddings(world: World, model: str = "toy-32") -> dict[str, str]:
 
 
 async def vectors(ask: Desk, dimensions: int | None = None) -> dict[str, Any]:
-    """The state of the index once all its vectors are made."""
+    """Returns the state of the index once all its vectors are made."""
     with anyio.fail_after(PATIENCE_SECONDS):
         while True:
             state = (await ask("collection_stats"))["index"]

@@ -1,5 +1,6 @@
-"""Answers from sample_papers by a real model that is far too small for it: each ends, with every sentence
-judged, or nothing given; never with an error. Set LOCAL_MODEL_URL as for test_local_model."""
+"""Answers from sample_papers by a real model that is far too small for it: each call ends with
+every sentence judged, or with no answer; never with an error. Set LOCAL_MODEL_URL as for
+test_local_model."""
 
 from typing import Any
 
@@ -16,7 +17,7 @@ pytestmark = [
 
 VERDICTS = {"supported", "contradicted", "disputed", "not_found", "no_claim"}
 SLOW = SETTINGS | {
-    # What it says is nonsense, however long.
+    # Its answers make no sense, whatever their length.
     "DELIBERATE_MAX_TOKENS": "160",
     "DELIBERATE_RESEARCH_ANSWER_MS": "120000",
     "DELIBERATE_LIMITS_ANSWER_WITHIN_MS": "45000",
@@ -24,7 +25,7 @@ SLOW = SETTINGS | {
 
 
 async def call(ask: Desk, tool: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of a call, waited for as long as it takes."""
+    """Returns the answer of a call, without a time limit."""
     result = await ask.client.call_tool(tool, arguments, 3 * PATIENCE_SECONDS)
     while not result.is_error and "still_running" in result.structured_content:
         running = {"id": result.structured_content["still_running"]["id"]}
@@ -34,7 +35,7 @@ async def call(ask: Desk, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 async def assert_judged(ask: Desk, answer: dict[str, Any]) -> None:
-    """Every sentence has a verdict, and what supports it stands at its place."""
+    """Every sentence has a verdict, and its supporting text is at its position."""
     assert answer["status"] in ("answered", "partial", "withheld", "nothing_found"), answer["said"]
     sentences = answer["sentences"]
     assert {it["verdict"] for it in sentences} <= VERDICTS

@@ -1,4 +1,5 @@
-"""What may be read, fetched and written: folders that are named, addresses that are public, plain names."""
+"""Files and addresses that may be read, fetched and written: configured folders, public addresses,
+plain names."""
 
 import os
 from pathlib import Path
@@ -53,14 +54,14 @@ async def test_only_named_folders_are_read(desk: Sit, home: Home) -> None:
                 told = await ask.refused(tool, **{field: path}, **more)
                 assert told["code"] in ("PathNotAllowed", "FileNotFound", "NotAFile", "Validation"), (tool, path, told)
                 assert "swordfish" not in str(told)
-        # Whether a file is there is nobody's business either.
+        # The error does not reveal whether a file exists.
         there = await ask.refused("process_pdf", pdf_path=str(outside))
         not_there = await ask.refused("process_pdf", pdf_path=str(outside.parent / "nothing.md"))
         assert there["code"] == not_there["code"] == "PathNotAllowed"
         for folder in ["/etc", str(home.path), str(ask.inbox / ".."), str(ask.inbox / "folder"), "/", "/proc"]:
             told = await ask.refused("batch_process_pdfs", directory_path=folder)
             assert told["code"] == "PathNotAllowed", (folder, told)
-        # Links and hidden files of a folder that may be read are passed over.
+        # Links and hidden files in an allowed folder are skipped.
         batch = await ask("batch_process_pdfs", directory_path=str(ask.inbox))
         assert batch["results"] == []
         assert (await ask("list_articles"))["total"] == 0
@@ -102,7 +103,7 @@ async def test_names_of_files_are_names_and_nothing_else(desk: Sit, home: Home) 
         written = {file for file in home.path.rglob("*") if "evil" in file.name or file.suffix == ".bib"} - before
         assert all(file.parent == ask.exports for file in written)
         assert not Path("/tmp/evil.bib").exists()
-        # A link that waits under the name is not followed.
+        # An existing link with that name is not followed.
         victim = home.path / "victim.txt"
         victim.write_text("mine")
         (ask.exports / "trap.bib").symlink_to(victim)
@@ -156,7 +157,7 @@ async def test_private_addresses_are_not_fetched(desk: Sit, world: World) -> Non
     async with desk("crossref", "openalex") as ask:
         for url in [*PRIVATE, f"{world.url('elsewhere')}/pdf/sensing.pdf"]:
             told = await ask.refused("download_pdf", source=url)
-            # An address without a host is no address at all.
+            # An address without a host is invalid.
             codes = (
                 ("ArticleNotFound", "Validation") if url.startswith("file:") else ("AddressNotAllowed", "Validation")
             )
@@ -198,7 +199,7 @@ async def test_what_is_no_pdf_is_not_kept(desk: Sit, world: World, name: str) ->
         assert told["hint"], told
         assert not ask.papers.exists() or [it for it in ask.papers.rglob("*") if it.is_file()] == []
         if name != "down":
-            # Who is down is left alone for a while.
+            # A source that is down is not asked again for a while.
             world.mend()
             assert (await ask("download_pdf", source=world.pdf_url("sensing"), overwrite=True))["file"]["is_pdf"]
 
@@ -208,7 +209,7 @@ async def test_a_file_that_is_too_large_is_not_taken(desk: Sit, world: World) ->
     async with desk("crossref", "openalex", DELIBERATE_RESEARCH_FILE_BYTES="100000") as ask:
         told = await ask.refused("download_pdf", source=world.url("openalex") + "/pdf/large.pdf")
         assert "100000" in str(told)
-        # Even if it says it is small.
+        # Even if it declares a small length.
         world.fault("openalex", Fault(length=50), "/pdf/large")
         await ask.client.call_tool("download_pdf", {"source": world.url("openalex") + "/pdf/large.pdf"})
         assert all(file.stat().st_size <= 100_000 for file in ask.papers.rglob("*") if file.is_file())

@@ -1,4 +1,4 @@
-"""Hard questions tell of each of their steps on `/ws/progress`."""
+"""Difficult questions report each of their steps on `/ws/progress`."""
 
 import itertools
 import json
@@ -16,32 +16,32 @@ from test_research_answers import FRONT, QUESTION, SOURCES, thinker
 
 pytestmark = pytest.mark.anyio
 
-# What each step says of itself as it begins.
+# The message of each step when it begins.
 SAYS = {
     "classify": "reading the question",
-    "expand": "finding other words",
-    "decompose": "taking the question apart",
-    "filters": "reading which papers",
+    "expand": "rephrasing the question",
+    "decompose": "splitting the question into parts",
+    "filters": "reading the filters",
     "retrieve": "searching with",
     "grade": "grading",
-    "assess": "weighing",
-    "refine": "picking sentences",
-    "rewrite": "asking in another way",
-    "rerank": "putting passages in order",
+    "assess": "assessing",
+    "refine": "selecting sentences",
+    "rewrite": "rewriting the query",
+    "rerank": "ordering the passages",
     "generate": "writing the answer",
     "check": "checking every sentence",
 }
 
 
 class Watch:
-    """What a socket that is open tells."""
+    """The messages of an open socket."""
 
     def __init__(self, line: Line) -> None:
         assert line.head("GET", "/ws/progress", **WEBSOCKET).status == 101
         self.stream = line.answer.fp
 
     def next(self) -> dict[str, Any]:
-        """The next message; pings are passed over."""
+        """Returns the next message; pings are skipped."""
         while True:
             first, second = self.stream.read(2)
             length = second & 0x7F
@@ -53,7 +53,7 @@ class Watch:
             assert first & 0x0F == 9, "it is closed"
 
     def of_answer(self) -> list[dict[str, Any]]:
-        """All of the first call that comes to an answer."""
+        """Returns all messages of the first call that ends with an answer."""
         calls: dict[int, list[dict[str, Any]]] = {}
         while True:
             told = self.next()
@@ -76,7 +76,7 @@ async def test_each_step_is_told_on_the_websocket(serve_http, home: Home, world:
     assert {step["type"] for step in steps} == {"progress"}
     nodes = [node["node"] for node in answer["trace"]]
     assert nodes[0] == "classify" and nodes[-1] == "check"
-    # Signs of life say again what was said last.
+    # Keep-alive messages repeat the last message.
     messages = [message for message, _ in itertools.groupby(step["message"] for step in steps)]
     assert len(messages) == len(nodes) + 1 and messages[-1] == "done"
     for node, message in zip(nodes, messages):

@@ -195,7 +195,7 @@ async def test_a_run_goes_on_past_a_source_that_fails(desk: Sit, world: World) -
         other = await create(ask, name="Another", keywords=["drones"])
         told = await ask.refused("run_discovery_for_question", question_id=other)
         assert told["code"] == "SourcesFailed"
-        # It has not run, and may be run again.
+        # It has not run, and may run again.
         assert (await ask("get_research_question", question_id=other))["question"]["last_run"] is None
 
 
@@ -210,7 +210,7 @@ async def test_matches_come_with_their_texts_if_that_is_wanted(desk: Sit) -> Non
 
 
 def make_due(home: Home, id: str) -> None:
-    """Turns back the clock of a question, as if its time had come while nobody was up."""
+    """Changes the time of a question, as if it had become due while no server was running."""
     connection = sqlite3.connect(home.database)
     with connection:
         (body,) = connection.execute("SELECT body FROM items WHERE kind = 'question' AND id = ?", [id]).fetchone()
@@ -291,7 +291,7 @@ async def test_each_source_has_its_own_tool(desk: Sit, world: World) -> None:
         ] == "Validation"
         await ask("delete_discovery_source", source_name="my arxiv")
         assert (await ask.refused("get_discovery_source", source_name="my arxiv"))["code"] == "SourceNotFound"
-        # Saved sources are nobody's questions.
+        # Saved sources belong to no user.
         assert (await ask("list_research_questions", user_id="*"))["questions"] == []
         assert (await ask("list_articles", limit=100))["total"] >= 4
 

@@ -1,4 +1,5 @@
-"""Reading: outline, section, pages, places of words; the same as resources; and texts that give orders."""
+"""Reading: outline, section, pages, word positions; the same as resources; and texts with injected
+instructions."""
 
 import re
 
@@ -108,7 +109,7 @@ async def test_a_text_that_gives_orders_stays_between_its_marks(desk: Sit) -> No
             fenced = "".join(re.findall(r"<passage[^>]*>(.*?)</passage>", said, re.DOTALL))
             assert fenced.count("<system>") == said.count("<system>"), said
         listed = await ask("list_articles")
-    # Nobody obeyed.
+    # The injected instructions had no effect.
     assert listed["total"] == 1
 
 
@@ -123,7 +124,7 @@ async def test_a_working_set_has_three_slots(desk: Sit) -> None:
         assert len(read["loaded"]) == 3
         full = await ask.refused("read_full_article", article_identifier=fourth, agent_id="me")
         assert "unload_article" in str(full)
-        # Another's set is another's.
+        # Loaded articles of another agent are separate.
         await ask("read_full_article", article_identifier=fourth, agent_id="you")
         await ask("unload_article", article_identifier=ids["moisture"], agent_id="me")
         again = await ask("read_full_article", article_identifier=fourth, agent_id="me")

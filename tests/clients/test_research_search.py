@@ -1,4 +1,4 @@
-"""Searching for papers: many sources at once, each paper once, and a word from each source on how it went."""
+"""Searching for papers: many sources at once, each paper once, and the state of each source."""
 
 import re
 
@@ -40,7 +40,7 @@ async def test_a_preprint_and_its_published_version_are_one(desk: Sit) -> None:
     async with desk("arxiv", "crossref") as ask:
         found = await ask("search_papers", query="moisture thresholds ignition peat")
     (paper,) = [paper for paper in found["papers"] if "thresholds" in paper["title"].lower()]
-    # The published version speaks; the preprint's name stays.
+    # The published version takes precedence; the preprint's id is kept.
     assert paper["doi"] == "10.5555/firesoil.2023.45"
     assert paper["arxiv_id"] == "2305.04321"
     assert paper["kind"] == "journal_article"
@@ -152,7 +152,7 @@ async def test_while_a_source_cools_down_it_is_not_asked(desk: Sit, world: World
         assert asked == 1
         again = await ask("search_papers", query="peat drones")
         assert by_source(again)["openalex"]["outcome"] == "rate_limited"
-    # Another process on the same data knows it too.
+    # Another process with the same data knows it too.
     async with desk("openalex", "crossref") as ask:
         again = await ask("search_papers", query="peat hydrology")
     assert by_source(again)["openalex"]["outcome"] == "rate_limited"
@@ -242,7 +242,7 @@ async def test_a_slow_source_can_be_given_up(desk: Sit, world: World) -> None:
         with anyio.move_on_after(1) as scope:
             await ask("search_papers", query=RADIO)
         assert scope.cancelled_caught
-        # The server is free for other work at once.
+        # The server accepts other calls at once.
         found = await ask("search_papers", query=RADIO, sources=["crossref"])
     assert found["papers"]
 

@@ -1,4 +1,5 @@
-"""How a read ends with the server: when it stops a read is cut off, and no reader outlives it."""
+"""Reading and shutdown: a read is cut off when the server stops, and no reader process outlives
+it."""
 
 import os
 import signal
@@ -13,7 +14,7 @@ from test_startup_shutdown import WAITS_LONG, Background
 
 
 def endless() -> bytes:
-    """A small PDF of crowded pages that keep a reader busy for a while."""
+    """Returns a small PDF of crowded pages that keep a reader busy for a while."""
     words = b"many small words that take their time to be put in order " * 2
     lines = b"".join(b"1 0 0 1 54 %g Tm (%s) Tj " % (40 + at * 0.2, words) for at in range(3_500))
     drawn = zlib.compress(b"BT /F1 0.5 Tf " + lines + b"ET", 9)
@@ -29,7 +30,7 @@ def endless() -> bytes:
 
 
 def readers(server: int) -> list[int]:
-    """The processes that a server has started to read files."""
+    """Returns the processes that a server has started to read files."""
     tasks = Path(f"/proc/{server}/task").glob("*/children")
     started = [int(child) for task in tasks for child in read(task).split()]
     return [child for child in started if is_reader(child)]
@@ -40,7 +41,7 @@ def is_reader(process: int) -> bool:
 
 
 def read(file: Path) -> bytes:
-    """What is in a file, nothing if it is gone."""
+    """Returns the content of a file; empty if it does not exist."""
     try:
         return file.read_bytes()
     except OSError:
@@ -48,7 +49,7 @@ def read(file: Path) -> bytes:
 
 
 def reading(serve_http, home: Home) -> tuple[HttpServer, Background, int]:
-    """A server in the middle of a long read, the call, and the reader."""
+    """A server in the middle of a long read, the call, and the reader process."""
     settings = places(home) | WAITS_LONG | {"DELIBERATE_LIMITS_SHUTDOWN_MS": "100"}
     (home.path / "inbox" / "endless.pdf").write_bytes(endless())
     server: HttpServer = serve_http(settings)
@@ -63,7 +64,7 @@ def test_a_read_is_cut_off_when_the_server_stops(serve_http, home: Home) -> None
     server.process.terminate()
     result = running.get()
     assert result["isError"]
-    assert "stopped because the server stops" in str(result["content"])
+    assert "stopped because the server is shutting down" in str(result["content"])
     assert server.process.wait(PATIENCE_SECONDS) == 0
     until(lambda: not is_reader(reader))
 

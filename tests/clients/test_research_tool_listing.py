@@ -1,4 +1,5 @@
-"""What clients see of the research tools: few in the list, all by name, and each with what a client needs to know."""
+"""The research tools that clients see: few in the list, all callable by name, each with complete
+metadata."""
 
 import json
 from typing import Any
@@ -14,7 +15,7 @@ from research_fixtures import Sit, desk, whole_world, world  # noqa: F401
 
 pytestmark = pytest.mark.anyio
 
-# Those that most work needs, whatever else is listed.
+# The common tools, which are always listed.
 COMMON = {
     "search_papers",
     "add_article",
@@ -27,7 +28,7 @@ COMMON = {
     "research",
 }
 
-# Those that are found through the front.
+# Tools that are found through `research`.
 RARE = ["list_available_sources", "unload_article", "create_arxiv_source", "list_custom_indexes", "extract_citations"]
 
 
@@ -49,7 +50,7 @@ async def test_the_set_is_small_enough_to_list(desk: Sit) -> None:
     async with desk(DELIBERATE_TOOLS_SETS="research") as ask:
         tools = {name: tool for name, tool in (await tools_of(ask)).items() if not name.startswith("reasoning_")}
     assert COMMON <= set(tools)
-    # What a model is shown: name, description and the schema of the arguments.
+    # The part that a model receives: name, description and the schema of the arguments.
     shown = {
         name: len(
             json.dumps(
@@ -88,7 +89,7 @@ async def test_every_tool_says_what_it_is_and_does(desk: Sit) -> None:
         assert tool.output_schema, name
         notes = tool.annotations
         assert notes is not None, name
-    # What is not said has the meaning that the protocol gives it: not read-only, destructive, open.
+    # A missing hint has the default of the protocol: not read-only, destructive, open.
     hints = {name: tool.annotations for name, tool in tools.items()}
     assert hints["search_papers"].open_world_hint is not False and hints["search_papers"].read_only_hint
     assert hints["search_articles"].read_only_hint and hints["search_articles"].open_world_hint is False

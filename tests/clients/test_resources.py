@@ -24,7 +24,7 @@ async def read(client: Client, uri: str) -> types.TextResourceContents:
 
 
 def assert_engine_pages(pages: list[types.Resource]) -> None:
-    """The pages of the prompt engine: two of everything there is, then one for each thing."""
+    """Checks the pages of the prompt engine: two lists, then one page for each resource."""
     assert [page.name for page in pages[:2]] == ["Prompts", "Problems"]
     assert [str(page.uri) for page in pages[:2]] == ["deliberate://prompts", "deliberate://problems"]
     uris = [str(page.uri) for page in pages[2:]]

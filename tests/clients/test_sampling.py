@@ -1,4 +1,4 @@
-"""No provider, but a client that lends its own model."""
+"""No provider, but a client that offers sampling."""
 
 import json
 
@@ -14,7 +14,7 @@ pytestmark = [
 
 
 class Lender:
-    """The client's model: says one thing and remembers what it was asked."""
+    """The client's model: gives one answer and records its requests."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Server:
-    """The program, serving HTTP on this machine."""
+    """The program, serving HTTP on loopback."""
 
     def __init__(self, home: Home, settings: dict[str, str]) -> None:
         self.url = f"http://127.0.0.1:{free_port()}"
@@ -35,7 +35,7 @@ class Server:
             )
 
     async def ready(self) -> "Server":
-        """Waits until it takes connections."""
+        """Waits until it accepts connections."""
         host, port = self.url.removeprefix("http://").split(":")
         with anyio.fail_after(PATIENCE_SECONDS):
             while True:

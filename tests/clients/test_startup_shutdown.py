@@ -1,4 +1,5 @@
-"""How the server starts and ends: what can't be served is told, and what runs is finished."""
+"""Startup and shutdown of the server: startup failures are reported, and running calls are
+finished."""
 
 import json
 import signal
@@ -18,7 +19,7 @@ DEFAULT_PORT = 8484
 
 @pytest.fixture
 def taken() -> Iterator[int]:
-    """A port that somebody else listens on."""
+    """A port that another program listens on."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -27,7 +28,7 @@ def taken() -> Iterator[int]:
 
 @pytest.fixture
 def start(home: Home):
-    """Starts servers that a client talks to by hand; they end with the test."""
+    """Starts servers for raw clients; they end with the test."""
     started: list[OverStdio] = []
 
     def start(*arguments: str, **settings: str) -> OverStdio:
@@ -87,7 +88,7 @@ def test_http_without_an_address_is_served_at_the_usual_one(home: Home) -> None:
             cwd=home.path,
         )
     try:
-        # Either it is served there, or, where somebody else is, it is told that it is not.
+        # It serves there, or, if another program listens there, reports that it does not.
         until(lambda: f"127.0.0.1:{DEFAULT_PORT}" in log(home))
         if process.poll() is None and "in use" not in log(home):
             until(lambda: reached(DEFAULT_PORT))
@@ -128,7 +129,7 @@ def test_the_client_that_started_both_ends_both(start, word: str) -> None:
 
 
 def test_without_a_client_http_goes_on(serve_http) -> None:
-    # The fixture's input is /dev/null, as a service manager's is.
+    # The fixture's input is /dev/null, like that of a service manager.
     server: HttpServer = serve_http(None, "--stdio")
 
     def states() -> dict[str, str]:
@@ -156,7 +157,7 @@ def test_both_serve_the_same_sessions(start, mock_provider: MockProvider) -> Non
 
 
 class Background:
-    """Something that is asked while the test goes on."""
+    """A request that is made in the background of the test."""
 
     def __init__(self, work) -> None:
         self.outcome: list[object] = []
@@ -183,9 +184,9 @@ def test_a_running_call_is_answered_before_the_end(serve_http, mock_provider: Mo
     running = Background(lambda: call(OverHttp(server), "reasoning_linear", content="The last one."))
     until(lambda: mock_provider.seen()["in_flight"] == 1)
     server.process.terminate()
-    until(lambda: "asked to stop" in log(home))
+    until(lambda: "waiting for running calls" in log(home))
 
-    # What is new is turned away, by whom it can be.
+    # New requests are rejected where possible.
     until(lambda: ask(server, "GET", "/health").status == 503)
     health = ask(server, "GET", "/health")
     assert health.json["status"] == "draining"
@@ -231,7 +232,7 @@ def test_a_connection_that_is_kept_does_not_hold_it_up(serve_http, home: Home) -
         assert_ends_by_itself(server, home)
 
 
-# Whoever is waited for is waited for so long that the test fails.
+# A wait of this length makes the test fail.
 WAITS_LONG = {"DELIBERATE_LIMITS_SHUTDOWN_MS": str(PATIENCE_SECONDS * 10_000)}
 
 
@@ -258,7 +259,7 @@ def test_an_open_listener_does_not_hold_it_up(serve_http, home: Home) -> None:
         reply = line.head("POST", "/mcp", json.dumps(wish).encode(), **headers_of(wish))
         assert reply.status == 200
         assert reply.headers["content-type"].startswith("text/event-stream")
-        # Acknowledged, so that it listens.
+        # The acknowledgement shows that the server listens.
         while b"subscriptions/acknowledged" not in (read := line.answer.readline()):
             assert read
         assert_ends_by_itself(server, home)
@@ -290,7 +291,7 @@ def test_a_second_signal_ends_it_at_once(serve_http, mock_provider: MockProvider
     running = Background(lambda: call(OverHttp(server), "reasoning_linear", content="Never mind."))
     until(lambda: mock_provider.seen()["in_flight"] == 1)
     server.process.terminate()
-    until(lambda: "asked to stop" in log(home))
+    until(lambda: "waiting for running calls" in log(home))
     assert server.process.poll() is None
     server.process.terminate()
     assert server.process.wait(PATIENCE_SECONDS) not in (0, -signal.SIGTERM)

@@ -1,4 +1,5 @@
-"""Long calls of clients that know tasks, and calls that ask their client: 2026-07-28, by hand."""
+"""Long calls of clients that support tasks, and calls that ask their client: 2026-07-28, by hand.
+"""
 
 import json
 import signal
@@ -10,7 +11,7 @@ import pytest
 from raw_protocol import SAMPLING, TASKS, OverHttp, OverStdio, Tokens, call, until
 from conftest import Home, HttpServer, MockProvider
 
-# A call becomes a task after two seconds; this is longer on a machine that is busy too.
+# A call becomes a task after two seconds; this is longer, also on a busy machine.
 LONG_MS = 6000
 CONTENT = "Is a virus alive?"
 UNKNOWN = "00000000-0000-7000-8000-000000000000"
@@ -20,8 +21,8 @@ Speak = Callable[..., dict[str, Any]]
 
 @pytest.fixture(params=["http", "stdio"])
 def served(request: pytest.FixtureRequest, home: Home, serve_http):
-    """Serves over one transport, as often as asked, always on the same database: what to speak to
-    it with, and how to kill it."""
+    """Serves over one transport, any number of times, always on the same database; returns how to
+    call the server, and how to kill it."""
     open_ones: list[OverStdio] = []
 
     def served(settings: dict[str, str] | None = None) -> tuple[Speak, Callable[[], None]]:
@@ -38,7 +39,7 @@ def served(request: pytest.FixtureRequest, home: Home, serve_http):
 
 
 def begin(speak: Speak, content: str = CONTENT, tool: str = "reasoning_linear", **arguments: Any) -> dict[str, Any]:
-    """A call that becomes a task."""
+    """Starts a call that becomes a task."""
     task = call(speak, tool, TASKS, content=content, **arguments)
     assert task["resultType"] == "task", task
     assert task["status"] == "working"
@@ -48,7 +49,7 @@ def begin(speak: Speak, content: str = CONTENT, tool: str = "reasoning_linear", 
 
 
 def short(speak: Speak) -> dict[str, Any]:
-    """What a call that takes no time gives. A machine that is busy may make one long, but not all."""
+    """Returns the result of a short call. A busy machine may make one of them long, but not all."""
     for _ in range(5):
         result = call(speak, "reasoning_linear", TASKS, content=CONTENT)
         if result["resultType"] == "complete":
@@ -66,7 +67,7 @@ def get(speak: Speak, task: dict[str, Any], able: dict[str, Any] = TASKS) -> dic
 
 
 def ended(speak: Speak, task: dict[str, Any]) -> dict[str, Any]:
-    """The task, once it works no more."""
+    """Returns the task, once it has ended."""
 
     def over() -> dict[str, Any] | None:
         now = get(speak, task)
@@ -76,14 +77,14 @@ def ended(speak: Speak, task: dict[str, Any]) -> dict[str, Any]:
 
 
 def shape(result: dict[str, Any]) -> dict[str, Any]:
-    """What two answers to the same question have in common, whatever ids they hold."""
+    """Returns the common part of two answers to the same request, without ids."""
     told = result["structuredContent"]
     assert json.loads(result["content"][0]["text"]) == told
     return {"fields": sorted(told), "kinds": [it["type"] for it in result["content"]], "error": result.get("isError")}
 
 
 def asks(mock_provider: MockProvider) -> list[Any]:
-    """How each ask of the model ended."""
+    """Returns the outcome of each model request."""
     return [it["outcome"] for it in mock_provider.seen()["requests"] if it["kind"] == "ask"]
 
 
@@ -103,7 +104,7 @@ def test_a_long_call_is_a_task_and_ends_as_any_other(served, mock_provider: Mock
     told = done["result"]["structuredContent"]
     assert told["previous_thought"] == plain["structuredContent"]["thought_id"]
     assert told["content"]
-    # It stays the same however often it is asked for, by either way.
+    # The result stays the same however often it is requested, over both methods.
     assert get(speak, task)["result"] == done["result"]
     assert call(speak, "reasoning_resume", id=task["taskId"])["structuredContent"] == told
     assert len(mock_provider.asks()) == before + 1
@@ -165,7 +166,7 @@ def test_cancelling_a_task_stops_the_model(served, mock_provider: MockProvider, 
     assert done["status"] == "cancelled"
     assert "result" not in done
     assert home.count("sessions") == 0
-    # Again is no harm, and brings it back to nobody.
+    # A second cancellation does no harm, and does not restore the task.
     assert "result" in speak("tasks/cancel", {"taskId": task["taskId"]}, TASKS)
     assert get(speak, task)["status"] == "cancelled"
     assert asks(mock_provider) == ["dropped"]
@@ -184,13 +185,13 @@ def test_a_task_that_is_done_can_t_be_cancelled(served, mock_provider: MockProvi
 def test_leaving_does_not_end_a_task(serve_http, mock_provider: MockProvider, home: Home) -> None:
     mock_provider.control(delay_ms=LONG_MS)
     server = serve_http(mock_provider.openai())
-    # Every request has a connection of its own; the one that began the task is gone.
+    # Every request has its own connection; the one that started the task is closed.
     task = begin(OverHttp(server))
     assert ended(OverHttp(server), task)["status"] == "completed"
     assert home.count("sessions") == 1
 
 
-# It takes as long as a server may be silent before it is taken for dead, so not all are tried.
+# This takes as long as a lease lasts, so not all combinations are tested.
 @pytest.mark.parametrize(("served", "how"), [("http", signal.SIGKILL), ("stdio", signal.SIGTERM)], indirect=["served"])
 def test_a_task_outlives_the_server(served, mock_provider: MockProvider, home: Home, how: int) -> None:
     mock_provider.control(push=["hang"])
@@ -255,7 +256,7 @@ def test_many_tasks_at_once(served, mock_provider: MockProvider) -> None:
     assert len({it["result"]["structuredContent"]["session_id"] for it in done}) == 3
 
 
-# --- asking the client by the answer to its call ---
+# --- asking the client in the result of its call ---
 
 
 def wish(content: str = CONTENT, tool: str = "reasoning_linear", **more: Any) -> dict[str, Any]:
@@ -263,12 +264,12 @@ def wish(content: str = CONTENT, tool: str = "reasoning_linear", **more: Any) ->
 
 
 def said(text: str) -> dict[str, Any]:
-    """What a client's model says."""
+    """Returns a reply of a client's model."""
     return {"role": "assistant", "content": {"type": "text", "text": text}, "model": "lent"}
 
 
 def asked(speak: Speak, params: dict[str, Any], able: dict[str, Any] = SAMPLING) -> tuple[str, str, dict[str, Any]]:
-    """The state, the key and the request of the one thing that a call asks for."""
+    """Returns the state, the key and the request of the only question of a call."""
     answer = speak("tools/call", params, able)
     assert "result" in answer, answer
     result = answer["result"]
@@ -295,7 +296,7 @@ def test_a_client_is_asked_and_answers(served, home: Home, able: dict[str, Any])
     assert not result.get("isError")
     assert result["structuredContent"]["content"] == "In a way."
     assert home.count("sessions") == 1
-    # Sent again it is not done again.
+    # A repeated reply is not processed again.
     again = speak("tools/call", reply, able)
     assert again.get("result", {}).get("structuredContent") in (result["structuredContent"], None)
     assert home.count("sessions") == 1
@@ -319,7 +320,7 @@ def test_a_suspended_call_is_a_task_that_asks(served, home: Home) -> None:
     assert "result" in speak("tasks/update", task | {"inputResponses": {key: said(GOOD)}}, able)
     done = until(lambda: (now := get(speak, task, able))["status"] == "completed" and now)
     assert done["result"]["structuredContent"]["content"] == "In a way."
-    # What comes late changes nothing.
+    # A late reply changes nothing.
     assert "result" in speak("tasks/update", task | {"inputResponses": {key: said("Not at all.")}}, able)
     assert get(speak, task, able)["result"] == done["result"]
     assert home.count("sessions") == 1
@@ -392,7 +393,7 @@ def test_a_state_fits_one_call_only(served, home: Home) -> None:
         refused = speak("tools/call", params, SAMPLING)
         assert refused["error"]["code"] == -32602, params
     assert home.count("sessions") == 0
-    # It was not used up by any of them.
+    # None of them used it up.
     result = speak("tools/call", wish(requestState=state, inputResponses=replies), SAMPLING)["result"]
     assert result["structuredContent"]["content"] == "In a way."
 

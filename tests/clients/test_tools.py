@@ -1,4 +1,4 @@
-"""What a client learns before it calls anything."""
+"""The information that a client gets before its first call."""
 
 import pytest
 from jsonschema import Draft202012Validator

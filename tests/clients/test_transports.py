@@ -1,4 +1,4 @@
-"""The same things by every way a client can reach the server."""
+"""The same behavior over every transport."""
 
 import json
 
@@ -86,7 +86,7 @@ async def test_a_server_lends_the_client_s_model_by_whatever_way_there_is(reach,
         result = await client.call_tool("reasoning_linear", {"content": "Is a virus alive?"})
         told = answer(result)
     if "http-legacy" in request.node.name:
-        # Without sessions nothing can be asked of a client of the handshake revisions.
+        # Without sessions the server cannot ask a client of the handshake revisions.
         assert told["needs_reply"]["id"]
     else:
         assert told["content"] == "Yes, in a way."
@@ -104,7 +104,7 @@ async def test_a_session_lets_the_client_s_model_be_asked_over_http(serve_http) 
 
 
 async def test_rounds_of_asks_go_by_input(serve_http) -> None:
-    """A graph's continuations are asked for together, each with a reply of its own."""
+    """The continuations of a graph are requested together, each with its own reply."""
     from mcp import Client
 
     server: HttpServer = serve_http()

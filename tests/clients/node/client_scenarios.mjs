@@ -1,6 +1,6 @@
-// The client scenarios that the conformance suite has for a revision, one a line:
-// `client_scenarios.mjs REQUIREMENTS_FILE`. Those it does not score are among them, but for the
-// extensions that the adapter does not speak.
+// Prints the client scenarios of the conformance suite for a revision, one per line:
+// `client_scenarios.mjs REQUIREMENTS_FILE`. Unscored ones are included, except the extensions that
+// the client does not support.
 import { readFileSync } from 'node:fs';
 
 const ABSENT = new Set([

@@ -1,5 +1,5 @@
-// A client on the second generation of the TypeScript SDK, which finds the revision of 2026-07-28 by
-// itself when it is told to.
+// A client on the second generation of the TypeScript SDK, which discovers the revision 2026-07-28
+// when it is told to.
 import { Model, answerLines, commonSteps, options, packages, withProgress } from './lines.mjs';
 
 const { Client, SSEClientTransport, StreamableHTTPClientTransport } = packages('@modelcontextprotocol/client');

@@ -1,19 +1,19 @@
 // Counts the checks of a conformance run: `count_checks.mjs FOLDER REVISION EXIT_CODE`. Prints a
-// line with the counts and one for each check that did not pass; ends with 1 if there was one, if
-// a scenario checked nothing, or if the suite itself failed.
+// line with the counts and one for each failed check; exits with 1 if there was one, if a scenario
+// has no checks, or if the suite itself failed.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 const [folder, revision, exitCode] = process.argv.slice(2);
 
-// The suite has not written this one yet; it says so with a single check that it skips.
+// The suite has not implemented this one yet; it has a single check that is skipped.
 const UNWRITTEN = new Set(['tasks-status-notifications']);
 
-// Some of its checks are about requests of the handshake era, which nobody makes in the other.
+// Some of its checks are about requests of the handshake revisions, which the other one lacks.
 const HALF = new Set(['http-standard-headers']);
 
 const files = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
-// Names of scenarios may hold slashes, and are folders in folders then.
+// Names of scenarios may contain slashes, which make nested folders.
 const runs = files.filter((file) => basename(file) === 'checks.json').map(dirname).sort();
 const wrong = [];
 let passed = 0;

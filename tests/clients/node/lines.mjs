@@ -1,5 +1,5 @@
-// What the client programs share: packages that stand outside the checkout, and a line of JSON in
-// for a line of JSON out.
+// The shared part of the client programs: packages outside the checkout, and a line of JSON in for
+// a line of JSON out.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,11 +7,11 @@ import { createInterface } from 'node:readline';
 // NODE_PACKAGES is the folder that scripts/node-env prints.
 export const packages = createRequire(join(process.env.NODE_PACKAGES, 'none.js'));
 
-// How to reach the server, and who the client is: the only argument.
+// The only argument: how to reach the server, and the client to use.
 export const options = JSON.parse(process.argv[2]);
 
-// Does each step that is read by the function of its name, and answers `{ok}` or `{error}`. When there
-// are no more, it closes the client and ends.
+// Runs the function of each step that is read, and answers `{ok}` or `{error}`. At the end of the
+// input it closes the client and exits.
 export async function answerLines(steps) {
   for await (const line of createInterface({ input: process.stdin })) {
     const step = JSON.parse(line);
@@ -27,7 +27,7 @@ export async function answerLines(steps) {
   process.exit();
 }
 
-// The client's own model: says what it is told to, and remembers what it was asked.
+// The client's own model: gives scripted answers and records its requests.
 export class Model {
   constructor(text) {
     this.text = text;
@@ -41,7 +41,7 @@ export class Model {
   }
 }
 
-// The steps that both generations of the SDK do alike.
+// The steps that are the same in both generations of the SDK.
 export function commonSteps(client, model) {
   return {
     capabilities: () => client.getServerCapabilities(),
@@ -58,7 +58,7 @@ export function commonSteps(client, model) {
   };
 }
 
-// A call's answer with the progress that was told before it.
+// Returns the answer of a call with the progress notifications before it.
 export async function withProgress(call) {
   const progress = [];
   const result = await call((told) => progress.push(told));

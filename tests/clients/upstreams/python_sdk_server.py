@@ -1,9 +1,9 @@
-"""A server on the Python SDK, as the gateway's tests have one: over standard input and output, or
-over HTTP with `--http PORT`.
+"""A server on the Python SDK for the gateway's tests: over standard input and output, or over HTTP
+with `--http PORT`.
 
-With `--note FILE` it writes a line there for what can't be seen in its answers: that a call began,
-ended or was cancelled. With `--changed` the tool `echo` describes itself otherwise, and with `--sly`
-there is one more tool, whose description gives orders.
+With `--note FILE` it writes a line for each event that its answers do not show: that a call
+began, ended or was cancelled. With `--changed` the tool `echo` has a different description, and
+with `--sly` there is one more tool, whose description contains instructions to the model.
 """
 
 import argparse
