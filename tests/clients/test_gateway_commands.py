@@ -97,7 +97,7 @@ def test_a_changed_tool_is_held_back_until_it_is_approved(home: Home) -> None:
     assert "Says what it was told." in asked and "Says it twice." in asked and "--yes" in asked
     assert "Approved: echo" in servers(home, "approve", "fast", "echo", "--yes")
     assert servers(home, "call", "fast__echo", "text=two").strip() == "two"
-    assert "held back" in servers(home, "approve", "fast")
+    assert "quarantined" in servers(home, "approve", "fast")
 
 
 def test_a_tool_that_gives_orders_is_held_back_until_it_is_approved(home: Home) -> None:

@@ -30,12 +30,12 @@ const MAX_KEYWORDS: usize = 50;
 pub fn merge(into: &mut Article, other: &Article) {
     let mut sources = into.sources.clone();
     add_new(&mut sources, &other.sources, usize::MAX);
-    let whole = if publication_stage(other) > publication_stage(into) {
+    let article = if publication_stage(other) > publication_stage(into) {
         merge_ranked(&[other, into])
     } else {
         merge_ranked(&[into, other])
     };
-    *into = Article { sources, ..whole };
+    *into = Article { sources, ..article };
 }
 
 /// Merges all records as [`merge`] merges two. Their order does not matter.

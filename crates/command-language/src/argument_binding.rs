@@ -163,9 +163,9 @@ impl ArgumentBinder<'_> {
         let mut loose: Vec<Spanned<(usize, usize)>> = Vec::new();
         let mut bare: Option<BareValue> = None;
         let mut apart = true;
-        for (item, place) in argument_items::split_items(raw).into_iter().zip(placed) {
-            let (span, shown) = (item_span(&item), item_span(place));
-            match (item, place) {
+        for (item, argument_item) in argument_items::split_items(raw).into_iter().zip(placed) {
+            let (span, shown) = (item_span(&item), item_span(argument_item));
+            match (item, argument_item) {
                 (
                     ArgumentItem::Pair {
                         name,
@@ -195,11 +195,11 @@ impl ArgumentBinder<'_> {
                         });
                     }
                 }
-                (item, place) => {
+                (item, argument_item) => {
                     if let (
                         ArgumentItem::Pair { name, value, .. },
                         ArgumentItem::Pair { value: to, .. },
-                    ) = (&item, place)
+                    ) = (&item, argument_item)
                     {
                         self.add_doubtful(&name.value, value, to.span);
                     }
@@ -278,7 +278,12 @@ impl ArgumentBinder<'_> {
 
     /// Chooses the argument for unnamed text from the declared arguments not given by name.
     fn unnamed_text_target(&self) -> Option<String> {
-        let given = |name: &str| self.bound.values.iter().any(|given| given.name == name);
+        let given = |name: &str| {
+            self.bound
+                .values
+                .iter()
+                .any(|given_argument| given_argument.name == name)
+        };
         let free: Vec<_> = self
             .declared
             .iter()
@@ -344,13 +349,13 @@ struct BareValue {
 }
 
 impl BareValue {
-    fn extend(&mut self, text: Span, place: Span) {
+    fn extend(&mut self, text: Span, span: Span) {
         if self.raw_span.start == self.raw_span.end {
             self.raw_span = text;
-            self.source_span = place;
+            self.source_span = span;
         }
         self.raw_span.end = text.end;
-        self.source_span.end = place.end;
+        self.source_span.end = span.end;
     }
 }
 

@@ -117,17 +117,17 @@ impl CommandPrinter {
         }
     }
 
-    fn print_annotations(&mut self, marks: &CommandAnnotations) {
-        if let Some(modifier) = &marks.modifier {
+    fn print_annotations(&mut self, annotations: &CommandAnnotations) {
+        if let Some(modifier) = &annotations.modifier {
             self.words.push(format!("%{}", modifier.value.name()));
         }
-        if let Some(framework) = &marks.framework {
+        if let Some(framework) = &annotations.framework {
             self.words.push(format!("@{}", framework.value));
         }
-        if let Some(style) = &marks.style {
+        if let Some(style) = &annotations.style {
             self.words.push(format!("#{}", style.value));
         }
-        for gate in &marks.gates {
+        for gate in &annotations.gates {
             let written = self.format_gate(&gate.value);
             self.words.push(written);
         }

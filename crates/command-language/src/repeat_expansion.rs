@@ -32,8 +32,8 @@ impl CommandTree {
             let count = step.repeat.as_ref().map_or(1, |repeat| repeat.value);
             total = total.saturating_add(count as usize);
             if count > limits.repetitions || total > limits.steps {
-                let place = step.repeat.as_ref().map_or(step.id.span, |it| it.span);
-                return Err(Box::new(too_many_steps(place, limits)));
+                let span = step.repeat.as_ref().map_or(step.id.span, |it| it.span);
+                return Err(Box::new(too_many_steps(span, limits)));
             }
         }
         Ok(self.stages.iter().flat_map(unroll_stage).collect())

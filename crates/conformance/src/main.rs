@@ -51,14 +51,14 @@ async fn main() -> anyhow::Result<()> {
         limits: CallLimits::default(),
     }));
     let registry = Arc::new(registry.with_listener(subscriptions.clone()));
-    let face = McpHandler::new(
+    let mcp_handler = McpHandler::new(
         registry.clone(),
         McpOptions {
             http_sessions: true,
             ..McpOptions::default()
         },
     );
-    let handler = fixture::FixtureHandler::wrap(face.with_subscriptions(subscriptions))?;
+    let handler = fixture::FixtureHandler::wrap(mcp_handler.with_subscriptions(subscriptions))?;
     serve::serve(
         move || handler.clone(),
         registry,

@@ -26,7 +26,8 @@ pub enum Change {
         at: Timestamp,
     },
     /// Sets or removes the provider's conversation of a session.
-    KeepThread {
+    #[serde(rename = "KeepThread")]
+    SetProviderThread {
         /// The session that uses the conversation.
         session_id: SessionId,
         /// The provider's id of the conversation.
@@ -49,7 +50,8 @@ pub enum Change {
         at: Timestamp,
     },
     /// Sets a session's active branch. Rejected if the branch has been set aside meanwhile.
-    FollowBranch {
+    #[serde(rename = "FollowBranch")]
+    SetActiveBranch {
         /// The session to change.
         session_id: SessionId,
         /// The new active branch.
@@ -79,7 +81,8 @@ pub enum Change {
     AddNode(GraphNode),
     /// Updates the given parts of a node. The other parts keep their stored values, because another
     /// call may have changed them meanwhile. Rejected if the node is pruned or set aside.
-    MarkNode {
+    #[serde(rename = "MarkNode")]
+    UpdateNode {
         /// The node to update.
         id: NodeId,
         /// The parts to update.
@@ -99,7 +102,8 @@ pub enum Change {
     /// Adds an edge. Rejected if one of its nodes has been set aside meanwhile.
     AddEdge(GraphEdge),
     /// Changes nothing, but rejects the commit unless the precondition still holds.
-    Require(Precondition),
+    #[serde(rename = "Require")]
+    Check(Precondition),
     /// Stores a suspended call, or stores it again with more replies in its journal.
     Suspend(SuspendedCall),
     /// Ends a suspended or background call. Rejected if it has already ended, so that a call that
@@ -114,7 +118,8 @@ pub enum Change {
     },
     /// Takes or renews the lease of a call. Rejected if the call has ended, or if another worker
     /// has taken or renewed the lease since.
-    RunOn {
+    #[serde(rename = "RunOn")]
+    RenewLease {
         /// The call to lease.
         id: SuspensionId,
         /// The lease expiry that this worker last read.
@@ -124,7 +129,8 @@ pub enum Change {
     },
     /// Adds a chain run without events, whatever its `events` says. Rejected if a run with the same
     /// id, or the same base and number, exists.
-    BeginRun(ChainRun),
+    #[serde(rename = "BeginRun")]
+    StartRun(ChainRun),
     /// Adds an event to a chain run and updates the run's state. Rejected unless the run is open
     /// and the event directly follows its newest one, so that one of several concurrent calls
     /// continues the run.
@@ -138,7 +144,8 @@ pub enum Change {
     },
     /// Deletes all but the newest ended runs of a base. Open runs do not count and stay, unless
     /// they have been idle for long.
-    ForgetRuns {
+    #[serde(rename = "ForgetRuns")]
+    PruneRuns {
         /// The base of the runs.
         base: String,
         /// The number of ended runs that stay.
@@ -160,14 +167,16 @@ pub enum Change {
     },
     /// Writes a document with its index keys. Rejected unless its version equals the stored one (0
     /// if there is none), or if another document has one of its unique keys.
-    PutItem {
+    #[serde(rename = "PutItem")]
+    PutDocument {
         /// The document; its `version` is the one that the caller read.
         item: StoredDocument,
         /// The long texts, in order, that replace the stored ones; `None` leaves those unchanged.
         parts: Option<Vec<String>>,
     },
     /// Deletes a document and its texts. Rejected if it does not exist.
-    DropItem {
+    #[serde(rename = "DropItem")]
+    DeleteDocument {
         /// The document's kind.
         kind: String,
         /// The document's id.

@@ -5,7 +5,7 @@
 
 use std::io::IsTerminal as _;
 
-use deliberate_toolkit::{ASK_SPAN, CALL_SPAN};
+use deliberate_toolkit::{CALL_SPAN, MODEL_SPAN};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
@@ -120,7 +120,7 @@ fn targets(level: LogLevelSetting, content: ContentLogging) -> Targets {
         .with_target(OAUTH_TARGET, LevelFilter::OFF)
         // For traces, not for log lines.
         .with_target(CALL_SPAN, LevelFilter::OFF)
-        .with_target(ASK_SPAN, LevelFilter::OFF)
+        .with_target(MODEL_SPAN, LevelFilter::OFF)
 }
 
 #[cfg(test)]

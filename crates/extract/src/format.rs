@@ -22,9 +22,9 @@ impl DocumentFormat {
     /// Detects the format; `None` if neither content nor name indicates one.
     pub fn detect(bytes: &[u8], name: &str) -> Option<Self> {
         let head = bytes.get(..HEAD_BYTES.min(bytes.len())).unwrap_or_default();
-        let named = Self::from_file_name(name);
+        let format = Self::from_file_name(name);
         // Junk may precede the mark, but a text about PDFs is still a text.
-        let texts = matches!(named, Some(Self::Html | Self::Markdown | Self::Text));
+        let texts = matches!(format, Some(Self::Html | Self::Markdown | Self::Text));
         let furthest = if texts { 3 } else { 1024 };
         if find_bytes(head, b"%PDF-").is_some_and(|at| at <= furthest) {
             return Some(Self::Pdf);
@@ -32,15 +32,15 @@ impl DocumentFormat {
         if head.starts_with(b"PK\x03\x04") {
             return Self::from_archive(bytes, head, name);
         }
-        if named == Some(Self::Pdf) {
+        if format == Some(Self::Pdf) {
             // The reader repairs a damaged header, or reports it.
-            return named;
+            return format;
         }
         let is_wide = matches!(head, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
         if head.contains(&0) && !is_wide {
             return None;
         }
-        match named {
+        match format {
             Some(Self::Docx | Self::Epub) => None,
             Some(other) => Some(other),
             None => looks_like_html(head).then_some(Self::Html),

@@ -29,7 +29,7 @@ pub enum GatewayError {
     UnknownTool {
         name: String,
         /// Tools with similar names.
-        near: Vec<String>,
+        similar: Vec<String>,
     },
     #[error("the tool {tool:?} of server {server:?} is quarantined: {why}")]
     Quarantined {
@@ -56,10 +56,10 @@ impl From<deliberate_mcp_client::ClientError> for GatewayError {
 }
 
 impl GatewayError {
-    pub(crate) fn unknown_tool(name: &str, near: Vec<String>) -> Self {
+    pub(crate) fn unknown_tool(name: &str, similar: Vec<String>) -> Self {
         Self::UnknownTool {
             name: truncate_chars(name, 80),
-            near,
+            similar,
         }
     }
 
@@ -92,10 +92,12 @@ impl GatewayError {
                     "The operator can find the problem with `deliberate servers test {server}`."
                 )
             }
-            Self::UnknownTool { near, .. } if near.is_empty() => {
+            Self::UnknownTool { similar: near, .. } if near.is_empty() => {
                 "Search for tools with gateway_search.".to_owned()
             }
-            Self::UnknownTool { near, .. } => format!("Did you mean {}?", near.join(" or ")),
+            Self::UnknownTool { similar: near, .. } => {
+                format!("Did you mean {}?", near.join(" or "))
+            }
             Self::Quarantined { server, tool, .. } => format!(
                 "The operator can inspect it (`deliberate servers tools {server}`) \
                  and approve it (`deliberate servers approve {server} {}`).",

@@ -79,11 +79,11 @@ impl ResourceProvider for ServerResources {
             mime_type: Some(JSON.to_owned()),
             size: None,
         });
-        let listed = ResourcePage {
+        let page = ResourcePage {
             resources: resources.collect(),
             next,
         };
-        Box::pin(async move { Ok(listed) })
+        Box::pin(async move { Ok(page) })
     }
 
     fn read<'a>(
@@ -95,16 +95,16 @@ impl ResourceProvider for ServerResources {
             let servers: Vec<Value> = self
                 .0
                 .upstreams()
-                .map(|served| self.render_server(served, false))
+                .map(|upstream| self.render_server(upstream, false))
                 .collect();
             Some(Ok(json!({ "servers": servers })))
         } else {
             server_name(uri).map(|name| {
-                let served = self.0.upstream(name).map_err(|_| ToolError::NotFound {
+                let upstream = self.0.upstream(name).map_err(|_| ToolError::NotFound {
                     what: EntityKind::RESOURCE,
                     id: deliberate_core::truncate_chars(uri, 80),
                 })?;
-                Ok(self.render_server(served, true))
+                Ok(self.render_server(upstream, true))
             })
         };
         let contents = |page: Value| {
@@ -146,18 +146,18 @@ impl ResourceProvider for ServerResources {
 }
 
 impl ServerResources {
-    fn render_server(&self, served: &Upstream, whole: bool) -> Value {
+    fn render_server(&self, upstream: &Upstream, whole: bool) -> Value {
         let status = self
             .0
             .status()
             .into_iter()
-            .find(|it| it.server == served.name());
-        let known = served.catalog();
+            .find(|it| it.server == upstream.name());
+        let known = upstream.catalog();
         let mut page = json!({
-            "server": served.name(),
+            "server": upstream.name(),
             "state": status.as_ref().map(|status| status.state),
             "version": status.as_ref().and_then(|status| status.version.clone()),
-            "description": served.settings.description,
+            "description": upstream.settings.description,
             "tools": known.as_ref().map(|known| known.tools.len()),
         });
         if let (true, Some(fields)) = (whole, page.as_object_mut()) {

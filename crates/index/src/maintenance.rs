@@ -34,11 +34,11 @@ impl Index {
             .blocking(move |inner| inner.next_batch(dimensions))
             .await?;
         self.inner.release_later();
-        let mut made = NewVectors::default();
+        let mut vectors = NewVectors::default();
         let mut failed = None;
         let began = Instant::now();
         for batch in wanted.chunks(embedder.batch().max(1)) {
-            let batch = embed_batch(embedder, batch, &mut made);
+            let batch = embed_batch(embedder, batch, &mut vectors);
             let done = tokio::select! {
                 () = stop.cancelled() => break,
                 done = batch => done,
@@ -48,11 +48,11 @@ impl Index {
                 break;
             }
         }
-        let done = made.rows.len() as u64;
+        let done = vectors.rows.len() as u64;
         if done > 0 {
             self.blocking(move |inner| {
                 inner.with_writer(|_, _| {
-                    inner.store_vectors(&made)?;
+                    inner.store_vectors(&vectors)?;
                     inner.vectors.as_ref().map_or(Ok(()), VectorStore::flush)
                 })?;
                 inner.fresh_snapshot().map(|_| ())

@@ -41,7 +41,7 @@ impl Index {
             keys,
             to_embed: wanted,
         } = ready;
-        let made = match &self.inner.options.embedder {
+        let vectors = match &self.inner.options.embedder {
             Some(embedder) => embed_passages(embedder, &wanted).await,
             None => NewVectors::default(),
         };
@@ -55,7 +55,7 @@ impl Index {
                         writer.add_document(row?)?;
                     }
                 }
-                inner.store_vectors(&made)
+                inner.store_vectors(&vectors)
             })
         })
         .await
@@ -178,21 +178,21 @@ impl IndexInner {
 
 /// Makes as many vectors as the embedder returns in time.
 async fn embed_passages(embedder: &Arc<dyn Embedder>, wanted: &[(u64, String)]) -> NewVectors {
-    let mut made = NewVectors::default();
+    let mut new_vectors = NewVectors::default();
     let until = Instant::now() + EMBED_TIMEOUT;
     for batch in wanted.chunks(embedder.batch().max(1)) {
-        let one = embed_batch(embedder, batch, &mut made);
+        let one = embed_batch(embedder, batch, &mut new_vectors);
         let Ok(one) = tokio::time::timeout_at(until, one).await else {
             // Full-text search works by now; the rest is done by maintenance.
             break;
         };
         if let Err(error) = one {
-            let left = wanted.len() - made.rows.len();
+            let left = wanted.len() - new_vectors.rows.len();
             tracing::warn!(%error, left, "passages are indexed without vectors for now");
             break;
         }
     }
-    made
+    new_vectors
 }
 
 /// The time that writing waits for vectors.
@@ -202,17 +202,20 @@ const EMBED_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) async fn embed_batch(
     embedder: &Arc<dyn Embedder>,
     batch: &[(u64, String)],
-    made: &mut NewVectors,
+    new_vectors: &mut NewVectors,
 ) -> Result<(), EmbedError> {
     let texts: Vec<String> = batch.iter().map(|(_, text)| text.clone()).collect();
     let vectors = embedder.embed(&texts, EmbeddingPurpose::Passage).await?;
     let dimensions = check_vectors(&vectors, texts.len())?;
-    if made.dimensions != 0 && made.dimensions != dimensions {
+    if new_vectors.dimensions != 0 && new_vectors.dimensions != dimensions {
         return Err(EmbedError::Malformed {
-            reason: format!("vectors of {} and of {dimensions} numbers", made.dimensions),
+            reason: format!(
+                "vectors of {} and of {dimensions} numbers",
+                new_vectors.dimensions
+            ),
         });
     }
-    made.dimensions = dimensions;
+    new_vectors.dimensions = dimensions;
     for ((key, _), vector) in batch.iter().zip(vectors) {
         // A text without direction (no known word) is near to nothing, but has a row: otherwise it would
         // be embedded again and again.
@@ -220,7 +223,7 @@ pub(crate) async fn embed_batch(
             scale: 0.0,
             values: vec![0; dimensions],
         });
-        made.rows.push((*key, row));
+        new_vectors.rows.push((*key, row));
     }
     Ok(())
 }

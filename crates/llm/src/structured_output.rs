@@ -43,24 +43,24 @@ pub struct StructuredError {
 /// If the answer cannot be parsed or is invalid, the model is asked once more and told why.
 /// `from_plain` converts an answer without JSON, if the request accepts one.
 pub async fn ask_structured<T: DeserializeOwned>(
-    thinker: &dyn ChatModel,
+    chat_model: &dyn ChatModel,
     ask: ModelRequest,
     from_plain: Option<fn(String) -> T>,
     deadline: Instant,
 ) -> Result<StructuredOutput<T>, StructuredError> {
     let from_plain = from_plain.filter(|_| ask.plain_text == PlainText::IsTheAnswer);
     let mut replies = Vec::with_capacity(1);
-    let first = attempt(thinker, &ask, from_plain, deadline, &mut replies).await;
+    let first = attempt(chat_model, &ask, from_plain, deadline, &mut replies).await;
     let result = match (first, replies.last()) {
         // A model that refuses once refuses again.
         (Err(StructuredAttemptError::Unusable(reason)), Some(reply))
             if reply.finish_reason != FinishReason::Refusal =>
         {
-            tracing::debug!(provider = thinker.name(), ask = ask.key, "asking again");
+            tracing::debug!(provider = chat_model.name(), ask = ask.key, "asking again");
             // The reason quotes the answer.
             tracing::debug!(target: "deliberate::content", reason, "an answer cannot be used");
             let ask = retry_request(ask, reply, &reason);
-            attempt(thinker, &ask, from_plain, deadline, &mut replies).await
+            attempt(chat_model, &ask, from_plain, deadline, &mut replies).await
         }
         (first, _) => first,
     };
@@ -68,7 +68,7 @@ pub async fn ask_structured<T: DeserializeOwned>(
         Ok(value) => return Ok(StructuredOutput { value, replies }),
         Err(StructuredAttemptError::NoReply(error)) => error,
         Err(StructuredAttemptError::Unusable(reason)) => {
-            unusable_reply(thinker.name(), reason, &replies)
+            unusable_reply(chat_model.name(), reason, &replies)
         }
     };
     Err(StructuredError { error, replies })
@@ -93,13 +93,13 @@ enum StructuredAttemptError {
 }
 
 async fn attempt<T: DeserializeOwned>(
-    thinker: &dyn ChatModel,
+    model: &dyn ChatModel,
     ask: &ModelRequest,
     from_plain: Option<fn(String) -> T>,
     deadline: Instant,
     replies: &mut Vec<ModelReply>,
 ) -> Result<T, StructuredAttemptError> {
-    let reply = thinker
+    let reply = model
         .complete(ask, deadline)
         .await
         .map_err(StructuredAttemptError::NoReply)?;

@@ -27,8 +27,7 @@ pub use engine::{
 pub use mcp_prompts::LibraryPrompts;
 pub use options::{EngineLimits, EngineOptions, GateJudgeKind, LibraryPaths};
 pub use resource_manager::{
-    Input as ManageInput, ManageReply as Managed, ReplyFormat as ListFormat,
-    ResourceAction as ManageAction, ResourceType,
+    Input as ManageInput, ManageReply, ReplyFormat, ResourceAction, ResourceType,
 };
 pub use resources::{LibraryResources, library_resource_changes};
 

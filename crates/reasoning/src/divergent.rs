@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
 use super::{
-    ask_template::{AskTemplate, GenerationParams, set_list_bounds},
+    ask_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
     history::{SessionHistory, current_open_history},
     model_fields::{
         Confidence, ThresholdNote, is_blank, lenient_vec, non_blank, normalized, optional_text,
@@ -268,7 +268,7 @@ fn distinct_perspectives<'de, D: Deserializer<'de>>(
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct DivergentAskContext<'a> {
+struct DivergentPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     content: &'a str,
@@ -285,8 +285,12 @@ const GENERATION: GenerationParams = GenerationParams {
 /// The additional tokens for each perspective beyond five.
 const TOKENS_PER_EXTRA: u32 = 500;
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
-    AskTemplate::new::<PerspectivesReply>("divergent", include_str!("divergent.md"), GENERATION)
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    ReasoningPromptTemplate::new::<PerspectivesReply>(
+        "divergent",
+        include_str!("divergent.md"),
+        GENERATION,
+    )
 });
 
 impl Tool for Divergent {
@@ -348,7 +352,7 @@ fn perspectives_request(
     wanted: u8,
 ) -> Result<ModelRequest, ToolError> {
     let count = usize::from(wanted);
-    let mut ask = ASK.render(DivergentAskContext {
+    let mut ask = ASK.render(DivergentPromptContext {
         past,
         content,
         constraints,

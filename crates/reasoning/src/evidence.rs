@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::ask_template::{AskTemplate, GenerationParams};
+use super::ask_template::{GenerationParams, ReasoningPromptTemplate};
 
 /// The evidence may take one part in this many of the context budget.
 const PROMPT_SHARE: usize = 2;
@@ -59,16 +59,20 @@ pub(crate) struct ToolUseSummary {
 struct FreeTextReply {}
 
 #[derive(Serialize)]
-struct EvidenceAskContext<'a> {
+struct EvidencePromptContext<'a> {
     question: &'a str,
 }
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 1_500,
         temperature: 0.2,
     };
-    AskTemplate::new::<FreeTextReply>("act", include_str!("gather_evidence.md"), freedom)
+    ReasoningPromptTemplate::new::<FreeTextReply>(
+        "act",
+        include_str!("gather_evidence.md"),
+        freedom,
+    )
 });
 
 /// Lets a model use these tools for the step that `step` requests. Without tools it makes no
@@ -87,7 +91,7 @@ pub(crate) async fn gather_evidence(
     let ask = ModelRequest {
         schema: Value::Null,
         plain_text: PlainText::IsTheAnswer,
-        ..ASK.render(EvidenceAskContext {
+        ..ASK.render(EvidencePromptContext {
             question: &question.join("\n\n"),
         })?
     };

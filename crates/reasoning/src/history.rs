@@ -203,7 +203,7 @@ pub(crate) async fn ancestor_history(
     let first = if newest.len() < STEPS_TO_READ as usize {
         newest.last().cloned()
     } else {
-        call.store().root_of(latest).await?
+        call.store().root_thought(latest).await?
     };
     Ok(select_steps(newest, first, call.context_tokens()))
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     evidence::{EvidenceInPrompt, StepEvidence, ToolUseSummary, gather_evidence},
     history::{SessionHistory, current_open_history},
     model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
@@ -194,7 +194,7 @@ impl LinearStep {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct LinearAskContext<'a> {
+struct LinearPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     #[serde(flatten)]
@@ -203,12 +203,12 @@ struct LinearAskContext<'a> {
 }
 
 /// The same limits as the pipes of the original server have.
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_000,
         temperature: 0.7,
     };
-    AskTemplate::new::<LinearStep>("linear", include_str!("linear.md"), freedom)
+    ReasoningPromptTemplate::new::<LinearStep>("linear", include_str!("linear.md"), freedom)
 });
 
 impl Tool for Linear {
@@ -266,7 +266,7 @@ fn step_request(
     found: EvidenceInPrompt,
     session: Option<&Session>,
 ) -> Result<ModelRequest, ToolError> {
-    let ask = ASK.render(LinearAskContext {
+    let ask = ASK.render(LinearPromptContext {
         past,
         found,
         content,

@@ -121,9 +121,9 @@ pub(crate) async fn node(
     Ok(node)
 }
 
-fn not_found(what: EntityKind, id: &str) -> ToolError {
+fn not_found(kind: EntityKind, id: &str) -> ToolError {
     ToolError::NotFound {
-        what,
+        what: kind,
         id: truncate_chars(id, MAX_ID_CHARS),
     }
 }
@@ -191,9 +191,9 @@ pub(crate) fn wrong_mode(id: &SessionId, mode: Mode, wanted: Mode) -> ToolError 
     }
 }
 
-fn require_current(is_set_aside: bool, what: EntityKind, id: &str) -> Result<(), ToolError> {
+fn require_current(is_set_aside: bool, kind: EntityKind, id: &str) -> Result<(), ToolError> {
     if is_set_aside {
-        return Err(set_aside(what, id));
+        return Err(set_aside(kind, id));
     }
     Ok(())
 }

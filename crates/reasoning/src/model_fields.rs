@@ -45,11 +45,11 @@ pub(crate) struct ThresholdNote {
 impl ThresholdNote {
     /// Compares `confidence` with the caller's threshold.
     pub(crate) fn for_threshold(
-        wanted: Option<Score>,
+        score: Option<Score>,
         confidence: Score,
         weakest: Option<&str>,
     ) -> Self {
-        if wanted.is_none_or(|wanted| confidence >= wanted) {
+        if score.is_none_or(|wanted| confidence >= wanted) {
             return Self::default();
         }
         Self {

@@ -79,7 +79,7 @@ impl TargetSession {
     pub(crate) fn changes_with_thread(&self, thread: Option<String>) -> Vec<Change> {
         let mut changes = self.changes();
         if thread.is_some() && thread != provider_thread(&self.session) {
-            changes.push(Change::KeepThread {
+            changes.push(Change::SetProviderThread {
                 session_id: self.id(),
                 thread,
             });
@@ -104,7 +104,7 @@ fn new_session(mode: Mode, content: &str, call: &ToolContext) -> Session {
 
 /// Requires that the branch is still open when the step is committed.
 pub(crate) fn require_open_branch(branch: Option<&BranchId>) -> Option<Change> {
-    branch.map(|id| Change::Require(Precondition::OpenBranch(id.clone())))
+    branch.map(|id| Change::Check(Precondition::OpenBranch(id.clone())))
 }
 
 /// The provider's thread that this session continues.

@@ -39,12 +39,12 @@ pub use tools::answers;
 /// index follow every change of an article.
 pub fn register(
     registry: Registry,
-    lab: &Arc<ResearchServices>,
-    face: ToolListingMode,
+    services: &Arc<ResearchServices>,
+    mode: ToolListingMode,
 ) -> Registry {
-    tools::register(registry, lab, face)
+    tools::register(registry, services, mode)
         .with_resources(ArticleResources)
-        .with_listener(Arc::new(resources::IndexChangeListener(lab.clone())))
+        .with_listener(Arc::new(resources::IndexChangeListener(services.clone())))
 }
 
 /// Creates a folder and its parents for the user alone, because reading is private.

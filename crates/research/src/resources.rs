@@ -137,19 +137,19 @@ impl ResourceProvider for ArticleResources {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
-        Box::pin(list(after, limit, desk))
+        Box::pin(list(after, limit, context))
     }
 
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
             let address = ArticleUri::parse(uri)?;
-            Some(read(uri, &address, desk).await)
+            Some(read(uri, &address, context).await)
         })
     }
 
@@ -157,14 +157,14 @@ impl ResourceProvider for ArticleResources {
         &'a self,
         template: &'a str,
         typed: CompletionRequest<'a>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
             let ours = self.templates().iter().any(|it| it.uri == template);
             ours.then_some(())?;
             Some(match typed.argument {
-                "id" => complete_ids(typed.text, desk).await,
-                "section" | "page" => complete_pages_or_sections(typed, desk).await,
+                "id" => complete_ids(typed.text, context).await,
+                "section" | "page" => complete_pages_or_sections(typed, context).await,
                 _ => Ok(CompletionValues::default()),
             })
         })
@@ -172,8 +172,8 @@ impl ResourceProvider for ArticleResources {
 
     fn changes_for(&self, change: &Change, _: Option<&SessionId>) -> Vec<ResourceChange> {
         let (kind, id, is_new) = match change {
-            Change::PutItem { item, .. } => (&item.kind, &item.id, item.version == 0),
-            Change::DropItem { kind, id, .. } => (kind, id, true),
+            Change::PutDocument { item, .. } => (&item.kind, &item.id, item.version == 0),
+            Change::DeleteDocument { kind, id, .. } => (kind, id, true),
             _ => return Vec::new(),
         };
         if kind != ARTICLE && kind != FULL_TEXT {
@@ -195,7 +195,7 @@ impl ResourceProvider for ArticleResources {
 /// The URI of a changed article by its citation key. A change of the full text also writes the
 /// article, and a deletion writes it first.
 fn cite_key_uri(change: &Change) -> Option<String> {
-    let Change::PutItem { item, .. } = change else {
+    let Change::PutDocument { item, .. } = change else {
         return None;
     };
     let key = item.body.get("cite_key")?.as_str()?;
@@ -205,13 +205,13 @@ fn cite_key_uri(change: &Change) -> Option<String> {
 async fn read(
     uri: &str,
     address: &ArticleUri,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<Vec<ResourceData>, ToolError> {
     let tool = match address {
         ArticleUri::All => "list_articles",
         _ => READ_TOOL,
     };
-    let output = match desk.call(tool, address.arguments()).await {
+    let output = match context.call(tool, address.arguments()).await {
         Ok(output) => output,
         Err(ToolError::Custom { code, .. }) if is_missing(code) => {
             return Err(not_found_error(uri));
@@ -245,7 +245,7 @@ fn not_found_error(uri: &str) -> ToolError {
 async fn list(
     after: Option<&str>,
     limit: usize,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<ResourcePage, ToolError> {
     let offset: u32 = match after.map(str::parse) {
         None => 0,
@@ -256,7 +256,7 @@ async fn list(
         .unwrap_or(u32::MAX)
         .clamp(1, MAX_LISTED);
     let arguments = json!({ "limit": limit, "offset": offset });
-    let output = match desk.call("list_articles", arguments).await {
+    let output = match context.call("list_articles", arguments).await {
         Ok(output) => output,
         // A principal that may read but not list articles sees none here, and all other resources.
         Err(ToolError::Forbidden { .. }) => return Ok(ResourcePage::default()),
@@ -304,9 +304,9 @@ fn to_resource(article: &Value) -> Option<ResourceInfo> {
 /// Completes citation keys that contain the typed text, matching prefixes first, and full IDs.
 async fn complete_ids(
     text: &str,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ToolError> {
-    let library = ArticleRepository(desk.registry.store().as_ref());
+    let library = ArticleRepository(context.registry.store().as_ref());
     let text = truncate_chars(text.trim(), MAX_SEGMENT_CHARS).to_lowercase();
     let mut filter = DocumentFilter::of_kind(ARTICLE);
     if !text.is_empty() {
@@ -332,9 +332,9 @@ async fn complete_ids(
 /// Completes pages or headings of the named article.
 async fn complete_pages_or_sections(
     typed: CompletionRequest<'_>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ToolError> {
-    let library = ArticleRepository(desk.registry.store().as_ref());
+    let library = ArticleRepository(context.registry.store().as_ref());
     let Some(id) = typed.arguments.get("id") else {
         return Ok(CompletionValues::default());
     };

@@ -62,7 +62,7 @@ pub enum StoreError {
     },
     /// The disk is full.
     #[error("the disk is full: {reason}")]
-    Full {
+    DiskFull {
         /// The database's error message.
         reason: String,
     },
@@ -96,7 +96,7 @@ impl StoreError {
             Self::Migration { .. } => ErrorCode::Migration,
             Self::Conflict { .. } | Self::AlreadyEnded => ErrorCode::Conflict,
             Self::Busy { .. } => ErrorCode::Busy,
-            Self::Full { .. } => ErrorCode::DiskFull,
+            Self::DiskFull { .. } => ErrorCode::DiskFull,
             Self::Query { .. } | Self::Corrupt { .. } => ErrorCode::Query,
             Self::Closed => ErrorCode::Closed,
         }
@@ -123,7 +123,7 @@ impl StoreError {
                 "Read the session again, then retry.".to_owned()
             }
             Self::Busy { .. } => "Retry in a moment.".to_owned(),
-            Self::Full { .. } => {
+            Self::DiskFull { .. } => {
                 "Free space on the disk that holds the database, then retry.".to_owned()
             }
             Self::Query { .. } | Self::Corrupt { .. } => {

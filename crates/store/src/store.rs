@@ -71,7 +71,7 @@ pub trait Store: Documents {
     fn first_prompt<'a>(&'a self, session: &'a SessionId) -> StoreFuture<'a, Option<Thought>>;
 
     /// Returns the first thought of the line that leads to this one.
-    fn root_of<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
+    fn root_thought<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>>;
 
     /// Lists the thought and its ancestors, newest first.
     fn ancestors<'a>(&'a self, thought: &'a ThoughtId, limit: u32)

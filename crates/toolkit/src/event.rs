@@ -15,7 +15,7 @@ pub enum CallEvent<'a> {
     /// A call reported progress.
     Progress(&'a CallInfo<'a>, &'a CallProgress),
     /// A model request ended, with an answer or an error.
-    ModelAsked {
+    ModelRequested {
         /// The provider, such as `openai`.
         provider: &'a str,
         /// The duration with all retries.

@@ -46,7 +46,7 @@ pub trait ExternalTools: Send + Sync {
 
     /// Returns the external name for a call of one of our tools, if it stands for an external tool.
     /// A principal that may call only the external tool may then resume such a call.
-    fn alias_of(&self, _tool: &str, _arguments: &Value) -> Option<Arc<str>> {
+    fn external_name(&self, _tool: &str, _arguments: &Value) -> Option<Arc<str>> {
         None
     }
 }
@@ -142,7 +142,7 @@ impl ToolTable {
 
     /// Tells whether the principal may make the call, by the tool's own name or an external one.
     pub(crate) fn allows(&self, principal: &Principal, tool: &str, arguments: &Value) -> bool {
-        let guest = || self.external.as_ref()?.alias_of(tool, arguments);
+        let guest = || self.external.as_ref()?.external_name(tool, arguments);
         principal.scope.allows(tool) || guest().is_some_and(|name| principal.scope.allows(&name))
     }
 }

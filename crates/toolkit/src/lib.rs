@@ -49,5 +49,5 @@ pub use resource_provider::{
 pub use schema::answer_schema;
 pub use tool::{STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta, ToolOutput};
 pub use tool_context::{ModelAnswer, ToolContext};
-pub use trace_context::{ASK_SPAN, CALL_SPAN, SpanReader, TraceContext};
+pub use trace_context::{CALL_SPAN, MODEL_SPAN, SpanReader, TraceContext};
 pub use upstream_error::UpstreamError;

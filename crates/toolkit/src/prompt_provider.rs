@@ -15,7 +15,7 @@ pub trait PromptProvider: Send + Sync {
         &'a self,
         name: &'a str,
         arguments: &'a Map<String, Value>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<RenderedPrompt, ToolError>>>;
 
     /// Completes an argument from its beginning; `None` if the prompt belongs to another family.
@@ -23,7 +23,7 @@ pub trait PromptProvider: Send + Sync {
         &'a self,
         name: &'a str,
         typed: CompletionRequest<'a>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>>;
 }
 

@@ -28,14 +28,14 @@ pub trait ResourceProvider: Send + Sync {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Result<ResourcePage, ToolError>>;
 
     /// Reads a resource; `None` if the URI belongs to another family.
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>>;
 
     /// Completes an argument of a template from its beginning. The list is bounded; `None` if the
@@ -44,7 +44,7 @@ pub trait ResourceProvider: Send + Sync {
         &'a self,
         template: &'a str,
         typed: CompletionRequest<'a>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>>;
 
     /// Tells whether the family reports changes of its resources. If not, clients can't subscribe

@@ -5,7 +5,7 @@
 pub const CALL_SPAN: &str = "deliberate::call";
 
 /// The target of a model request's span.
-pub const ASK_SPAN: &str = "deliberate::ask";
+pub const MODEL_SPAN: &str = "deliberate::ask";
 
 /// The length of a `traceparent` of the first version; later versions may only append to it.
 const PARENT_BYTES: usize = 55;

@@ -110,7 +110,7 @@ fn describe_combinator(key: &str, value: &Value, rules: &Map<String, Value>) -> 
         ),
         "const" => format!("always {}", short_json(value)),
         "default" => format!("{} when left out", short_json(value)),
-        "not" => match only_required(value) {
+        "not" => match required_names(value) {
             Some(names) => format!("not {} together", join_list(names.into_iter())),
             None => format!("does not match {}", schema_text(value)),
         },
@@ -125,7 +125,7 @@ fn describe_combinator(key: &str, value: &Value, rules: &Map<String, Value>) -> 
 /// Describes `anyOf: [{required: [a]}, {required: [b]}]`, the most common form of such rules.
 fn describe_choice(how: &str, value: &Value) -> String {
     let groups: Option<Vec<String>> = value.as_array().and_then(|forms| {
-        let names = forms.iter().map(only_required);
+        let names = forms.iter().map(required_names);
         names
             .map(|group| group.map(|it| it.join(" with ")))
             .collect()
@@ -136,7 +136,7 @@ fn describe_choice(how: &str, value: &Value) -> String {
     }
 }
 
-fn only_required(schema: &Value) -> Option<Vec<String>> {
+fn required_names(schema: &Value) -> Option<Vec<String>> {
     let fields = schema.as_object()?;
     let told = |key: &str| key == "required" || (key == "type");
     if !fields.keys().all(|key| told(key)) {
@@ -158,13 +158,13 @@ fn describe_dependencies(value: &Value) -> Option<String> {
 }
 
 fn describe_condition(tested: &Value, rules: &Map<String, Value>) -> String {
-    let mut said = format!("if it matches {}", schema_text(tested));
+    let mut text = format!("if it matches {}", schema_text(tested));
     for (key, word) in [("then", "then"), ("else", "otherwise")] {
         if let Some(schema) = rules.get(key) {
-            said = format!("{said}, {word} it matches {}", schema_text(schema));
+            text = format!("{text}, {word} it matches {}", schema_text(schema));
         }
     }
-    said
+    text
 }
 
 fn pluralize(number: &Value, one: &str, many: &str) -> String {

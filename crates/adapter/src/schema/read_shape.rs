@@ -61,13 +61,13 @@ pub(super) fn read(
     reader: &mut SchemaReader<'_>,
     fields: &Map<String, Value>,
 ) -> Result<SchemaShape, String> {
-    let mut told = SchemaKeywords::split(fields);
-    let mut rules = std::mem::take(&mut told.constraints);
+    let mut keywords = SchemaKeywords::split(fields);
+    let mut rules = std::mem::take(&mut keywords.constraints);
     let mut shape = match read_combinator(reader, &rules)? {
         Some(shape) => shape,
         None => read_typed(reader, &mut rules)?,
     };
-    told.apply_to(&mut shape);
+    keywords.apply_to(&mut shape);
     Ok(shape)
 }
 

@@ -177,9 +177,13 @@ impl ToolLoop {
     /// Adds tools. If two have the same name, the first is used.
     pub fn with_tools<T: CallableTool>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         for tool in tools {
-            let told = OfferedTool::new(Arc::new(tool));
-            if !self.tools.iter().any(|known| known.name() == told.name()) {
-                self.tools.push(told);
+            let offered_tool = OfferedTool::new(Arc::new(tool));
+            if !self
+                .tools
+                .iter()
+                .any(|known| known.name() == offered_tool.name())
+            {
+                self.tools.push(offered_tool);
             }
         }
         self

@@ -119,8 +119,8 @@ impl ToolLoopRun<'_> {
             StreamEvent::Restart => tell(ToolLoopEvent::Restart),
             _ => {}
         };
-        let thinker = self.tool_loop.model.as_ref();
-        let outcome = ask_turn_streaming(thinker, ask, self.deadline, &hear).await;
+        let model = self.tool_loop.model.as_ref();
+        let outcome = ask_turn_streaming(model, ask, self.deadline, &hear).await;
         let (replies, outcome) = match outcome {
             Ok(answer) => (answer.replies, Ok(answer.value)),
             Err(failed) => (failed.replies, Err(failed.error)),

@@ -59,9 +59,9 @@ async fn every_wrong_argument_is_named_and_nothing_is_sent() {
         ("Validation", ErrorClass::Protocol)
     );
     assert_eq!(error.delivery, DeliveryStatus::No);
-    let shown = error.to_string();
+    let text = error.to_string();
     for field in ["count", "mode", "deep", "more", "name"] {
-        assert!(shown.contains(field), "{field}: {shown}");
+        assert!(text.contains(field), "{field}: {text}");
     }
     assert!(puppet.received_of("tools/call").is_empty());
 }
@@ -148,14 +148,12 @@ async fn what_nobody_knows_passes_unharmed() {
     let executed = execute(&adapter, "s", "unknown_block", json!({}))
         .await
         .unwrap();
-    let shown = executed.result.to_string();
+    let text = executed.result.to_string();
     assert!(
-        shown.contains(r#"{"zeta":1,"type":"hologram","data":{"b":[1],"a":null}}"#),
-        "{shown}"
+        text.contains(r#"{"zeta":1,"type":"hologram","data":{"b":[1],"a":null}}"#),
+        "{text}"
     );
-    assert!(
-        shown.contains(r#""example.com/kept":1"#) && shown.contains(r#""extra":{"kept":true}"#)
-    );
+    assert!(text.contains(r#""example.com/kept":1"#) && text.contains(r#""extra":{"kept":true}"#));
 }
 
 #[tokio::test]

@@ -185,13 +185,13 @@ async fn the_hook_sees_what_failed_and_may_say_no() {
         let sees = seen.clone();
         let config = AdapterConfig {
             before_fallback: Some(Arc::new(move |error, invocation| {
-                let shown = format!(
+                let text = format!(
                     "{} {} {}",
                     error.code(),
                     invocation.tool,
                     invocation.arguments
                 );
-                sees.lock().unwrap().push(shown);
+                sees.lock().unwrap().push(text);
                 allow
             })),
             ..default_config()

@@ -78,13 +78,13 @@ async fn filters_choose_in_their_order() {
         (None, some(&["*"]), ""),
         (None, some(&["b__*", "a__write"]), "a__read a__read_all"),
     ] {
-        let shown = format!("{only:?} {except:?}");
+        let text = format!("{only:?} {except:?}");
         let filter = ToolFilter {
             only,
             except,
             predicate: None,
         };
-        assert_eq!(names_of(filter).await, expected, "{shown}");
+        assert_eq!(names_of(filter).await, expected, "{text}");
     }
     // The predicate sees only tools that the names select.
     let filter = ToolFilter {
@@ -282,6 +282,6 @@ fn what_is_shown_of_an_adapter_holds_no_secret() {
     };
     stdio.env.insert("TOKEN".to_owned(), SECRET.into());
     let adapter = Adapter::new(AdapterConfig::from_servers([config])).unwrap();
-    let shown = format!("{adapter:?} {:?}", adapter.status());
-    assert!(!shown.contains(SECRET), "{shown}");
+    let text = format!("{adapter:?} {:?}", adapter.status());
+    assert!(!text.contains(SECRET), "{text}");
 }

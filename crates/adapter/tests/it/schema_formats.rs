@@ -76,13 +76,13 @@ fn schemas() -> Vec<(&'static str, Value)> {
 
 fn render_exports(make: impl Fn(&Parameters) -> ExportedTool) -> String {
     let each = schemas().into_iter().map(|(name, schema)| {
-        let made = make(&Parameters::from_schema(&schema));
-        let notes: Vec<String> = made
+        let tool = make(&Parameters::from_schema(&schema));
+        let notes: Vec<String> = tool
             .notes
             .iter()
             .map(|note| format!("\n  - {note}"))
             .collect();
-        format!("## {name}\n{}{}", made.tool, notes.concat())
+        format!("## {name}\n{}{}", tool.tool, notes.concat())
     });
     each.collect::<Vec<_>>().join("\n\n")
 }
@@ -168,22 +168,25 @@ fn names_stay_apart_and_within_limits() {
         assert!(safe == name || safe_name(&safe) != safe);
     }
     assert_eq!(safe_name("server__find"), "server__find");
-    let made = formats::openai("a.b", "", &Parameters::from_schema(&json!({})), false);
-    assert_eq!(made.tool["function"]["name"], made.name.as_str());
-    assert!(made.notes[0].contains(&made.name));
+    let exported_tool = formats::openai("a.b", "", &Parameters::from_schema(&json!({})), false);
+    assert_eq!(
+        exported_tool.tool["function"]["name"],
+        exported_tool.name.as_str()
+    );
+    assert!(exported_tool.notes[0].contains(&exported_tool.name));
 }
 
 #[test]
 fn a_long_description_is_cut_at_a_word_and_the_rules_stay() {
     let read = Parameters::from_schema(&schemas()[7].1);
-    let made = formats::openai("f", &"word ".repeat(400), &read, false);
-    let told = made.tool["function"]["description"].as_str().unwrap();
-    assert!(told.chars().count() <= 1024);
+    let tool = formats::openai("f", &"word ".repeat(400), &read, false);
+    let text = tool.tool["function"]["description"].as_str().unwrap();
+    assert!(text.chars().count() <= 1024);
     assert!(
-        told.contains("word…\n(at least one of id, name is given; not id, name together)"),
-        "{told}"
+        text.contains("word…\n(at least one of id, name is given; not id, name together)"),
+        "{text}"
     );
-    assert!(made.notes.iter().any(|note| note.contains("shortened")));
+    assert!(tool.notes.iter().any(|note| note.contains("shortened")));
 }
 
 #[test]
@@ -197,13 +200,13 @@ fn beyond_the_limits_it_is_not_strict() {
         json!({"type": "object", "properties": {"a": {"enum": many}}}),
         deep,
     ] {
-        let made = formats::openai("f", "", &Parameters::from_schema(&schema), true);
-        assert!(!made.strict);
-        assert_eq!(made.tool["function"]["strict"], false);
+        let tool = formats::openai("f", "", &Parameters::from_schema(&schema), true);
+        assert!(!tool.strict);
+        assert_eq!(tool.tool["function"]["strict"], false);
         assert!(
-            made.notes[0].starts_with("not strict: it "),
+            tool.notes[0].starts_with("not strict: it "),
             "{:?}",
-            made.notes
+            tool.notes
         );
     }
 }
@@ -220,9 +223,9 @@ fn an_older_edition_is_put_in_the_words_of_the_newest() {
         "dependencies": {"pair": ["at"], "at": {"required": ["pair"]}},
         "definitions": {"at": {"type": "integer"}}
     }));
-    let made = formats::anthropic("f", "", &read);
+    let tool = formats::anthropic("f", "", &read);
     assert_eq!(
-        made.tool["input_schema"],
+        tool.tool["input_schema"],
         json!({"type": "object",
             "properties": {
                 "pair": {"type": "array", "prefixItems": [{"type": "string"}], "items": false},

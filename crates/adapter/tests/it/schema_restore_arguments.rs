@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::schema_generators::{Dice, document, tool_schema, value_for_schema};
 
-fn parameters(made: &ExportedTool) -> Value {
-    let tool = &made.tool;
+fn parameters(exported_tool: &ExportedTool) -> Value {
+    let tool = &exported_tool.tool;
     let places = ["/function/parameters", "/parameters", "/input_schema"];
     places
         .iter()
@@ -20,14 +20,14 @@ fn parameters(made: &ExportedTool) -> Value {
 }
 
 /// Values that match the exported schema, converted back to the tool's form.
-fn restored_values(made: &ExportedTool, seed: u64) -> Vec<(Value, Value)> {
-    let schema = parameters(made);
+fn restored_values(tool: &ExportedTool, seed: u64) -> Vec<(Value, Value)> {
+    let schema = parameters(tool);
     let checker = JsonSchemaValidator::new(&schema).unwrap();
     let mut dice = Dice(seed);
     let values = (0..30).map(|_| value_for_schema(&schema, &schema, &mut dice, 0));
     let passing = values.filter(|value| checker.accepts(value));
     passing
-        .map(|value| (made.restore_arguments(&value), value))
+        .map(|value| (tool.restore_arguments(&value), value))
         .collect()
 }
 
@@ -120,37 +120,37 @@ fn nulls_go_only_where_they_stood_for_left_out() {
             {"type": "object", "properties": {"k": {"const": "b"}, "w": {"type": ["string", "null"]}}, "required": ["k"]}
         ]}
     }});
-    let made = formats::openai("f", "", &Parameters::from_schema(&schema), true);
-    assert!(made.strict);
+    let tool = formats::openai("f", "", &Parameters::from_schema(&schema), true);
+    assert!(tool.strict);
     let written = json!({"need": null, "may": null, "either": null, "in": [{"x": null}, {"x": 1}],
         "form": {"k": "b", "w": null}});
-    let back = made.restore_arguments(&written);
+    let back = tool.restore_arguments(&written);
     assert_eq!(
         back,
         json!({"need": null, "either": null, "in": [{}, {"x": 1}], "form": {"k": "b", "w": null}})
     );
     assert_eq!(
-        made.restore_arguments(&json!({"form": {"k": "a", "v": null}})),
+        tool.restore_arguments(&json!({"form": {"k": "a", "v": null}})),
         json!({"form": {"k": "a"}})
     );
-    assert_eq!(made.restore_arguments(&json!("odd")), json!("odd"));
+    assert_eq!(tool.restore_arguments(&json!("odd")), json!("odd"));
 }
 
 #[test]
 fn wrapped_and_renamed_arguments_are_put_back() {
     let union = json!({"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]});
-    let made = formats::openai("f", "", &Parameters::from_schema(&union), false);
+    let tool = formats::openai("f", "", &Parameters::from_schema(&union), false);
     assert_eq!(
-        made.restore_arguments(&json!({"arguments": {"a": 1}})),
+        tool.restore_arguments(&json!({"arguments": {"a": 1}})),
         json!({"a": 1})
     );
     let odd = json!({"type": "object", "properties": {"a b": {}, "c": {}}, "required": ["a b"]});
-    let made = formats::anthropic("f", "", &Parameters::from_schema(&odd));
-    let schema = parameters(&made);
+    let tool = formats::anthropic("f", "", &Parameters::from_schema(&odd));
+    let schema = parameters(&tool);
     let safe = schema["required"][0].as_str().unwrap().to_owned();
     assert!(schema["properties"].get(&safe).is_some());
     assert_eq!(
-        made.restore_arguments(&json!({safe: 1, "c": 2})),
+        tool.restore_arguments(&json!({safe: 1, "c": 2})),
         json!({"a b": 1, "c": 2})
     );
 }
@@ -160,13 +160,13 @@ fn forms_inside_forms_do_not_take_for_ever() {
     let form = |name: &str| json!({"type": "object", "properties": {"k": {"$ref": "#/$defs/f"}, name: {"type": "string"}}, "required": [name], "additionalProperties": false});
     let forms: Vec<Value> = (0..10).map(|at| form(&format!("n{at}"))).collect();
     let schema = json!({"type": "object", "properties": {"k": {"$ref": "#/$defs/f"}}, "$defs": {"f": {"anyOf": forms}}});
-    let made = formats::openai("f", "", &Parameters::from_schema(&schema), true);
+    let tool = formats::openai("f", "", &Parameters::from_schema(&schema), true);
     let mut deep = json!({"n9": "x"});
     for _ in 0..25 {
         deep = json!({"k": deep, "n9": "x"});
     }
     let written = json!({"k": deep});
-    assert_eq!(made.restore_arguments(&written), written);
+    assert_eq!(tool.restore_arguments(&written), written);
 }
 
 #[test]

@@ -62,15 +62,15 @@ async fn a_model_calls_hears_and_answers() {
     let told: Vec<_> = asks[0]
         .functions
         .iter()
-        .map(|told| told.name.as_str())
+        .map(|definition| definition.name.as_str())
         .collect();
     assert_eq!(told, ["one", "two"]);
     // Each result is matched to its call.
-    let (calling, answered) = (&asks[1].messages[1], &asks[1].messages[2]);
-    for (call, result) in calling.calls.iter().zip(&answered.results) {
+    let (calling, chat_message) = (&asks[1].messages[1], &asks[1].messages[2]);
+    for (call, result) in calling.calls.iter().zip(&chat_message.results) {
         assert_eq!((&call.id, &call.name), (&result.id, &result.name));
     }
-    assert_eq!(answered.results.len(), 2);
+    assert_eq!(chat_message.results.len(), 2);
 }
 
 #[tokio::test]

@@ -12,15 +12,15 @@ use crate::{text_normalization, write::MONTHS};
 
 /// Reads BibTeX and BibLaTeX.
 pub fn read_bibtex(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
-    let mut gathered = RecordCollector::default();
-    let text = limit_input(text, &mut gathered);
-    for entry in bibtex::parse_entries(text, &mut gathered) {
+    let mut collector = RecordCollector::default();
+    let text = limit_input(text, &mut collector);
+    for entry in bibtex::parse_entries(text, &mut collector) {
         let article = article(&entry.kind, &BibtexFields(&entry.fields));
-        if !gathered.add_record(entry.line, &entry.key, article) {
+        if !collector.add_record(entry.line, &entry.key, article) {
             break;
         }
     }
-    gathered.finish()
+    collector.finish()
 }
 
 struct BibtexFields<'a>(&'a HashMap<String, String>);
@@ -116,7 +116,7 @@ fn work_kind(kind: &str, fields: &BibtexFields<'_>) -> WorkKind {
 }
 
 fn date(fields: &BibtexFields<'_>) -> Option<PartialDate> {
-    let whole = fields
+    let partial_date = fields
         .text(&["date"])
         .and_then(|it| PartialDate::parse(&it));
     let parts = || {
@@ -130,7 +130,7 @@ fn date(fields: &BibtexFields<'_>) -> Option<PartialDate> {
         let day = fields.text(&["day"]).and_then(|it| it.parse().ok());
         PartialDate::new(digits.parse().ok()?, month, day)
     };
-    whole.or_else(parts)
+    partial_date.or_else(parts)
 }
 
 /// `may`, `May`, `5`.

@@ -10,29 +10,29 @@ use super::{
 use crate::text_normalization;
 
 pub fn read_csl_json(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
-    let mut gathered = RecordCollector::default();
-    let text = limit_input(text, &mut gathered).trim_start_matches('\u{FEFF}');
+    let mut collector = RecordCollector::default();
+    let text = limit_input(text, &mut collector).trim_start_matches('\u{FEFF}');
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(err) => {
-            gathered.add_problem(err.line().max(1), format!("this is not JSON: {err}"));
-            return gathered.finish();
+            collector.add_problem(err.line().max(1), format!("this is not JSON: {err}"));
+            return collector.finish();
         }
     };
     for (at, item) in items(&value).iter().enumerate() {
         // The parser keeps no line numbers, so the index in the list is reported.
         if !item.is_object() {
-            gathered.add_problem(1, format!("item {} of the list is not an object", at + 1));
+            collector.add_problem(1, format!("item {} of the list is not an object", at + 1));
             continue;
         }
         let key = text_field(item, "id")
             .or_else(|| text_field(item, "citation-key"))
             .unwrap_or_default();
-        if !gathered.add_record(1, &key, article(item)) {
+        if !collector.add_record(1, &key, article(item)) {
             break;
         }
     }
-    gathered.finish()
+    collector.finish()
 }
 
 fn items(value: &Value) -> &[Value] {

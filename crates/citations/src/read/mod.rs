@@ -136,11 +136,11 @@ impl RecordCollector {
 }
 
 /// Truncates a text that is too long and reports it.
-fn limit_input<'a>(text: &'a str, gathered: &mut RecordCollector) -> &'a str {
+fn limit_input<'a>(text: &'a str, collector: &mut RecordCollector) -> &'a str {
     if text.len() <= MAX_INPUT_BYTES {
         return text;
     }
-    gathered.add_problem(
+    collector.add_problem(
         1,
         format!("the text is longer than {MAX_INPUT_BYTES} bytes; the rest is left out"),
     );

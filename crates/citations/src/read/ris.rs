@@ -14,8 +14,8 @@ use crate::text_normalization;
 type RisTags = HashMap<String, Vec<String>>;
 
 pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
-    let mut gathered = RecordCollector::default();
-    let text = limit_input(text, &mut gathered).trim_start_matches('\u{FEFF}');
+    let mut collector = RecordCollector::default();
+    let text = limit_input(text, &mut collector).trim_start_matches('\u{FEFF}');
     let mut open: Option<(usize, RisTags)> = None;
     let mut last = String::new();
     for (at, line) in text.lines().enumerate() {
@@ -23,12 +23,12 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
         match parse_tag(line) {
             Some(("TY", value)) => {
                 if let Some((start, tags)) = open.take() {
-                    gathered.add_problem(
+                    collector.add_problem(
                         line_number,
                         "a record starts before the previous one ended with `ER`",
                     );
-                    if !record(start, &tags, &mut gathered) {
-                        return gathered.finish();
+                    if !record(start, &tags, &mut collector) {
+                        return collector.finish();
                     }
                 }
                 open = Some((
@@ -39,11 +39,11 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
             }
             Some(("ER", _)) => match open.take() {
                 Some((start, tags)) => {
-                    if !record(start, &tags, &mut gathered) {
-                        return gathered.finish();
+                    if !record(start, &tags, &mut collector) {
+                        return collector.finish();
                     }
                 }
-                None => gathered.add_problem(line_number, "`ER` ends a record that never started"),
+                None => collector.add_problem(line_number, "`ER` ends a record that never started"),
             },
             Some((tag, value)) => match &mut open {
                 Some((_, tags)) => {
@@ -53,7 +53,7 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
                     }
                     tag.clone_into(&mut last);
                 }
-                None => gathered.add_problem(
+                None => collector.add_problem(
                     line_number,
                     format!("`{tag}` is outside a record; `TY` starts one"),
                 ),
@@ -69,17 +69,17 @@ pub fn read_ris(text: &str) -> (Vec<BibRecord>, Vec<ReadProblem>) {
                         value.push(' ');
                         value.push_str(line.trim());
                     }
-                    _ => gathered.add_problem(line_number, "the line has no tag"),
+                    _ => collector.add_problem(line_number, "the line has no tag"),
                 }
             }
             None => {}
         }
     }
     if let Some((start, tags)) = open {
-        gathered.add_problem(start, "the last record does not end with `ER`");
-        record(start, &tags, &mut gathered);
+        collector.add_problem(start, "the last record does not end with `ER`");
+        record(start, &tags, &mut collector);
     }
-    gathered.finish()
+    collector.finish()
 }
 
 /// Splits a line into tag and value: `TY  - JOUR`.
@@ -97,11 +97,11 @@ pub(super) fn parse_tag(line: &str) -> Option<(&str, &str)> {
     (is_tag && apart).then(|| (tag, value.trim()))
 }
 
-fn record(line: usize, tags: &RisTags, gathered: &mut RecordCollector) -> bool {
+fn record(line: usize, tags: &RisTags, collector: &mut RecordCollector) -> bool {
     let key = first(tags, &["ID"]).unwrap_or_default();
     let kind = first(tags, &["TY"]).unwrap_or_default();
     if work_kind(&kind, tags) == WorkKind::Unknown && kind != "GEN" {
-        gathered.add_problem(
+        collector.add_problem(
             line,
             format!(
                 "the type {:?} is not known",
@@ -109,7 +109,7 @@ fn record(line: usize, tags: &RisTags, gathered: &mut RecordCollector) -> bool {
             ),
         );
     }
-    gathered.add_record(line, &key, article(&kind, tags))
+    collector.add_record(line, &key, article(&kind, tags))
 }
 
 /// The first value of the first of these tags that has one.

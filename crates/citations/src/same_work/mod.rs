@@ -118,12 +118,12 @@ pub fn similarity(given: &Article, found: &Article) -> Similarity {
 
 /// Decides which of the candidates a record is.
 pub fn decide_same_work<'a>(
-    given: &Article,
+    article: &Article,
     candidates: impl IntoIterator<Item = &'a Article>,
 ) -> SameWorkDecision {
     let mut all: Vec<(usize, Similarity)> = candidates
         .into_iter()
-        .map(|it| similarity(given, it))
+        .map(|it| similarity(article, it))
         .enumerate()
         .collect();
     all.sort_by(|a, b| b.1.score.total_cmp(&a.1.score));
@@ -168,21 +168,21 @@ fn year_similarity(a: u16, b: u16) -> f32 {
     }
 }
 
-fn author_similarity(given: &[Author], found: &[Author]) -> Option<f32> {
-    let first = similarity::person_similarity(given.first()?, found.first()?);
+fn author_similarity(authors: &[Author], found: &[Author]) -> Option<f32> {
+    let first = similarity::person_similarity(authors.first()?, found.first()?);
     let families = |all: &[Author]| {
         all.iter()
             .map(|it| text_normalization::fold_text(&it.family))
             .collect::<std::collections::HashSet<_>>()
     };
-    let (a, b) = (families(given), families(found));
+    let (a, b) = (families(authors), families(found));
     // A reference may stop at "et al.", so only the names that both have count.
     let fewest = a.len().min(b.len()).max(1);
     let overlap = a.intersection(&b).count() as f32 / fewest as f32;
     Some((0.6 * first + 0.4 * overlap).clamp(0.0, 1.0))
 }
 
-fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Difference> {
+fn differences(article: &Article, found: &Article, venue: Option<f32>) -> Vec<Difference> {
     let mut all = Vec::new();
     let mut put = |field: &str, given: &str, found: &str| {
         let cut =
@@ -193,33 +193,33 @@ fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Diff
             found: cut(found),
         });
     };
-    if both_non_empty(&given.title, &found.title)
+    if both_non_empty(&article.title, &found.title)
         .is_some_and(|(a, b)| text_normalization::fold_text(a) != text_normalization::fold_text(b))
     {
-        put("title", &given.title, &found.title);
+        put("title", &article.title, &found.title);
     }
-    if similarity::authors_differ(&given.authors, &found.authors) {
+    if similarity::authors_differ(&article.authors, &found.authors) {
         put(
             "authors",
-            &similarity::family_names(&given.authors),
+            &similarity::family_names(&article.authors),
             &similarity::family_names(&found.authors),
         );
     }
-    if let Some((a, b)) = given.year().zip(found.year()).filter(|(a, b)| a != b) {
+    if let Some((a, b)) = article.year().zip(found.year()).filter(|(a, b)| a != b) {
         put("year", &a.to_string(), &b.to_string());
     }
     // Abbreviations of one venue are not a difference.
     if venue.is_some_and(|it| it < SAME_THRESHOLD) {
         put(
             "venue",
-            given.venue.as_deref().unwrap_or_default(),
+            article.venue.as_deref().unwrap_or_default(),
             found.venue.as_deref().unwrap_or_default(),
         );
     }
     for (field, a, b) in [
-        ("volume", &given.volume, &found.volume),
-        ("issue", &given.issue, &found.issue),
-        ("pages", &given.pages, &found.pages),
+        ("volume", &article.volume, &found.volume),
+        ("issue", &article.issue, &found.issue),
+        ("pages", &article.pages, &found.pages),
     ] {
         if let Some((a, b)) = a
             .as_deref()
@@ -229,7 +229,7 @@ fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Diff
             put(field, a, b);
         }
     }
-    if let Some((a, b)) = given
+    if let Some((a, b)) = article
         .doi
         .as_ref()
         .zip(found.doi.as_ref())
@@ -237,7 +237,7 @@ fn differences(given: &Article, found: &Article, venue: Option<f32>) -> Vec<Diff
     {
         put("doi", a.as_str(), b.as_str());
     }
-    if let Some((a, b)) = given
+    if let Some((a, b)) = article
         .arxiv_id
         .as_ref()
         .zip(found.arxiv_id.as_ref())

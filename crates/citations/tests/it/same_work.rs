@@ -95,7 +95,7 @@ fn the_weights_are_those_documented() {
 
 #[test]
 fn probably_needs_to_be_ahead() {
-    let given = Article {
+    let article = Article {
         title: "A study of the growth of grass".to_owned(),
         authors: sample_articles::people(&[("Green", "A.")]),
         date: sample_articles::year(2010),
@@ -103,12 +103,12 @@ fn probably_needs_to_be_ahead() {
     };
     let near = Article {
         authors: sample_articles::people(&[("Brown", "B.")]),
-        ..given.clone()
+        ..article.clone()
     };
-    let alone = decide_same_work(&given, [&near]);
+    let alone = decide_same_work(&article, [&near]);
     assert_eq!(alone.verdict, SameWorkVerdict::Probably, "{alone:?}");
     let contested = decide_same_work(
-        &given,
+        &article,
         [
             &near,
             &Article {
@@ -122,7 +122,7 @@ fn probably_needs_to_be_ahead() {
         SameWorkVerdict::Doubtful,
         "{contested:?}"
     );
-    let none = decide_same_work(&given, []);
+    let none = decide_same_work(&article, []);
     assert_eq!(
         (none.verdict, none.best),
         (SameWorkVerdict::Different, None)

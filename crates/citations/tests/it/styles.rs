@@ -76,8 +76,8 @@ fn a_record_without_a_year_is_flagged() {
         .map(|it| it.field.as_str())
         .collect();
     assert_eq!(fields, ["date"]);
-    let whole = formatted.entries.iter().find(|it| it.index == 1).unwrap();
-    assert_eq!(whole.missing, []);
+    let formatted_entry = formatted.entries.iter().find(|it| it.index == 1).unwrap();
+    assert_eq!(formatted_entry.missing, []);
 }
 
 #[test]
@@ -282,8 +282,8 @@ fn parts_of_a_date_that_are_not_known_leave_no_gap() {
             "Nature. 2001 Dec;521(7553):436–44.",
         ),
     ] {
-        let shown = rendered("vancouver", &[dated(date)], OutputFormat::Plain);
-        assert!(shown.contains(expected), "{shown}");
+        let text = rendered("vancouver", &[dated(date)], OutputFormat::Plain);
+        assert!(text.contains(expected), "{text}");
     }
     let preprint = deliberate_core::Article {
         date: None,

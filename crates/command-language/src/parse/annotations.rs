@@ -71,7 +71,7 @@ impl CommandParser<'_> {
                 return None;
             }
         };
-        let glued = Span::new(end.end, end.end + self.glued_char_len(end.end));
+        let glued = Span::new(end.end, end.end + self.adjacent_char_len(end.end));
         if glued.end > glued.start {
             self.report(errors::bad_gate_operand(
                 glued,
@@ -83,7 +83,7 @@ impl CommandParser<'_> {
     }
 
     /// Returns the length of a character directly after an operand, where a blank is required.
-    fn glued_char_len(&self, at: usize) -> usize {
+    fn adjacent_char_len(&self, at: usize) -> usize {
         let rest = self.text.get(at..).unwrap_or_default();
         if rest.starts_with("-->") || rest.starts_with("==>") {
             return 0;

@@ -200,7 +200,7 @@ impl AnnotationBinder<'_> {
     fn bind_step(&mut self, mut draft: PartialStep) -> CommandStep {
         self.step_number += 1;
         let args = draft.parse_args(self.text);
-        let mut marks = CommandAnnotations::default();
+        let mut annotations = CommandAnnotations::default();
         let trailing = if self.step_number == self.total_steps {
             draft.trailing.split_off(draft.annotations_before_data)
         } else {
@@ -210,17 +210,17 @@ impl AnnotationBinder<'_> {
         if self.step_number == 1 {
             add_annotations(&mut self.command_annotations, draft.leading, faults);
         } else {
-            add_annotations(&mut marks, draft.leading, faults);
+            add_annotations(&mut annotations, draft.leading, faults);
         }
         if self.total_steps == 1 {
             add_annotations(&mut self.command_annotations, draft.trailing, faults);
         } else {
-            add_annotations(&mut marks, draft.trailing, faults);
+            add_annotations(&mut annotations, draft.trailing, faults);
         }
         add_annotations(&mut self.command_annotations, trailing, faults);
         CommandStep {
             id: draft.id,
-            marks,
+            marks: annotations,
             repeat: draft.repeat,
             args,
         }
@@ -228,37 +228,37 @@ impl AnnotationBinder<'_> {
 }
 
 fn add_annotations(
-    marks: &mut CommandAnnotations,
+    annotations: &mut CommandAnnotations,
     added: Vec<PendingAnnotation>,
     faults: &mut Vec<Diagnostic>,
 ) {
-    for mark in added {
-        match mark {
-            PendingAnnotation::Modifier(mark) => {
-                set_annotation(&mut marks.modifier, mark, "modifier", faults)
+    for annotation in added {
+        match annotation {
+            PendingAnnotation::Modifier(spanned) => {
+                set_annotation(&mut annotations.modifier, spanned, "modifier", faults)
             }
-            PendingAnnotation::Framework(mark) => {
-                set_annotation(&mut marks.framework, mark, "framework", faults)
+            PendingAnnotation::Framework(spanned) => {
+                set_annotation(&mut annotations.framework, spanned, "framework", faults)
             }
-            PendingAnnotation::Style(mark) => {
-                set_annotation(&mut marks.style, mark, "style", faults)
+            PendingAnnotation::Style(spanned) => {
+                set_annotation(&mut annotations.style, spanned, "style", faults)
             }
-            PendingAnnotation::Gate(mark) => marks.gates.push(mark),
+            PendingAnnotation::Gate(spanned) => annotations.gates.push(spanned),
         }
     }
 }
 
 fn set_annotation<T>(
     slot: &mut Option<Spanned<T>>,
-    mark: Spanned<T>,
+    spanned: Spanned<T>,
     what: &str,
     faults: &mut Vec<Diagnostic>,
 ) {
     match slot {
         Some(first) if faults.len() < MAX_DIAGNOSTICS => {
-            faults.push(errors::duplicate_annotation(what, mark.span, first.span));
+            faults.push(errors::duplicate_annotation(what, spanned.span, first.span));
         }
         Some(_) => {}
-        None => *slot = Some(mark),
+        None => *slot = Some(spanned),
     }
 }

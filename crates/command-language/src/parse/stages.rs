@@ -57,9 +57,9 @@ impl CommandParser<'_> {
     }
 
     fn parse_leading_annotations(&mut self) -> Vec<PendingAnnotation> {
-        let mut marks = Vec::new();
-        while self.parse_annotation(&mut marks) {}
-        marks
+        let mut annotations = Vec::new();
+        while self.parse_annotation(&mut annotations) {}
+        annotations
     }
 
     fn parse_conditional(
@@ -215,8 +215,8 @@ impl CommandParser<'_> {
         let copies = step.repeat.as_ref().map_or(1, |repeat| repeat.value);
         self.step_count = self.step_count.saturating_add(copies as usize);
         if self.exceeds_step_limit() {
-            let place = step.repeat.as_ref().map_or(step.id.span, |it| it.span);
-            self.report(repeat_expansion::too_many_steps(place, self.limits));
+            let span = step.repeat.as_ref().map_or(step.id.span, |it| it.span);
+            self.report(repeat_expansion::too_many_steps(span, self.limits));
         }
     }
 

@@ -25,10 +25,10 @@ fn bind_command(text: &str, names: &[&'static str]) -> BoundArguments {
     )
 }
 
-fn name_value_pairs(given: &[GivenArgument]) -> Vec<(&str, Value)> {
-    given
+fn name_value_pairs(arguments: &[GivenArgument]) -> Vec<(&str, Value)> {
+    arguments
         .iter()
-        .map(|given| (given.name.as_str(), given.value.clone()))
+        .map(|argument| (argument.name.as_str(), argument.value.clone()))
         .collect()
 }
 

@@ -82,15 +82,15 @@ fn a_conditional_right_behind_a_step_is_the_next_stage() {
 #[test]
 fn marks_of_a_lone_step_hold_for_the_command_wherever_they_stand() {
     let command = parse_valid("%clean @CAGEERF >>p hi #analytical :: quick");
-    let whole = &command.whole;
+    let annotations = &command.whole;
     assert_eq!(
-        whole.modifier.as_ref().unwrap().value,
+        annotations.modifier.as_ref().unwrap().value,
         CommandModifier::Clean
     );
-    assert_eq!(whole.framework.as_ref().unwrap().value, "CAGEERF");
-    assert_eq!(whole.style.as_ref().unwrap().value, "analytical");
+    assert_eq!(annotations.framework.as_ref().unwrap().value, "CAGEERF");
+    assert_eq!(annotations.style.as_ref().unwrap().value, "analytical");
     assert_eq!(
-        whole.gates[0].value,
+        annotations.gates[0].value,
         GateAnnotation::Word("quick".to_owned())
     );
     assert!(command.steps().all(|step| step.marks.is_empty()));

@@ -41,15 +41,15 @@ pub(crate) async fn run(
     let copied = original.backup_to(&file).await;
     original.close().await;
     copied.map_err(with_hint)?;
-    let held = count_contents(&file, settings).await.map_err(with_hint)?;
+    let counts = count_contents(&file, settings).await.map_err(with_hint)?;
     let beside = files_outside_backup(shell.loaded);
     if args.json {
         let all = json!({
             "file": file.display().to_string(),
-            "sessions": held.sessions,
-            "thoughts": held.thoughts,
-            "papers": held.papers,
-            "questions": held.questions,
+            "sessions": counts.sessions,
+            "thoughts": counts.thoughts,
+            "papers": counts.papers,
+            "questions": counts.questions,
             "not_in_it": beside,
         });
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&all)?)?;
@@ -59,10 +59,10 @@ pub(crate) async fn run(
         shell.output,
         "{} contains {} session(s), {} thought(s), {} paper(s) with their texts, {} saved question(s).",
         file.display(),
-        held.sessions,
-        held.thoughts,
-        held.papers,
-        held.questions
+        counts.sessions,
+        counts.thoughts,
+        counts.papers,
+        counts.questions
     )?;
     if !beside.is_empty() {
         writeln!(
@@ -92,7 +92,7 @@ async fn count_contents(file: &Path, settings: &AppSettings) -> Result<BackupCou
     file.clone_into(&mut of_copy.database.path);
     let copy = build_store(&of_copy);
     let state = copy.info().await?;
-    let held = BackupCounts {
+    let counts = BackupCounts {
         sessions: state.sessions,
         thoughts: state.thoughts,
         papers: copy
@@ -103,7 +103,7 @@ async fn count_contents(file: &Path, settings: &AppSettings) -> Result<BackupCou
             .await?,
     };
     copy.close().await;
-    Ok(held)
+    Ok(counts)
 }
 
 /// Returns the user's files outside the database that exist.

@@ -42,8 +42,8 @@ pub(crate) async fn run(
         "client".clone_into(&mut loaded.settings.provider);
     }
     let wired = build_app(&loaded)?;
-    let mind = wired.providers.own_provider().await;
-    if mind.is_none() && !args.manual {
+    let provider = wired.providers.own_provider().await;
+    if provider.is_none() && !args.manual {
         if args.json {
             print_model_help(&mut io::stderr())?;
         } else {
@@ -55,7 +55,7 @@ pub(crate) async fn run(
     if let (Some(session), Some(fields)) = (&args.session, arguments.as_object_mut()) {
         fields.insert("session_id".to_owned(), session.clone().into());
     }
-    let spinner = mind.map(|mind| spinner(&format!("asking {}", mind.description)));
+    let spinner = provider.map(|provider| spinner(&format!("asking {}", provider.description)));
     let answer = wired
         .registry
         .call("reasoning_linear", arguments, CallerContext::default())

@@ -18,6 +18,10 @@ pub(crate) const CLIENT: &str = "client";
 /// Allowed values of `provider`: the table of providers, and the three values that name none.
 pub(crate) static PROVIDER_CHOICES: &[&str] = &provider_choices();
 
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where a wrong index is an error"
+)]
 const fn provider_choices() -> [&'static str; PROVIDERS.len() + 3] {
     let mut choices = [AUTO; PROVIDERS.len() + 3];
     let mut index = 0;

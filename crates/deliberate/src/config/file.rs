@@ -39,10 +39,10 @@ impl ConfigFileContents {
         let mut contents = Self::default();
         for error in errors {
             // Only the message: the parser's full report quotes the line, which may contain a key.
-            let place = source.origin(&error.span().unwrap_or(0..0));
+            let origin = source.origin(&error.span().unwrap_or(0..0));
             contents.push_error(SettingError::Syntax {
                 message: error.message().to_owned(),
-                place,
+                place: origin,
             });
         }
         let broken: Vec<usize> = contents.errors.iter().map(|(line, _)| *line).collect();
@@ -155,10 +155,10 @@ impl ConfigFileContents {
 
     fn push_error(&mut self, error: SettingError) {
         let line = match &error {
-            SettingError::UnknownKey { place, .. }
-            | SettingError::NotSingle { place, .. }
-            | SettingError::Server { place, .. }
-            | SettingError::Syntax { place, .. } => origin_line(place),
+            SettingError::UnknownKey { place: origin, .. }
+            | SettingError::NotSingle { place: origin, .. }
+            | SettingError::Server { place: origin, .. }
+            | SettingError::Syntax { place: origin, .. } => origin_line(origin),
             _ => 0,
         };
         self.errors.push((line, error));

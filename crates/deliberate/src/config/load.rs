@@ -172,12 +172,12 @@ impl ConfigLoader<'_> {
 
     /// Reports keys in `--set` and variables that are not in the table.
     fn check_names(&mut self) {
-        for given in &self.flags.values {
-            if definitions::find_setting(&given.key).is_none() {
+        for value in &self.flags.values {
+            if definitions::find_setting(&value.key).is_none() {
                 self.errors.push(SettingError::UnknownKey {
-                    key: given.key.clone(),
+                    key: value.key.clone(),
                     place: SettingOrigin::Flag("--set".to_owned()),
-                    nearest: suggest::nearest_key(&given.key),
+                    nearest: suggest::nearest_key(&value.key),
                 });
             }
         }
@@ -217,13 +217,13 @@ impl ConfigLoader<'_> {
     }
 
     fn flag_value(&self, setting: &'static SettingDefinition) -> Option<CandidateValue> {
-        let given = self
+        let value = self
             .flags
             .values
             .iter()
-            .rfind(|given| given.key == setting.key)?;
-        let origin = SettingOrigin::Flag(given.flag.clone());
-        Some(self.candidate(setting, given.value.expose_secret(), origin))
+            .rfind(|value| value.key == setting.key)?;
+        let origin = SettingOrigin::Flag(value.flag.clone());
+        Some(self.candidate(setting, value.value.expose_secret(), origin))
     }
 
     fn variable_value(&self, setting: &'static SettingDefinition) -> Option<CandidateValue> {
@@ -243,11 +243,11 @@ impl ConfigLoader<'_> {
     }
 
     fn file_value(&mut self, setting: &'static SettingDefinition) -> Option<CandidateValue> {
-        let given = self
+        let file_value = self
             .file_values
             .iter()
-            .find(|given| given.setting.key == setting.key)?;
-        let (value, origin) = self.candidate(setting, &given.text, given.origin.clone());
+            .find(|file_value| file_value.setting.key == setting.key)?;
+        let (value, origin) = self.candidate(setting, &file_value.text, file_value.origin.clone());
         match value {
             Ok(value) => Some((Ok(value), origin)),
             Err(error) => {

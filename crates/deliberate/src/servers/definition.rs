@@ -24,12 +24,12 @@ const TIMEOUT_SECONDS_BELOW: u64 = 1_000;
 pub(super) fn load_definition(
     name: &str,
     value: &Value,
-    place: &DefinitionSource,
+    definition_source: &DefinitionSource,
     loaded: &LoadedConfig,
 ) -> Result<Option<ServerDefinition>, String> {
     let environment = &loaded.environment;
     let fields = value.as_object().ok_or("it is not an object")?;
-    let imported = matches!(place, DefinitionSource::Imported(_));
+    let imported = matches!(definition_source, DefinitionSource::Imported(_));
     let ours = self_reference::starts_this_program(fields, environment)
         || self_reference::connects_to_this_program(fields, loaded.settings.http.listen);
     if imported && ours {
@@ -39,15 +39,15 @@ pub(super) fn load_definition(
         return Err(self_reference::SELF_REFERENCE_ERROR.to_owned());
     }
     let fields = if imported {
-        convert_fields(fields, place.file(), environment)
+        convert_fields(fields, definition_source.file(), environment)
     } else {
         fields.clone()
     };
-    let listed = check_fields(name, &fields, place.file(), environment)?;
+    let configured_server = check_fields(name, &fields, definition_source.file(), environment)?;
     Ok(Some(ServerDefinition {
-        server: listed,
+        server: configured_server,
         fields,
-        source: place.clone(),
+        source: definition_source.clone(),
     }))
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn convert_fields(
         .collect();
     let folders = [
         ("${userHome}", environment.home.clone()),
-        ("${workspaceFolder}", workspace_of(file)),
+        ("${workspaceFolder}", project_folder(file)),
     ];
     for (variable, folder) in folders {
         if let Some(folder) = folder.as_deref().and_then(Path::to_str) {
@@ -106,7 +106,7 @@ fn substitute_variable(value: &mut Value, variable: &str, text: &str) {
 }
 
 /// Returns the project to which `.vscode/mcp.json` or `.cursor/mcp.json` belongs.
-fn workspace_of(file: &Path) -> Option<PathBuf> {
+fn project_folder(file: &Path) -> Option<PathBuf> {
     let folder = file.parent()?;
     let hidden = folder.file_name()?.to_str()?;
     let project = folder.parent().map(Path::to_owned);
@@ -159,15 +159,15 @@ pub(crate) fn check_with_variables(
         *folder = absolute_folder(folder, file, environment);
     }
     let one = Map::from_iter([(name.to_owned(), Value::Object(fields))]);
-    let read = read_servers(&one, variables).and_then(|mut listed| {
-        let listed = listed.pop();
-        if let Some(listed) = &listed {
-            GatewayServer::from_configured(listed.clone())?;
+    let read = read_servers(&one, variables).and_then(|mut servers| {
+        let server = servers.pop();
+        if let Some(server) = &server {
+            GatewayServer::from_configured(server.clone())?;
         }
-        Ok(listed)
+        Ok(server)
     });
     match read {
-        Ok(Some(listed)) => Ok(listed),
+        Ok(Some(server)) => Ok(server),
         Ok(None) => Err("it cannot be read".to_owned()),
         Err(error) => Err(error_text(&error, name)),
     }

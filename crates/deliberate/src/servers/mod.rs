@@ -93,23 +93,23 @@ impl ServerCatalog {
             .iter()
             .cloned()
             .map(DefinitionSource::Imported);
-        for place in ours.chain(imported) {
-            catalogue.load_file(&place, loaded, &mut taken);
+        for definition_source in ours.chain(imported) {
+            catalogue.load_file(&definition_source, loaded, &mut taken);
         }
         catalogue
     }
 
     fn load_file(
         &mut self,
-        place: &DefinitionSource,
+        source: &DefinitionSource,
         loaded: &LoadedConfig,
         taken: &mut BTreeSet<String>,
     ) {
-        let file = place.file();
+        let file = source.file();
         let found = match read_file(file) {
             Ok(Some(found)) => found,
             // The servers file may be missing; a file that is named should exist.
-            Ok(None) if matches!(place, DefinitionSource::ServersFile(_)) => return,
+            Ok(None) if matches!(source, DefinitionSource::ServersFile(_)) => return,
             Ok(None) => return self.push_problem(file, None, "there is no such file".to_owned()),
             Err(what) => return self.push_problem(file, None, what),
         };
@@ -118,7 +118,7 @@ impl ServerCatalog {
                 tracing::debug!(server = name, file = %file.display(), "a server of the same name is defined elsewhere; skipped");
                 continue;
             }
-            match definition::load_definition(&name, &value, place, loaded) {
+            match definition::load_definition(&name, &value, source, loaded) {
                 Ok(Some(known)) => self.servers.push(known),
                 Ok(None) => {
                     tracing::debug!(server = name, file = %file.display(), "this server is the program itself; skipped");

@@ -135,7 +135,7 @@ fn this_program_is_recognised_however_it_is_started() {
 
 #[test]
 fn mistakes_are_named_without_the_values() {
-    for (written, told) in [
+    for (written, text) in [
         (json!({}), "needs `command`"),
         (
             json!({ "command": "a", "args": "sk-secret" }),
@@ -168,7 +168,7 @@ fn mistakes_are_named_without_the_values() {
         ),
     ] {
         let error = read_server(written.clone()).unwrap_err();
-        assert!(error.contains(told), "{written}: {error}");
+        assert!(error.contains(text), "{written}: {error}");
         assert!(!error.contains("sk-secret"), "{error}");
     }
     let two = read_server(json!({ "command": 1, "args": 2 })).unwrap_err();

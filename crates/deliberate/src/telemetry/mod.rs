@@ -21,7 +21,7 @@ use url::Url;
 use crate::config;
 
 use http_client::OtlpHttpClient;
-pub(crate) use spans::{SpanLayer, trace_context_of};
+pub(crate) use spans::{SpanLayer, trace_context};
 
 /// Maximum number of spans waiting to be sent; further ones are dropped.
 const MAX_QUEUED_SPANS: usize = 2_048;

@@ -5,7 +5,7 @@
 
 use std::{fmt, str::FromStr as _};
 
-use deliberate_toolkit::{ASK_SPAN, CALL_SPAN, TraceContext};
+use deliberate_toolkit::{CALL_SPAN, MODEL_SPAN, TraceContext};
 use opentelemetry::{
     Context, KeyValue, Value,
     trace::{
@@ -45,7 +45,7 @@ impl SpanLayer {
         Targets::new()
             .with_default(LevelFilter::OFF)
             .with_target(CALL_SPAN, LevelFilter::INFO)
-            .with_target(ASK_SPAN, LevelFilter::INFO)
+            .with_target(MODEL_SPAN, LevelFilter::INFO)
     }
 }
 
@@ -112,8 +112,8 @@ where
 
 /// Returns the trace context of a span, for work done elsewhere on its behalf. Returns `None` if no
 /// traces are collected.
-pub(crate) fn trace_context_of(span: &tracing::Span) -> Option<TraceContext> {
-    let place = span.with_subscriber(|(id, dispatch)| {
+pub(crate) fn trace_context(span: &tracing::Span) -> Option<TraceContext> {
+    let context = span.with_subscriber(|(id, dispatch)| {
         let spans = dispatch.downcast_ref::<tracing_subscriber::Registry>()?;
         let mut around = spans.span(id)?.scope();
         around.find_map(|span| {
@@ -122,7 +122,7 @@ pub(crate) fn trace_context_of(span: &tracing::Span) -> Option<TraceContext> {
             to_trace_context(open.0.span_context())
         })
     });
-    place.flatten()
+    context.flatten()
 }
 
 fn to_trace_context(place: &SpanContext) -> Option<TraceContext> {

@@ -186,7 +186,7 @@ async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
         assert!(answer.is_ok(), "{answer:?}");
     })
     .await;
-    for told in [
+    for text in [
         "/v1/traces",
         "deliberate-under-test",
         "tools/call reasoning_linear",
@@ -199,7 +199,7 @@ async fn a_call_continues_the_trace_of_its_client_and_tells_no_content() {
         "gen_ai.usage.input_tokens",
         "vendor=state",
     ] {
-        assert!(collector.has(told.as_bytes()), "{told}");
+        assert!(collector.has(text.as_bytes()), "{text}");
     }
     let trace = decode_hex(TRACE);
     assert!(collector.has(&trace));
@@ -237,8 +237,8 @@ impl Tool for TraceContextTool {
         _: Self::Input,
         call: &ToolContext,
     ) -> Result<ToolOutput<Value>, ToolError> {
-        let place = call.trace();
-        let place = place.as_ref().map(|it| [Some(it.parent()), it.state()]);
+        let context = call.trace();
+        let place = context.as_ref().map(|it| [Some(it.parent()), it.state()]);
         Ok(ToolOutput {
             output: json!({ "place": place }),
             changes: Vec::new(),
@@ -252,7 +252,7 @@ async fn what_is_done_elsewhere_for_a_call_stands_below_it() {
     let collector = Collector::start().await;
     let (registry, _folder) = registry();
     let registry = registry
-        .with_span_reader(trace_context_of)
+        .with_span_reader(trace_context)
         .with(TraceContextTool);
     let given = format!("00-{TRACE}-{PARENT}-01");
     let below = Mutex::new(Vec::new());

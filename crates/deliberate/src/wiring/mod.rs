@@ -59,11 +59,11 @@ impl App {
 
 /// Builds everything. Opens and connects nothing.
 pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
-    let minds = Arc::new(ProviderSelector::new(loaded).context("the provider cannot be used")?);
+    let selector = Arc::new(ProviderSelector::new(loaded).context("the provider cannot be used")?);
     let store = build_store(&loaded.settings);
     let parts = RegistryDeps {
         store: store.clone(),
-        models: minds.clone(),
+        models: selector.clone(),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         limits: call_limits(&loaded.settings),
@@ -72,7 +72,7 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     let subscriptions = Arc::new(Subscriptions::default());
     let progress = ProgressHub::new(ProgressOptions::default());
     let sets = loaded.settings.tools;
-    let mut registry = Registry::new(parts).with_span_reader(telemetry::trace_context_of);
+    let mut registry = Registry::new(parts).with_span_reader(telemetry::trace_context);
     if sets.reasoning {
         registry = deliberate_reasoning::register(registry);
     }
@@ -84,12 +84,12 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     if let Some((engine, _)) = &shelf {
         registry = deliberate_prompts::register(registry, engine);
     }
-    let lab = match sets.research {
+    let services = match sets.research {
         Some(_) => Some(build_research(loaded, &store)?),
         None => None,
     };
-    if let (Some(lab), Some(face)) = (&lab, sets.research) {
-        registry = deliberate_research::register(registry, lab, face);
+    if let (Some(services), Some(mode)) = (&services, sets.research) {
+        registry = deliberate_research::register(registry, services, mode);
     }
     let catalogue = if sets.gateway {
         ServerCatalog::read(loaded)
@@ -114,12 +114,12 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     }
     Ok(App {
         registry: Arc::new(registry),
-        providers: minds,
+        providers: selector,
         metrics,
         subscriptions,
         progress,
-        prompt_library: shelf.map(|(_, shelf)| shelf),
-        research: lab,
+        prompt_library: shelf.map(|(_, library)| library),
+        research: services,
         gateway,
         problems: catalogue.problems,
     })
@@ -131,13 +131,13 @@ fn build_prompt_engine(
     subscriptions: &Arc<Subscriptions>,
 ) -> anyhow::Result<(Arc<Engine>, Arc<LiveLibrary>)> {
     let options = prompts::options(&settings.prompts)?;
-    let shelf = LiveLibrary::new(&options);
+    let library = LiveLibrary::new(&options);
     let told = subscriptions.clone();
-    shelf.on_change(Box::new(move |changed| {
-        prompts::notify_clients(changed, &told)
+    library.on_change(Box::new(move |changed| {
+        prompts::notify_clients(changed, &told);
     }));
-    let engine = Arc::new(Engine::new(options, shelf.clone()));
-    Ok((engine, shelf))
+    let engine = Arc::new(Engine::new(options, library.clone()));
+    Ok((engine, library))
 }
 
 fn build_research(
@@ -145,8 +145,8 @@ fn build_research(
     store: &Arc<dyn Store>,
 ) -> anyhow::Result<Arc<ResearchServices>> {
     let options = research::options(loaded)?;
-    let lab = ResearchServices::new(options, store.clone(), Arc::new(SystemClock));
-    lab.context(
+    let services = ResearchServices::new(options, store.clone(), Arc::new(SystemClock));
+    services.context(
         "research cannot be set up; remove `research_compact` from `tools.sets` to run without it",
     )
 }

@@ -66,14 +66,14 @@ pub(crate) fn missing_folders(settings: &ResearchSettings) -> Vec<String> {
 }
 
 fn missing_folder_message(key: &str, folder: &Path) -> String {
-    let shown = folder.display().to_string();
+    let text = folder.display().to_string();
     // Other programs often separate paths this way.
-    let hint = if shown.contains([':', ';']) {
+    let hint = if text.contains([':', ';']) {
         "; separate several folders by commas"
     } else {
         ""
     };
-    format!("`{key}` names {shown}, where there is no folder{hint}")
+    format!("`{key}` names {text}, where there is no folder{hint}")
 }
 
 /// Returns the command with which this program reads one file. If its executable was replaced while

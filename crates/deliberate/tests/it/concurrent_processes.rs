@@ -30,10 +30,10 @@ async fn run_calls(mut client: StdioClient) -> Vec<String> {
 
 #[tokio::test]
 async fn eight_processes_make_twelve_calls_each_and_all_are_kept() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut working = Vec::new();
     for _ in 0..PROCESSES {
-        let client = serve(&mut place.command_with_provider(&standin)).await;
+        let client = serve(&mut home.command_with_provider(&standin)).await;
         working.push(tokio::spawn(run_calls(client)));
     }
     let mut answered = HashSet::new();
@@ -41,7 +41,7 @@ async fn eight_processes_make_twelve_calls_each_and_all_are_kept() {
         answered.extend(done.await.unwrap());
     }
     assert_eq!(answered.len(), PROCESSES * CALLS);
-    let mut database = place.open_database().await;
+    let mut database = home.open_database().await;
     let kept: Vec<String> = sqlx::query_scalar("SELECT id FROM thoughts")
         .fetch_all(&mut database)
         .await
@@ -58,30 +58,30 @@ async fn eight_processes_make_twelve_calls_each_and_all_are_kept() {
 
 #[tokio::test]
 async fn eight_processes_may_make_the_database_together() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut clients = Vec::new();
     for _ in 0..PROCESSES {
-        clients.push(serve(&mut place.command_with_provider(&standin)).await);
+        clients.push(serve(&mut home.command_with_provider(&standin)).await);
     }
     // Nothing is opened before the first call, so none of them finds a file.
-    assert!(!place.database().exists());
+    assert!(!home.database().exists());
     let first = clients.into_iter().map(|mut client| async move {
         text(&think(&mut client, "first!").await, "thought_id");
         shut_down(client).await;
     });
     futures::future::join_all(first).await;
-    assert_eq!(place.stored_counts().await, (PROCESSES, PROCESSES as u64));
+    assert_eq!(home.stored_counts().await, (PROCESSES, PROCESSES as u64));
 }
 
 #[tokio::test]
 async fn a_session_can_be_continued_by_every_process_at_once() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let session = text(&think(&mut client, "begin").await, "session_id").to_owned();
     shut_down(client).await;
     let mut working = Vec::new();
     for _ in 0..4 {
-        let mut client = serve(&mut place.command_with_provider(&standin)).await;
+        let mut client = serve(&mut home.command_with_provider(&standin)).await;
         let session = session.clone();
         working.push(tokio::spawn(async move {
             for number in 0..5 {
@@ -96,5 +96,5 @@ async fn a_session_can_be_continued_by_every_process_at_once() {
     for done in working {
         done.await.unwrap();
     }
-    assert_eq!(place.stored_counts().await, (1, 21));
+    assert_eq!(home.stored_counts().await, (1, 21));
 }

@@ -31,14 +31,14 @@ type AnsweredThoughts = HashMap<String, String>;
 /// Starts calls in new and existing sessions and kills the server during them: after some answers
 /// and a short delay, which falls anywhere in the other calls.
 async fn run_round(
-    place: &TestHome,
+    home: &TestHome,
     standin: &MockProvider,
     dice: &mut CrashRandom,
-    answered: &mut AnsweredThoughts,
+    thoughts: &mut AnsweredThoughts,
 ) {
-    standin.set(|settings| settings.delay = Duration::from_millis(dice.next_below(4)));
-    let mut client = serve(&mut place.command_with_provider(standin)).await;
-    let mut known: Vec<String> = answered.values().cloned().collect();
+    standin.update_settings(|settings| settings.delay = Duration::from_millis(dice.next_below(4)));
+    let mut client = serve(&mut home.command_with_provider(standin)).await;
+    let mut known: Vec<String> = thoughts.values().cloned().collect();
     known.sort_unstable();
     known.dedup();
     for number in 0..CALLS {
@@ -51,19 +51,19 @@ async fn run_round(
     }
     for _ in 0..dice.next_below(CALLS) {
         let message = client.next_message().await.unwrap().unwrap();
-        record_answer(&message, answered);
+        record_answer(&message, thoughts);
     }
     tokio::time::sleep(Duration::from_micros(dice.next_below(4_000))).await;
     client.kill().await.unwrap();
     // Answers sent before the kill count.
     while let Some(message) = client.next_message().await.unwrap() {
-        record_answer(&message, answered);
+        record_answer(&message, thoughts);
     }
 }
 
-fn record_answer(message: &Value, answered: &mut AnsweredThoughts) {
+fn record_answer(message: &Value, thoughts: &mut AnsweredThoughts) {
     let (thought, session) = (text(message, "thought_id"), text(message, "session_id"));
-    let twice = answered.insert(thought.to_owned(), session.to_owned());
+    let twice = thoughts.insert(thought.to_owned(), session.to_owned());
     assert_eq!(twice, None, "an id was given twice");
 }
 
@@ -78,11 +78,11 @@ async fn count_rows(database: &mut SqliteConnection, sql: &'static str) -> i64 {
 
 #[tokio::test]
 async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut dice = CrashRandom(20_261_115);
     let mut answered = HashMap::new();
     for _ in 0..ROUNDS {
-        run_round(&place, &standin, &mut dice, &mut answered).await;
+        run_round(&home, &standin, &mut dice, &mut answered).await;
         wait_until("the dead ask no more", || standin.in_flight() == 0).await;
     }
     let total = usize::try_from(ROUNDS * CALLS).unwrap();
@@ -91,7 +91,7 @@ async fn sixty_kills_lose_nothing_that_was_answered_and_leave_nothing_by_half() 
         "killed too late to interrupt anything"
     );
 
-    let mut database = place.open_database().await;
+    let mut database = home.open_database().await;
     let kept: Vec<(String, String)> = sqlx::query_as("SELECT id, session_id FROM thoughts")
         .fetch_all(&mut database)
         .await

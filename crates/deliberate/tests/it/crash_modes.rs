@@ -102,13 +102,13 @@ impl AnsweredIds {
 }
 
 async fn run_round(
-    place: &TestHome,
+    home: &TestHome,
     standin: &MockProvider,
     dice: &mut CrashRandom,
     known: &mut AnsweredIds,
 ) {
-    standin.set(|settings| settings.delay = Duration::from_millis(dice.next_below(4)));
-    let mut client = serve(&mut place.command_with_provider(standin)).await;
+    standin.update_settings(|settings| settings.delay = Duration::from_millis(dice.next_below(4)));
+    let mut client = serve(&mut home.command_with_provider(standin)).await;
     for _ in 0..CALLS {
         let (name, arguments) = known.choose_call(dice);
         let params = json!({ "name": name, "arguments": arguments });
@@ -128,11 +128,11 @@ async fn run_round(
 
 #[tokio::test]
 async fn sixty_kills_leave_no_tree_and_no_graph_by_half() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut dice = CrashRandom(20_261_116);
     let mut known = AnsweredIds::default();
     for _ in 0..ROUNDS {
-        run_round(&place, &standin, &mut dice, &mut known).await;
+        run_round(&home, &standin, &mut dice, &mut known).await;
         wait_until("the dead ask no more", || standin.in_flight() == 0).await;
     }
     assert!(
@@ -144,7 +144,7 @@ async fn sixty_kills_leave_no_tree_and_no_graph_by_half() {
         "killed too soon to let anything happen"
     );
 
-    let mut database = place.open_database().await;
+    let mut database = home.open_database().await;
     let tables: BTreeMap<&str, Vec<String>> = BTreeMap::from([
         ("SELECT id FROM sessions", to_vec(&known.sessions)),
         ("SELECT id FROM thoughts", to_vec(&known.thoughts)),

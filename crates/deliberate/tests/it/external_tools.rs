@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use crate::support::{TestHome, serve, shut_down, terminate, tool_failure, wait_until};
 
 /// Writes settings with an upstream server, which stores its process id in `pid`.
-fn write_upstream_settings(place: &TestHome) {
-    let folder = place.path("config/deliberate");
+fn write_upstream_settings(home: &TestHome) {
+    let folder = home.path("config/deliberate");
     std::fs::create_dir_all(&folder).unwrap();
-    let (program, pid) = (mock_mcp_server_program().display(), place.path("work/pid"));
+    let (program, pid) = (mock_mcp_server_program().display(), home.path("work/pid"));
     let text = format!(
         "[servers.up]\ncommand = 'sh'\nargs = ['-c', 'echo $$ > \"{}\"; exec \"{program}\"']\n\
          expose = ['echo', 'ad*']\n\n[servers.dead]\ncommand = 'sh'\nargs = ['-c', 'exit 1']\n\
@@ -43,8 +43,8 @@ async fn wait_for_external_tools(client: &mut StdioClient) -> Vec<String> {
 
 #[tokio::test]
 async fn without_others_there_are_no_tools_for_them() {
-    let place = TestHome::new();
-    let mut client = serve(place.command().arg("serve")).await;
+    let home = TestHome::new();
+    let mut client = serve(home.command().arg("serve")).await;
     let names = list_tools(&mut client).await;
     assert!(
         !names.iter().any(|name| name.starts_with("gateway_")),
@@ -55,9 +55,9 @@ async fn without_others_there_are_no_tools_for_them() {
 
 #[tokio::test]
 async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_with_ours() {
-    let place = TestHome::new();
-    write_upstream_settings(&place);
-    let mut client = serve(place.command().arg("serve")).await;
+    let home = TestHome::new();
+    write_upstream_settings(&home);
+    let mut client = serve(home.command().arg("serve")).await;
     let names = wait_for_external_tools(&mut client).await;
     for name in [
         "gateway_search",
@@ -77,7 +77,7 @@ async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_
     let call = json!({ "tool": "up__add", "arguments": { "a": 1, "b": 2 } });
     let answer = client.call("gateway_call", call).await.unwrap();
     assert_ne!(answer["result"]["isError"], Value::Bool(true), "{answer}");
-    let pid = std::fs::read_to_string(place.path("work/pid")).unwrap();
+    let pid = std::fs::read_to_string(home.path("work/pid")).unwrap();
     let process = format!("/proc/{}", pid.trim());
     assert!(!cfg!(target_os = "linux") || Path::new(&process).exists());
     shut_down(client).await;
@@ -86,10 +86,10 @@ async fn the_tools_that_are_exposed_are_listed_and_called_and_their_server_ends_
 
 #[tokio::test]
 async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
-    let place = TestHome::new();
-    write_upstream_settings(&place);
+    let home = TestHome::new();
+    write_upstream_settings(&home);
     for by_signal in [false, true] {
-        let mut command = place.command();
+        let mut command = home.command();
         command.arg("serve");
         command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
         let mut client = serve(&mut command).await;
@@ -99,7 +99,7 @@ async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
         // It is answered after the call has started.
         let quick = json!({ "tool": "up__add", "arguments": { "a": 1, "b": 2 } });
         client.call("gateway_call", quick).await.unwrap();
-        let pid = std::fs::read_to_string(place.path("work/pid")).unwrap();
+        let pid = std::fs::read_to_string(home.path("work/pid")).unwrap();
         if by_signal {
             terminate(client.pid().unwrap()).await;
         } else {
@@ -116,15 +116,15 @@ async fn a_call_that_another_server_never_answers_does_not_hold_up_the_end() {
 
 #[tokio::test]
 async fn whoever_leaves_the_gateway_out_gets_none_of_them() {
-    let place = TestHome::new();
-    write_upstream_settings(&place);
+    let home = TestHome::new();
+    write_upstream_settings(&home);
     let arguments = ["--set", "tools.sets=reasoning", "serve"];
-    let mut client = serve(place.command().args(arguments)).await;
+    let mut client = serve(home.command().args(arguments)).await;
     let names = list_tools(&mut client).await;
     assert!(
         names.iter().all(|name| name.starts_with("reasoning_")),
         "{names:?}"
     );
     shut_down(client).await;
-    assert!(!place.path("work/pid").exists(), "nothing was started");
+    assert!(!home.path("work/pid").exists(), "nothing was started");
 }

@@ -54,13 +54,13 @@ async fn exercise_calls(client: &mut StdioClient, standin: &MockProvider) {
 async fn neither_contents_nor_keys_are_logged_at_any_level() {
     for wire in ProviderFormat::ALL {
         for (level, format) in [("debug", "pretty"), ("trace", "pretty"), ("trace", "json")] {
-            let place = TestHome::new();
+            let home = TestHome::new();
             let settings = MockSettings {
                 key: Some(KEY.to_owned()),
                 ..MockSettings::default()
             };
             let standin = MockProvider::start_with(settings, 0).await.unwrap();
-            let mut command = place.command();
+            let mut command = home.command();
             wire.configure(&mut command, &standin);
             command
                 .env("LOG_LEVEL", level)

@@ -9,8 +9,8 @@ use crate::support::{
 
 #[tokio::test]
 async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let first = think(&mut client, "the only one").await;
     let real = text(&first, "session_id");
     let mistyped = format!(
@@ -55,19 +55,19 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
         );
     }
     assert_eq!(
-        standin.asks().len(),
+        standin.model_requests().len(),
         1,
         "nobody was asked on behalf of a session that is not"
     );
     output(&think_in_session(&mut client, real, "and on").await);
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (1, 2));
+    assert_eq!(home.stored_counts().await, (1, 2));
 }
 
 #[tokio::test]
 async fn a_failed_call_leaves_its_record_and_nothing_else() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut command = place.command_with_provider(&standin);
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = home.command_with_provider(&standin);
     command.env("MAX_RETRIES", "0");
     let mut client = serve(&mut command).await;
     let first = think(&mut client, "good").await;
@@ -86,8 +86,8 @@ async fn a_failed_call_leaves_its_record_and_nothing_else() {
         tool_failure(&think_in_session(&mut client, &session, "bad").await);
     }
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (1, 1));
-    let mut database = place.open_database().await;
+    assert_eq!(home.stored_counts().await, (1, 1));
+    let mut database = home.open_database().await;
     let failed: i64 = sqlx::query_scalar("SELECT count(*) FROM invocations WHERE success = 0")
         .fetch_one(&mut database)
         .await
@@ -109,8 +109,8 @@ async fn a_failed_call_leaves_its_record_and_nothing_else() {
 
 #[tokio::test]
 async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let mut before = json!(null);
     let mut session: Option<String> = None;
     for number in 1..=3 {
@@ -124,7 +124,7 @@ async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
         session = Some(text(&answer, "session_id").to_owned());
     }
     shut_down(client).await;
-    let shown = place
+    let shown = home
         .run_json(&["sessions", "show", &session.unwrap(), "--json"])
         .await;
     let thoughts = shown["thoughts"].as_array().unwrap();
@@ -143,7 +143,7 @@ async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
     assert_eq!(thoughts[0]["parent_id"], json!(null));
     assert_eq!(thoughts[1]["parent_id"], thoughts[0]["id"]);
     assert_eq!(thoughts[2]["parent_id"], thoughts[1]["id"]);
-    let last = standin.asks().pop().unwrap().body["messages"].to_string();
+    let last = standin.model_requests().pop().unwrap().body["messages"].to_string();
     assert!(
         last.contains("step 1 of") && last.contains("Thought 2 on"),
         "the past is told: {last}"
@@ -152,24 +152,24 @@ async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
 
 #[tokio::test]
 async fn a_session_of_another_mode_is_refused() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let first = think(&mut client, "begin").await;
     let session = text(&first, "session_id").to_owned();
     sqlx::query("UPDATE sessions SET mode = 'tree'")
-        .execute(&mut place.open_database().await)
+        .execute(&mut home.open_database().await)
         .await
         .unwrap();
     let answer = think_in_session(&mut client, &session, "go on").await;
     assert_eq!(tool_failure(&answer).code, "WrongMode");
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let asked = think(&mut client, "think yourself").await;
     let needs = &output(&asked)["needs_reply"];
     assert!(
@@ -178,7 +178,7 @@ async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
             .contains("think yourself"),
         "{needs}"
     );
-    assert_eq!(place.stored_counts().await, (0, 0));
+    assert_eq!(home.stored_counts().await, (0, 0));
     let replies = json!({ "id": needs["id"], "replies": ["{\"thought\": \"Done.\", \"confidence_percent\": 60}"] });
     let done = client
         .call("reasoning_resume", replies.clone())
@@ -192,5 +192,5 @@ async fn without_a_provider_the_client_replies_and_the_step_is_kept_once() {
         "a repeated reply gives the same answer"
     );
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }

@@ -20,9 +20,9 @@ const BELOW_STORE_TIMEOUT: Duration = Duration::from_secs(14);
 
 #[tokio::test]
 async fn a_ping_is_answered_and_calls_can_be_cancelled_however_many_hang() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.set_default_fault(MockFault::Hang);
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let mut ids = Vec::new();
     for number in 0..600 {
         let arguments = json!({ "name": "reasoning_linear", "arguments": { "content": "x" } });
@@ -48,8 +48,8 @@ async fn a_ping_is_answered_and_calls_can_be_cancelled_however_many_hang() {
 
 #[tokio::test]
 async fn countless_wrong_arguments_get_a_short_answer_and_a_short_record() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let mut arguments = json!({ "content": "x" });
     for number in 0..50_000 {
         arguments[format!("unknown_{number}_{}", "n".repeat(20))] = json!(1);
@@ -64,7 +64,7 @@ async fn countless_wrong_arguments_get_a_short_answer_and_a_short_record() {
     );
     shut_down(client).await;
     let (error, input): (String, String) = sqlx::query_as("SELECT error, input FROM invocations")
-        .fetch_one(&mut place.open_database().await)
+        .fetch_one(&mut home.open_database().await)
         .await
         .unwrap();
     assert!(error.chars().count() <= 1_000);
@@ -73,10 +73,10 @@ async fn countless_wrong_arguments_get_a_short_answer_and_a_short_record() {
 
 #[tokio::test]
 async fn a_wrong_call_is_answered_although_another_process_holds_the_database() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     output(&think(&mut client, "opens the database").await);
-    let mut other = place.open_database().await;
+    let mut other = home.open_database().await;
     let mut held = other.begin_with("BEGIN IMMEDIATE").await.unwrap();
     sqlx::query("UPDATE sessions SET title = 'held'")
         .execute(&mut *held)
@@ -92,10 +92,10 @@ async fn a_wrong_call_is_answered_although_another_process_holds_the_database() 
 
 #[tokio::test]
 async fn nothing_is_said_to_be_kept_in_a_file_that_is_gone() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     output(&think(&mut client, "first").await);
-    std::fs::remove_file(place.database()).unwrap();
+    std::fs::remove_file(home.database()).unwrap();
     let answer = think(&mut client, "second").await;
     assert_eq!(tool_failure(&answer).code, "Connection");
     client.close_stdin();
@@ -104,8 +104,8 @@ async fn nothing_is_said_to_be_kept_in_a_file_that_is_gone() {
 
 #[tokio::test]
 async fn a_reply_follows_the_thought_its_model_was_shown() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let reply = |thought: &str| json!({ "thought": thought, "confidence_percent": 1 });
     let first = think(&mut client, "one").await;
     let first = resume(&mut client, &first, reply("first")).await;
@@ -133,8 +133,8 @@ async fn resume(
 
 #[tokio::test]
 async fn a_response_is_never_answered() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     for line in [
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}"#,
         r#"{"jsonrpc":"2.0","id":{},"result":{}}"#,

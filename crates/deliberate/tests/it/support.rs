@@ -22,11 +22,11 @@ pub(crate) struct TestHome(TempDir);
 
 impl TestHome {
     pub(crate) fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
+        let test_home = Self(tempfile::tempdir().unwrap());
         for folder in ["home", "data", "config", "work"] {
-            std::fs::create_dir(place.path(folder)).unwrap();
+            std::fs::create_dir(test_home.path(folder)).unwrap();
         }
-        place
+        test_home
     }
 
     /// Returns a path in it; `home`, `data`, `config` and `work` exist.
@@ -65,9 +65,9 @@ impl TestHome {
 
     /// Returns the JSON that a command prints.
     pub(crate) async fn run_json(&self, arguments: &[&str]) -> Value {
-        let ran = self.run(arguments).await;
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        serde_json::from_str(&ran.stdout).unwrap()
+        let output = self.run(arguments).await;
+        assert_eq!(output.code, Some(0), "{output:?}");
+        serde_json::from_str(&output.stdout).unwrap()
     }
 
     /// Returns the number of sessions and of their thoughts, as counted by `sessions list`.

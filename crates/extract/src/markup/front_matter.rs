@@ -81,7 +81,7 @@ fn field_texts(value: &Value) -> Vec<String> {
 }
 
 fn field_text(value: &Value) -> Option<String> {
-    let said = match value {
+    let text = match value {
         Value::String(said) => said.split_whitespace().collect::<Vec<_>>().join(" "),
         Value::Number(number) => number.to_string(),
         Value::Object(person) => {
@@ -96,7 +96,7 @@ fn field_text(value: &Value) -> Option<String> {
         }
         _ => return None,
     };
-    (!said.is_empty() && said.len() <= MAX_VALUE_BYTES).then_some(said)
+    (!text.is_empty() && text.len() <= MAX_VALUE_BYTES).then_some(text)
 }
 
 /// The texts of the first of these fields that is not empty, and whether it is a list.
@@ -127,8 +127,8 @@ fn build_front_matter(fields: &Map<String, Value>) -> FrontMatter {
         published: first_text(fields, &["date", "published", "publication_date", "year"]),
         venue: first_text(fields, &["journal", "venue", "container_title"]),
         language: first_text(fields, &["lang", "language"]),
-        doi: first_text(fields, &["doi"]).and_then(|said| find_doi(&said)),
-        arxiv_id: arxiv.and_then(|said| find_arxiv(&format!("arxiv:{said}"))),
+        doi: first_text(fields, &["doi"]).and_then(|text| find_doi(&text)),
+        arxiv_id: arxiv.and_then(|text| find_arxiv(&format!("arxiv:{text}"))),
         ..DocumentMetadata::default()
     };
     FrontMatter {

@@ -219,21 +219,21 @@ fn letter_label(number: usize) -> String {
 
 /// The outline in order. Its targets are ignored: titles are looked for on the pages.
 pub(super) fn read_outline(file: &Document) -> Vec<PdfOutlineEntry> {
-    let mut marks = Vec::new();
+    let mut entries = Vec::new();
     let mut seen: HashSet<ObjectId> = HashSet::new();
     let first = catalog(file)
         .and_then(|root| dict_at(file, root, b"Outlines"))
         .and_then(|outlines| outlines.get(b"First").ok()?.as_reference().ok());
     let mut waiting: Vec<(ObjectId, u8)> = first.map(|id| (id, 1)).into_iter().collect();
     while let Some((id, level)) = waiting.pop() {
-        if !seen.insert(id) || marks.len() >= 5_000 {
+        if !seen.insert(id) || entries.len() >= 5_000 {
             continue;
         }
         let Some(Object::Dictionary(item)) = file.objects.get(&id) else {
             continue;
         };
         if let Some(title) = get(file, item, b"Title").and_then(decode_text) {
-            marks.push(PdfOutlineEntry {
+            entries.push(PdfOutlineEntry {
                 level,
                 title: truncate_value(title),
             });
@@ -248,5 +248,5 @@ pub(super) fn read_outline(file: &Document) -> Vec<PdfOutlineEntry> {
             follow(b"First", level + 1);
         }
     }
-    marks
+    entries
 }

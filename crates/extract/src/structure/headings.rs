@@ -43,32 +43,32 @@ fn body_size(pages: &[Vec<LayoutLine>]) -> f32 {
 /// Classifies each line of each page.
 pub(crate) fn classify_lines(
     pages: &[Vec<LayoutLine>],
-    marks: &[PdfOutlineEntry],
+    entries: &[PdfOutlineEntry],
     title: &[usize],
 ) -> Vec<Vec<LayoutLineKind>> {
     let body = body_size(pages);
-    let mut wanted = OutlineMatcher::new(marks);
+    let mut matcher = OutlineMatcher::new(entries);
     let mut judged: Vec<Vec<LineClass>> = Vec::with_capacity(pages.len());
     for (at, lines) in pages.iter().enumerate() {
         judged.push(classify_page(
             lines,
             if at == 0 { title } else { &[] },
             body,
-            &mut wanted,
+            &mut matcher,
         ));
     }
-    if let (Some(lines), Some(judged)) = (pages.first(), judged.first_mut()) {
-        skip_author_block(lines, judged);
+    if let (Some(lines), Some(class)) = (pages.first(), judged.first_mut()) {
+        skip_author_block(lines, class);
     }
-    let ruled = wanted.is_reliable();
+    let ruled = matcher.is_reliable();
     let mut left = MAX_HEADINGS;
     let mut in_references = false;
     let mut kinds = Vec::with_capacity(pages.len());
-    for (lines, judged) in pages.iter().zip(judged) {
+    for (lines, class) in pages.iter().zip(judged) {
         let mut page = Vec::with_capacity(lines.len());
         let hanging = hanging_blocks(lines);
-        for (line, judged) in lines.iter().zip(judged) {
-            let heading = match judged {
+        for (line, class) in lines.iter().zip(class) {
+            let heading = match class {
                 LineClass::OutlineHeading(level) => Some(level),
                 LineClass::GuessedHeading(level)
                     if !ruled || in_references || is_known_section(&line.text) =>
@@ -77,7 +77,7 @@ pub(crate) fn classify_lines(
                 }
                 _ => None,
             };
-            page.push(match (judged, heading) {
+            page.push(match (class, heading) {
                 (_, Some(level)) if left > 0 => {
                     left -= 1;
                     in_references = is_references(&line.text);
@@ -98,20 +98,20 @@ pub(crate) fn classify_lines(
 
 /// Above the first numbered or known heading of the first page stand the authors and their
 /// affiliations, often in large or bold print.
-fn skip_author_block(lines: &[LayoutLine], judged: &mut [LineClass]) {
+fn skip_author_block(lines: &[LayoutLine], class: &mut [LineClass]) {
     let sure = |line: &LayoutLine| {
         is_known_section(&line.text) || split_number(line.text.trim()).0.is_some()
     };
     let Some(first) = lines
         .iter()
-        .zip(judged.iter())
-        .position(|(line, judged)| matches!(judged, LineClass::GuessedHeading(_)) && sure(line))
+        .zip(class.iter())
+        .position(|(line, class)| matches!(class, LineClass::GuessedHeading(_)) && sure(line))
     else {
         return;
     };
-    for judged in judged.iter_mut().take(first) {
-        if matches!(judged, LineClass::GuessedHeading(_)) {
-            *judged = LineClass::Body;
+    for class in class.iter_mut().take(first) {
+        if matches!(class, LineClass::GuessedHeading(_)) {
+            *class = LineClass::Body;
         }
     }
 }
@@ -160,17 +160,17 @@ struct OutlineMatcher {
 }
 
 impl OutlineMatcher {
-    fn new(marks: &[PdfOutlineEntry]) -> Self {
+    fn new(entries: &[PdfOutlineEntry]) -> Self {
         let mut titles: HashMap<String, Vec<u8>> = HashMap::new();
-        for mark in marks.iter().rev() {
-            let bare = normalize_title(&mark.title);
+        for entry in entries.iter().rev() {
+            let bare = normalize_title(&entry.title);
             if bare.len() >= 3 {
-                titles.entry(bare).or_default().push(mark.level);
+                titles.entry(bare).or_default().push(entry.level);
             }
         }
         Self {
             titles,
-            total: marks.len(),
+            total: entries.len(),
             matched: 0,
         }
     }
@@ -192,15 +192,15 @@ fn classify_page(
     lines: &[LayoutLine],
     title: &[usize],
     body: f32,
-    wanted: &mut OutlineMatcher,
+    matcher: &mut OutlineMatcher,
 ) -> Vec<LineClass> {
-    let mut judged = vec![LineClass::Body; lines.len()];
+    let mut class = vec![LineClass::Body; lines.len()];
     let mut at = 0;
     while let Some(line) = lines.get(at) {
         let mut taken = 1;
         let verdict = if title.contains(&at) {
             LineClass::Body
-        } else if let Some((level, count)) = match_outline(lines, at, body, wanted) {
+        } else if let Some((level, count)) = match_outline(lines, at, body, matcher) {
             taken = count;
             LineClass::OutlineHeading(level)
         } else if let Some((kind, _)) =
@@ -211,12 +211,12 @@ fn classify_page(
             let last = at.checked_sub(1).and_then(|before| lines.get(before));
             guess_heading_level(line, last, body).map_or(LineClass::Body, LineClass::GuessedHeading)
         };
-        for place in judged.iter_mut().skip(at).take(taken) {
-            *place = verdict;
+        for line_class in class.iter_mut().skip(at).take(taken) {
+            *line_class = verdict;
         }
         at += taken;
     }
-    judged
+    class
 }
 
 /// The outline level of the line at `at`, alone or with the lines after it.
@@ -224,9 +224,9 @@ fn match_outline(
     lines: &[LayoutLine],
     at: usize,
     body: f32,
-    wanted: &mut OutlineMatcher,
+    matcher: &mut OutlineMatcher,
 ) -> Option<(u8, usize)> {
-    if wanted.total == 0 {
+    if matcher.total == 0 {
         return None;
     }
     let first = lines.get(at)?;
@@ -242,7 +242,7 @@ fn match_outline(
             break;
         }
         text.push_str(&line.text);
-        if let Some(level) = wanted.match_title(&text) {
+        if let Some(level) = matcher.match_title(&text) {
             return Some((level.max(1), count));
         }
         text.push(' ');

@@ -45,11 +45,11 @@ fn a_scan_says_that_it_is_one() {
         "/Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8",
         b"x",
     );
-    let sheet = PdfPageBuilder {
+    let builder = PdfPageBuilder {
         content: "q 612 0 0 792 0 0 cm /Im Do Q".to_owned(),
     };
     let file = build_pdf_with(
-        &[sheet.clone(), sheet],
+        &[builder.clone(), builder],
         "/XObject << /Im 5 0 R >>",
         &[image],
     );
@@ -134,11 +134,11 @@ fn forms_that_call_themselves_end() {
         "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /XObject << /F 5 0 R >> /Font << /R 3 0 R >> >>",
         b"/F Do /F Do /F Do BT /R 8 Tf 9 9 Td (round) Tj ET",
     );
-    let sheet = PdfPageBuilder {
+    let builder = PdfPageBuilder {
         content: "/F Do".to_owned(),
     };
     let document = extract_pdf(&build_pdf_with(
-        &[sheet],
+        &[builder],
         "/XObject << /F 5 0 R >>",
         &[form],
     ));
@@ -201,10 +201,14 @@ fn a_mark_drawn_many_times_hides_nothing() {
         "/Type /XObject /Subtype /Form /BBox [0 0 612 792] /Resources << /Font << /R 3 0 R >> >>",
         b"BT /R 10 Tf 60 700 Td (What the axis of this crowded plot says is read all the same.) Tj ET",
     );
-    let sheet = PdfPageBuilder {
+    let builder = PdfPageBuilder {
         content: "/M Do ".repeat(50_000) + "/W Do",
     };
-    let file = build_pdf_with(&[sheet], "/XObject << /M 5 0 R /W 6 0 R >>", &[mark, words]);
+    let file = build_pdf_with(
+        &[builder],
+        "/XObject << /M 5 0 R /W 6 0 R >>",
+        &[mark, words],
+    );
     let document = extract_pdf(&file);
     assert!(document.pages[0].text.contains("crowded plot"));
     assert!(document.warnings.is_empty(), "{:?}", document.warnings);
@@ -219,11 +223,11 @@ fn a_code_that_stands_for_a_book_fills_one_page_at_most() {
     let font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 7 0 R >>".to_vec();
     let long = "0041".repeat(60_000);
     let map = format!("1 beginbfchar <41> <{long}> endbfchar");
-    let sheet = PdfPageBuilder {
+    let builder = PdfPageBuilder {
         content: "/F Do".to_owned(),
     };
     let file = build_pdf_with(
-        &[sheet],
+        &[builder],
         "/XObject << /F 5 0 R >>",
         &[form, font, stream_object("", map.as_bytes())],
     );
@@ -237,19 +241,19 @@ fn a_code_that_stands_for_a_book_fills_one_page_at_most() {
 fn deeply_nested_objects_end() {
     let mut deep = vec![b'['; 100_000];
     deep.extend(vec![b']'; 100_000]);
-    let sheet = PdfPageBuilder::default().line(
+    let builder = PdfPageBuilder::default().line(
         60.0,
         700.0,
         10.0,
         "The page beside the nested object can be read all the same, in full.",
     );
-    let file = build_pdf_with(std::slice::from_ref(&sheet), "", &[deep]);
+    let file = build_pdf_with(std::slice::from_ref(&builder), "", &[deep]);
     if let Ok(document) = extract(&file, DocumentFormat::Pdf, &ExtractLimits::default()) {
         assert!(document.pages[0].text.contains("all the same"));
     }
     let nested = format!("{}{}", "[".repeat(200_000), "(".repeat(200_000));
     let document = extract_pdf(&build_pages_pdf(&[PdfPageBuilder {
-        content: sheet.content + &nested,
+        content: builder.content + &nested,
     }]));
     assert!(document.pages[0].text.contains("all the same"));
 }

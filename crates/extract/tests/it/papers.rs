@@ -25,14 +25,14 @@ fn columns_are_read_one_after_the_other() {
 
 /// A page whose left column has so many lines, and whose right one has a heading and two.
 fn extract_short_right_column(lines: usize) -> String {
-    let mut sheet = PdfPageBuilder::default().bold(54.0, 658.0, 12.0, "Abstract");
+    let mut builder = PdfPageBuilder::default().bold(54.0, 658.0, 12.0, "Abstract");
     let mut y = 643.0;
     for at in 0..lines {
         let line = format!("Line {at} of the left column has words enough to fill");
-        sheet = sheet.line(54.0, y, 9.0, &line);
+        builder = builder.line(54.0, y, 9.0, &line);
         y -= 12.0;
     }
-    let sheet = sheet
+    let builder = builder
         .bold(318.0, 658.0, 12.0, "Results")
         .line(
             318.0,
@@ -41,7 +41,7 @@ fn extract_short_right_column(lines: usize) -> String {
             "Of the 12 surveys, 7 repeat the same figure",
         )
         .line(318.0, 631.0, 9.0, "without checking it.");
-    extract_pdf(&build_pages_pdf(&[sheet])).pages[0]
+    extract_pdf(&build_pages_pdf(&[builder])).pages[0]
         .text
         .clone()
 }
@@ -61,7 +61,7 @@ fn a_short_second_column_is_not_read_across() {
 
 #[test]
 fn a_table_beside_nothing_is_left_in_rows() {
-    let mut sheet = PdfPageBuilder::default();
+    let mut builder = PdfPageBuilder::default();
     let mut y = 640.0;
     for (name, value) in [
         ("Length of the line", "12 metres"),
@@ -69,10 +69,10 @@ fn a_table_beside_nothing_is_left_in_rows() {
         ("Weight of the stone", "9 tonnes"),
         ("Age of the oak tree", "410 years"),
     ] {
-        sheet = sheet.line(54.0, y, 9.0, name).line(318.0, y, 9.0, value);
+        builder = builder.line(54.0, y, 9.0, name).line(318.0, y, 9.0, value);
         y -= 12.0;
     }
-    let text = extract_pdf(&build_pages_pdf(&[sheet])).pages[0]
+    let text = extract_pdf(&build_pages_pdf(&[builder])).pages[0]
         .text
         .clone();
     assert!(text.contains("Depth of the well 30 metres"), "{text}");
@@ -130,7 +130,7 @@ fn labelled_references_are_split_and_parsed() {
 
 #[test]
 fn counted_references_are_split() {
-    let sheet = PdfPageBuilder::default()
+    let builder = PdfPageBuilder::default()
         .bold(60.0, 740.0, 12.0, "REFERENCES")
         .lines(
             60.0,
@@ -142,7 +142,7 @@ fn counted_references_are_split() {
                 "3. Delta D. The third of the entries. J Test. 2003;6:1-9.",
             ],
         );
-    let document = extract_pdf(&build_pages_pdf(&[sheet]));
+    let document = extract_pdf(&build_pages_pdf(&[builder]));
     let years: Vec<_> = document.references.iter().map(|entry| entry.year).collect();
     assert_eq!(years, [Some(2001), Some(2002), Some(2003)]);
     assert!(document.references[1].text.contains("which is so long"));
@@ -150,10 +150,10 @@ fn counted_references_are_split() {
 
 #[test]
 fn hanging_references_are_split() {
-    let mut sheet = PdfPageBuilder::default().bold(60.0, 740.0, 12.0, "Bibliography");
+    let mut builder = PdfPageBuilder::default().bold(60.0, 740.0, 12.0, "Bibliography");
     let mut y = 720.0;
     for (name, year) in [("Adams", 1999), ("Baker", 2000), ("Clark", 2001)] {
-        sheet = sheet
+        builder = builder
             .line(
                 60.0,
                 y,
@@ -168,7 +168,7 @@ fn hanging_references_are_split() {
             );
         y -= 24.0;
     }
-    let document = extract_pdf(&build_pages_pdf(&[sheet]));
+    let document = extract_pdf(&build_pages_pdf(&[builder]));
     let found: Vec<_> = document
         .references
         .iter()
@@ -217,14 +217,14 @@ fn running_heads_and_page_numbers_are_left_out_and_kept_as_labels() {
 
 #[test]
 fn the_middle_of_a_table_stays_in_rows() {
-    let mut sheet = PdfPageBuilder::default().line(60.0, 720.0, 10.0, "Table 1. Some counts");
+    let mut builder = PdfPageBuilder::default().line(60.0, 720.0, 10.0, "Table 1. Some counts");
     for (row, y) in (1..=6).zip([700.0, 688.0, 676.0, 664.0, 652.0, 640.0]) {
-        sheet = sheet
+        builder = builder
             .line(60.0, y, 10.0, &format!("row {row}"))
             .line(200.0, y, 10.0, &format!("{row}.5"))
             .line(300.0, y, 10.0, &format!("{row}.75"));
     }
-    let document = extract_pdf(&build_pages_pdf(&[sheet]));
+    let document = extract_pdf(&build_pages_pdf(&[builder]));
     assert!(
         document.pages[0].text.contains("row 3 3.5 3.75"),
         "{:?}",

@@ -101,13 +101,13 @@ pub(crate) fn build_pdf_with(sheets: &[PdfPageBuilder], more: &str, extra: &[Vec
         font("Helvetica-Bold"),
     ];
     objects.extend(extra.iter().cloned());
-    for (at, sheet) in sheets.iter().enumerate() {
+    for (at, builder) in sheets.iter().enumerate() {
         let content = first + 2 * at + 1;
         objects.push(
             format!("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {content} 0 R /Resources << /Font << /R 3 0 R /B 4 0 R >> {more} >> >>")
                 .into_bytes(),
         );
-        objects.push(stream_object("", sheet.content.as_bytes()));
+        objects.push(stream_object("", builder.content.as_bytes()));
     }
     build_pdf(&objects)
 }

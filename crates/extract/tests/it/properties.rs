@@ -52,8 +52,8 @@ fn mutate(
     changes: &[(prop::sample::Index, u8)],
     cut: Option<prop::sample::Index>,
 ) -> Vec<u8> {
-    for (place, byte) in changes {
-        let place = place.index(bytes.len());
+    for (index, byte) in changes {
+        let place = index.index(bytes.len());
         bytes[place] = *byte;
     }
     if let Some(cut) = cut {

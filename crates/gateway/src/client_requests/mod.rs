@@ -108,7 +108,7 @@ enum RequestRoute {
 pub(crate) struct RequestRelay {
     client: ClientFeatures,
     /// The servers that may ask the client's model; a fallback may answer for the called server.
-    samplers: Arc<BTreeSet<String>>,
+    sampling_servers: Arc<BTreeSet<String>>,
     presence: CallerPresence,
     route: RequestRoute,
 }
@@ -123,16 +123,16 @@ impl RequestRelay {
     ) -> (Self, mpsc::Receiver<ServerRequest>) {
         // Requests are received at once; a server with more than this many at a time waits.
         let (sender, questions) = mpsc::channel(8);
-        let way = match (&client.requests, client.modern) {
+        let request_route = match (&client.requests, client.modern) {
             (_, true) => RequestRoute::InResponse(sender),
             (Some(requests), false) => RequestRoute::DuringCall(requests.clone()),
             (None, false) => RequestRoute::Unavailable,
         };
         let relay = Self {
             client: client.clone(),
-            samplers,
+            sampling_servers: samplers,
             presence: waits,
-            route: way,
+            route: request_route,
         };
         (relay, questions)
     }
@@ -143,7 +143,8 @@ impl RequestRelay {
         method: &'static str,
         mut params: Value,
     ) -> Result<Value, RpcError> {
-        let may = ClientPermissions::for_client(&self.client, self.samplers.contains(server));
+        let may =
+            ClientPermissions::for_client(&self.client, self.sampling_servers.contains(server));
         if !may.allows(method, &params) || !self.presence.is_connected().await {
             return decline_response(method);
         }

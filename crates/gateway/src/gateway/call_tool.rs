@@ -41,17 +41,17 @@ impl Gateway {
         arguments: Value,
         options: CallOptions,
     ) -> Result<Value, GatewayError> {
-        let (served, tool) = self.find_tool(tool).await?;
+        let (upstream, tool) = self.find_tool(tool).await?;
         let caller = self.upstream_caller();
         let executed = caller
-            .call_with_fallback(&served, &tool, arguments, options)
+            .call_with_fallback(&upstream, &tool, arguments, options)
             .await?;
         Ok(without_server_info(executed.result))
     }
 
     pub(crate) fn start_call(
         self: &Arc<Self>,
-        served: &Arc<Upstream>,
+        upstream: &Arc<Upstream>,
         tool: &Arc<CatalogTool>,
         arguments: Value,
         mut options: CallOptions,
@@ -62,10 +62,10 @@ impl Gateway {
             drop(sender.try_send(update));
         }));
         let caller = self.upstream_caller();
-        let (served, tool) = (served.clone(), tool.clone());
+        let (upstream, tool) = (upstream.clone(), tool.clone());
         let outcome = Box::pin(async move {
             caller
-                .call_with_fallback(&served, &tool, arguments, options)
+                .call_with_fallback(&upstream, &tool, arguments, options)
                 .await
         });
         UpstreamCall { outcome, progress }
@@ -74,16 +74,16 @@ impl Gateway {
     /// Returns the maximum duration of a call of this tool: that of its server and its fallback.
     /// Returns none if the server does not exist.
     pub(crate) fn max_duration(&self, full: &str) -> Option<Duration> {
-        let served = self.upstream_of_tool(full)?;
-        let longest = |served: &Upstream| {
-            let limits = &served.settings.config.limits;
+        let upstream = self.upstream_of_tool(full)?;
+        let longest = |upstream: &Upstream| {
+            let limits = &upstream.settings.config.limits;
             limits.total_timeout.saturating_add(limits.connect_timeout)
         };
-        let other = served.settings.fallback.as_deref();
+        let other = upstream.settings.fallback.as_deref();
         let other = other.and_then(|name| self.servers.get(name));
         let other = other.map_or(Duration::ZERO, |other| longest(other));
         Some(
-            longest(served)
+            longest(upstream)
                 .saturating_add(other)
                 .saturating_add(CALL_OVERHEAD),
         )
@@ -108,16 +108,21 @@ impl UpstreamCaller {
     /// repeated.
     async fn call_with_fallback(
         &self,
-        served: &Upstream,
+        upstream: &Upstream,
         tool: &CatalogTool,
         arguments: Value,
         options: CallOptions,
     ) -> Result<ToolCallResult, GatewayError> {
-        let Some(other) = served.settings.fallback.as_deref() else {
-            let executed = self.call_at(served.name(), &tool.def, arguments, options);
+        let Some(other) = upstream.settings.fallback.as_deref() else {
+            let executed = self.call_at(upstream.name(), &tool.def, arguments, options);
             return Ok(executed.await?);
         };
-        let first = self.call_at(served.name(), &tool.def, arguments.clone(), options.clone());
+        let first = self.call_at(
+            upstream.name(),
+            &tool.def,
+            arguments.clone(),
+            options.clone(),
+        );
         let failed = match first.await {
             Ok(executed) => return Ok(executed),
             Err(failed) => failed,
@@ -131,7 +136,7 @@ impl UpstreamCaller {
             return Err(failed.into());
         };
         tracing::debug!(
-            server = served.name(),
+            server = upstream.name(),
             other,
             code = failed.code(),
             "calling the fallback server"

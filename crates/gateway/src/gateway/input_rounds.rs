@@ -132,11 +132,11 @@ impl ClientToolCall<'_> {
 
     async fn start(
         &self,
-        served: &Arc<Upstream>,
+        upstream: &Arc<Upstream>,
         tool: &Arc<CatalogTool>,
         again: Option<ResumedInput>,
     ) -> Result<CallStep, GatewayError> {
-        let samplers = self.gateway.samplers.clone();
+        let samplers = self.gateway.sampling_servers.clone();
         let (relay, questions) = RequestRelay::new(self.client, samplers, self.presence.clone());
         let options = CallOptions {
             handler: Some(Arc::new(relay)),
@@ -151,7 +151,7 @@ impl ClientToolCall<'_> {
         };
         let underway = self
             .gateway
-            .start_call(served, tool, self.arguments.clone(), options);
+            .start_call(upstream, tool, self.arguments.clone(), options);
         self.drive(underway, questions).await
     }
 
@@ -256,7 +256,7 @@ impl ClientToolCall<'_> {
             server: by,
             ..
         } = executed;
-        let sampling = self.gateway.samplers.contains(&by);
+        let sampling = self.gateway.sampling_servers.contains(&by);
         let may = ClientPermissions::for_client(self.client, sampling);
         let stays = !may.allows_any(&result) || self.presence.pin_connection().await;
         let may = if stays {

@@ -35,7 +35,7 @@ pub struct ServerReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     #[serde(skip)]
-    pub took: Duration,
+    pub duration: Duration,
 }
 
 /// A tool of a server.
@@ -78,11 +78,11 @@ impl Gateway {
     /// Lists what a server offers now and pings it. Quarantined tools count as inspected and can
     /// then be approved.
     pub async fn inspect(&self, server: &str) -> Result<ServerReport, GatewayError> {
-        let served = self.upstream(server)?;
+        let upstream = self.upstream(server)?;
         let begun = Instant::now();
-        let client = self.client(served)?;
+        let client = self.client(upstream)?;
         let side = client.server_info().await?;
-        let known = self.refresh(served, CachePolicy::Refresh).await?;
+        let known = self.refresh(upstream, CachePolicy::Refresh).await?;
         let took = begun.elapsed();
         let mut warnings = known.listing.list.warnings.clone();
         if let Err(error) = client.ping().await {
@@ -95,14 +95,14 @@ impl Gateway {
             .map(|tool| tool.to_offered())
             .collect();
         if !kept_back.is_empty() {
-            served
+            upstream
                 .pins
                 .mark_inspected(&kept_back.iter().collect::<Vec<_>>())
                 .await;
         }
         let mut tools = Vec::with_capacity(known.tools.len());
         for tool in &known.tools {
-            tools.push(report_tool(served, tool).await);
+            tools.push(report_tool(upstream, tool).await);
         }
         let instructions = side.instructions.as_deref();
         Ok(ServerReport {
@@ -121,7 +121,7 @@ impl Gateway {
                 .saturating_sub(known.tools.len()),
             warnings,
             tools,
-            took,
+            duration: took,
         })
     }
 
@@ -132,8 +132,8 @@ impl Gateway {
         server: &str,
         tool: Option<&str>,
     ) -> Result<Vec<String>, GatewayError> {
-        let served = self.upstream(server)?;
-        let known = self.refresh(served, CachePolicy::Refresh).await?;
+        let upstream = self.upstream(server)?;
+        let known = self.refresh(upstream, CachePolicy::Refresh).await?;
         let chosen: Vec<&Arc<CatalogTool>> = match tool {
             Some(name) => {
                 let found = known
@@ -159,7 +159,7 @@ impl Gateway {
         let mut approved = Vec::new();
         let mut changed = None;
         for tool in chosen {
-            if served.pins.approve(&tool.to_offered(), &all).await? {
+            if upstream.pins.approve(&tool.to_offered(), &all).await? {
                 approved.push(tool.def.name.clone());
             } else {
                 changed = Some(GatewayError::ChangedAgain {
@@ -169,7 +169,7 @@ impl Gateway {
             }
         }
         // The approval takes effect at once in this process, and within a second in others.
-        self.reevaluate(served).await?;
+        self.reevaluate(upstream).await?;
         match changed {
             Some(error) if approved.is_empty() => Err(error),
             _ => Ok(approved),
@@ -187,12 +187,12 @@ impl CatalogTool {
     }
 }
 
-async fn report_tool(served: &Upstream, tool: &CatalogTool) -> ToolReport {
-    let standing = match tool.quarantine {
+async fn report_tool(upstream: &Upstream, tool: &CatalogTool) -> ToolReport {
+    let status = match tool.quarantine {
         Some(QuarantineReason::Flagged) => ToolStatus::Flagged,
         Some(QuarantineReason::PinsUnreadable) => ToolStatus::Unsure,
         Some(QuarantineReason::Changed) => {
-            let before = served.pins.text(&tool.def.name).await;
+            let before = upstream.pins.text(&tool.def.name).await;
             ToolStatus::Changed {
                 diff: definition_diff(&before.unwrap_or_default(), &tool.def.raw),
             }
@@ -205,7 +205,7 @@ async fn report_tool(served: &Upstream, tool: &CatalogTool) -> ToolReport {
         full: tool.qualified_name.to_string(),
         description: tool.summary(4_000),
         input_schema: injection_scan::strip_definition(tool.def.input_schema()),
-        standing,
+        standing: status,
         findings: tool.findings.clone(),
         exposed: tool.exposed,
         read_only: tool.def.read_only(),

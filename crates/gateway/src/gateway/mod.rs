@@ -49,7 +49,7 @@ pub struct Gateway {
     /// The reasons why other servers are excluded.
     excluded: BTreeMap<String, String>,
     /// The servers that may ask a client's model.
-    samplers: Arc<BTreeSet<String>>,
+    sampling_servers: Arc<BTreeSet<String>>,
     /// The servers that have a tool of a given name.
     tool_owners: RwLock<Arc<HashMap<String, BTreeSet<String>>>>,
     external_tools: RwLock<Arc<[ExternalTool]>>,
@@ -87,8 +87,8 @@ struct UpstreamActivity {
 }
 
 impl UpstreamActivity {
-    fn on_event(&self, what: &ServerEvent) {
-        match what {
+    fn on_event(&self, event: &ServerEvent) {
+        match event {
             ServerEvent::ToolsChanged | ServerEvent::Disconnected => {}
             ServerEvent::Connected => {
                 let before = self.connected.swap(true, Ordering::Relaxed);
@@ -148,8 +148,8 @@ impl ClientHandler for UpstreamHandler {
         }
     }
 
-    fn on_server_event(&self, _: &str, what: ServerEvent) {
-        self.activity.on_event(&what);
+    fn on_server_event(&self, _: &str, event: ServerEvent) {
+        self.activity.on_event(&event);
     }
 }
 
@@ -198,12 +198,12 @@ impl Gateway {
         let mut clients = BTreeMap::new();
         for about in std::mem::take(&mut sifted.servers) {
             let news = Arc::new(UpstreamActivity::default());
-            let door = UpstreamHandler {
+            let handler = UpstreamHandler {
                 sampling: about.sampling,
                 activity: news.clone(),
             };
             let name = about.config.name.clone();
-            match client(&about, Arc::new(door)) {
+            match client(&about, Arc::new(handler)) {
                 Ok(client) => {
                     clients.insert(name, (client, news));
                     sifted.servers.push(about);
@@ -214,7 +214,7 @@ impl Gateway {
         sifted.drop_missing_fallbacks();
         let served = |about: GatewayServer| {
             let (client, news) = clients.remove(&about.config.name)?;
-            let served = Upstream {
+            let upstream = Upstream {
                 pins: PinStore::new(client.name(), options.store.clone(), options.clock.clone()),
                 settings: about,
                 catalog: RwLock::default(),
@@ -222,11 +222,11 @@ impl Gateway {
                 activity: news,
                 timed_out: AtomicBool::new(false),
             };
-            Some((client, Arc::new(served)))
+            Some((client, Arc::new(upstream)))
         };
-        let (clients, served): (Vec<_>, Vec<_>) =
+        let (clients, upstreams): (Vec<_>, Vec<_>) =
             sifted.servers.into_iter().filter_map(served).unzip();
-        let samplers = served.iter().filter(|it| it.settings.sampling);
+        let samplers = upstreams.iter().filter(|it| it.settings.sampling);
         let mut left_out = options.excluded;
         left_out.extend(sifted.excluded);
         let gateway = Self {
@@ -236,8 +236,8 @@ impl Gateway {
                     .map(|client| (client.name().to_owned(), client))
                     .collect(),
             ),
-            samplers: Arc::new(samplers.map(|it| it.name().to_owned()).collect()),
-            servers: served
+            sampling_servers: Arc::new(samplers.map(|it| it.name().to_owned()).collect()),
+            servers: upstreams
                 .into_iter()
                 .map(|it| (it.name().to_owned(), it))
                 .collect(),
@@ -281,11 +281,11 @@ impl Gateway {
 
     /// Returns the exposed tools that are known so far.
     pub(crate) fn external_tools(&self) -> Arc<[ExternalTool]> {
-        let guests = self
+        let tools = self
             .external_tools
             .read()
             .unwrap_or_else(PoisonError::into_inner);
-        guests.clone()
+        tools.clone()
     }
 
     pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Arc<Upstream>> {

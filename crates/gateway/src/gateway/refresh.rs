@@ -36,13 +36,13 @@ impl Gateway {
     /// Connects the servers with exposed tools in the background and keeps their catalogs current
     /// until [`Gateway::stop`].
     pub fn start(self: &Arc<Self>) {
-        for served in self
+        for upstream in self
             .upstreams()
-            .filter(|served| served.settings.expose.exposes_any())
+            .filter(|upstream| upstream.settings.expose.exposes_any())
         {
             tokio::spawn(refresh_loop(
                 Arc::downgrade(self),
-                served.clone(),
+                upstream.clone(),
                 self.shutdown.clone(),
             ));
         }
@@ -204,19 +204,19 @@ impl Gateway {
 
     fn collect_external_tools(&self) -> Vec<ExternalTool> {
         let mut taken = BTreeSet::new();
-        let mut guests = Vec::new();
-        for known in self.upstreams().filter_map(|served| served.catalog()) {
+        let mut tools = Vec::new();
+        for known in self.upstreams().filter_map(|upstream| upstream.catalog()) {
             for tool in &known.tools {
                 let seen = tool.exposed && tool.quarantine.is_none();
                 if seen && taken.insert(tool.qualified_name.clone()) {
-                    guests.push(ExternalTool {
+                    tools.push(ExternalTool {
                         name: tool.qualified_name.clone(),
                         definition: tool.exposed_definition.clone(),
                     });
                 }
             }
         }
-        guests
+        tools
     }
 }
 
@@ -255,13 +255,13 @@ impl ToolCatalog {
 /// Keeps one server's catalog current. An unreachable server is retried with exponential backoff.
 async fn refresh_loop(
     gateway: Weak<Gateway>,
-    served: Arc<Upstream>,
+    upstream: Arc<Upstream>,
     stopped: tokio_util::sync::CancellationToken,
 ) {
     let mut rest = MIN_BACKOFF;
     loop {
         // After a reconnect the server may be another version.
-        let fresh = if served.activity.reconnected.swap(false, Ordering::Relaxed) {
+        let fresh = if upstream.activity.reconnected.swap(false, Ordering::Relaxed) {
             CachePolicy::Refresh
         } else {
             CachePolicy::Cached
@@ -273,7 +273,7 @@ async fn refresh_loop(
             tokio::select! {
                 biased;
                 () = stopped.cancelled() => return,
-                outcome = gateway.refresh(&served, fresh) => outcome,
+                outcome = gateway.refresh(&upstream, fresh) => outcome,
             }
         };
         let wait = match &outcome {
@@ -287,7 +287,7 @@ async fn refresh_loop(
             }
             Err(error) => {
                 tracing::debug!(
-                    server = served.name(),
+                    server = upstream.name(),
                     code = error.code(),
                     "could not list tools"
                 );
@@ -299,7 +299,7 @@ async fn refresh_loop(
         tokio::select! {
             biased;
             () = stopped.cancelled() => return,
-            () = served.activity.changed.notified() => {
+            () = upstream.activity.changed.notified() => {
                 // The disconnect event of a failed attempt must not trigger the next attempt.
                 let calm = if outcome.is_ok() { CHANGE_DEBOUNCE } else { wait };
                 tokio::select! {

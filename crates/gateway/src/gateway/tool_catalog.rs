@@ -155,7 +155,7 @@ impl ToolCatalog {
     /// Creates the catalog once the pins are known. `owner` returns which other server has a tool
     /// of a name.
     pub(crate) fn new(
-        listed: UpstreamListing,
+        listing: UpstreamListing,
         read: Vec<ParsedTool>,
         settled: PinCheck,
         about: &GatewayServer,
@@ -180,7 +180,7 @@ impl ToolCatalog {
                 .evaluate(about, owner)
             });
         let tools = tools.map(Arc::new).collect();
-        Self::from_tools(listed, tools, settled.readable, Instant::now())
+        Self::from_tools(listing, tools, settled.readable, Instant::now())
     }
 
     fn from_tools(

@@ -39,7 +39,7 @@ impl Gateway {
     /// most.
     pub(super) fn upstream_of_tool(&self, full: &str) -> Option<&Arc<Upstream>> {
         let mut servers = self.upstreams();
-        servers.find(|served| strip_server_prefix(full, served.name()).is_some())
+        servers.find(|upstream| strip_server_prefix(full, upstream.name()).is_some())
     }
 
     /// Returns the callable tool of this name (`server__tool`).
@@ -48,29 +48,29 @@ impl Gateway {
         full: &str,
     ) -> Result<(Arc<Upstream>, Arc<CatalogTool>), GatewayError> {
         let unknown = || GatewayError::unknown_tool(full, self.suggest_names(full));
-        let served = self.upstream_of_tool(full).ok_or_else(|| {
+        let upstream = self.upstream_of_tool(full).ok_or_else(|| {
             let server = full.split_once("__").map(|(server, _)| server);
             let wrong = server.filter(|server| !server.is_empty());
             wrong
                 .and_then(|server| self.upstream(server).err())
                 .unwrap_or_else(unknown)
         })?;
-        let known = match self.refresh(served, CachePolicy::Cached).await {
+        let known = match self.refresh(upstream, CachePolicy::Cached).await {
             Ok(known) => known,
-            Err(error) => return self.find_fallback(served, full).await.ok_or(error),
+            Err(error) => return self.find_fallback(upstream, full).await.ok_or(error),
         };
-        let tool = find_by_name(&known, full, served.name()).ok_or_else(unknown)?;
-        Ok((served.clone(), require_callable(served, &tool)?))
+        let tool = find_by_name(&known, full, upstream.name()).ok_or_else(unknown)?;
+        Ok((upstream.clone(), require_callable(upstream, &tool)?))
     }
 
     /// Returns the fallback's tool when the server cannot list its tools.
     async fn find_fallback(
         &self,
-        served: &Upstream,
+        upstream: &Upstream,
         full: &str,
     ) -> Option<(Arc<Upstream>, Arc<CatalogTool>)> {
-        let other = self.upstream(served.settings.fallback.as_deref()?).ok()?;
-        let tool = strip_server_prefix(full, served.name())?;
+        let other = self.upstream(upstream.settings.fallback.as_deref()?).ok()?;
+        let tool = strip_server_prefix(full, upstream.name())?;
         let found = self.find_server_tool(other.name(), tool).await.ok()?;
         Some((other.clone(), found))
     }
@@ -81,10 +81,10 @@ impl Gateway {
         server: &str,
         tool: &str,
     ) -> Result<Arc<CatalogTool>, GatewayError> {
-        let served = self.upstream(server)?;
-        let known = self.refresh(served, CachePolicy::Cached).await?;
+        let upstream = self.upstream(server)?;
+        let known = self.refresh(upstream, CachePolicy::Cached).await?;
         if let Some(found) = known.get(tool) {
-            return require_callable(served, found);
+            return require_callable(upstream, found);
         }
         let full = deliberate_mcp_client::tool_name::qualified_tool_name(server, tool);
         Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))
@@ -93,17 +93,17 @@ impl Gateway {
     /// Returns true if a name may be that of an upstream server's tool; any name may be, for a
     /// server that was not listed yet.
     pub(crate) fn may_be_tool(&self, full: &str) -> bool {
-        self.upstream_of_tool(full).is_some_and(|served| {
-            let known = served.catalog();
-            known.is_none_or(|known| find_by_name(&known, full, served.name()).is_some())
+        self.upstream_of_tool(full).is_some_and(|upstream| {
+            let known = upstream.catalog();
+            known.is_none_or(|known| find_by_name(&known, full, upstream.name()).is_some())
         })
     }
 
     /// Returns the callable tools that match a pattern. Servers that were not listed yet are asked.
     pub(crate) async fn find_matching(self: &Arc<Self>, pattern: &str) -> Vec<ExternalTool> {
         let start = pattern.strip_suffix('*');
-        let concerned = |served: &Upstream| {
-            let prefix = format!("{}__", served.name());
+        let concerned = |upstream: &Upstream| {
+            let prefix = format!("{}__", upstream.name());
             let open = start.is_some_and(|start| prefix.starts_with(start));
             open || pattern.starts_with(&prefix)
         };
@@ -113,7 +113,7 @@ impl Gateway {
             .cloned()
             .collect();
         self.refresh_all(&servers, NAMED_SERVER_WAIT).await;
-        let known = servers.iter().filter_map(|served| served.catalog());
+        let known = servers.iter().filter_map(|upstream| upstream.catalog());
         let usable = known
             .flat_map(|known| known.tools.clone())
             .filter(|tool| tool.quarantine.is_none());
@@ -157,8 +157,8 @@ impl Gateway {
 
     fn callable_tools(&self, server: Option<&str>) -> Vec<Arc<CatalogTool>> {
         self.upstreams()
-            .filter(|served| server.is_none_or(|name| name == served.name()))
-            .filter_map(|served| served.catalog())
+            .filter(|upstream| server.is_none_or(|name| name == upstream.name()))
+            .filter_map(|upstream| upstream.catalog())
             .flat_map(|known| known.tools.clone())
             .filter(|tool| tool.quarantine.is_none())
             .collect()
@@ -172,7 +172,7 @@ impl Gateway {
     ) -> Vec<UnreachableServer> {
         let wanted = self
             .upstreams()
-            .filter(|served| server.is_none_or(|name| name == served.name()));
+            .filter(|upstream| server.is_none_or(|name| name == upstream.name()));
         let servers: Vec<_> = wanted.cloned().collect();
         self.refresh_all(&servers, self.search_wait).await
     }
@@ -182,16 +182,16 @@ impl Gateway {
         servers: &[Arc<Upstream>],
         wait: Duration,
     ) -> Vec<UnreachableServer> {
-        let each = servers.iter().map(|served| async move {
-            let known = served.catalog().is_some();
+        let each = servers.iter().map(|upstream| async move {
+            let known = upstream.catalog().is_some();
             // A server that did not answer a previous search delays no further one.
-            let in_vain = wait < NAMED_SERVER_WAIT && served.timed_out.load(Ordering::Relaxed);
+            let in_vain = wait < NAMED_SERVER_WAIT && upstream.timed_out.load(Ordering::Relaxed);
             let wait = if known || in_vain {
                 KNOWN_SERVER_WAIT
             } else {
                 wait
             };
-            let (gateway, server) = (self.clone(), served.clone());
+            let (gateway, server) = (self.clone(), upstream.clone());
             // The refresh continues after the caller has stopped waiting, for the next search.
             let asked =
                 tokio::spawn(async move { gateway.refresh(&server, CachePolicy::Cached).await });
@@ -204,12 +204,12 @@ impl Gateway {
                 }
                 Ok(Err(_)) => same("the server could not be asked"),
                 Err(_) => {
-                    served.timed_out.store(true, Ordering::Relaxed);
+                    upstream.timed_out.store(true, Ordering::Relaxed);
                     same("the server has not answered yet; search again later")
                 }
             };
             (!known).then(|| UnreachableServer {
-                server: served.name().to_owned(),
+                server: upstream.name().to_owned(),
                 reason: why,
                 redacted_reason: outward,
             })
@@ -227,8 +227,8 @@ impl Gateway {
         let unavailable = self.refresh_for_search(server).await;
         let all: Vec<Arc<CatalogTool>> = self
             .upstreams()
-            .filter(|served| server.is_none_or(|name| name == served.name()))
-            .filter_map(|served| served.catalog())
+            .filter(|upstream| server.is_none_or(|name| name == upstream.name()))
+            .filter_map(|upstream| upstream.catalog())
             .flat_map(|known| known.tools.clone())
             .collect();
         let entries: Vec<&search::ToolSearchEntry> =
@@ -278,13 +278,13 @@ fn find_by_name(known: &ToolCatalog, full: &str, server: &str) -> Option<Arc<Cat
 }
 
 fn require_callable(
-    served: &Upstream,
+    upstream: &Upstream,
     tool: &Arc<CatalogTool>,
 ) -> Result<Arc<CatalogTool>, GatewayError> {
     match tool.quarantine {
         None => Ok(tool.clone()),
         Some(why) => Err(GatewayError::Quarantined {
-            server: served.name().to_owned(),
+            server: upstream.name().to_owned(),
             tool: match tool.def.name.as_str() {
                 short if short.len() <= 80 => short.to_owned(),
                 _ => tool.qualified_name.to_string(),

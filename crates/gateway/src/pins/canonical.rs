@@ -47,7 +47,7 @@ fn without_volatile(definition: &Value) -> Cow<'_, Value> {
 pub(crate) fn digest(value: &Value) -> String {
     let mut text = String::new();
     write(value, &mut text);
-    hex(&Sha256::digest(text.as_bytes()))
+    to_hex(&Sha256::digest(text.as_bytes()))
 }
 
 /// Returns the definition for people, without volatile fields and in canonical order.
@@ -104,7 +104,7 @@ fn write_object<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: 
     out.push('}');
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn to_hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         let _ = write!(text, "{byte:02x}");

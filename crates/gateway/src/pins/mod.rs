@@ -221,14 +221,14 @@ impl PinStore {
 
     fn pin_all(
         &self,
-        book: &mut PinTable,
+        table: &mut PinTable,
         offered: &[OfferedDefinition],
         trust: bool,
     ) -> Vec<PinStatus> {
         let mut standings = Vec::with_capacity(offered.len());
         for it in offered {
-            let full = book.len() >= MAX_PINS;
-            let known = book.get_mut(&it.name);
+            let full = table.len() >= MAX_PINS;
+            let known = table.get_mut(&it.name);
             let found = match known {
                 Some(pin) if pin.sha256 == it.hash => PinStatus::Same {
                     approved: pin.approved,
@@ -239,8 +239,8 @@ impl PinStore {
                 }
                 None if full => PinStatus::Changed,
                 _ => {
-                    let pin = self.new_pin(book, it, false);
-                    book.insert(it.name.clone(), pin);
+                    let pin = self.new_pin(table, it, false);
+                    table.insert(it.name.clone(), pin);
                     PinStatus::New
                 }
             };
@@ -251,11 +251,11 @@ impl PinStore {
 
     fn new_pin(
         &self,
-        book: &PinTable,
+        table: &PinTable,
         offered: &OfferedDefinition,
         approved: bool,
     ) -> DefinitionPin {
-        let kept: usize = book
+        let kept: usize = table
             .values()
             .filter_map(|pin| pin.text.as_ref())
             .map(String::len)
@@ -271,17 +271,17 @@ impl PinStore {
     }
 
     /// Replaces the known pins by the stored ones. The known pins stay if the store cannot be read.
-    async fn reload(&self, book: &mut Option<PinTable>) -> Result<(), PinReadError> {
+    async fn reload(&self, table: &mut Option<PinTable>) -> Result<(), PinReadError> {
         let read = self.read().await;
         let mut stored = read.inspect_err(|unread| match unread {
             PinReadError::Store(error) => self.warn_once(error),
             PinReadError::Corrupt => self.warn_once(&"they are damaged"),
         })?;
         // Pins that could not be written are still known.
-        for (name, pin) in book.take().unwrap_or_default() {
+        for (name, pin) in table.take().unwrap_or_default() {
             stored.entry(name).or_insert(pin);
         }
-        *book = Some(stored);
+        *table = Some(stored);
         Ok(())
     }
 
@@ -294,10 +294,10 @@ impl PinStore {
         }
     }
 
-    async fn write(&self, book: &PinTable) -> Result<(), StoreError> {
+    async fn write(&self, table: &PinTable) -> Result<(), StoreError> {
         let change = Change::SetState {
             key: self.key.clone(),
-            value: serde_json::to_value(book).ok(),
+            value: serde_json::to_value(table).ok(),
             at: self.clock.now(),
         };
         self.store.commit(vec![change]).await
@@ -311,9 +311,9 @@ impl PinStore {
 }
 
 /// Returns true if checking a tool would change the pins.
-fn would_change(book: &PinTable, offered: &OfferedDefinition, trust: bool) -> bool {
-    match book.get(&offered.name) {
-        None => book.len() < MAX_PINS,
+fn would_change(table: &PinTable, offered: &OfferedDefinition, trust: bool) -> bool {
+    match table.get(&offered.name) {
+        None => table.len() < MAX_PINS,
         Some(pin) if pin.sha256 == offered.hash => false,
         Some(pin) => trust || pin.pending.is_none(),
     }

@@ -48,7 +48,7 @@ impl ExternalTools for ExposedTools {
         Box::pin(self.0.find_matching(pattern))
     }
 
-    fn alias_of(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
+    fn external_name(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
         let called = arguments
             .get("tool")
             .and_then(Value::as_str)

@@ -20,8 +20,8 @@ use super::{
 #[tokio::test]
 async fn a_result_is_handed_on_unharmed() {
     let folder = temp_dir();
-    let (kit, _) = GatewayFixture::with_one_server(&folder, &[tool("odd", "Odd")]);
-    let result = kit.call_upstream("far__odd", json!({})).await.unwrap();
+    let (fixture, _) = GatewayFixture::with_one_server(&folder, &[tool("odd", "Odd")]);
+    let result = fixture.call_upstream("far__odd", json!({})).await.unwrap();
     assert_eq!(
         result.to_string(),
         r#"{"zeta":1,"content":[{"text":"hi","new":{"b":2,"a":1},"type":"text"}],"alpha":[],"_meta":{"z/y":1}}"#
@@ -31,13 +31,13 @@ async fn a_result_is_handed_on_unharmed() {
 #[tokio::test]
 async fn a_failure_of_the_tool_is_a_result() {
     let folder = temp_dir();
-    let (kit, _) = GatewayFixture::with_one_server(
+    let (fixture, _) = GatewayFixture::with_one_server(
         &folder,
         &[tool("fail", "Fails"), tool("refuse", "Refuses")],
     );
-    let result = kit.call_upstream("far__fail", json!({})).await.unwrap();
+    let result = fixture.call_upstream("far__fail", json!({})).await.unwrap();
     assert_eq!(result["isError"], true);
-    let error = kit
+    let error = fixture
         .call_upstream("far__refuse", json!({}))
         .await
         .unwrap_err();
@@ -50,8 +50,8 @@ async fn arguments_are_checked_before_they_are_sent() {
     let folder = temp_dir();
     let add = json!({ "name": "add", "inputSchema": { "type": "object",
         "properties": { "a": { "type": "integer" } }, "required": ["a"] } });
-    let (kit, player) = GatewayFixture::with_one_server(&folder, &[add]);
-    let error = kit
+    let (fixture, player) = GatewayFixture::with_one_server(&folder, &[add]);
+    let error = fixture
         .call_upstream("far__add", json!({ "a": "x" }))
         .await
         .unwrap_err();
@@ -60,7 +60,8 @@ async fn arguments_are_checked_before_they_are_sent() {
     assert!(player.requests("tools/call").is_empty());
     assert_eq!(
         text(
-            &kit.call_upstream("far__add", json!({ "a": 1 }))
+            &fixture
+                .call_upstream("far__add", json!({ "a": 1 }))
                 .await
                 .unwrap()
         ),
@@ -71,27 +72,27 @@ async fn arguments_are_checked_before_they_are_sent() {
 #[tokio::test]
 async fn arguments_beside_the_name_are_taken() {
     let folder = temp_dir();
-    let (kit, _) = GatewayFixture::with_one_server(&folder, &[tool("echo", "Echoes")]);
-    let output = kit
+    let (fixture, _) = GatewayFixture::with_one_server(&folder, &[tool("echo", "Echoes")]);
+    let output = fixture
         .call("gateway_call", json!({ "tool": "far__echo", "x": 1 }))
         .await
         .unwrap();
     assert_eq!(text(&output["handed_on"]), json!({ "x": 1 }));
     let both = json!({ "tool": "far__echo", "arguments": {}, "x": 1 });
-    let error = kit.call("gateway_call", both).await.unwrap_err();
+    let error = fixture.call("gateway_call", both).await.unwrap_err();
     assert!(error.to_string().contains("x: is not"), "{error}");
 }
 
 #[tokio::test]
 async fn an_unknown_tool_is_answered_with_the_nearest() {
     let folder = temp_dir();
-    let (kit, _) = GatewayFixture::with_one_server(
+    let (fixture, _) = GatewayFixture::with_one_server(
         &folder,
         &[tool("read_file", "Reads"), tool("write_file", "Writes")],
     );
-    kit.search("file").await;
+    fixture.search("file").await;
     for name in ["far__raed_file", "read_file", "far_read_file"] {
-        let error = kit.call_upstream(name, json!({})).await.unwrap_err();
+        let error = fixture.call_upstream(name, json!({})).await.unwrap_err();
         assert_eq!(error.code(), "UnknownTool", "{name}");
         assert!(
             error.hint().unwrap().contains("far__read_file"),
@@ -99,7 +100,10 @@ async fn an_unknown_tool_is_answered_with_the_nearest() {
             error.hint()
         );
     }
-    let error = kit.call_upstream("weather", json!({})).await.unwrap_err();
+    let error = fixture
+        .call_upstream("weather", json!({}))
+        .await
+        .unwrap_err();
     assert!(error.hint().unwrap().contains("gateway_search"));
 }
 
@@ -113,14 +117,15 @@ async fn a_call_goes_on_in_the_trace_of_its_client() {
         let folder = temp_dir();
         let player = Arc::new(MockUpstream::new(era, vec![tool("echo", "Echoes")]));
         let far = vec![(server("far"), player.clone())];
-        let kit = GatewayFixture::new(open_store(folder.path()), far);
+        let fixture = GatewayFixture::new(open_store(folder.path()), far);
         let traced = CallerContext {
             trace: TraceContext::parse(trace, Some(state)),
             ..CallerContext::default()
         };
         for caller in [traced, CallerContext::default()] {
             let arguments = json!({ "tool": "far__echo" });
-            kit.call_as(caller, "gateway_call", arguments)
+            fixture
+                .call_as(caller, "gateway_call", arguments)
                 .await
                 .unwrap();
         }
@@ -135,12 +140,13 @@ async fn a_call_goes_on_in_the_trace_of_its_client() {
 #[tokio::test]
 async fn progress_is_told() {
     let folder = temp_dir();
-    let (kit, _) = GatewayFixture::with_one_server(&folder, &[tool("slow", "Slow")]);
+    let (fixture, _) = GatewayFixture::with_one_server(&folder, &[tool("slow", "Slow")]);
     let heard = loop {
         let (caller, heard) = progress_caller();
         let arguments = json!({ "tool": "far__slow", "arguments": {} });
         let began = Instant::now();
-        kit.call_as(caller, "gateway_call", arguments)
+        fixture
+            .call_as(caller, "gateway_call", arguments)
             .await
             .unwrap();
         // A longer call also reports that it is alive, as the first one may, which connects.
@@ -148,8 +154,8 @@ async fn progress_is_told() {
             break heard;
         }
     };
-    let heard = heard.lock().unwrap();
-    let messages: Vec<_> = heard
+    let progress = heard.lock().unwrap();
+    let messages: Vec<_> = progress
         .iter()
         .map(|it| (it.message.as_str(), it.total))
         .collect();
@@ -159,10 +165,11 @@ async fn progress_is_told() {
 #[tokio::test]
 async fn a_call_that_is_taken_back_is_taken_back_there() {
     let folder = temp_dir();
-    let (kit, player) = GatewayFixture::with_one_server(&folder, &[tool("never", "Never ends")]);
+    let (fixture, player) =
+        GatewayFixture::with_one_server(&folder, &[tool("never", "Never ends")]);
     let caller = CallerContext::default();
     let stop = caller.cancellation.clone();
-    let call = kit.call_as(
+    let call = fixture.call_as(
         caller,
         "gateway_call",
         json!({ "tool": "far__never", "arguments": {} }),
@@ -188,36 +195,36 @@ async fn exposed_tools_are_guests_as_their_server_wrote_them() {
         McpEra::Handshake,
         vec![odd.clone(), tool("hidden", "Hidden")],
     ));
-    let mut far = server("far");
-    far.expose = Exposure::Only(vec!["od*".to_owned()]);
-    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player.clone())]);
+    let mut server = server("far");
+    server.expose = Exposure::Only(vec!["od*".to_owned()]);
+    let fixture = GatewayFixture::new(open_store(folder.path()), vec![(server, player.clone())]);
     let changed = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let hears = changed.clone();
-    kit.gateway.on_change(Box::new(move || {
+    fixture.gateway.on_change(Box::new(move || {
         hears.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }));
-    let guests = kit.registry.external_tools().unwrap().clone();
-    assert!(guests.list().is_empty());
-    kit.gateway.start();
-    wait_until(|| !guests.list().is_empty()).await;
-    let listed = guests.list();
-    assert_eq!(listed.len(), 1);
-    assert_eq!(&*listed[0].name, "far__odd");
+    let tools = fixture.registry.external_tools().unwrap().clone();
+    assert!(tools.list().is_empty());
+    fixture.gateway.start();
+    wait_until(|| !tools.list().is_empty()).await;
+    let external_tools = tools.list();
+    assert_eq!(external_tools.len(), 1);
+    assert_eq!(&*external_tools[0].name, "far__odd");
     let expected = odd
         .to_string()
         .replace(r#""name":"odd""#, r#""name":"far__odd""#);
-    assert_eq!(listed[0].definition.to_string(), expected);
-    let output = kit.call("far__odd", json!({})).await.unwrap();
+    assert_eq!(external_tools[0].definition.to_string(), expected);
+    let output = fixture.call("far__odd", json!({})).await.unwrap();
     assert_eq!(output["handed_on"]["zeta"], 1);
     // A tool that is not exposed can be called by its name too.
-    kit.call("far__hidden", json!({})).await.unwrap();
-    let error = kit.call("far__none", json!({})).await.unwrap_err();
+    fixture.call("far__hidden", json!({})).await.unwrap();
+    let error = fixture.call("far__none", json!({})).await.unwrap_err();
     assert_eq!(error.code(), "UnknownTool");
 
     player.set_tools(vec![odd, tool("odder", "Odder")]);
-    wait_until(|| guests.list().len() == 2).await;
+    wait_until(|| tools.list().len() == 2).await;
     wait_until(|| changed.load(std::sync::atomic::Ordering::Relaxed) == 2).await;
-    kit.gateway.stop().await;
+    fixture.gateway.stop().await;
 }
 
 #[tokio::test]
@@ -227,12 +234,12 @@ async fn scopes_name_guests() {
         McpEra::Handshake,
         vec![tool("echo", "Echoes"), tool("odd", "Odd")],
     ));
-    let mut far = server("far");
-    far.expose = Exposure::All;
-    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player)]);
-    kit.gateway.start();
-    let guests = kit.registry.external_tools().unwrap().clone();
-    wait_until(|| guests.list().len() == 2).await;
+    let mut server = server("far");
+    server.expose = Exposure::All;
+    let fixture = GatewayFixture::new(open_store(folder.path()), vec![(server, player)]);
+    fixture.gateway.start();
+    let tools = fixture.registry.external_tools().unwrap().clone();
+    wait_until(|| tools.list().len() == 2).await;
     let caller = CallerContext {
         principal: Principal {
             name: Some("a".into()),
@@ -240,14 +247,15 @@ async fn scopes_name_guests() {
         },
         ..CallerContext::default()
     };
-    kit.call_as(caller.clone(), "far__echo", json!({}))
+    fixture
+        .call_as(caller.clone(), "far__echo", json!({}))
         .await
         .unwrap();
     for (name, arguments) in [
         ("far__odd", json!({})),
         ("gateway_call", json!({ "tool": "far__odd" })),
     ] {
-        let error = kit
+        let error = fixture
             .call_as(caller.clone(), name, arguments)
             .await
             .unwrap_err();
@@ -258,8 +266,9 @@ async fn scopes_name_guests() {
 #[tokio::test]
 async fn nothing_of_the_request_goes_on_but_its_arguments() {
     let folder = temp_dir();
-    let (kit, player) = GatewayFixture::with_one_server(&folder, &[tool("echo", "Echoes")]);
-    kit.call_upstream("far__echo", json!({ "x": 1 }))
+    let (fixture, player) = GatewayFixture::with_one_server(&folder, &[tool("echo", "Echoes")]);
+    fixture
+        .call_upstream("far__echo", json!({ "x": 1 }))
         .await
         .unwrap();
     let sent = &player.requests("tools/call")[0]["params"];
@@ -271,8 +280,8 @@ async fn nothing_of_the_request_goes_on_but_its_arguments() {
 #[tokio::test]
 async fn both_tools_take_little_room() {
     let folder = temp_dir();
-    let (kit, _) = GatewayFixture::with_one_server(&folder, &[]);
-    let all: usize = kit
+    let (fixture, _) = GatewayFixture::with_one_server(&folder, &[]);
+    let all: usize = fixture
         .registry
         .list()
         .filter(|listing| listing.meta.name.starts_with("gateway_"))
@@ -296,8 +305,8 @@ async fn tools_are_found_by_their_names_for_who_puts_them_to_use() {
         tool("read_all", "Reads"),
         tool("bad", "x\u{200b}"),
     ];
-    let (kit, player) = GatewayFixture::with_one_server(&folder, &tools);
-    let guests = kit.registry.external_tools().unwrap().clone();
+    let (fixture, player) = GatewayFixture::with_one_server(&folder, &tools);
+    let external_tools = fixture.registry.external_tools().unwrap().clone();
     for (pattern, found) in [
         ("far__read", vec!["far__read"]),
         ("far__read*", vec!["far__read", "far__read_all"]),
@@ -308,13 +317,16 @@ async fn tools_are_found_by_their_names_for_who_puts_them_to_use() {
         ("far", vec![]),
         ("near__*", vec![]),
     ] {
-        let names = guests.find(pattern).await;
-        let names: Vec<_> = names.iter().map(|guest| &*guest.name).collect();
+        let names = external_tools.find(pattern).await;
+        let names: Vec<_> = names
+            .iter()
+            .map(|external_tool| &*external_tool.name)
+            .collect();
         assert_eq!(names, found, "{pattern}");
     }
-    assert!(guests.list().is_empty());
+    assert!(external_tools.list().is_empty());
     assert_eq!(player.requests("tools/list").len(), 1);
     // A quarantined tool is not found, and a call of it reports the reason.
-    let error = kit.call("far__bad", json!({})).await.unwrap_err();
+    let error = fixture.call("far__bad", json!({})).await.unwrap_err();
     assert_eq!(error.code(), "Quarantined");
 }

@@ -45,13 +45,13 @@ impl ClientRequests for RecordingClient {
     }
 }
 
-fn handshake_caller(asked: &Arc<RecordingClient>) -> CallerContext {
+fn handshake_caller(recording_client: &Arc<RecordingClient>) -> CallerContext {
     CallerContext {
         client: ClientFeatures {
             elicitation: true,
             sampling: true,
             roots: true,
-            requests: Some(asked.clone()),
+            requests: Some(recording_client.clone()),
             ..ClientFeatures::default()
         },
         ..CallerContext::default()
@@ -65,15 +65,19 @@ fn fixture(
 ) -> (GatewayFixture, Arc<MockUpstream>) {
     let tools = ["ask", "think", "where", "echo"].map(|name| tool(name, "Asks"));
     let player = Arc::new(MockUpstream::new(era, tools.to_vec()));
-    let mut far = server("far");
-    far.sampling = sampling;
-    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player.clone())]);
-    (kit, player)
+    let mut server = server("far");
+    server.sampling = sampling;
+    let fixture = GatewayFixture::new(open_store(folder.path()), vec![(server, player.clone())]);
+    (fixture, player)
 }
 
-async fn call(kit: &GatewayFixture, caller: CallerContext, tool: &str) -> Result<Value, String> {
+async fn call(
+    fixture: &GatewayFixture,
+    caller: CallerContext,
+    tool: &str,
+) -> Result<Value, String> {
     let arguments = json!({ "tool": tool, "arguments": {} });
-    let output = kit.call_as(caller, "gateway_call", arguments).await;
+    let output = fixture.call_as(caller, "gateway_call", arguments).await;
     output
         .map(|output| output["handed_on"].clone())
         .map_err(|error| error.code().to_owned())
@@ -83,19 +87,19 @@ async fn call(kit: &GatewayFixture, caller: CallerContext, tool: &str) -> Result
 async fn a_client_of_the_handshake_era_is_asked_during_its_call() {
     for era in [McpEra::Handshake, McpEra::Stateless] {
         let folder = temp_dir();
-        let (kit, _) = fixture(&folder, era, false);
-        let asked = Arc::new(RecordingClient::default());
-        let result = call(&kit, handshake_caller(&asked), "far__ask")
+        let (fixture, _) = fixture(&folder, era, false);
+        let client = Arc::new(RecordingClient::default());
+        let result = call(&fixture, handshake_caller(&client), "far__ask")
             .await
             .unwrap();
         assert!(
             text(&result).to_string().contains("Ann"),
             "{era:?} {result}"
         );
-        let (method, params) = asked.0.lock().unwrap()[0].clone();
+        let (method, params) = client.0.lock().unwrap()[0].clone();
         assert_eq!(method, "elicitation/create");
         assert_eq!(params["message"], "far asks: Who?");
-        let result = call(&kit, handshake_caller(&asked), "far__where")
+        let result = call(&fixture, handshake_caller(&client), "far__where")
             .await
             .unwrap();
         assert!(
@@ -109,7 +113,7 @@ async fn a_client_of_the_handshake_era_is_asked_during_its_call() {
 async fn who_cannot_be_asked_has_declined() {
     for era in [McpEra::Handshake, McpEra::Stateless] {
         let folder = temp_dir();
-        let (kit, _) = fixture(&folder, era, false);
+        let (fixture, _) = fixture(&folder, era, false);
         let mute = CallerContext {
             client: ClientFeatures {
                 modern: true,
@@ -118,12 +122,12 @@ async fn who_cannot_be_asked_has_declined() {
             ..CallerContext::default()
         };
         for caller in [CallerContext::default(), mute] {
-            let result = call(&kit, caller.clone(), "far__ask").await.unwrap();
+            let result = call(&fixture, caller.clone(), "far__ask").await.unwrap();
             assert!(
                 text(&result).to_string().contains("cancel"),
                 "{era:?} {result}"
             );
-            let result = call(&kit, caller, "far__where").await.unwrap();
+            let result = call(&fixture, caller, "far__where").await.unwrap();
             assert!(
                 text(&result).to_string().contains(r#""roots":[]"#),
                 "{era:?} {result}"
@@ -136,8 +140,10 @@ async fn who_cannot_be_asked_has_declined() {
 async fn a_modern_client_is_asked_by_the_answer() {
     for era in [McpEra::Handshake, McpEra::Stateless] {
         let folder = temp_dir();
-        let (kit, player) = fixture(&folder, era, false);
-        let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
+        let (fixture, player) = fixture(&folder, era, false);
+        let asked = call(&fixture, modern_caller("a"), "far__ask")
+            .await
+            .unwrap();
         assert_eq!(asked["resultType"], "input_required", "{asked}");
         let (key, request) = asked["inputRequests"]
             .as_object()
@@ -151,7 +157,7 @@ async fn a_modern_client_is_asked_by_the_answer() {
         assert!(!state.contains("upstream"), "{state}");
         let answer = json!({ key: { "action": "accept", "content": { "name": "Ann" } } });
         let result = call(
-            &kit,
+            &fixture,
             resuming_caller("a", state, answer.clone()),
             "far__ask",
         )
@@ -167,7 +173,7 @@ async fn a_modern_client_is_asked_by_the_answer() {
             assert_eq!(player.requests("tools/call").len(), 1);
         }
         // A state can be used only once.
-        let error = call(&kit, resuming_caller("a", state, answer), "far__ask")
+        let error = call(&fixture, resuming_caller("a", state, answer), "far__ask")
             .await
             .unwrap_err();
         assert_eq!(error, "NotWaiting");
@@ -177,22 +183,24 @@ async fn a_modern_client_is_asked_by_the_answer() {
 #[tokio::test]
 async fn what_waits_belongs_to_who_called_and_to_what_was_called() {
     let folder = temp_dir();
-    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
-    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
+    let (fixture, _) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&fixture, modern_caller("a"), "far__ask")
+        .await
+        .unwrap();
     let state = asked["requestState"].as_str().unwrap();
     let answer = json!({ "ask-1": { "action": "decline" } });
     let foreign = resuming_caller("b", state, answer.clone());
     assert_eq!(
-        call(&kit, foreign, "far__ask").await.unwrap_err(),
+        call(&fixture, foreign, "far__ask").await.unwrap_err(),
         "NotWaiting"
     );
     let other = resuming_caller("a", state, answer.clone());
     assert_eq!(
-        call(&kit, other, "far__echo").await.unwrap_err(),
+        call(&fixture, other, "far__echo").await.unwrap_err(),
         "NotWaiting"
     );
     let more = json!({ "tool": "far__ask", "arguments": { "x": 1 } });
-    let other = kit
+    let other = fixture
         .call_as(
             resuming_caller("a", state, answer.clone()),
             "gateway_call",
@@ -202,10 +210,10 @@ async fn what_waits_belongs_to_who_called_and_to_what_was_called() {
     assert_eq!(other.unwrap_err().code(), "NotWaiting");
     let never = resuming_caller("a", "gw-0123456789abcdef0123456789abcdef", answer.clone());
     assert_eq!(
-        call(&kit, never, "far__ask").await.unwrap_err(),
+        call(&fixture, never, "far__ask").await.unwrap_err(),
         "NotWaiting"
     );
-    let result = call(&kit, resuming_caller("a", state, answer), "far__ask")
+    let result = call(&fixture, resuming_caller("a", state, answer), "far__ask")
         .await
         .unwrap();
     assert!(text(&result).to_string().contains("decline"));
@@ -214,10 +222,12 @@ async fn what_waits_belongs_to_who_called_and_to_what_was_called() {
 #[tokio::test]
 async fn what_was_not_answered_is_asked_again() {
     let folder = temp_dir();
-    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
-    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
+    let (fixture, _) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&fixture, modern_caller("a"), "far__ask")
+        .await
+        .unwrap();
     let state = asked["requestState"].as_str().unwrap();
-    let once_more = call(&kit, resuming_caller("a", state, json!({})), "far__ask")
+    let once_more = call(&fixture, resuming_caller("a", state, json!({})), "far__ask")
         .await
         .unwrap();
     assert_eq!(once_more["inputRequests"], asked["inputRequests"]);
@@ -262,22 +272,24 @@ async fn models_are_asked_only_where_the_settings_allow_it() {
 #[tokio::test]
 async fn no_more_wait_than_may() {
     let folder = temp_dir();
-    let (kit, player) = fixture(&folder, McpEra::Stateless, false);
+    let (fixture, player) = fixture(&folder, McpEra::Stateless, false);
     for name in ["a", "b"] {
         // A caller with more suspended calls loses its oldest.
         for _ in 0..10 {
-            let asked = call(&kit, modern_caller(name), "far__ask").await.unwrap();
+            let asked = call(&fixture, modern_caller(name), "far__ask")
+                .await
+                .unwrap();
             assert_eq!(asked["resultType"], "input_required");
         }
     }
     assert_eq!(
-        call(&kit, modern_caller("c"), "far__ask")
+        call(&fixture, modern_caller("c"), "far__ask")
             .await
             .unwrap_err(),
         "Resting"
     );
     assert_eq!(
-        call(&kit, modern_caller("c"), "far__echo")
+        call(&fixture, modern_caller("c"), "far__echo")
             .await
             .map(|it| text(&it)),
         Ok(json!({}))
@@ -292,14 +304,16 @@ async fn a_person_may_think_longer_than_a_server_may_be_silent() {
         McpEra::Handshake,
         vec![tool("ask", "Asks")],
     ));
-    let mut far = server("far");
-    far.config.limits.response_timeout = std::time::Duration::from_millis(1_500);
-    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, player)]);
-    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
+    let mut server = server("far");
+    server.config.limits.response_timeout = std::time::Duration::from_millis(1_500);
+    let fixture = GatewayFixture::new(open_store(folder.path()), vec![(server, player)]);
+    let asked = call(&fixture, modern_caller("a"), "far__ask")
+        .await
+        .unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
     let state = asked["requestState"].as_str().unwrap();
     let answer = json!({ "ask-1": { "action": "decline" } });
-    let result = call(&kit, resuming_caller("a", state, answer), "far__ask").await;
+    let result = call(&fixture, resuming_caller("a", state, answer), "far__ask").await;
     assert!(result.is_ok(), "{result:?}");
 }
 
@@ -329,15 +343,15 @@ impl Tool for NestedCallTool {
 #[tokio::test]
 async fn a_tool_that_is_run_by_another_does_not_answer_with_a_question() {
     let folder = temp_dir();
-    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
+    let (fixture, _) = fixture(&folder, McpEra::Handshake, false);
     let registry = Registry::new(RegistryDeps {
-        store: kit.store.clone(),
+        store: fixture.store.clone(),
         models: Arc::new(FixedModel(None)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         limits: CallLimits::default(),
     });
-    let registry = register(registry, &kit.gateway).with(NestedCallTool);
+    let registry = register(registry, &fixture.gateway).with(NestedCallTool);
     let answer = registry.call("outer", json!({}), modern_caller("a")).await;
     let Ok(CallOutcome::Done(output)) = answer else {
         panic!("{answer:?}");
@@ -351,8 +365,10 @@ async fn a_tool_that_is_run_by_another_does_not_answer_with_a_question() {
 #[tokio::test]
 async fn nobody_waits_for_ever() {
     let folder = temp_dir();
-    let (kit, player) = fixture(&folder, McpEra::Handshake, false);
-    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
+    let (fixture, player) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&fixture, modern_caller("a"), "far__ask")
+        .await
+        .unwrap();
     tokio::time::pause();
     tokio::time::advance(std::time::Duration::from_mins(11)).await;
     tokio::time::resume();
@@ -362,7 +378,7 @@ async fn nobody_waits_for_ever() {
     let state = asked["requestState"].as_str().unwrap();
     let answer = json!({ "ask-1": { "action": "decline" } });
     assert_eq!(
-        call(&kit, resuming_caller("a", state, answer), "far__ask")
+        call(&fixture, resuming_caller("a", state, answer), "far__ask")
             .await
             .unwrap_err(),
         "NotWaiting"
@@ -374,12 +390,12 @@ async fn a_call_that_was_handed_over_has_nobody_to_ask() {
     for era in [McpEra::Handshake, McpEra::Stateless] {
         let folder = temp_dir();
         let player = Arc::new(MockUpstream::new(era, vec![tool("ask_later", "Asks")]));
-        let kit = GatewayFixture::new(
+        let fixture = GatewayFixture::new(
             open_store(folder.path()),
             vec![(server("far"), player.clone())],
         );
         let arguments = json!({ "tool": "far__ask_later", "arguments": {} });
-        let left = kit.registry.call_with_timeout(
+        let left = fixture.registry.call_with_timeout(
             "gateway_call",
             arguments,
             modern_caller("a"),
@@ -390,7 +406,7 @@ async fn a_call_that_was_handed_over_has_nobody_to_ask() {
         };
         wait_until(|| !player.requests("tools/call").is_empty()).await;
         player.resume_calls();
-        let resumed = kit
+        let resumed = fixture
             .call_as(modern_caller("a"), RESUME_TOOL, json!({ "id": running.id }))
             .await
             .unwrap();
@@ -406,11 +422,13 @@ async fn a_call_that_was_handed_over_has_nobody_to_ask() {
 #[tokio::test]
 async fn a_call_that_waits_does_not_keep_the_gateway() {
     let folder = temp_dir();
-    let (kit, _) = fixture(&folder, McpEra::Handshake, false);
-    let asked = call(&kit, modern_caller("a"), "far__ask").await.unwrap();
+    let (fixture, _) = fixture(&folder, McpEra::Handshake, false);
+    let asked = call(&fixture, modern_caller("a"), "far__ask")
+        .await
+        .unwrap();
     assert_eq!(asked["resultType"], "input_required");
-    let gateway = Arc::downgrade(&kit.gateway);
-    drop(kit);
+    let gateway = Arc::downgrade(&fixture.gateway);
+    drop(fixture);
     wait_until(|| gateway.upgrade().is_none()).await;
 }
 
@@ -424,14 +442,14 @@ async fn who_stands_in_asks_models_only_if_it_may_itself() {
     let mut failing = server("first");
     failing.fallback = Some("second".to_owned());
     failing.sampling = true;
-    let kit = GatewayFixture::new(
+    let fixture = GatewayFixture::new(
         open_store(folder.path()),
         vec![(failing, first), (server("second"), second.clone())],
     );
-    let asked = Arc::new(RecordingClient::default());
-    let result = call(&kit, handshake_caller(&asked), "first__think").await;
+    let client = Arc::new(RecordingClient::default());
+    let result = call(&fixture, handshake_caller(&client), "first__think").await;
     assert_eq!(second.requests("tools/call").len(), 1);
-    assert!(asked.0.lock().unwrap().is_empty());
+    assert!(client.0.lock().unwrap().is_empty());
     assert!(
         text(&result.unwrap())
             .to_string()

@@ -28,7 +28,7 @@ fn real_servers(folder: &tempfile::TempDir) -> GatewayFixture {
 #[tokio::test]
 async fn the_tool_that_is_meant_comes_first() {
     let folder = temp_dir();
-    let kit = real_servers(&folder);
+    let fixture = real_servers(&folder);
     for (query, name) in [
         ("read a text file", "filesystem__read_text_file"),
         ("what time is it now in Tokyo", "time__get_current_time"),
@@ -40,7 +40,7 @@ async fn the_tool_that_is_meant_comes_first() {
         ("rename or move a file", "filesystem__move_file"),
         ("list directory", "filesystem__list_directory"),
     ] {
-        let found = kit.search(query).await;
+        let found = fixture.search(query).await;
         assert_eq!(
             tool_names(&found)[0],
             name,
@@ -53,17 +53,17 @@ async fn the_tool_that_is_meant_comes_first() {
 #[tokio::test]
 async fn an_exact_name_comes_first() {
     let folder = temp_dir();
-    let kit = real_servers(&folder);
+    let fixture = real_servers(&folder);
     for name in ["git_log", "git__git_log"] {
-        assert_eq!(tool_names(&kit.search(name).await)[0], "git__git_log");
+        assert_eq!(tool_names(&fixture.search(name).await)[0], "git__git_log");
     }
 }
 
 #[tokio::test]
 async fn answers_are_small() {
     let folder = temp_dir();
-    let kit = real_servers(&folder);
-    let found = kit.search("file").await;
+    let fixture = real_servers(&folder);
+    let found = fixture.search("file").await;
     let tools = found["tools"].as_array().unwrap();
     assert_eq!(tools.len(), 5);
     assert!(
@@ -84,7 +84,7 @@ async fn answers_are_small() {
     );
     assert!(found.get("unavailable").is_none());
 
-    let one = kit
+    let one = fixture
         .call(
             "gateway_search",
             json!({ "query": "file", "limit": 1, "server": "git" }),
@@ -98,13 +98,13 @@ async fn answers_are_small() {
 #[tokio::test]
 async fn no_words_list_the_servers() {
     let folder = temp_dir();
-    let kit = real_servers(&folder);
-    let listed = kit.call("gateway_search", json!({})).await.unwrap();
+    let fixture = real_servers(&folder);
+    let listed = fixture.call("gateway_search", json!({})).await.unwrap();
     let servers = listed["servers"].as_array().unwrap();
     assert_eq!(servers.len(), 5);
     assert_eq!(servers[0], json!({ "server": "fetch", "tools": 1 }));
     assert!(listed.get("tools").is_none());
-    let error = kit
+    let error = fixture
         .call("gateway_search", json!({ "query": "x", "server": "gti" }))
         .await
         .unwrap_err();
@@ -124,17 +124,18 @@ async fn what_the_settings_leave_out_is_not_there() {
             tool("write", "Files"),
         ],
     );
-    let mut far = server("far");
-    far.only = vec!["read*".to_owned()];
-    far.except = vec!["read_*".to_owned()];
-    let kit = GatewayFixture::new(open_store(folder.path()), vec![(far, Arc::new(player))]);
-    assert_eq!(tool_names(&kit.search("files").await), ["far__read"]);
+    let mut server = server("far");
+    server.only = vec!["read*".to_owned()];
+    server.except = vec!["read_*".to_owned()];
+    let fixture = GatewayFixture::new(open_store(folder.path()), vec![(server, Arc::new(player))]);
+    assert_eq!(tool_names(&fixture.search("files").await), ["far__read"]);
     assert_eq!(
-        kit.call_upstream("far__write", json!({}))
+        fixture
+            .call_upstream("far__write", json!({}))
             .await
             .unwrap_err()
             .code(),
         "UnknownTool"
     );
-    assert_eq!(kit.gateway.inspect("far").await.unwrap().left_out, 2);
+    assert_eq!(fixture.gateway.inspect("far").await.unwrap().left_out, 2);
 }

@@ -99,11 +99,11 @@ impl GatewayFixture {
     /// Creates a fixture with one server of the handshake era and these tools, in its own store.
     pub(crate) fn with_one_server(folder: &TempDir, tools: &[Value]) -> (Self, Arc<MockUpstream>) {
         let player = Arc::new(MockUpstream::new(McpEra::Handshake, tools.to_vec()));
-        let kit = Self::new(
+        let fixture = Self::new(
             open_store(folder.path()),
             vec![(server("far"), player.clone())],
         );
-        (kit, player)
+        (fixture, player)
     }
 
     pub(crate) async fn call_as(

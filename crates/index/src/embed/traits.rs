@@ -21,7 +21,7 @@ pub trait Embedder: Send + Sync {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        what: EmbeddingPurpose,
+        purpose: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>>;
 
     /// The texts per call.

@@ -21,19 +21,21 @@ pub(super) struct WordPieceVocabulary {
 impl WordPieceVocabulary {
     /// Parses a vocabulary with one piece per line.
     pub(super) fn parse(vocabulary: &'static str) -> Self {
-        let mut pieces = Self {
+        let mut piece_vocabulary = Self {
             first: HashMap::new(),
             continuation: HashMap::new(),
             longest: 0,
         };
         for (place, line) in vocabulary.lines().enumerate() {
-            pieces.longest = pieces.longest.max(line.len());
+            piece_vocabulary.longest = piece_vocabulary.longest.max(line.len());
             match line.strip_prefix(CONTINUATION) {
-                Some(piece) if !piece.is_empty() => pieces.continuation.insert(piece, place),
-                _ => pieces.first.insert(line, place),
+                Some(piece) if !piece.is_empty() => {
+                    piece_vocabulary.continuation.insert(piece, place)
+                }
+                _ => piece_vocabulary.first.insert(line, place),
             };
         }
-        pieces
+        piece_vocabulary
     }
 
     /// Collects the rows of all pieces of a text. Words that no pieces make up are left out.
@@ -82,9 +84,9 @@ mod tests {
     use super::*;
 
     fn tokenize(text: &str) -> Vec<usize> {
-        let pieces = WordPieceVocabulary::parse("un\nunder\n##stand\n##s\n##and\nst\n!\n##é");
+        let vocabulary = WordPieceVocabulary::parse("un\nunder\n##stand\n##s\n##and\nst\n!\n##é");
         let mut places = Vec::new();
-        pieces.tokenize(text, &mut places);
+        vocabulary.tokenize(text, &mut places);
         places
     }
 

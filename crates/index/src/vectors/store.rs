@@ -339,8 +339,8 @@ fn live_blocks(
             continue;
         };
         for (key, row) in keys.zip(segment.first..) {
-            let kept = live.contains(row).then(|| set.row(row)).flatten();
-            if let Some(vector) = kept {
+            let quantized_vector = live.contains(row).then(|| set.row(row)).flatten();
+            if let Some(vector) = quantized_vector {
                 piece.push(key, &vector);
             }
             if piece.rows() >= COMPACTED_ROWS {

@@ -162,11 +162,11 @@ fn broken_bytes_cost_their_piece_alone_and_are_gone_after_tidying() {
         fs::write(&path, &bytes).unwrap();
         let store = open(&folder).unwrap();
         assert_eq!(store.missing_keys(&[1, 2]).unwrap(), [true, false], "{at}");
-        let seen = store.snapshot().unwrap();
-        let mut live = BitSet::empty(seen.set.rows);
-        live.insert(seen.row_by_key[&2]);
-        assert!(store.compact(seen.generation, &live).unwrap());
-        assert!(!store.compact(seen.generation + 1, &live).unwrap());
+        let snapshot = store.snapshot().unwrap();
+        let mut live = BitSet::empty(snapshot.set.rows);
+        live.insert(snapshot.row_by_key[&2]);
+        assert!(store.compact(snapshot.generation, &live).unwrap());
+        assert!(!store.compact(snapshot.generation + 1, &live).unwrap());
         assert_eq!(store.snapshot().unwrap().set.rows, 1);
         assert_eq!(store.missing_keys(&[1, 2]).unwrap(), [true, false], "{at}");
     }

@@ -136,13 +136,13 @@ async fn wiping_leaves_what_is_not_ours() {
 async fn what_can_not_be_indexed_is_refused() {
     let index = super::support::in_memory(None);
     let huge = "x".repeat(300 * 1024);
-    let named = super::support::with_words(document("a", &["x"]), &[("no such.name", &["y"])]);
+    let bad_name = super::support::with_words(document("a", &["x"]), &[("no such.name", &["y"])]);
     let empty_word = super::support::with_words(document("a", &["x"]), &[("name", &[""])]);
     let long_id = document(&"i".repeat(2000), &["x"]);
     for bad in [
         document("", &["x"]),
         document("a", &[&huge]),
-        named,
+        bad_name,
         empty_word,
         long_id,
     ] {

@@ -60,8 +60,8 @@ async fn embed_error(answer: ResponseTemplate) -> EmbedError {
         .embed(&texts(2), EmbeddingPurpose::Query)
         .await
         .unwrap_err();
-    for said in [format!("{error} {error:?}"), format!("{embedder:?}")] {
-        assert!(!said.contains(KEY), "{said}");
+    for text in [format!("{error} {error:?}"), format!("{embedder:?}")] {
+        assert!(!text.contains(KEY), "{text}");
     }
     error
 }
@@ -126,8 +126,8 @@ async fn prefixes_are_part_of_the_texts_and_of_the_name() {
     let server = serve(vectors_response).await;
     let embedder = embedder(&server).with_prefixes("query: ", "passage: ");
     assert_ne!(embedder.id(), self::embedder(&server).id());
-    for what in [EmbeddingPurpose::Query, EmbeddingPurpose::Passage] {
-        embedder.embed(&texts(1), what).await.unwrap();
+    for purpose in [EmbeddingPurpose::Query, EmbeddingPurpose::Passage] {
+        embedder.embed(&texts(1), purpose).await.unwrap();
     }
     let requests = server.received_requests().await.unwrap();
     let sent: Vec<Value> = requests

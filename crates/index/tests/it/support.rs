@@ -122,16 +122,16 @@ impl Embedder for CountingEmbedder {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        what: EmbeddingPurpose,
+        purpose: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
         if self.is_down.load(Ordering::SeqCst) {
             let reason = "refused the connection".to_owned();
             return ready(Err(EmbedError::Unavailable { reason })).boxed();
         }
-        if what == EmbeddingPurpose::Passage {
+        if purpose == EmbeddingPurpose::Passage {
             self.passages.fetch_add(texts.len(), Ordering::SeqCst);
         }
-        self.inner.embed(texts, what)
+        self.inner.embed(texts, purpose)
     }
 
     fn batch(&self) -> usize {

@@ -34,7 +34,7 @@ impl<'s> Coercer<'s> {
         if let Some(target) = self.resolve_ref(schema) {
             return self.coerce(value, target, depth);
         }
-        if let Some(words) = enum_words(schema) {
+        if let Some(words) = enum_strings(schema) {
             return coerce_enum(value, &words);
         }
         for key in ["anyOf", "oneOf"] {
@@ -179,7 +179,7 @@ impl<'s> Coercer<'s> {
     fn allows_null(&self, schema: &'s Value) -> bool {
         let schema = self.resolve(schema);
         let types = types(schema);
-        types.is_empty() && enum_words(schema).is_none() || types.contains(&"null")
+        types.is_empty() && enum_strings(schema).is_none() || types.contains(&"null")
     }
 }
 
@@ -213,7 +213,7 @@ fn is_spelled_null(value: &Value) -> bool {
 }
 
 /// Returns the strings that a schema allows, if its enum has only strings.
-fn enum_words(schema: &Value) -> Option<Vec<&str>> {
+fn enum_strings(schema: &Value) -> Option<Vec<&str>> {
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         return words.iter().map(Value::as_str).collect();
     }

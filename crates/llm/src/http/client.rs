@@ -120,11 +120,11 @@ impl ProviderClient {
         path: &'static str,
         deadline: Instant,
     ) -> Result<(), ModelError> {
-        let answered = self.send(&ProviderRequest::get(path), deadline).await?;
-        if answered.is_success() || matches!(answered.status, 404 | 405) {
+        let response = self.send(&ProviderRequest::get(path), deadline).await?;
+        if response.is_success() || matches!(response.status, 404 | 405) {
             return Ok(());
         }
-        Err(self.api_error(&answered))
+        Err(self.api_error(&response))
     }
 
     /// Parses the JSON of a successful response; any other response is an error.

@@ -90,7 +90,7 @@ impl JsonRepairParser<'_> {
                 Some(']') if depth > 1 && !members.is_empty() => break,
                 Some(_) => {}
             }
-            let Some((key, place)) = self.key() else {
+            let Some((key, position)) = self.key() else {
                 // The outermost closing brace is missing and prose follows.
                 if depth == 1 && !members.is_empty() {
                     break;
@@ -108,12 +108,12 @@ impl JsonRepairParser<'_> {
                 return Err(Unrepairable);
             }
             self.cursor.skip_trivia();
-            let bare = if place == StringPosition::Member {
+            let bare = if position == StringPosition::Member {
                 UnquotedText::Accept
             } else {
                 UnquotedText::Reject
             };
-            if let Some(value) = self.value(depth, place, bare)? {
+            if let Some(value) = self.value(depth, position, bare)? {
                 members.insert(key, value);
             }
         }
@@ -161,7 +161,7 @@ impl JsonRepairParser<'_> {
     fn value(
         &mut self,
         depth: usize,
-        place: StringPosition,
+        position: StringPosition,
         bare: UnquotedText,
     ) -> Result<Option<Value>, Unrepairable> {
         let Some(first) = self.cursor.peek() else {
@@ -174,12 +174,12 @@ impl JsonRepairParser<'_> {
             // A fence ends the block that contains the object; a single backtick may be a quote.
             '`' if self.cursor.starts_fence() => Err(Unrepairable),
             c if is_quote(c) => {
-                let text = read_string(&mut self.cursor, place, self.escapes);
+                let text = read_string(&mut self.cursor, position, self.escapes);
                 self.ends_in_string |= text.is_open;
                 Ok(Some(Value::String(text.text)))
             }
             // A name without a value: `{"a": , "b": 1}`.
-            ',' | '}' | ']' if place != StringPosition::Item => Ok(Some(Value::Null)),
+            ',' | '}' | ']' if position != StringPosition::Item => Ok(Some(Value::Null)),
             _ => self.scalar(bare),
         }
     }

@@ -50,7 +50,7 @@ pub(super) struct ParsedString {
 /// stops in the middle, where no colon follows.
 pub(super) fn read_string(
     at: &mut TextCursor<'_>,
-    place: StringPosition,
+    position: StringPosition,
     escapes: EscapePolicy,
 ) -> ParsedString {
     let mut text = String::new();
@@ -73,7 +73,7 @@ pub(super) fn read_string(
     while let Some(c) = at.bump() {
         if c == '\\' {
             read_escape(at, &mut text, escapes);
-        } else if is_closing_quote(open, c) && ends_string(*at, place) {
+        } else if is_closing_quote(open, c) && ends_string(*at, position) {
             return ParsedString {
                 text,
                 is_open: false,
@@ -81,7 +81,7 @@ pub(super) fn read_string(
         } else {
             text.push(c);
         }
-        if place == StringPosition::Key && text.len() > MAX_KEY_BYTES {
+        if position == StringPosition::Key && text.len() > MAX_KEY_BYTES {
             break;
         }
     }
@@ -155,12 +155,12 @@ fn read_code_unit(at: &mut TextCursor<'_>) -> Option<u32> {
 
 /// Returns whether the quote just read ends its string. A quote that the rest of the document could
 /// not follow is part of the text.
-fn ends_string(mut at: TextCursor<'_>, place: StringPosition) -> bool {
+fn ends_string(mut at: TextCursor<'_>, position: StringPosition) -> bool {
     let line_ended = at.skip_space();
     let Some(next) = at.peek() else {
         return true;
     };
-    if place == StringPosition::Key {
+    if position == StringPosition::Key {
         return next == ':';
     }
     match next {
@@ -170,16 +170,16 @@ fn ends_string(mut at: TextCursor<'_>, place: StringPosition) -> bool {
             match at.peek() {
                 None | Some(']' | '}') => true,
                 Some(_) if at.starts_comment() => true,
-                Some(c) if place == StringPosition::Item => starts_value(c, at),
-                Some(_) => is_key(at, place),
+                Some(c) if position == StringPosition::Item => starts_value(c, at),
+                Some(_) => is_key(at, position),
             }
         }
-        '}' if place != StringPosition::Item => is_document_end(at),
-        ']' if place == StringPosition::Item => is_document_end(at),
+        '}' if position != StringPosition::Item => is_document_end(at),
+        ']' if position == StringPosition::Item => is_document_end(at),
         '/' | '#' if at.starts_comment() => true,
         // The comma is missing.
-        _ if place == StringPosition::Item => line_ended && is_quote(next),
-        _ => line_ended && is_key(at, place),
+        _ if position == StringPosition::Item => line_ended && is_quote(next),
+        _ => line_ended && is_key(at, position),
     }
 }
 
@@ -202,7 +202,7 @@ fn starts_value(c: char, at: TextCursor<'_>) -> bool {
 }
 
 /// Returns whether a name and its colon are next.
-fn is_key(mut at: TextCursor<'_>, place: StringPosition) -> bool {
+fn is_key(mut at: TextCursor<'_>, position: StringPosition) -> bool {
     let Some(open) = at.peek() else {
         return false;
     };
@@ -220,7 +220,7 @@ fn is_key(mut at: TextCursor<'_>, place: StringPosition) -> bool {
         }
         return false;
     }
-    place == StringPosition::BareMember && is_bare_key(at)
+    position == StringPosition::BareMember && is_bare_key(at)
 }
 
 fn is_bare_key(mut at: TextCursor<'_>) -> bool {

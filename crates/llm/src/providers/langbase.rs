@@ -177,20 +177,20 @@ impl Langbase {
         // A run has no option to forbid calls.
         let native = !ask.functions.is_empty() && !ask.answer_now && self.supports_tools();
         if native {
-            let (pipe, answered) = self.run_pipe(ask, deadline).await?;
-            let refused = ToolSupportError::classify(answered.status, &answered.text(), ask);
+            let (pipe, response) = self.run_pipe(ask, deadline).await?;
+            let refused = ToolSupportError::classify(response.status, &response.text(), ask);
             match refused {
-                None => return self.parse_reply(&answered, pipe),
+                None => return self.parse_reply(&response, pipe),
                 Some(ToolSupportError::Unsupported) => {
-                    self.supports_tools.store(false, Ordering::Relaxed)
+                    self.supports_tools.store(false, Ordering::Relaxed);
                 }
                 Some(ToolSupportError::ThisRequest) => {}
             }
         }
-        let told = without_native_tools(ask);
-        let described = matches!(told, Cow::Owned(_));
-        let (pipe, answered) = self.run_pipe(&told, deadline).await?;
-        let reply = self.parse_reply(&answered, pipe)?;
+        let request = without_native_tools(ask);
+        let described = matches!(request, Cow::Owned(_));
+        let (pipe, response) = self.run_pipe(&request, deadline).await?;
+        let reply = self.parse_reply(&response, pipe)?;
         Ok(ModelReply {
             tools_in_prompt: described,
             ..reply
@@ -205,20 +205,20 @@ impl Langbase {
     ) -> Result<(String, ProviderResponse), ModelError> {
         let pipe = self.pipe_name(ask);
         let request = run_request(&pipe, ask);
-        let mut answered = self.http.send(&request, deadline).await?;
-        if answered.status == 404 {
+        let mut response = self.http.send(&request, deadline).await?;
+        if response.status == 404 {
             self.create_pipe(&pipe, ask, deadline).await?;
-            answered = self.http.send(&request, deadline).await?;
+            response = self.http.send(&request, deadline).await?;
         }
         // Langbase deletes threads after some time. The conversation continues in a new one, since
         // the request contains its whole content.
-        if answered.status == 404 && ask.thread.is_some() {
+        if response.status == 404 && ask.thread.is_some() {
             let mut fresh = ask.clone();
             fresh.thread = None;
             let request = run_request(&pipe, &fresh);
-            answered = self.http.send(&request, deadline).await?;
+            response = self.http.send(&request, deadline).await?;
         }
-        Ok((pipe, answered))
+        Ok((pipe, response))
     }
 
     /// Creates a pipe, once per process: concurrent callers wait for the first.
@@ -253,13 +253,13 @@ impl Langbase {
             "temperature": self.temperature.unwrap_or(ask.temperature),
             "max_tokens": self.max_tokens.unwrap_or(ask.max_tokens),
         });
-        let answered = self
+        let response = self
             .http
             .send(&ProviderRequest::post("/v1/pipes", &body), deadline)
             .await?;
         // 409: another process has just created it.
-        if !answered.is_success() && answered.status != 409 {
-            return Err(self.http.api_error(&answered));
+        if !response.is_success() && response.status != 409 {
+            return Err(self.http.api_error(&response));
         }
         tracing::info!(pipe, "created the pipe {pipe}");
         *made = true;
@@ -268,12 +268,12 @@ impl Langbase {
 
     fn parse_reply(
         &self,
-        answered: &ProviderResponse,
+        provider_response: &ProviderResponse,
         pipe: String,
     ) -> Result<ModelReply, ModelError> {
-        let body = self.http.json(answered)?;
+        let body = self.http.json(provider_response)?;
         if body.get("success") == Some(&Value::Bool(false)) {
-            return Err(self.body_error(answered.status, &body));
+            return Err(self.body_error(provider_response.status, &body));
         }
         // The documented response nests the model's completion; the SDK's is flat.
         let raw = body
@@ -293,14 +293,14 @@ impl Langbase {
         let text = text.or_else(|| (!calls.is_empty()).then(String::new));
         let Some(text) = text else {
             if body.get("error").is_some() {
-                return Err(self.body_error(answered.status, &body));
+                return Err(self.body_error(provider_response.status, &body));
             }
             return Err(self.http.invalid_response(
                 "the response has no completion; check the base URL".to_owned(),
                 &body.to_string(),
             ));
         };
-        let thread = answered
+        let thread = provider_response
             .headers
             .get("lb-thread-id")
             .and_then(|id| id.to_str().ok())

@@ -44,22 +44,22 @@ impl ModelTurn {
 
 /// Asks for one turn. If it is unusable, the model is asked once more and told why.
 pub async fn ask_turn(
-    thinker: &dyn ChatModel,
+    model: &dyn ChatModel,
     ask: ModelRequest,
     deadline: Instant,
 ) -> Result<StructuredOutput<ModelTurn>, StructuredError> {
-    ask_with_retry(thinker, ask, deadline, None).await
+    ask_with_retry(model, ask, deadline, None).await
 }
 
 /// Like [`ask_turn`], but passes the text to `on` as it arrives. With the tools in the prompt, only
 /// the complete answer is passed.
 pub async fn ask_turn_streaming(
-    thinker: &dyn ChatModel,
+    model: &dyn ChatModel,
     ask: ModelRequest,
     deadline: Instant,
     on: OnStreamEvent<'_>,
 ) -> Result<StructuredOutput<ModelTurn>, StructuredError> {
-    ask_with_retry(thinker, ask, deadline, Some(on)).await
+    ask_with_retry(model, ask, deadline, Some(on)).await
 }
 
 /// Why an attempt failed.
@@ -77,14 +77,14 @@ enum AttemptKind {
 }
 
 async fn ask_with_retry(
-    thinker: &dyn ChatModel,
+    chat_model: &dyn ChatModel,
     ask: ModelRequest,
     deadline: Instant,
     on: Option<OnStreamEvent<'_>>,
 ) -> Result<StructuredOutput<ModelTurn>, StructuredError> {
     let mut replies = Vec::with_capacity(1);
     let first = attempt(
-        thinker,
+        chat_model,
         &ask,
         AttemptKind::First,
         deadline,
@@ -97,37 +97,47 @@ async fn ask_with_retry(
         (Err(TurnAttemptError::Unusable(reason)), Some(reply))
             if reply.finish_reason != FinishReason::Refusal =>
         {
-            tracing::debug!(provider = thinker.name(), ask = ask.key, "asking again");
+            tracing::debug!(provider = chat_model.name(), ask = ask.key, "asking again");
             // The reason quotes the reply.
             tracing::debug!(target: "deliberate::content", reason, "a turn cannot be used");
             if let Some(on) = on {
                 on(StreamEvent::Restart);
             }
             let ask = retry_request(ask, reply, &reason);
-            attempt(thinker, &ask, AttemptKind::Last, deadline, on, &mut replies).await
+            attempt(
+                chat_model,
+                &ask,
+                AttemptKind::Last,
+                deadline,
+                on,
+                &mut replies,
+            )
+            .await
         }
         (first, _) => first,
     };
     let error = match result {
         Ok(value) => return Ok(StructuredOutput { value, replies }),
         Err(TurnAttemptError::NoReply(error)) => error,
-        Err(TurnAttemptError::Unusable(reason)) => unusable_reply(thinker.name(), reason, &replies),
+        Err(TurnAttemptError::Unusable(reason)) => {
+            unusable_reply(chat_model.name(), reason, &replies)
+        }
     };
     Err(StructuredError { error, replies })
 }
 
 async fn attempt(
-    thinker: &dyn ChatModel,
+    model: &dyn ChatModel,
     ask: &ModelRequest,
     which: AttemptKind,
     deadline: Instant,
     on: Option<OnStreamEvent<'_>>,
     replies: &mut Vec<ModelReply>,
 ) -> Result<ModelTurn, TurnAttemptError> {
-    let reply = match (thinker.supports_tools(), on) {
-        (true, Some(on)) => thinker.complete_streaming(ask, deadline, on).await,
-        (true, None) => thinker.complete(ask, deadline).await,
-        (false, _) => thinker
+    let reply = match (model.supports_tools(), on) {
+        (true, Some(on)) => model.complete_streaming(ask, deadline, on).await,
+        (true, None) => model.complete(ask, deadline).await,
+        (false, _) => model
             .complete(&tools_as_prompt(ask), deadline)
             .await
             .map(|reply| ModelReply {

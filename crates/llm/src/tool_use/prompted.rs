@@ -10,31 +10,31 @@ use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall, ToolCallOutput};
 
 /// Returns the request with the tools in the prompt and a schema for the reply.
 pub(crate) fn tools_as_prompt(ask: &ModelRequest) -> ModelRequest {
-    let mut told = ModelRequest {
+    let mut request = ModelRequest {
         messages: ask.messages.iter().map(flatten_message).collect(),
         functions: Vec::new(),
         answer_now: false,
         ..ask.clone()
     };
     if tools_allowed(ask) {
-        told.system = system_with_tools(ask);
-        told.schema = reply_schema(ask);
-        return told;
+        request.system = system_with_tools(ask);
+        request.schema = reply_schema(ask);
+        return request;
     }
     if ask.answer_now {
-        told.system = format!(
+        request.system = format!(
             "{}\n\nAnswer now, from what you have; nothing can be called any more.",
             ask.system.trim_end()
         );
     }
     if is_wrapped(ask) {
-        told.schema = json!({
+        request.schema = json!({
             "type": "object",
             "properties": { "answer": { "type": "string" } },
             "required": ["answer"],
         });
     }
-    told
+    request
 }
 
 /// Returns whether the prompted answer is in the field `answer` of an object.

@@ -112,12 +112,12 @@ async fn a_model_without_temperature_is_asked_without_it_from_then_on() {
         })
         .mount(&server)
         .await;
-    let thinker = anthropic(&server);
-    thinker
+    let anthropic = anthropic(&server);
+    anthropic
         .complete(&thought_request(), far_deadline())
         .await
         .unwrap();
-    thinker
+    anthropic
         .complete(&thought_request(), far_deadline())
         .await
         .unwrap();

@@ -24,7 +24,7 @@ fn replies(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 #[tokio::test]
 async fn the_client_is_asked_for_what_is_missing() {
-    let thinker = ClientDriven::new(replies(&[("b", "known")]));
+    let driven = ClientDriven::new(replies(&[("b", "known")]));
     let named = |key: &str| ModelRequest {
         key: key.to_owned(),
         ..thought_request()
@@ -32,35 +32,35 @@ async fn the_client_is_asked_for_what_is_missing() {
     let (a, b, c) = (named("a"), named("b"), named("c"));
     for missing in [&c, &a, &c] {
         assert_eq!(
-            thinker.complete(missing, far_deadline()).await,
+            driven.complete(missing, far_deadline()).await,
             Err(ModelError::Pending)
         );
     }
-    let known = thinker.complete(&b, far_deadline()).await.unwrap();
+    let known = driven.complete(&b, far_deadline()).await.unwrap();
     assert_eq!(known.text, "known");
     assert_eq!(known.model, None);
-    assert_eq!(thinker.pending(), [c, a]);
-    assert_eq!(thinker.name(), "client");
+    assert_eq!(driven.pending(), [c, a]);
+    assert_eq!(driven.name(), "client");
 }
 
 #[tokio::test]
 async fn a_bad_reply_of_the_client_is_asked_for_again_under_its_own_key() {
     let bad = ("step", "no idea");
-    let thinker = ClientDriven::new(replies(&[bad]));
-    let failed = ask_structured::<ThoughtAnswer>(&thinker, thought_request(), None, far_deadline())
+    let driven = ClientDriven::new(replies(&[bad]));
+    let failed = ask_structured::<ThoughtAnswer>(&driven, thought_request(), None, far_deadline())
         .await
         .unwrap_err();
     assert_eq!(failed.error, ModelError::Pending);
-    assert_eq!(thinker.pending().len(), 1);
-    assert_eq!(thinker.pending()[0].key, "step/again");
+    assert_eq!(driven.pending().len(), 1);
+    assert_eq!(driven.pending()[0].key, "step/again");
 
     let good = ("step/again", r#"{"thought": "42", "confidence": 90}"#);
-    let thinker = ClientDriven::new(replies(&[bad, good]));
-    let answer = ask_structured::<ThoughtAnswer>(&thinker, thought_request(), None, far_deadline())
+    let driven = ClientDriven::new(replies(&[bad, good]));
+    let answer = ask_structured::<ThoughtAnswer>(&driven, thought_request(), None, far_deadline())
         .await
         .unwrap();
     assert_eq!(answer.value, thought_answer("42", 90));
-    assert_eq!(thinker.pending(), []);
+    assert_eq!(driven.pending(), []);
 }
 
 struct FakePeer {

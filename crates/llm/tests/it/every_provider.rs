@@ -65,9 +65,9 @@ async fn answers_in_every_shape_are_read() {
     for kind in PROVIDER_KINDS {
         for shape in shapes {
             let server = server(vec![kind.text_response(shape)]).await;
-            let thinker = kind.build(&server.uri(), fast_retries());
+            let model = kind.build(&server.uri(), fast_retries());
             let answer =
-                ask_structured::<ThoughtAnswer>(&*thinker, thought_request(), None, far_deadline())
+                ask_structured::<ThoughtAnswer>(&*model, thought_request(), None, far_deadline())
                     .await
                     .unwrap();
             assert_eq!(answer.value, thought_answer("42", 90), "{kind:?} {shape}");
@@ -77,9 +77,9 @@ async fn answers_in_every_shape_are_read() {
             kind.text_response(r#"{"thought": "42", "confidence": 9040}"#),
         ])
         .await;
-        let thinker = kind.build(&server.uri(), fast_retries());
+        let model = kind.build(&server.uri(), fast_retries());
         let answer =
-            ask_structured::<ThoughtAnswer>(&*thinker, thought_request(), None, far_deadline())
+            ask_structured::<ThoughtAnswer>(&*model, thought_request(), None, far_deadline())
                 .await
                 .unwrap();
         assert_eq!(answer.value, thought_answer("42", 100));
@@ -90,8 +90,8 @@ async fn answers_in_every_shape_are_read() {
 async fn an_empty_completion_is_asked_for_again_and_then_an_error() {
     for kind in PROVIDER_KINDS {
         let server = server(vec![kind.text_response("")]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        let failed = ask_structured(&*thinker, plain_request(), Some(from_plain), far_deadline())
+        let model = kind.build(&server.uri(), fast_retries());
+        let failed = ask_structured(&*model, plain_request(), Some(from_plain), far_deadline())
             .await
             .unwrap_err();
         assert_eq!(failed.error.code(), "InvalidResponse", "{kind:?}");
@@ -106,9 +106,9 @@ async fn a_cut_completion_is_known_as_such() {
         let cut =
             ResponseTemplate::new(200).set_body_json(kind.body(r#"{"thought": "4"#, "length"));
         let server = server(vec![cut, kind.text_response(GOOD)]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
+        let model = kind.build(&server.uri(), fast_retries());
         let answer =
-            ask_structured::<ThoughtAnswer>(&*thinker, thought_request(), None, far_deadline())
+            ask_structured::<ThoughtAnswer>(&*model, thought_request(), None, far_deadline())
                 .await
                 .unwrap();
         assert_eq!(answer.value, thought_answer("42", 90), "{kind:?}");
@@ -293,8 +293,8 @@ async fn a_wait_that_does_not_fit_is_told_at_once() {
     for kind in PROVIDER_KINDS {
         let limited = ResponseTemplate::new(429).insert_header("retry-after", "60");
         let server = server(vec![limited, kind.text_response(GOOD)]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        let error = thinker
+        let model = kind.build(&server.uri(), fast_retries());
+        let error = model
             .complete(&thought_request(), short_deadline())
             .await
             .unwrap_err();
@@ -307,7 +307,7 @@ async fn a_wait_that_does_not_fit_is_told_at_once() {
         };
         assert_eq!(wait.as_secs(), 60);
         // The pause is remembered: the next call is not even sent.
-        let error = thinker
+        let error = model
             .complete(&thought_request(), short_deadline())
             .await
             .unwrap_err();
@@ -356,14 +356,14 @@ async fn rate_headers_hold_the_next_call_back() {
             .insert_header(remaining.as_str(), "0")
             .insert_header(reset.as_str(), "6m0s");
         let server = server(vec![last]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
+        let model = kind.build(&server.uri(), fast_retries());
         assert!(
-            thinker
+            model
                 .complete(&thought_request(), short_deadline())
                 .await
                 .is_ok()
         );
-        let error = thinker
+        let error = model
             .complete(&thought_request(), short_deadline())
             .await
             .unwrap_err();
@@ -385,14 +385,14 @@ async fn slow_answers_time_out_and_are_tried_again() {
             ..fast_retries()
         };
         let failing = server(vec![kind.text_response(GOOD), slow.clone()]).await;
-        let thinker = kind.build(&failing.uri(), hasty.clone());
+        let model = kind.build(&failing.uri(), hasty.clone());
         // The first request builds the HTTP client, which takes part of its time.
-        thinker
+        model
             .complete(&thought_request(), far_deadline())
             .await
             .unwrap();
         let before = request_count(&failing).await;
-        let error = thinker
+        let error = model
             .complete(&thought_request(), far_deadline())
             .await
             .unwrap_err();
@@ -418,15 +418,15 @@ async fn the_deadline_ends_the_call_whatever_the_settings_say() {
     for kind in PROVIDER_KINDS {
         let slow = kind.text_response(GOOD).set_delay(Duration::from_secs(30));
         let server = server(vec![kind.text_response(GOOD), slow]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
+        let model = kind.build(&server.uri(), fast_retries());
         // The first request builds the HTTP client, which takes part of its time.
-        thinker
+        model
             .complete(&thought_request(), far_deadline())
             .await
             .unwrap();
         let before = request_count(&server).await;
         let deadline = Instant::now() + Duration::from_secs(1);
-        let error = thinker
+        let error = model
             .complete(&thought_request(), deadline)
             .await
             .unwrap_err();
@@ -512,10 +512,10 @@ async fn no_more_than_the_set_number_runs_at_a_time() {
         concurrency: 1,
         ..fast_retries()
     };
-    let thinker = kind.build(&server.uri(), one);
+    let model = kind.build(&server.uri(), one);
     let (ask, started) = (thought_request(), Instant::now());
     let replies =
-        futures::future::join_all((0..3).map(|_| thinker.complete(&ask, far_deadline()))).await;
+        futures::future::join_all((0..3).map(|_| model.complete(&ask, far_deadline()))).await;
     assert!(replies.iter().all(Result::is_ok));
     assert!(started.elapsed() >= Duration::from_millis(450));
 }

@@ -32,8 +32,8 @@ fn langbase(server: &MockServer, change: impl FnOnce(&mut LangbaseSettings)) -> 
 #[tokio::test]
 async fn a_run_has_the_documented_form() {
     let server = server(vec![ProviderKind::Langbase.text_response("x")]).await;
-    let thinker = langbase(&server, |_| {});
-    thinker
+    let langbase = langbase(&server, |_| {});
+    langbase
         .complete(&thought_request(), far_deadline())
         .await
         .unwrap();
@@ -50,7 +50,7 @@ async fn a_run_has_the_documented_form() {
         ],
         ..thought_request()
     };
-    thinker.complete(&continued, far_deadline()).await.unwrap();
+    langbase.complete(&continued, far_deadline()).await.unwrap();
 
     let sent = request_bodies(&server, RUN).await;
     let keys = |body: &Value| {
@@ -152,7 +152,7 @@ async fn a_failure_with_a_good_status_keeps_its_message() {
 #[tokio::test]
 async fn pipes_are_chosen_by_purpose() {
     let server = server(vec![ProviderKind::Langbase.text_response("x")]).await;
-    let thinker = langbase(&server, |settings| {
+    let langbase = langbase(&server, |settings| {
         settings
             .pipes
             .insert("tree".to_owned(), "my-own".to_owned());
@@ -175,7 +175,7 @@ async fn pipes_are_chosen_by_purpose() {
             purpose: Purpose::new(word),
             ..thought_request()
         };
-        let reply = thinker.complete(&ask, far_deadline()).await.unwrap();
+        let reply = langbase.complete(&ask, far_deadline()).await.unwrap();
         assert_eq!(reply.pipe.as_deref(), Some(pipe));
     }
     let names: Vec<_> = request_bodies(&server, RUN)
@@ -219,12 +219,13 @@ async fn without_pipes(status: u16, works: bool) -> MockServer {
 async fn a_missing_pipe_is_made_once_for_all_who_miss_it() {
     for status in [201, 409] {
         let server = without_pipes(status, true).await;
-        let thinker = langbase(&server, |settings| {
+        let langbase = langbase(&server, |settings| {
             settings.model = "vendor:model".to_owned();
         });
         let ask = thought_request();
         let replies =
-            futures::future::join_all((0..8).map(|_| thinker.complete(&ask, far_deadline()))).await;
+            futures::future::join_all((0..8).map(|_| langbase.complete(&ask, far_deadline())))
+                .await;
         for reply in replies {
             assert_eq!(reply.unwrap().text, "x");
         }

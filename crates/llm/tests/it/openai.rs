@@ -50,9 +50,8 @@ async fn the_schema_goes_with_the_request() {
 #[tokio::test]
 async fn a_key_is_sent_where_there_is_one() {
     let server = server(vec![ProviderKind::OpenAi.text_response("x")]).await;
-    let thinker = openai(&server, |settings| settings.api_key = Some(KEY.into()));
-    thinker
-        .complete(&thought_request(), far_deadline())
+    let ai = openai(&server, |settings| settings.api_key = Some(KEY.into()));
+    ai.complete(&thought_request(), far_deadline())
         .await
         .unwrap();
     let request = &server.received_requests().await.unwrap()[0];
@@ -95,13 +94,11 @@ async fn an_endpoint_without_schemas_is_asked_more_simply_from_then_on() {
         (format == "json_schema").then_some("response_format: unknown type")
     })
     .await;
-    let thinker = openai(&server, |_| {});
-    thinker
-        .complete(&thought_request(), far_deadline())
+    let ai = openai(&server, |_| {});
+    ai.complete(&thought_request(), far_deadline())
         .await
         .unwrap();
-    thinker
-        .complete(&thought_request(), far_deadline())
+    ai.complete(&thought_request(), far_deadline())
         .await
         .unwrap();
     let formats: Vec<_> = request_bodies(&server, CHAT)
@@ -173,15 +170,14 @@ async fn a_missing_model_is_an_error_after_one_call() {
 async fn vendors_say_how_they_are_asked() {
     let server = server(vec![ProviderKind::OpenAi.text_response("x")]).await;
     let vendor = find_vendor("openai").unwrap();
-    let thinker = OpenAi::new(OpenAiSettings {
+    let ai = OpenAi::new(OpenAiSettings {
         base_url: server.uri(),
         json: JsonMode::None,
         ..OpenAiSettings::for_vendor(vendor, Some(KEY.into()))
     })
     .unwrap();
-    assert_eq!(thinker.name(), "openai");
-    thinker
-        .complete(&thought_request(), far_deadline())
+    assert_eq!(ai.name(), "openai");
+    ai.complete(&thought_request(), far_deadline())
         .await
         .unwrap();
     let sent = request_bodies(&server, CHAT).await.remove(0);
@@ -270,10 +266,10 @@ async fn without_a_model_the_endpoint_is_asked_once() {
         .expect(1)
         .mount(&server)
         .await;
-    let thinker = openai(&server, |settings| settings.model = None);
+    let ai = openai(&server, |settings| settings.model = None);
     let ask = thought_request();
     let replies =
-        futures::future::join_all((0..4).map(|_| thinker.complete(&ask, far_deadline()))).await;
+        futures::future::join_all((0..4).map(|_| ai.complete(&ask, far_deadline()))).await;
     assert!(replies.iter().all(Result::is_ok));
     for body in request_bodies(&server, CHAT).await {
         assert_eq!(body["model"], "qwen");
@@ -287,8 +283,8 @@ async fn an_endpoint_with_no_model_at_all_is_misconfigured() {
         .respond_with(ResponseTemplate::new(200).set_body_json(json!({"data": [{"id": "bge-m3"}]})))
         .mount(&server)
         .await;
-    let thinker = openai(&server, |settings| settings.model = None);
-    let error = thinker
+    let ai = openai(&server, |settings| settings.model = None);
+    let error = ai
         .complete(&thought_request(), far_deadline())
         .await
         .unwrap_err();

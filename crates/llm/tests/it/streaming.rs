@@ -85,9 +85,9 @@ fn sse(body: impl Into<Vec<u8>>) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(body, "text/event-stream; charset=utf-8")
 }
 
-async fn collect_stream(thinker: &dyn ChatModel) -> (Result<ModelReply, ModelError>, String) {
+async fn collect_stream(model: &dyn ChatModel) -> (Result<ModelReply, ModelError>, String) {
     let heard = Mutex::new(String::new());
-    let reply = thinker
+    let reply = model
         .complete_streaming(&tool_request(), far_deadline(), &|piece| {
             if let StreamEvent::Text(text) = piece {
                 heard.lock().unwrap().push_str(&text);
@@ -101,8 +101,8 @@ async fn collect_stream(thinker: &dyn ChatModel) -> (Result<ModelReply, ModelErr
 async fn a_stream_becomes_the_reply_it_would_have_been() {
     for kind in STREAMING {
         let server = server(vec![sse(stream(kind))]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        let (reply, heard) = collect_stream(thinker.as_ref()).await;
+        let model = kind.build(&server.uri(), fast_retries());
+        let (reply, heard) = collect_stream(model.as_ref()).await;
         assert_eq!(reply, Ok(expected_reply()), "{kind:?}");
         assert_eq!(heard, "Grüß dich");
         let sent = request_bodies(&server, kind.path()).await.remove(0);
@@ -159,9 +159,9 @@ async fn a_stream_may_be_cut_anywhere() {
         let stream = stream(kind);
         let length = stream.len();
         let (uri, served) = truncating_server(stream).await;
-        let thinker = kind.build(&uri, fast_retries());
+        let model = kind.build(&uri, fast_retries());
         for cut in 0..=length {
-            let (reply, heard) = collect_stream(thinker.as_ref()).await;
+            let (reply, heard) = collect_stream(model.as_ref()).await;
             assert_eq!(reply, Ok(expected_reply()), "{kind:?} cut at {cut}");
             assert_eq!(heard, "Grüß dich");
         }
@@ -184,8 +184,8 @@ async fn a_stream_that_ends_early_is_an_error() {
                 .unwrap()
                 .to_owned();
             let server = server(vec![sse(early)]).await;
-            let thinker = kind.build(&server.uri(), fast_retries());
-            let (reply, _) = collect_stream(thinker.as_ref()).await;
+            let model = kind.build(&server.uri(), fast_retries());
+            let (reply, _) = collect_stream(model.as_ref()).await;
             let error = reply.unwrap_err();
             assert_eq!(
                 error.code(),
@@ -199,11 +199,8 @@ async fn a_stream_that_ends_early_is_an_error() {
             .or(stream.strip_suffix("event: e\ndata: {\"type\":\"message_stop\"}\n\n"))
             .unwrap();
         let server = server(vec![sse(without_last)]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        assert_eq!(
-            collect_stream(thinker.as_ref()).await.0,
-            Ok(expected_reply())
-        );
+        let model = kind.build(&server.uri(), fast_retries());
+        assert_eq!(collect_stream(model.as_ref()).await.0, Ok(expected_reply()));
     }
 }
 
@@ -237,8 +234,8 @@ async fn hostile_streams_end_in_errors() {
     for kind in STREAMING {
         for (body, code) in &cases {
             let server = server(vec![sse(body.as_bytes())]).await;
-            let thinker = kind.build(&server.uri(), fast_retries());
-            let (reply, _) = collect_stream(thinker.as_ref()).await;
+            let model = kind.build(&server.uri(), fast_retries());
+            let (reply, _) = collect_stream(model.as_ref()).await;
             let start: String = body.chars().take(60).collect();
             assert_eq!(reply.unwrap_err().code(), *code, "{kind:?} {start}");
         }
@@ -256,8 +253,8 @@ async fn many_calls_of_one_index_are_told_apart_by_their_ids() {
     let whole = json!({ "tool_calls": [{ "id": "c", "function": { "name": "look_up", "arguments": { "text": "x" } } }] });
     let body = events(&[called("a"), called("b"), chunk(whole, Some("stop"))]);
     let server = server(vec![sse(body)]).await;
-    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
-    let reply = collect_stream(thinker.as_ref()).await.0.unwrap();
+    let model = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    let reply = collect_stream(model.as_ref()).await.0.unwrap();
     assert_eq!(
         reply.calls,
         [
@@ -272,8 +269,8 @@ async fn many_calls_of_one_index_are_told_apart_by_their_ids() {
 async fn who_does_not_stream_is_read_whole() {
     for kind in STREAMING {
         let server = server(vec![kind.text_response("hi")]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        let (reply, heard) = collect_stream(thinker.as_ref()).await;
+        let model = kind.build(&server.uri(), fast_retries());
+        let (reply, heard) = collect_stream(model.as_ref()).await;
         assert_eq!(reply.unwrap().text, "hi");
         assert_eq!(heard, "hi");
     }
@@ -282,8 +279,8 @@ async fn who_does_not_stream_is_read_whole() {
 #[tokio::test]
 async fn who_has_no_stream_of_its_own_tells_all_at_once() {
     let server = server(vec![ProviderKind::Langbase.text_response("hi")]).await;
-    let thinker = ProviderKind::Langbase.build(&server.uri(), fast_retries());
-    assert_eq!(collect_stream(thinker.as_ref()).await.1, "hi");
+    let model = ProviderKind::Langbase.build(&server.uri(), fast_retries());
+    assert_eq!(collect_stream(model.as_ref()).await.1, "hi");
 }
 
 #[tokio::test]
@@ -301,15 +298,9 @@ async fn the_cost_of_a_stream_is_not_asked_for_where_that_is_refused() {
         })
         .mount(&server)
         .await;
-    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
-    assert_eq!(
-        collect_stream(thinker.as_ref()).await.0,
-        Ok(expected_reply())
-    );
-    assert_eq!(
-        collect_stream(thinker.as_ref()).await.0,
-        Ok(expected_reply())
-    );
+    let model = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    assert_eq!(collect_stream(model.as_ref()).await.0, Ok(expected_reply()));
+    assert_eq!(collect_stream(model.as_ref()).await.0, Ok(expected_reply()));
     assert_eq!(
         request_bodies(&server, ProviderKind::OpenAi.path())
             .await
@@ -322,11 +313,8 @@ async fn the_cost_of_a_stream_is_not_asked_for_where_that_is_refused() {
 async fn a_failure_before_the_stream_is_tried_again() {
     for kind in STREAMING {
         let server = server(vec![ResponseTemplate::new(503), sse(stream(kind))]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        assert_eq!(
-            collect_stream(thinker.as_ref()).await.0,
-            Ok(expected_reply())
-        );
+        let model = kind.build(&server.uri(), fast_retries());
+        assert_eq!(collect_stream(model.as_ref()).await.0, Ok(expected_reply()));
     }
 }
 
@@ -337,9 +325,9 @@ async fn a_turn_is_streamed_and_told_anew_when_it_is_asked_again() {
         Some("tool_calls"),
     )]);
     let server = server(vec![sse(bad), sse(stream(ProviderKind::OpenAi))]).await;
-    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    let model = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
     let heard = Mutex::new(Vec::new());
-    let turn = ask_turn_streaming(thinker.as_ref(), tool_request(), far_deadline(), &|piece| {
+    let turn = ask_turn_streaming(model.as_ref(), tool_request(), far_deadline(), &|piece| {
         heard.lock().unwrap().push(piece);
     })
     .await
@@ -372,8 +360,8 @@ async fn a_stream_that_falls_silent_is_given_up() {
         request_timeout: std::time::Duration::from_millis(200),
         ..fast_retries()
     };
-    let thinker = ProviderKind::OpenAi.build(&uri, silent);
-    let error = collect_stream(thinker.as_ref()).await.0.unwrap_err();
+    let model = ProviderKind::OpenAi.build(&uri, silent);
+    let error = collect_stream(model.as_ref()).await.0.unwrap_err();
     assert_eq!(error.code(), "Timeout");
     served.abort();
 }
@@ -382,9 +370,9 @@ async fn a_stream_that_falls_silent_is_given_up() {
 async fn the_reason_of_the_end_is_told() {
     let body = events(&[chunk(json!({ "content": "cut" }), Some("length"))]);
     let server = server(vec![sse(body)]).await;
-    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    let model = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
     assert_eq!(
-        collect_stream(thinker.as_ref())
+        collect_stream(model.as_ref())
             .await
             .0
             .unwrap()

@@ -48,15 +48,11 @@ async fn functions_go_out_and_calls_come_back() {
             tool_call_json("x2", "weather__today", "")
         ]);
         let server = server(vec![completion_with_calls(kind, "Hm.", &calls)]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        assert!(thinker.supports_tools());
-        let turn = ask_turn(
-            thinker.as_ref(),
-            tool_request_with_results(),
-            far_deadline(),
-        )
-        .await
-        .unwrap();
+        let model = kind.build(&server.uri(), fast_retries());
+        assert!(model.supports_tools());
+        let turn = ask_turn(model.as_ref(), tool_request_with_results(), far_deadline())
+            .await
+            .unwrap();
         assert_eq!(
             turn.value.calls,
             [
@@ -75,8 +71,8 @@ async fn functions_go_out_and_calls_come_back() {
 async fn an_answer_without_calls_is_plain_text() {
     for kind in PROVIDER_KINDS {
         let server = server(vec![kind.text_response("{\"answer\": 1}")]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        let turn = ask_turn(thinker.as_ref(), tool_request(), far_deadline())
+        let model = kind.build(&server.uri(), fast_retries());
+        let turn = ask_turn(model.as_ref(), tool_request(), far_deadline())
             .await
             .unwrap();
         assert_eq!(turn.value.text, "{\"answer\": 1}", "{kind:?}");
@@ -92,8 +88,8 @@ async fn calls_that_a_server_leaves_in_the_text_are_found() {
     ];
     for text in texts {
         let server = server(vec![ProviderKind::OpenAi.text_response(text)]).await;
-        let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
-        let turn = ask_turn(thinker.as_ref(), tool_request(), far_deadline())
+        let model = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+        let turn = ask_turn(model.as_ref(), tool_request(), far_deadline())
             .await
             .unwrap();
         assert_eq!(
@@ -114,9 +110,9 @@ async fn broken_arguments_are_mended_or_asked_for_again() {
             completion_with_calls(kind, "", &json!([tool_call_json("a", "look_up", "{}")])),
         ])
         .await;
-        let thinker = kind.build(&server.uri(), fast_retries());
+        let model = kind.build(&server.uri(), fast_retries());
         let turn = async || {
-            ask_turn(thinker.as_ref(), tool_request(), far_deadline())
+            ask_turn(model.as_ref(), tool_request(), far_deadline())
                 .await
                 .unwrap()
         };
@@ -150,8 +146,8 @@ async fn who_has_to_answer_now_is_told_so() {
     now.answer_now = true;
     for kind in PROVIDER_KINDS {
         let server = server(vec![kind.text_response("{\"answer\": \"Rain.\"}")]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        let turn = ask_turn(thinker.as_ref(), now.clone(), far_deadline())
+        let model = kind.build(&server.uri(), fast_retries());
+        let turn = ask_turn(model.as_ref(), now.clone(), far_deadline())
             .await
             .unwrap();
         let sent = request_bodies(&server, kind.path()).await.remove(0);
@@ -199,10 +195,10 @@ async fn who_refuses_functions_is_asked_in_words_from_then_on() {
                 continue;
             }
             let server = refusing_server(kind, status, message).await;
-            let thinker = kind.build(&server.uri(), fast_retries());
+            let chat_model = kind.build(&server.uri(), fast_retries());
             for _ in 0..2 {
                 let turn = ask_turn(
-                    thinker.as_ref(),
+                    chat_model.as_ref(),
                     tool_request_with_results(),
                     far_deadline(),
                 )
@@ -214,7 +210,7 @@ async fn who_refuses_functions_is_asked_in_words_from_then_on() {
                 );
                 assert!(turn.replies[0].tools_in_prompt);
             }
-            assert!(!thinker.supports_tools());
+            assert!(!chat_model.supports_tools());
             let sent = request_bodies(&server, kind.path()).await;
             let with_tools: Vec<bool> = sent.iter().map(|it| it.get("tools").is_some()).collect();
             assert_eq!(with_tools, [true, false, false], "{kind:?} {message}");
@@ -230,12 +226,12 @@ async fn who_refuses_functions_is_asked_in_words_from_then_on() {
 async fn who_refuses_these_functions_is_asked_in_words_this_time() {
     for kind in PROVIDER_KINDS {
         let server = refusing_server(kind, 400, "Invalid schema for function 'look_up'").await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        let turn = ask_turn(thinker.as_ref(), tool_request(), far_deadline())
+        let model = kind.build(&server.uri(), fast_retries());
+        let turn = ask_turn(model.as_ref(), tool_request(), far_deadline())
             .await
             .unwrap();
         assert!(turn.replies[0].tools_in_prompt);
-        assert!(thinker.supports_tools());
+        assert!(model.supports_tools());
     }
 }
 
@@ -257,14 +253,14 @@ async fn what_goes_with_functions_is_left_out_where_it_is_refused() {
         })
         .mount(&server)
         .await;
-    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
-    ask_turn(thinker.as_ref(), tool_request(), far_deadline())
+    let model = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    ask_turn(model.as_ref(), tool_request(), far_deadline())
         .await
         .unwrap();
     let sent = request_bodies(&server, ProviderKind::OpenAi.path()).await;
     assert_eq!(sent.len(), 3);
     assert!(sent[2].get("tools").is_some());
-    assert!(thinker.supports_tools());
+    assert!(model.supports_tools());
 }
 
 #[tokio::test]
@@ -277,14 +273,14 @@ async fn what_a_provider_wants_back_goes_back() {
         &json!([with_extra]),
     )])
     .await;
-    let thinker = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
-    let turn = ask_turn(thinker.as_ref(), tool_request(), far_deadline())
+    let model = ProviderKind::OpenAi.build(&server.uri(), fast_retries());
+    let turn = ask_turn(model.as_ref(), tool_request(), far_deadline())
         .await
         .unwrap()
         .value;
     let mut next = tool_request();
     next.messages.push(turn.to_message());
-    ask_turn(thinker.as_ref(), next, far_deadline())
+    ask_turn(model.as_ref(), next, far_deadline())
         .await
         .unwrap();
     let sent = request_bodies(&server, ProviderKind::OpenAi.path())
@@ -301,8 +297,8 @@ async fn an_ask_without_functions_tells_calls_and_results_in_words() {
         plain.functions.clear();
         plain.schema = thought_request().schema;
         let server = server(vec![kind.text_response("{}")]).await;
-        let thinker = kind.build(&server.uri(), fast_retries());
-        thinker.complete(&plain, far_deadline()).await.unwrap();
+        let model = kind.build(&server.uri(), fast_retries());
+        model.complete(&plain, far_deadline()).await.unwrap();
         let sent = request_bodies(&server, kind.path())
             .await
             .remove(0)

@@ -14,8 +14,8 @@ use crate::support::{
     tool_request, tool_request_with_results,
 };
 
-async fn turn_from_reply(said: &str) -> ModelTurn {
-    let script = ReplyScript::with_texts(&[said]);
+async fn turn_from_reply(text: &str) -> ModelTurn {
+    let script = ReplyScript::with_texts(&[text]);
     ask_turn(&script, tool_request(), far_deadline())
         .await
         .unwrap()
@@ -37,11 +37,11 @@ async fn who_knows_no_functions_is_told_of_them_in_words() {
         .unwrap();
     assert_eq!(turn.value, text_turn("Rain."));
     assert!(turn.replies[0].tools_in_prompt);
-    let asked = script.requests().remove(0);
-    assert_eq!(asked.functions, []);
-    insta::assert_snapshot!(asked.system);
-    insta::assert_json_snapshot!(asked.messages);
-    insta::assert_json_snapshot!(asked.schema);
+    let request = script.requests().remove(0);
+    assert_eq!(request.functions, []);
+    insta::assert_snapshot!(request.system);
+    insta::assert_json_snapshot!(request.messages);
+    insta::assert_json_snapshot!(request.schema);
 }
 
 #[tokio::test]
@@ -97,12 +97,12 @@ async fn answers_are_read_in_the_forms_models_write_them() {
 
 #[tokio::test]
 async fn what_is_said_to_a_call_is_kept() {
-    let said =
+    let turn =
         turn_from_reply(r#"{"calls": [{"name": "look_up", "arguments": {}}], "answer": "So."}"#)
             .await;
-    assert_eq!(said.text, "So.");
+    assert_eq!(turn.text, "So.");
     assert_eq!(
-        said.to_message(),
+        turn.to_message(),
         ChatMessage::tool_calls("So.", vec![tool_call("call_1", "look_up", json!({}))])
     );
 }
@@ -179,8 +179,8 @@ async fn ids_are_made_up_and_never_taken_twice() {
     let one = json!({ "name": "look_up", "arguments": {} });
     let same = json!({ "id": "a1", "name": "look_up", "arguments": {} });
     let odd = json!({ "id": "a b\n", "name": "look_up", "arguments": {} });
-    let said = json!({ "calls": [one, same, same, odd] }).to_string();
-    let script = ReplyScript::with_texts(&[&said, &said]);
+    let text = json!({ "calls": [one, same, same, odd] }).to_string();
+    let script = ReplyScript::with_texts(&[&text, &text]);
     let ids = async |ask| {
         let turn = ask_turn(&script, ask, far_deadline()).await.unwrap().value;
         let ids = turn.calls.into_iter().map(|call| call.id);
@@ -199,8 +199,8 @@ async fn ids_are_made_up_and_never_taken_twice() {
 #[tokio::test]
 async fn too_many_calls_are_cut() {
     let one = json!({ "name": "look_up", "arguments": {} });
-    let said = json!({ "calls": vec![one; 1_000] }).to_string();
-    assert_eq!(turn_from_reply(&said).await.calls.len(), MAX_TOOL_CALLS);
+    let text = json!({ "calls": vec![one; 1_000] }).to_string();
+    assert_eq!(turn_from_reply(&text).await.calls.len(), MAX_TOOL_CALLS);
 }
 
 #[tokio::test]
@@ -210,10 +210,10 @@ async fn who_has_to_answer_now_can_call_nothing() {
     let script = ReplyScript::with_texts(&[r#"{"answer": "Rain."}"#]);
     let turn = ask_turn(&script, now, far_deadline()).await.unwrap();
     assert_eq!(turn.value, text_turn("Rain."));
-    let asked = script.requests().remove(0);
-    assert!(asked.system.contains("Answer now"), "{}", asked.system);
-    assert!(!asked.system.contains("look_up"), "{}", asked.system);
-    assert_eq!(asked.schema["required"], json!(["answer"]));
+    let request = script.requests().remove(0);
+    assert!(request.system.contains("Answer now"), "{}", request.system);
+    assert!(!request.system.contains("look_up"), "{}", request.system);
+    assert_eq!(request.schema["required"], json!(["answer"]));
 }
 
 #[tokio::test]
@@ -221,12 +221,12 @@ async fn a_typed_answer_can_follow_a_conversation_with_calls() {
     let mut typed = tool_request_with_results();
     typed.functions.clear();
     typed.schema = thought_request().schema;
-    let thinker = ClientDriven::default();
-    let failed = ask_structured::<ThoughtAnswer>(&thinker, typed, None, far_deadline())
+    let driven = ClientDriven::default();
+    let failed = ask_structured::<ThoughtAnswer>(&driven, typed, None, far_deadline())
         .await
         .unwrap_err();
     assert_eq!(failed.error, ModelError::Pending);
-    let pending = thinker.pending().remove(0);
+    let pending = driven.pending().remove(0);
     assert_eq!(pending.schema, thought_request().schema);
     assert!(
         pending
@@ -239,12 +239,12 @@ async fn a_typed_answer_can_follow_a_conversation_with_calls() {
 
 #[tokio::test]
 async fn the_client_takes_its_turn_between_two_runs() {
-    let thinker = ClientDriven::default();
-    let failed = ask_turn(&thinker, tool_request(), far_deadline())
+    let driven = ClientDriven::default();
+    let failed = ask_turn(&driven, tool_request(), far_deadline())
         .await
         .unwrap_err();
     assert_eq!(failed.error, ModelError::Pending);
-    let pending = thinker.pending().remove(0);
+    let pending = driven.pending().remove(0);
     assert_eq!(pending.key, "act");
     assert!(
         pending.system.contains("## weather__today"),
@@ -255,8 +255,8 @@ async fn the_client_takes_its_turn_between_two_runs() {
     let said = r#"{"calls": [{"name": "look_up", "arguments": {"text": "x"}}], "answer": ""}"#;
     let replies = BTreeMap::from([("act".to_owned(), said.to_owned())]);
     for _ in 0..2 {
-        let thinker = ClientDriven::new(replies.clone());
-        let turn = ask_turn(&thinker, tool_request(), far_deadline())
+        let driven = ClientDriven::new(replies.clone());
+        let turn = ask_turn(&driven, tool_request(), far_deadline())
             .await
             .unwrap()
             .value;

@@ -64,16 +64,16 @@ struct CachedToolList {
 impl ListingCache {
     pub(super) fn invalidate(&self, changed: &ServerEvent) {
         if *changed == ServerEvent::ToolsChanged {
-            let mut kept = self.cached();
-            kept.list = None;
-            kept.invalidations += 1;
+            let mut list = self.cached();
+            list.list = None;
+            list.invalidations += 1;
         }
     }
 
     /// Returns the cached tools if they are fresh.
     pub(super) fn fresh_tools(&self) -> Option<Arc<ToolList>> {
-        let kept = self.cached();
-        let (list, until) = kept.list.as_ref()?;
+        let tool_list = self.cached();
+        let (list, until) = tool_list.list.as_ref()?;
         (Instant::now() < *until).then(|| list.clone())
     }
 
@@ -155,9 +155,9 @@ impl McpClient {
         } else {
             DEFAULT_TTL
         });
-        let mut kept = self.0.listing_cache.cached();
-        if kept.invalidations == changes {
-            kept.list = Some((list.clone(), Instant::now() + ttl));
+        let mut tool_list = self.0.listing_cache.cached();
+        if tool_list.invalidations == changes {
+            tool_list.list = Some((list.clone(), Instant::now() + ttl));
         }
         Ok(list)
     }

@@ -83,8 +83,8 @@ struct ConnectionHistory {
     last_error: Option<String>,
     last_ping: Option<Duration>,
     first_attempt: Option<Instant>,
-    up_since: Option<Instant>,
-    up_before: Duration,
+    connected_since: Option<Instant>,
+    connected_before: Duration,
 }
 
 impl ClientMetrics {
@@ -102,7 +102,7 @@ impl ClientMetrics {
         self.connects.fetch_add(1, Ordering::Relaxed);
         self.with_history(|more| {
             more.first_attempt.get_or_insert_with(Instant::now);
-            more.up_since = Some(Instant::now());
+            more.connected_since = Some(Instant::now());
         });
     }
 
@@ -115,8 +115,8 @@ impl ClientMetrics {
 
     pub(super) fn record_disconnect(&self, why: &str) {
         self.with_history(|more| {
-            if let Some(since) = more.up_since.take() {
-                more.up_before += since.elapsed();
+            if let Some(since) = more.connected_since.take() {
+                more.connected_before += since.elapsed();
             }
             more.last_error = Some(format!("the connection ended: {why}"));
         });
@@ -166,10 +166,10 @@ impl McpClient {
             last_ping_ms: more.last_ping.map(in_ms),
             up_percent: more.first_attempt.map(|first| {
                 let now = more
-                    .up_since
+                    .connected_since
                     .map_or(Duration::ZERO, |since| since.elapsed());
                 let all = first.elapsed().as_secs_f64().max(f64::EPSILON);
-                (100.0 * (more.up_before + now).as_secs_f64() / all).min(100.0)
+                (100.0 * (more.connected_before + now).as_secs_f64() / all).min(100.0)
             }),
             diagnosis: live.as_ref().and_then(|live| live.transport.diagnosis()),
         })

@@ -131,7 +131,7 @@ pub fn read_servers(
     variables: VariableLookup<'_>,
 ) -> Result<Vec<ConfiguredServer>, ServerConfigError> {
     let mut mistakes = Vec::new();
-    let mut listed = Vec::new();
+    let mut configured_servers = Vec::new();
     if servers.len() > MAX_SERVERS {
         let what = format!(
             "there are {} servers, more than {MAX_SERVERS}",
@@ -144,11 +144,11 @@ pub fn read_servers(
         let fields = EntryFields::from_value(format!("servers.{name}"), value, &mut mistakes);
         if let Some(entry) = fields.map(RawServerEntry::read) {
             let server = read_server(name, entry, variables, &mut mistakes);
-            listed.extend(server.filter(|_| mistakes.len() == before));
+            configured_servers.extend(server.filter(|_| mistakes.len() == before));
         }
     }
     if mistakes.is_empty() {
-        Ok(listed)
+        Ok(configured_servers)
     } else {
         Err(mistakes.into())
     }

@@ -128,8 +128,8 @@ impl AuthorizationServer {
         let address = address.map_err(failed)?;
         let address = Url::parse(&address).map_err(|error| failed(error.into()))?;
         let back = browser.authorize(&address).await;
-        let back =
-            back.map_err(|error| error::login_refused(format!("the login failed: {error}")))?;
+        let back = back
+            .map_err(|error| error::login_rejected_error(format!("the login failed: {error}")))?;
         if let Some((_, error)) = back.query_pairs().find(|(name, _)| name == "error") {
             return Err(failed(AuthError::AuthorizationFailed(error.into_owned())));
         }
@@ -200,7 +200,7 @@ impl AuthorizationServer {
 
     async fn received_credentials(&self) -> Result<StoredCredentials, TransportError> {
         let given = self.credential_store.load().await.ok().flatten();
-        given.ok_or_else(|| error::login_refused("the login returned no token"))
+        given.ok_or_else(|| error::login_rejected_error("the login returned no token"))
     }
 }
 
@@ -225,7 +225,7 @@ fn check(server: &Url, metadata: &AuthorizationMetadata) -> Result<(), Transport
         });
         if !is_safe {
             let origin = url.map(|url| url.origin().ascii_serialization());
-            return Err(error::login_refused(format!(
+            return Err(error::login_rejected_error(format!(
                 "the login is at {}, which is not safe: only https is",
                 origin.unwrap_or_else(|| "no address".to_owned())
             )));

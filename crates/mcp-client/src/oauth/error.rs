@@ -23,15 +23,15 @@ impl LoginError {
 }
 
 /// Creates the error of a login that cannot succeed as things stand.
-pub(super) fn login_refused(reason: impl Into<String>) -> TransportError {
+pub(super) fn login_rejected_error(reason: impl Into<String>) -> TransportError {
     TransportError::Unauthorized {
         reason: reason.into(),
     }
 }
 
 /// Creates the error of a login that would need a user, when there is none to ask.
-pub(super) fn no_login_possible() -> TransportError {
-    login_refused(
+pub(super) fn login_impossible_error() -> TransportError {
+    login_rejected_error(
         "the server requires a login; log in to it first, or put a key into its `headers`",
     )
 }
@@ -42,6 +42,6 @@ pub(super) fn from_auth_error(error: &AuthError, secrets: &[SecretString]) -> Tr
     match error {
         // The token may be valid, so a retry can succeed.
         AuthError::TokenRefreshFailed(_) => TransportError::Unreachable { reason: words },
-        _ => login_refused(format!("the login failed: {words}")),
+        _ => login_rejected_error(format!("the login failed: {words}")),
     }
 }

@@ -113,8 +113,8 @@ impl OAuthClient {
         let inner = Arc::clone(&self.0);
         self.run_detached(async move {
             let mut session = inner.session.lock().await;
-            let kept = session.log_in(&inner.server, &inner.options).await;
-            kept.map(|token| inner.set_token(token))
+            let access_token = session.log_in(&inner.server, &inner.options).await;
+            access_token.map(|token| inner.set_token(token))
         })
         .await
     }
@@ -125,7 +125,7 @@ impl OAuthClient {
         *session = OAuthSession::default();
         self.0.set_token(None);
         let cleared = self.0.options.store.clear().await;
-        cleared.map_err(|error| error::login_refused(error.to_string()))
+        cleared.map_err(|error| error::login_rejected_error(error.to_string()))
     }
 
     /// Returns true if there is a token. It may have expired.
@@ -148,8 +148,8 @@ impl OAuthClient {
         let task = tokio::spawn(tokio::time::timeout(limit, work));
         match task.await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(error::login_refused("the login took too long")),
-            Err(_) => Err(error::login_refused("the login failed")),
+            Ok(Err(_)) => Err(error::login_rejected_error("the login took too long")),
+            Err(_) => Err(error::login_rejected_error("the login failed")),
         }
     }
 }

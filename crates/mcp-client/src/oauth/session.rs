@@ -126,7 +126,7 @@ impl OAuthSession {
         options: &OAuthClientOptions,
         wanted: &str,
     ) -> Result<AccessToken, TransportError> {
-        let mut scopes = (self.login.as_ref()).map_or_else(Vec::new, |kept| kept.asked.clone());
+        let mut scopes = (self.login.as_ref()).map_or_else(Vec::new, |login| login.asked.clone());
         let before = scopes.len();
         for scope in wanted.split_whitespace() {
             if !scopes.iter().any(|known| known == scope) {
@@ -134,7 +134,7 @@ impl OAuthSession {
             }
         }
         if scopes.len() == before {
-            return Err(error::login_refused(
+            return Err(error::login_rejected_error(
                 "the server requires more scopes than were granted, although they were requested",
             ));
         }
@@ -148,9 +148,9 @@ impl OAuthSession {
         options: &OAuthClientOptions,
     ) -> Result<bool, TransportError> {
         let there = load_login(server, options).await?;
-        let is_other = |kept: &StoredLogin| {
+        let is_other = |login: &StoredLogin| {
             let ours = self.login.as_ref().and_then(StoredLogin::token);
-            let theirs = kept.token().filter(AccessToken::is_valid);
+            let theirs = login.token().filter(AccessToken::is_valid);
             theirs.is_some_and(|theirs| ours.is_none_or(|ours| !ours.is_same(&theirs)))
         };
         let Some(there) = there.filter(is_other) else {
@@ -171,17 +171,21 @@ impl OAuthSession {
         said: Option<&str>,
     ) -> Result<(), TransportError> {
         let authority = AuthorizationServer::discover(server, said).await?;
-        let before = self.login.as_ref().and_then(|kept| kept.issuer.as_deref());
+        let before = self
+            .login
+            .as_ref()
+            .and_then(|stored_login| stored_login.issuer.as_deref());
         let before = before.filter(|_| options.auth.client_secret.is_some());
         let expected = options.auth.issuer.as_deref().or(before);
         if let Some(expected) = expected.filter(|it| Some(*it) != authority.issuer()) {
             let found = authority.issuer().unwrap_or("an unknown server");
-            return Err(error::login_refused(format!(
+            return Err(error::login_rejected_error(format!(
                 "the login is at {found}, not at {expected}; correct `issuer` in the server's `auth` \
                  if {found} is right"
             )));
         }
-        let is_same = |kept: &StoredLogin| kept.issuer.as_deref() == authority.issuer();
+        let is_same =
+            |stored_login: &StoredLogin| stored_login.issuer.as_deref() == authority.issuer();
         self.login = self.login.take().filter(is_same);
         self.authorization_server = Some(authority);
         Ok(())
@@ -199,20 +203,24 @@ impl OAuthSession {
         server: &Url,
         options: &OAuthClientOptions,
     ) -> Result<Option<AccessToken>, TransportError> {
-        let kept = self.login.as_ref().filter(|kept| kept.has_refresh_token());
-        let (Some(kept), Some(authority)) = (kept.cloned(), &mut self.authorization_server) else {
+        let login = self
+            .login
+            .as_ref()
+            .filter(|login| login.has_refresh_token());
+        let (Some(login), Some(authority)) = (login.cloned(), &mut self.authorization_server)
+        else {
             return Ok(None);
         };
-        let old = kept.credentials.clone();
+        let old = login.credentials.clone();
         let renewed = authority
-            .refresh_token_grant(server, &kept.client, old)
+            .refresh_token_grant(server, &login.client, old)
             .await;
-        let renewed = renewed.map_err(|error| error::from_auth_error(&error, &kept.secrets()))?;
+        let renewed = renewed.map_err(|error| error::from_auth_error(&error, &login.secrets()))?;
         let Some(credentials) = renewed else {
             return Ok(None);
         };
         self.is_new = false;
-        let token = self.store_login(server, options, kept.client, kept.asked, credentials);
+        let token = self.store_login(server, options, login.client, login.asked, credentials);
         token.await.map(Some)
     }
 
@@ -224,9 +232,9 @@ impl OAuthSession {
         scopes: Vec<String>,
     ) -> Result<AccessToken, TransportError> {
         let Some(authority) = &mut self.authorization_server else {
-            return Err(error::no_login_possible());
+            return Err(error::login_impossible_error());
         };
-        let before = self.login.as_ref().map(|kept| &kept.client);
+        let before = self.login.as_ref().map(|login| &login.client);
         let (client, credentials) = if let Some(browser) = &options.browser {
             let scopes = authority.with_offline_access(scopes.clone());
             let redirect = browser.redirect_uri();
@@ -243,7 +251,7 @@ impl OAuthSession {
                 .await?;
             (client, given)
         } else {
-            return Err(error::no_login_possible());
+            return Err(error::login_impossible_error());
         };
         self.is_new = true;
         self.store_login(server, options, client, scopes, credentials)
@@ -263,8 +271,8 @@ impl OAuthSession {
             .as_ref()
             .and_then(AuthorizationServer::issuer);
         let issuer = issuer.map(str::to_owned);
-        let kept = StoredLogin::new(server, issuer, client, asked, credentials);
-        let saved = match kept.write() {
+        let stored_login = StoredLogin::new(server, issuer, client, asked, credentials);
+        let saved = match stored_login.write() {
             Ok(text) => options.store.save(text).await,
             Err(error) => Err(error),
         };
@@ -272,9 +280,9 @@ impl OAuthSession {
             // The token is valid in this process even if it could not be stored.
             tracing::warn!(%error, "could not store the login");
         }
-        let token = kept.token();
-        self.login = Some(kept);
-        token.ok_or_else(|| error::login_refused("the login returned no token"))
+        let token = stored_login.token();
+        self.login = Some(stored_login);
+        token.ok_or_else(|| error::login_rejected_error("the login returned no token"))
     }
 }
 
@@ -283,7 +291,7 @@ async fn load_login(
     options: &OAuthClientOptions,
 ) -> Result<Option<StoredLogin>, TransportError> {
     let text = options.store.load().await;
-    let text = text.map_err(|error| error::login_refused(error.to_string()))?;
+    let text = text.map_err(|error| error::login_rejected_error(error.to_string()))?;
     Ok(text.and_then(|text| StoredLogin::read(&text, server)))
 }
 

@@ -89,7 +89,7 @@ impl EvaluationCounter<'_, '_> {
         if let Some(Value::String(reference)) = fields.get("$ref")
             && let Some(pointer) = self.refs.pointer(reference)
         {
-            total = total.saturating_add(self.count_at(&pointer, chain));
+            total = total.saturating_add(self.count_pointer(&pointer, chain));
         }
         for inner in in_place_schemas(fields) {
             let Value::Object(inner) = inner else {
@@ -103,7 +103,7 @@ impl EvaluationCounter<'_, '_> {
         total
     }
 
-    fn count_at(&mut self, pointer: &str, chain: usize) -> u64 {
+    fn count_pointer(&mut self, pointer: &str, chain: usize) -> u64 {
         if let Some(count) = self.memo.get(pointer) {
             return *count;
         }

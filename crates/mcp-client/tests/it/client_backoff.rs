@@ -34,9 +34,9 @@ async fn backoff_of(client: &McpClient) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn rests_grow_while_it_is_refused_and_end_when_it_is_back() {
-    let puppet = echo_server();
-    puppet.refuses.store(true, Ordering::SeqCst);
-    let client = puppet.client();
+    let server = echo_server();
+    server.refuses.store(true, Ordering::SeqCst);
+    let client = server.client();
     let mut rests = Vec::new();
     for tries in 1..=12 {
         let error = call(&client, "any", json!({})).await.unwrap_err();
@@ -47,14 +47,14 @@ async fn rests_grow_while_it_is_refused_and_end_when_it_is_back() {
         let rest = backoff_of(&client).await;
         assert_eq!(client.status().state, ClientState::Resting);
         // A call during the backoff makes no attempt.
-        assert_eq!(puppet.open_count(), tries);
+        assert_eq!(server.open_count(), tries);
         rests.push(rest);
         advance(rest).await;
     }
     assert_eq!(rests.first(), Some(&Duration::from_millis(250)));
     assert!(rests.is_sorted());
     assert_eq!(rests.last(), Some(&Duration::from_secs(30)));
-    puppet.refuses.store(false, Ordering::SeqCst);
+    server.refuses.store(false, Ordering::SeqCst);
     assert_eq!(call_text(&client, "any", json!({})).await, "hello");
     let status = client.status();
     assert_eq!((status.state, status.reconnects), (ClientState::Ready, 0));
@@ -63,12 +63,12 @@ async fn rests_grow_while_it_is_refused_and_end_when_it_is_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_dies_again_and_again_is_tried_less_and_less() {
-    let puppet = echo_server();
-    let client = puppet.client();
+    let server = echo_server();
+    let client = server.client();
     let mut rests = Vec::new();
     for _ in 0..6 {
         call_text(&client, "any", json!({})).await;
-        puppet.last_connection().end("it fell over");
+        server.last_connection().end("it fell over");
         let again = call(&client, "any", json!({})).await;
         if let Err(error) = again {
             let ClientErrorKind::Backoff { wait, reason } = error.kind else {
@@ -86,24 +86,24 @@ async fn a_server_that_dies_again_and_again_is_tried_less_and_less() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_life_makes_up_for_failures() {
-    let puppet = echo_server();
-    let client = puppet.client();
+    let server = echo_server();
+    let client = server.client();
     for _ in 0..3 {
         call_text(&client, "any", json!({})).await;
-        puppet.last_connection().end("it fell over");
+        server.last_connection().end("it fell over");
         advance(Duration::from_mins(1)).await;
     }
     call_text(&client, "any", json!({})).await;
     advance(Duration::from_mins(1)).await;
-    puppet.last_connection().end("a restart");
+    server.last_connection().end("a restart");
     assert_eq!(call_text(&client, "any", json!({})).await, "hello");
-    puppet.last_connection().end("and once more");
+    server.last_connection().end("and once more");
     assert_eq!(call_text(&client, "any", json!({})).await, "hello");
 }
 
 #[tokio::test(start_paused = true)]
 async fn callers_share_an_attempt_and_one_who_leaves_does_not_end_it() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let scripted_server = ScriptedServer::new(|stage, message| {
         if message["method"] == "server/discover" {
             let (stage, message) = (stage.clone(), message.clone());
             tokio::spawn(async move {
@@ -114,27 +114,27 @@ async fn callers_share_an_attempt_and_one_who_leaves_does_not_end_it() {
             stage.answer_text(message, "hello");
         }
     });
-    let client = &puppet.client();
+    let client = &scripted_server.client();
     let impatient = tokio::time::timeout(Duration::from_millis(10), client.server_info());
     assert!(impatient.await.is_err());
     assert_eq!(client.status().state, ClientState::Connecting);
     let each = (0..20).map(|_| call_text(client, "any", json!({})));
     futures::future::join_all(each).await;
-    assert_eq!(puppet.open_count(), 1);
+    assert_eq!(scripted_server.open_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_nobody_waited_for_is_not_served_stale() {
-    let puppet = echo_server();
-    puppet.refuses.store(true, Ordering::SeqCst);
-    let client = puppet.client();
+    let server = echo_server();
+    server.refuses.store(true, Ordering::SeqCst);
+    let client = server.client();
     {
         let leaving = client.server_info();
         tokio::pin!(leaving);
         let _ = futures::poll!(&mut leaving);
     }
     wait_until(|| client.status().state == ClientState::Resting).await;
-    puppet.refuses.store(false, Ordering::SeqCst);
+    server.refuses.store(false, Ordering::SeqCst);
     advance(Duration::from_mins(1)).await;
     assert_eq!(call_text(&client, "any", json!({})).await, "hello");
 }

@@ -31,11 +31,11 @@ fn spawn_hanging_call(
 
 #[tokio::test]
 async fn a_token_cancels_and_the_server_is_told() {
-    let puppet = silent_server();
-    let client = puppet.client();
+    let server = silent_server();
+    let client = server.client();
     let options = CallOptions::default();
     let call = spawn_hanging_call(&client, options.clone());
-    wait_until(|| puppet.received_of("tools/call").len() == 1).await;
+    wait_until(|| server.received_of("tools/call").len() == 1).await;
     options.cancellation.cancel();
     let error = with_deadline(call).await.unwrap().unwrap_err();
     assert_eq!(
@@ -43,27 +43,27 @@ async fn a_token_cancels_and_the_server_is_told() {
         (&ClientErrorKind::Cancelled, DeliveryStatus::Maybe)
     );
     assert!(!error.is_transient() && !error.may_differ_elsewhere());
-    wait_until(|| puppet.received_of("notifications/cancelled").len() == 1).await;
-    let told = &puppet.received_of("notifications/cancelled")[0]["params"];
-    assert_eq!(told["requestId"], puppet.received_of("tools/call")[0]["id"]);
+    wait_until(|| server.received_of("notifications/cancelled").len() == 1).await;
+    let told = &server.received_of("notifications/cancelled")[0]["params"];
+    assert_eq!(told["requestId"], server.received_of("tools/call")[0]["id"]);
     assert_eq!(client.status().in_flight, 0);
 }
 
 #[tokio::test]
 async fn dropping_cancels_too() {
-    let puppet = silent_server();
-    let client = puppet.client();
+    let server = silent_server();
+    let client = server.client();
     let call = spawn_hanging_call(&client, CallOptions::default());
-    wait_until(|| puppet.received_of("tools/call").len() == 1).await;
+    wait_until(|| server.received_of("tools/call").len() == 1).await;
     call.abort();
-    wait_until(|| puppet.received_of("notifications/cancelled").len() == 1).await;
+    wait_until(|| server.received_of("notifications/cancelled").len() == 1).await;
     assert_eq!(client.status().in_flight, 0);
 }
 
 #[tokio::test]
 async fn what_was_cancelled_before_is_not_sent() {
-    let puppet = silent_server();
-    let client = puppet.client();
+    let server = silent_server();
+    let client = server.client();
     let cancelled = CancellationToken::new();
     cancelled.cancel();
     let options = CallOptions {
@@ -72,19 +72,19 @@ async fn what_was_cancelled_before_is_not_sent() {
     };
     let error = client.call("any", json!({}), options).await.unwrap_err();
     assert_eq!(error.kind, ClientErrorKind::Cancelled);
-    assert!(puppet.received_of("tools/call").is_empty());
-    assert!(puppet.received_of("notifications/cancelled").is_empty());
+    assert!(server.received_of("tools/call").is_empty());
+    assert!(server.received_of("notifications/cancelled").is_empty());
 }
 
 #[tokio::test]
 async fn the_handshake_is_never_cancelled() {
-    let puppet = ScriptedServer::new(|_, _| {});
+    let server = ScriptedServer::new(|_, _| {});
     let mut config = stdio("puppet", &[]);
     config.limits.connect_timeout = Duration::from_millis(60);
-    let client = puppet.client_with(config);
+    let client = server.client_with(config);
     with_deadline(client.server_info()).await.unwrap_err();
-    assert_eq!(puppet.received_of("initialize").len(), 1);
-    assert!(puppet.received_of("notifications/cancelled").is_empty());
+    assert_eq!(server.received_of("initialize").len(), 1);
+    assert!(server.received_of("notifications/cancelled").is_empty());
 }
 
 /// The mock server works on a call until it is cancelled; then nothing is in flight there.
@@ -110,13 +110,13 @@ async fn a_real_server_stops_its_work() {
 
 #[tokio::test]
 async fn a_server_of_the_newer_era_may_take_back_its_answer() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         if !answer_stateless(stage, message) {
             let params = json!({ "requestId": message["id"] });
             stage.notify("notifications/cancelled", &params);
         }
     });
-    let error = call(&puppet.client(), "any", json!({})).await.unwrap_err();
+    let error = call(&server.client(), "any", json!({})).await.unwrap_err();
     assert_eq!(
         (error.kind, error.delivery),
         (ClientErrorKind::Cancelled, DeliveryStatus::Maybe)
@@ -169,10 +169,10 @@ async fn closing_ends_the_process_and_may_be_done_twice() {
 
 #[tokio::test]
 async fn closing_ends_what_waits_and_does_not_claim_that_it_did_not_happen() {
-    let puppet = silent_server();
-    let client = puppet.client();
+    let server = silent_server();
+    let client = server.client();
     let call = spawn_hanging_call(&client, CallOptions::default());
-    wait_until(|| puppet.received_of("tools/call").len() == 1).await;
+    wait_until(|| server.received_of("tools/call").len() == 1).await;
     with_deadline(client.close()).await;
     let error = with_deadline(call).await.unwrap().unwrap_err();
     assert_eq!(
@@ -183,10 +183,10 @@ async fn closing_ends_what_waits_and_does_not_claim_that_it_did_not_happen() {
 
 #[tokio::test]
 async fn closing_ends_an_attempt_to_connect() {
-    let puppet = ScriptedServer::new(|_, _| {});
-    let client = puppet.client();
+    let scripted_server = ScriptedServer::new(|_, _| {});
+    let client = scripted_server.client();
     let call = spawn_hanging_call(&client, CallOptions::default());
-    wait_until(|| puppet.received_of("server/discover").len() == 1).await;
+    wait_until(|| scripted_server.received_of("server/discover").len() == 1).await;
     with_deadline(client.close()).await;
     assert_eq!(
         with_deadline(call).await.unwrap().unwrap_err().kind,
@@ -196,25 +196,25 @@ async fn closing_ends_an_attempt_to_connect() {
 
 #[tokio::test]
 async fn an_attempt_ends_when_nobody_is_left() {
-    let puppet = ScriptedServer::new(|_, _| {});
-    let client = puppet.client();
+    let scripted_server = ScriptedServer::new(|_, _| {});
+    let client = scripted_server.client();
     let call = spawn_hanging_call(&client, CallOptions::default());
-    wait_until(|| puppet.received_of("server/discover").len() == 1).await;
+    wait_until(|| scripted_server.received_of("server/discover").len() == 1).await;
     drop(client);
     call.abort();
-    wait_until(|| puppet.closed_count() == 1).await;
+    wait_until(|| scripted_server.closed_count() == 1).await;
 }
 
 #[tokio::test]
 async fn a_dropped_client_leaves_no_connection_behind() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         if !answer_stateless(stage, message) {
             stage.answer_text(message, "hello");
         }
     });
-    let client = puppet.client();
+    let client = server.client();
     call_text(&client, "any", json!({})).await;
-    wait_until(|| puppet.received_of("subscriptions/listen").len() == 1).await;
+    wait_until(|| server.received_of("subscriptions/listen").len() == 1).await;
     drop(client);
-    wait_until(|| puppet.closed_count() == 1).await;
+    wait_until(|| server.closed_count() == 1).await;
 }

@@ -51,7 +51,7 @@ async fn callers_share_one_connection_and_results_are_never_swapped() {
 #[tokio::test]
 async fn answers_in_any_order_find_who_waits() {
     let waiting: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let puppet = ScriptedServer::new(move |stage, message| {
+    let server = ScriptedServer::new(move |stage, message| {
         if answer_handshake(stage, message) {
             return;
         }
@@ -68,7 +68,7 @@ async fn answers_in_any_order_find_who_waits() {
             }
         }
     });
-    let client = &puppet.client();
+    let client = &server.client();
     let each = (0..20).map(|n| async move {
         let n = n.to_string();
         assert_eq!(call_text(client, "any", json!({ "n": n })).await, n);
@@ -80,20 +80,20 @@ async fn answers_in_any_order_find_who_waits() {
 fn gated_server() -> (Arc<ScriptedServer>, Arc<Mutex<Vec<Value>>>) {
     let waiting: Arc<Mutex<Vec<Value>>> = Arc::default();
     let held = waiting.clone();
-    let puppet = ScriptedServer::new(move |stage, message| {
+    let server = ScriptedServer::new(move |stage, message| {
         if !answer_handshake(stage, message) && message["method"] == "tools/call" {
             held.lock().unwrap().push(message.clone());
         }
     });
-    (puppet, waiting)
+    (server, waiting)
 }
 
 #[tokio::test]
 async fn only_so_many_run_at_once() {
-    let (puppet, waiting) = gated_server();
+    let (server, waiting) = gated_server();
     let mut config = stdio("puppet", &[]);
     config.limits.max_concurrent = 3;
-    let client = puppet.client_with(config);
+    let client = server.client_with(config);
     let done = Arc::new(AtomicUsize::new(0));
     for _ in 0..7 {
         let (client, done) = (client.clone(), done.clone());
@@ -107,22 +107,22 @@ async fn only_so_many_run_at_once() {
         wait_until(|| waiting.lock().unwrap().len() == expected).await;
         assert_eq!(client.status().in_flight, expected);
         let one = waiting.lock().unwrap().pop().unwrap();
-        puppet.last_connection().answer_text(&one, "done");
+        server.last_connection().answer_text(&one, "done");
     }
     wait_until(|| done.load(Ordering::SeqCst) == 7).await;
-    assert_eq!(puppet.received_of("tools/call").len(), 7);
+    assert_eq!(server.received_of("tools/call").len(), 7);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_place_too_long_is_told_that_nothing_was_sent() {
-    let (puppet, _waiting) = gated_server();
+    let (scripted_server, _waiting) = gated_server();
     let mut config = stdio("puppet", &[]);
     config.limits.max_concurrent = 1;
     config.limits.response_timeout = Duration::from_mins(10);
-    let client = puppet.client_with(config);
+    let client = scripted_server.client_with(config);
     let first = client.clone();
     tokio::spawn(async move { call(&first, "any", json!({})).await });
-    wait_until(|| puppet.received_of("tools/call").len() == 1).await;
+    wait_until(|| scripted_server.received_of("tools/call").len() == 1).await;
     let options = CallOptions {
         response_timeout: Some(Duration::from_secs(2)),
         ..CallOptions::default()
@@ -133,7 +133,7 @@ async fn who_waits_for_a_place_too_long_is_told_that_nothing_was_sent() {
         "{error}"
     );
     assert_eq!(error.delivery, DeliveryStatus::No);
-    assert_eq!(puppet.received_of("tools/call").len(), 1);
+    assert_eq!(scripted_server.received_of("tools/call").len(), 1);
     // A busy server is reachable too.
     client.ping().await.unwrap();
     assert!(client.status().last_ping_ms.is_some());

@@ -92,33 +92,33 @@ async fn what_refuses_or_lies_is_no_server_and_says_why() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_says_nothing_to_it_is_greeted() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let scripted_server = ScriptedServer::new(|stage, message| {
         if message["method"] == "server/discover" || answer_handshake(stage, message) {
             return;
         }
         stage.answer_text(message, "hello");
     });
-    let client = puppet.client();
+    let client = scripted_server.client();
     assert_eq!(call_text(&client, "any", json!({})).await, "hello");
     assert_eq!(client.server_info().await.unwrap().era, McpEra::Handshake);
-    assert_eq!(puppet.open_count(), 1);
+    assert_eq!(scripted_server.open_count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_era_is_remembered() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let scripted_server = ScriptedServer::new(|stage, message| {
         if !answer_handshake(stage, message) {
             stage.answer_text(message, "hello");
         }
     });
-    let client = puppet.client();
+    let client = scripted_server.client();
     for _ in 0..3 {
         call_text(&client, "any", json!({})).await;
         tokio::time::advance(std::time::Duration::from_mins(1)).await;
-        puppet.last_connection().end("a restart");
+        scripted_server.last_connection().end("a restart");
     }
-    assert_eq!(puppet.open_count(), 3);
-    assert_eq!(puppet.received_of("server/discover").len(), 1);
+    assert_eq!(scripted_server.open_count(), 3);
+    assert_eq!(scripted_server.received_of("server/discover").len(), 1);
     assert_eq!(client.status().reconnects, 2);
 }
 
@@ -126,7 +126,7 @@ async fn the_era_is_remembered() {
 async fn a_server_that_was_renewed_is_found_out_anew() {
     let renewed = Arc::new(AtomicBool::new(false));
     let is_renewed = renewed.clone();
-    let puppet = ScriptedServer::new(move |stage, message| {
+    let server = ScriptedServer::new(move |stage, message| {
         let known = if is_renewed.load(Ordering::SeqCst) {
             answer_stateless(stage, message)
         } else {
@@ -136,11 +136,11 @@ async fn a_server_that_was_renewed_is_found_out_anew() {
             stage.answer_text(message, "hello");
         }
     });
-    let client = puppet.client();
+    let client = server.client();
     call_text(&client, "any", json!({})).await;
     renewed.store(true, Ordering::SeqCst);
     tokio::time::advance(std::time::Duration::from_mins(1)).await;
-    puppet.last_connection().end("a new release");
+    server.last_connection().end("a new release");
     with_deadline(client.server_info()).await.unwrap_err();
     tokio::time::advance(std::time::Duration::from_mins(1)).await;
     assert_eq!(call_text(&client, "any", json!({})).await, "hello");

@@ -162,15 +162,11 @@ fn kinds() -> Vec<(ClientErrorKind, bool, bool, bool)> {
 #[test]
 fn each_kind_of_error_says_whether_it_may_be_repeated() {
     for (kind, if_unsafe, if_safe, elsewhere) in kinds() {
-        let shown = format!("{kind:?}");
+        let text = format!("{kind:?}");
         let error = ClientError::new("a", kind).with_subject("t");
-        assert_eq!(error.is_repeatable(false), if_unsafe, "unsafe: {shown}");
-        assert_eq!(error.is_repeatable(true), if_safe, "safe: {shown}");
-        assert_eq!(
-            error.may_differ_elsewhere(),
-            elsewhere,
-            "elsewhere: {shown}"
-        );
+        assert_eq!(error.is_repeatable(false), if_unsafe, "unsafe: {text}");
+        assert_eq!(error.is_repeatable(true), if_safe, "safe: {text}");
+        assert_eq!(error.may_differ_elsewhere(), elsewhere, "elsewhere: {text}");
         let json = error.to_json();
         assert_eq!(
             (&json["server"], &json["about"]),

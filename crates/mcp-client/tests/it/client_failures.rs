@@ -197,18 +197,18 @@ async fn progress_extends_the_limit_but_not_for_ever() {
 
 #[tokio::test(start_paused = true)]
 async fn without_progress_the_limit_holds() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         answer_handshake(stage, message);
     });
-    let client = puppet.client();
+    let client = server.client();
     let error = call(&client, "any", json!({})).await;
     assert!(error.is_err());
-    let cancelled = || puppet.received_of("notifications/cancelled");
+    let cancelled = || server.received_of("notifications/cancelled");
     wait_until(|| cancelled().len() == 1).await;
     assert_eq!(cancelled()[0]["params"]["reason"], "timeout");
     assert_eq!(
         cancelled()[0]["params"]["requestId"],
-        puppet.received_of("tools/call")[0]["id"]
+        server.received_of("tools/call")[0]["id"]
     );
 }
 
@@ -229,7 +229,7 @@ async fn a_forgotten_session_is_begun_anew_and_the_call_repeated_once() {
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_in_a_forgotten_session_may_still_be_answered() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         if answer_handshake(stage, message) {
             return;
         }
@@ -240,11 +240,11 @@ async fn what_waits_in_a_forgotten_session_may_still_be_answered() {
             stage.answer_text(&message, &stage.number.to_string());
         });
     });
-    let client = puppet.client();
+    let client = server.client();
     let waits = client.clone();
     let waits = tokio::spawn(async move { call_text(&waits, "slow", json!({})).await });
-    wait_until(|| !puppet.received_of("tools/call").is_empty()).await;
-    puppet.last_connection().forget_session();
+    wait_until(|| !server.received_of("tools/call").is_empty()).await;
+    server.last_connection().forget_session();
     assert_eq!(call_text(&client, "fast", json!({})).await, "2");
     assert_eq!(waits.await.unwrap(), "1");
 }

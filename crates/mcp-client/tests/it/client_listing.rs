@@ -51,39 +51,39 @@ async fn list_number(client: &McpClient, fresh: CachePolicy) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn tools_are_kept_until_the_server_says_that_they_changed() {
-    let puppet = counting_server(false, &|| json!({}));
-    let client = puppet.client();
+    let server = counting_server(false, &|| json!({}));
+    let client = server.client();
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "0");
     tokio::time::advance(Duration::from_hours(1)).await;
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "0");
     assert_eq!(list_number(&client, CachePolicy::Refresh).await, "1");
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "1");
-    puppet
+    server
         .last_connection()
         .notify("notifications/tools/list_changed", &Value::Null);
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "2");
     tokio::time::advance(Duration::from_mins(1)).await;
-    puppet.last_connection().end("a restart");
+    server.last_connection().end("a restart");
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "3");
-    assert_eq!(puppet.received_of("tools/list").len(), 4);
+    assert_eq!(server.received_of("tools/list").len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_the_server_says_of_freshness_counts() {
     for (ttl, kept) in [(60_000, true), (0, false)] {
-        let puppet = if kept {
+        let server = if kept {
             counting_server(true, &|| json!({ "ttlMs": 60_000 }))
         } else {
             counting_server(true, &|| json!({ "ttlMs": 0 }))
         };
-        let client = puppet.client();
+        let client = server.client();
         list_number(&client, CachePolicy::Cached).await;
         list_number(&client, CachePolicy::Cached).await;
-        assert_eq!(puppet.received_of("tools/list").len() == 1, kept, "{ttl}");
+        assert_eq!(server.received_of("tools/list").len() == 1, kept, "{ttl}");
         tokio::time::advance(Duration::from_secs(61)).await;
         list_number(&client, CachePolicy::Cached).await;
         assert_eq!(
-            puppet.received_of("tools/list").len(),
+            server.received_of("tools/list").len(),
             if kept { 2 } else { 3 }
         );
     }
@@ -91,34 +91,34 @@ async fn what_the_server_says_of_freshness_counts() {
 
 #[tokio::test]
 async fn many_who_want_the_list_ask_once() {
-    let puppet = counting_server(false, &|| json!({}));
-    let client = &puppet.client();
+    let server = counting_server(false, &|| json!({}));
+    let client = &server.client();
     futures::future::join_all((0..20).map(|_| list_number(client, CachePolicy::Cached))).await;
-    assert_eq!(puppet.received_of("tools/list").len(), 1);
+    assert_eq!(server.received_of("tools/list").len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_list_that_does_not_come_waits_once() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let scripted_server = ScriptedServer::new(|stage, message| {
         answer_handshake(stage, message);
     });
-    let client = &puppet.client();
+    let client = &scripted_server.client();
     let begun = tokio::time::Instant::now();
     let each = (0..20).map(|_| async { client.tools(CachePolicy::Cached).await.unwrap_err() });
     let errors = futures::future::join_all(each).await;
     assert!(errors.iter().all(|error| error.code() == "Timeout"));
-    assert_eq!(puppet.received_of("tools/list").len(), 1);
+    assert_eq!(scripted_server.received_of("tools/list").len(), 1);
     assert!(begun.elapsed() < Duration::from_mins(2));
     // Later the server is asked again.
     client.tools(CachePolicy::Cached).await.unwrap_err();
-    assert_eq!(puppet.received_of("tools/list").len(), 2);
+    assert_eq!(scripted_server.received_of("tools/list").len(), 2);
 }
 
 struct ChangeCounter(AtomicUsize);
 
 impl ClientHandler for ChangeCounter {
-    fn on_server_event(&self, _: &str, what: ServerEvent) {
-        if what == ServerEvent::ToolsChanged {
+    fn on_server_event(&self, _: &str, event: ServerEvent) {
+        if event == ServerEvent::ToolsChanged {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
     }
@@ -169,11 +169,11 @@ async fn a_real_change_is_heard_in_both_eras_and_on_every_transport() {
 
 #[tokio::test]
 async fn what_changed_before_somebody_listened_is_not_missed() {
-    let puppet = counting_server(true, &|| json!({}));
-    let client = puppet.client();
+    let server = counting_server(true, &|| json!({}));
+    let client = server.client();
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "0");
     let params = json!({ "notifications": { "toolsListChanged": true } });
-    let stage = puppet.last_connection();
+    let stage = server.last_connection();
     stage.notify("notifications/subscriptions/acknowledged", &params);
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "1");
     assert_eq!(list_number(&client, CachePolicy::Cached).await, "1");
@@ -238,7 +238,7 @@ async fn pages_that_go_round_or_hold_nothing_are_left() {
         ("new", "more than 200 pages", 200),
     ] {
         let asked = AtomicUsize::new(0);
-        let puppet = ScriptedServer::new(move |stage, message| {
+        let server = ScriptedServer::new(move |stage, message| {
             if answer_handshake(stage, message) {
                 return;
             }
@@ -249,11 +249,11 @@ async fn pages_that_go_round_or_hold_nothing_are_left() {
             };
             stage.answer(message, &json!({ "tools": [], "nextCursor": cursor }));
         });
-        let list = with_deadline(puppet.client().tools(CachePolicy::Cached))
+        let list = with_deadline(server.client().tools(CachePolicy::Cached))
             .await
             .unwrap();
         assert!(list.warnings[0].contains(warning), "{:?}", list.warnings);
-        assert_eq!(puppet.received_of("tools/list").len(), pages);
+        assert_eq!(server.received_of("tools/list").len(), pages);
     }
 }
 
@@ -264,7 +264,7 @@ async fn tools_that_cannot_be_used_are_left_out_with_the_reason() {
         .await
         .unwrap();
     assert_eq!((tools.tools.len(), tools.warnings.len()), (15, 1));
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         if !answer_stateless(stage, message) {
             let header = json!({ "type": "object", "properties": { "a": { "x-mcp-header": "a b", "type": "string" } } });
             stage.answer(
@@ -273,16 +273,16 @@ async fn tools_that_cannot_be_used_are_left_out_with_the_reason() {
             );
         }
     });
-    let list = with_deadline(puppet.client().tools(CachePolicy::Cached))
+    let list = with_deadline(server.client().tools(CachePolicy::Cached))
         .await
         .unwrap();
     assert_eq!((list.tools.len(), list.warnings.len()), (1, 3));
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         if !answer_handshake(stage, message) {
             stage.answer(message, &json!({ "tools": "none" }));
         }
     });
-    let error = with_deadline(puppet.client().tools(CachePolicy::Cached))
+    let error = with_deadline(server.client().tools(CachePolicy::Cached))
         .await
         .unwrap_err();
     assert!(matches!(error.kind, ClientErrorKind::Malformed { .. }));
@@ -328,10 +328,10 @@ async fn resources_prompts_and_completion() {
 
 #[tokio::test]
 async fn what_a_server_does_not_have_is_not_asked_for() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         answer_handshake(stage, message);
     });
-    let client = puppet.client();
+    let client = server.client();
     let error = with_deadline(client.prompts()).await.unwrap_err();
     assert_eq!(
         error.kind,
@@ -339,18 +339,18 @@ async fn what_a_server_does_not_have_is_not_asked_for() {
             capability: "prompts"
         }
     );
-    assert!(puppet.received_of("prompts/list").is_empty());
-    wait_until(|| !puppet.received_of("notifications/initialized").is_empty()).await;
+    assert!(server.received_of("prompts/list").is_empty());
+    wait_until(|| !server.received_of("notifications/initialized").is_empty()).await;
 }
 
 #[tokio::test]
 async fn metadata_goes_along_but_does_not_replace_the_protocols() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         if !answer_stateless(stage, message) {
             stage.answer_text(message, "ok");
         }
     });
-    let client = puppet.client();
+    let client = server.client();
     call(&client, "any", json!({})).await.unwrap();
     let meta = json!({ "example.com/trace": 1, "progressToken": "mine",
         "io.modelcontextprotocol/protocolVersion": "1999" });
@@ -361,7 +361,7 @@ async fn metadata_goes_along_but_does_not_replace_the_protocols() {
     with_deadline(client.call("any", json!({}), options))
         .await
         .unwrap();
-    let sent = &puppet.received_of("tools/call")[1];
+    let sent = &server.received_of("tools/call")[1];
     let meta = &sent["params"]["_meta"];
     assert_eq!(meta["example.com/trace"], 1);
     assert_eq!(meta["progressToken"], sent["id"]);

@@ -74,8 +74,8 @@ impl ClientHandler for RecordingHandler {
         told.push(format!("{server}: {}", params["data"]));
     }
 
-    fn on_server_event(&self, _: &str, what: ServerEvent) {
-        self.events.lock().unwrap().push(format!("{what:?}"));
+    fn on_server_event(&self, _: &str, event: ServerEvent) {
+        self.events.lock().unwrap().push(format!("{event:?}"));
     }
 }
 
@@ -172,7 +172,7 @@ async fn wanted_input_can_be_handed_over_and_brought_back() {
 
 #[tokio::test]
 async fn a_server_that_always_wants_more_is_stopped() {
-    let puppet = ScriptedServer::new(|stage, message| {
+    let server = ScriptedServer::new(|stage, message| {
         if !answer_stateless(stage, message) {
             stage.answer(
                 message,
@@ -180,13 +180,13 @@ async fn a_server_that_always_wants_more_is_stopped() {
             );
         }
     });
-    let error = call(&puppet.client(), "any", json!({})).await.unwrap_err();
+    let error = call(&server.client(), "any", json!({})).await.unwrap_err();
     assert!(
         matches!(&error.kind, ClientErrorKind::Malformed { reason } if reason.contains("10 times"))
     );
-    assert_eq!(puppet.received_of("tools/call").len(), 10);
+    assert_eq!(server.received_of("tools/call").len(), 10);
     assert_eq!(
-        puppet.received_of("tools/call")[1]["params"]["requestState"],
+        server.received_of("tools/call")[1]["params"]["requestState"],
         "s"
     );
 }
@@ -221,10 +221,10 @@ async fn a_question_that_may_be_anothers_is_refused() {
         (Some("a"), Some("a"), true),
         (None, None, true),
     ] {
-        let puppet = asking_server("elicitation/create");
+        let server = asking_server("elicitation/create");
         let client = McpClient::with_connector(
             stdio("puppet", &[]),
-            puppet.clone(),
+            server.clone(),
             recording_handler("client"),
         );
         let same = recording_handler("a");
@@ -235,12 +235,12 @@ async fn a_question_that_may_be_anothers_is_refused() {
         };
         let (one, options_one) = (client.clone(), options(first));
         let quiet = tokio::spawn(async move { one.call("any", json!({}), options_one).await });
-        wait_until(|| puppet.received_of("tools/call").len() == 1).await;
+        wait_until(|| server.received_of("tools/call").len() == 1).await;
         let (two, options_two) = (client.clone(), options(second));
         let arguments = json!({ "question": "q" });
         let loud = tokio::spawn(async move { two.call("any", arguments, options_two).await });
-        wait_until(|| puppet.responses().len() == 1).await;
-        let answer = &puppet.responses()[0];
+        wait_until(|| server.responses().len() == 1).await;
+        let answer = &server.responses()[0];
         assert_eq!(answer["id"], "q");
         assert_eq!(
             answer["error"].is_null(),
@@ -254,30 +254,30 @@ async fn a_question_that_may_be_anothers_is_refused() {
 
 #[tokio::test]
 async fn a_server_can_take_back_its_question() {
-    let puppet = asking_server("elicitation/create");
+    let server = asking_server("elicitation/create");
     let person = Arc::new(RecordingHandler {
         delay: Duration::from_hours(1),
         ..RecordingHandler::default()
     });
-    let client = puppet.client();
+    let client = server.client();
     let calling = client.clone();
     let options = options_with(&person);
     let call =
         tokio::spawn(async move { calling.call("any", json!({ "question": 7 }), options).await });
-    wait_until(|| puppet.received_of("tools/call").len() == 1).await;
-    let stage = puppet.last_connection();
+    wait_until(|| server.received_of("tools/call").len() == 1).await;
+    let stage = server.last_connection();
     stage.notify("notifications/cancelled", &json!({ "requestId": 7 }));
-    stage.answer_text(&puppet.received_of("tools/call")[0], "never mind");
+    stage.answer_text(&server.received_of("tools/call")[0], "never mind");
     assert_eq!(
         text(&with_deadline(call).await.unwrap().unwrap()),
         "never mind"
     );
-    assert!(puppet.responses().is_empty());
+    assert!(server.responses().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_person_may_think_longer_than_a_server() {
-    let puppet = ScriptedServer::new(|stage, message| match message["method"].as_str() {
+    let server = ScriptedServer::new(|stage, message| match message["method"].as_str() {
         Some("tools/call") => stage.request(&json!(1), "elicitation/create", &json!({})),
         Some(_) => drop(answer_handshake(stage, message)),
         None => stage.answer_text(
@@ -293,7 +293,7 @@ async fn a_person_may_think_longer_than_a_server() {
         response_timeout: Some(Duration::from_secs(5)),
         ..options_with(&person)
     };
-    let client = puppet.client();
+    let client = server.client();
     let result = client
         .call("any", json!({}), options.clone())
         .await
@@ -312,14 +312,14 @@ async fn a_person_may_think_longer_than_a_server() {
 
 #[tokio::test]
 async fn every_question_gets_an_answer_and_too_many_are_refused() {
-    let puppet = asking_server("roots/list");
-    let client = puppet.client();
+    let server = asking_server("roots/list");
+    let client = server.client();
     with_deadline(client.server_info()).await.unwrap();
-    let stage = puppet.last_connection();
+    let stage = server.last_connection();
     stage.request(&json!("p"), "ping", &Value::Null);
     stage.request(&json!("x"), "no/such", &Value::Null);
-    wait_until(|| puppet.responses().len() == 2).await;
-    let answers = puppet.responses();
+    wait_until(|| server.responses().len() == 2).await;
+    let answers = server.responses();
     let to = |id: &str| answers.iter().find(|answer| answer["id"] == id).unwrap();
     assert_eq!(to("p")["result"], json!({}));
     assert_eq!(to("x")["error"]["code"], -32_601);
@@ -327,20 +327,20 @@ async fn every_question_gets_an_answer_and_too_many_are_refused() {
 
 #[tokio::test]
 async fn a_flood_of_questions_is_bounded() {
-    let puppet = asking_server("elicitation/create");
+    let server = asking_server("elicitation/create");
     let slow = Arc::new(RecordingHandler {
         delay: Duration::from_hours(1),
         ..RecordingHandler::default()
     });
-    let client = McpClient::with_connector(stdio("puppet", &[]), puppet.clone(), slow);
+    let client = McpClient::with_connector(stdio("puppet", &[]), server.clone(), slow);
     with_deadline(client.server_info()).await.unwrap();
-    let stage = puppet.last_connection();
+    let stage = server.last_connection();
     for id in 0..5_000 {
         stage.request(&json!(id), "elicitation/create", &json!({}));
     }
-    wait_until(|| puppet.responses().len() >= 968).await;
+    wait_until(|| server.responses().len() >= 968).await;
     assert!(
-        puppet
+        server
             .responses()
             .iter()
             .all(|answer| answer["error"]["code"] == -32_603)
@@ -350,11 +350,11 @@ async fn a_flood_of_questions_is_bounded() {
 
 #[tokio::test]
 async fn what_a_server_tells_is_heard() {
-    let puppet = asking_server("roots/list");
+    let server = asking_server("roots/list");
     let hears = recording_handler("client");
-    let client = McpClient::with_connector(stdio("puppet", &[]), puppet.clone(), hears.clone());
+    let client = McpClient::with_connector(stdio("puppet", &[]), server.clone(), hears.clone());
     with_deadline(client.server_info()).await.unwrap();
-    let stage = puppet.last_connection();
+    let stage = server.last_connection();
     stage.notify(
         "notifications/message",
         &json!({ "level": "info", "data": "x" }),

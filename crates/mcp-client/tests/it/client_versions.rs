@@ -23,21 +23,21 @@ fn client(server: &HttpTestServer) -> McpClient {
 }
 
 async fn result(
-    seen: &RecordedRequest,
+    request: &RecordedRequest,
     back: ResponseWriter,
     result: &Value,
 ) -> Option<ResponseWriter> {
-    let answer = json!({ "jsonrpc": "2.0", "id": seen.id(), "result": result });
+    let answer = json!({ "jsonrpc": "2.0", "id": request.id(), "result": result });
     back.json(&answer.to_string()).await
 }
 
 async fn refuse(
-    seen: &RecordedRequest,
+    request: &RecordedRequest,
     back: ResponseWriter,
     supported: &str,
 ) -> Option<ResponseWriter> {
     let error = json!({ "code": -32022, "message": "no", "data": { "supported": [supported] } });
-    let answer = json!({ "jsonrpc": "2.0", "id": seen.id(), "error": error });
+    let answer = json!({ "jsonrpc": "2.0", "id": request.id(), "error": error });
     let headers = [("content-type", "application/json")];
     back.answer(400, &headers, &answer.to_string()).await
 }
@@ -47,23 +47,23 @@ fn discover_result() -> Value {
 }
 
 fn methods(server: &HttpTestServer) -> Vec<String> {
-    let seen = server.requests();
-    let calls = seen.iter().filter(|seen| seen.method == "POST");
+    let requests = server.requests();
+    let calls = requests.iter().filter(|request| request.method == "POST");
     calls
-        .map(|seen| seen.json()["method"].as_str().unwrap().to_owned())
+        .map(|request| request.json()["method"].as_str().unwrap().to_owned())
         .collect()
 }
 
 #[tokio::test]
 async fn a_server_that_refuses_a_revision_it_lists_is_asked_once_more() {
     let first = Arc::new(AtomicBool::new(true));
-    let server = HttpTestServer::start(move |seen, back| {
+    let server = HttpTestServer::start(move |request, back| {
         let is_first = first.swap(false, Ordering::SeqCst);
         async move {
             if is_first {
-                return refuse(&seen, back, "2026-07-28").await;
+                return refuse(&request, back, "2026-07-28").await;
             }
-            result(&seen, back, &discover_result()).await
+            result(&request, back, &discover_result()).await
         }
     })
     .await;
@@ -75,15 +75,15 @@ async fn a_server_that_refuses_a_revision_it_lists_is_asked_once_more() {
 #[tokio::test]
 async fn a_server_that_does_not_mean_it_is_spoken_to_as_before() {
     for (supported, asked) in [("2026-07-28", 2), ("2025-11-25", 1)] {
-        let server = HttpTestServer::start(move |seen, back| async move {
-            if seen.method != "POST" {
+        let server = HttpTestServer::start(move |request, back| async move {
+            if request.method != "POST" {
                 return back.answer(405, &[], "").await;
             }
-            match seen.json()["method"].as_str() {
-                Some("server/discover") => refuse(&seen, back, supported).await,
+            match request.json()["method"].as_str() {
+                Some("server/discover") => refuse(&request, back, supported).await,
                 Some("initialize") => {
                     let said = json!({ "protocolVersion": "2025-11-25", "capabilities": {} });
-                    result(&seen, back, &said).await
+                    result(&request, back, &said).await
                 }
                 _ => back.accept().await,
             }
@@ -99,8 +99,8 @@ async fn a_server_that_does_not_mean_it_is_spoken_to_as_before() {
 
 #[tokio::test]
 async fn headers_are_made_of_a_list_that_is_no_longer_fresh() {
-    let server = HttpTestServer::start(|seen, back| async move {
-        let said = match seen.json()["method"].as_str() {
+    let server = HttpTestServer::start(|request, back| async move {
+        let said = match request.json()["method"].as_str() {
             Some("server/discover") => discover_result(),
             Some("tools/list") => json!({ "resultType": "complete", "ttlMs": 0, "tools": [{
                 "name": "look",
@@ -110,7 +110,7 @@ async fn headers_are_made_of_a_list_that_is_no_longer_fresh() {
             }] }),
             _ => json!({ "resultType": "complete", "content": [] }),
         };
-        result(&seen, back, &said).await
+        result(&request, back, &said).await
     })
     .await;
     let client = client(&server);
@@ -118,32 +118,32 @@ async fn headers_are_made_of_a_list_that_is_no_longer_fresh() {
     let arguments = json!({ "region": "north" });
     let called = client.call("look", arguments, CallOptions::default());
     called.await.unwrap();
-    let seen = server.requests();
-    let call = seen.last().unwrap();
+    let requests = server.requests();
+    let call = requests.last().unwrap();
     assert_eq!(call.header("mcp-param-region"), Some("north"));
 }
 
 #[tokio::test]
 async fn a_server_is_listened_to_before_anything_is_asked_of_it() {
     let listened = Arc::new(AtomicBool::new(false));
-    let server = HttpTestServer::start(move |seen, back| {
+    let server = HttpTestServer::start(move |request, back| {
         let listened = listened.clone();
         async move {
-            if seen.method == "GET" {
+            if request.method == "GET" {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 let back = back.begin_events().await?;
                 listened.store(true, Ordering::SeqCst);
                 return back.hang().await;
             }
             let capabilities = json!({ "tools": {} });
-            match seen.json()["method"].as_str() {
+            match request.json()["method"].as_str() {
                 Some("initialize") => {
                     let version = "2025-11-25";
                     let said = json!({ "protocolVersion": version, "capabilities": capabilities });
-                    result(&seen, back, &said).await
+                    result(&request, back, &said).await
                 }
                 Some("tools/list") if listened.load(Ordering::SeqCst) => {
-                    result(&seen, back, &json!({ "tools": [] })).await
+                    result(&request, back, &json!({ "tools": [] })).await
                 }
                 Some("notifications/initialized") => back.accept().await,
                 _ => back.answer(400, &[], "").await,

@@ -144,7 +144,7 @@ fn limits_switches_and_what_is_left() {
     assert_eq!(all[0].config.protocol, ProtocolPreference::Stateless);
     let left: Vec<_> = all[0].extra_fields.keys().collect();
     assert_eq!(left, ["alwaysAllow", "expose"]);
-    let off: Vec<_> = all.iter().map(|listed| listed.disabled).collect();
+    let off: Vec<_> = all.iter().map(|server| server.disabled).collect();
     assert_eq!(off, [true, true, false]);
     // Some programs write seconds, others milliseconds.
     assert_eq!(all[1].config.limits.total_timeout, Duration::from_mins(1));

@@ -38,9 +38,12 @@ async fn what_is_shown_of_a_server_holds_none() {
             entry_with_secret(place, "http://127.0.0.1:1/mcp"),
         );
     }
-    let listed = read_servers(&servers, &|_| None).unwrap();
-    let mut shown = vec![format!("{listed:?} {listed:#?}")];
-    let configs: Vec<_> = listed.into_iter().map(|listed| listed.config).collect();
+    let configured_servers = read_servers(&servers, &|_| None).unwrap();
+    let mut shown = vec![format!("{configured_servers:?} {configured_servers:#?}")];
+    let configs: Vec<_> = configured_servers
+        .into_iter()
+        .map(|server| server.config)
+        .collect();
     for config in &configs {
         let client = McpClient::new(
             config.clone(),
@@ -58,8 +61,8 @@ async fn what_is_shown_of_a_server_holds_none() {
             .unwrap_err();
         shown.push(format!("{error:?} {error} {:?}", error.hint()));
     }
-    for shown in shown {
-        assert!(!shown.contains(SECRET_MARK), "{shown}");
+    for text in shown {
+        assert!(!text.contains(SECRET_MARK), "{text}");
     }
 }
 

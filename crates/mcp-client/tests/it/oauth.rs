@@ -36,48 +36,48 @@ fn secret_config() -> AuthConfig {
 
 #[tokio::test]
 async fn someone_agrees_once_and_the_token_is_used_from_then_on() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let server = AuthTestServer::new(AuthServerState::default()).await;
     let browser = Arc::new(AutoAgreeBrowser::default());
-    let auth = world.auth(browser_options(&browser));
+    let auth = server.auth(browser_options(&browser));
     for _ in 0..3 {
-        world.send_request(&auth).await.unwrap();
+        server.send_request(&auth).await.unwrap();
     }
     let page = browser.pages.lock().unwrap()[0].clone();
     assert_eq!(browser.scopes(), ["read"]);
     assert_eq!(query_field(&page, "code_challenge_method"), "S256");
     assert_eq!(query_field(&page, "client_id"), "registered");
-    assert_eq!(query_field(&page, "resource"), world.server.url.as_str());
-    assert_eq!(world.count("/token", ""), 1);
+    assert_eq!(query_field(&page, "resource"), server.server.url.as_str());
+    assert_eq!(server.count("/token", ""), 1);
     // One request was rejected, three were answered.
-    assert_eq!(world.count("/mcp", "tools/list"), 4);
+    assert_eq!(server.count("/mcp", "tools/list"), 4);
 }
 
 #[tokio::test]
 async fn a_revoked_token_is_renewed_once_for_all_who_were_refused() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let server = AuthTestServer::new(AuthServerState::default()).await;
     let browser = Arc::new(AutoAgreeBrowser::default());
-    let auth = world.auth(browser_options(&browser));
-    world.send_request(&auth).await.unwrap();
-    world.revoke();
-    for ended in world.send_requests(&auth, 20).await {
+    let auth = server.auth(browser_options(&browser));
+    server.send_request(&auth).await.unwrap();
+    server.revoke();
+    for ended in server.send_requests(&auth, 20).await {
         ended.unwrap();
     }
     assert_eq!(browser.scopes().len(), 1);
-    assert_eq!(world.count("/token", "grant_type=refresh_token"), 1);
+    assert_eq!(server.count("/token", "grant_type=refresh_token"), 1);
 }
 
 #[tokio::test]
 async fn who_can_not_be_renewed_is_asked_again() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let server = AuthTestServer::new(AuthServerState::default()).await;
     let browser = Arc::new(AutoAgreeBrowser::default());
-    let auth = world.auth(browser_options(&browser));
-    world.send_request(&auth).await.unwrap();
-    world.revoke();
-    world.state.lock().unwrap().refresh_token = None;
-    world.send_request(&auth).await.unwrap();
+    let auth = server.auth(browser_options(&browser));
+    server.send_request(&auth).await.unwrap();
+    server.revoke();
+    server.state.lock().unwrap().refresh_token = None;
+    server.send_request(&auth).await.unwrap();
     assert_eq!(browser.scopes().len(), 2);
     // The client that was registered first is still in use.
-    assert_eq!(world.count("/register", ""), 1);
+    assert_eq!(server.count("/register", ""), 1);
 }
 
 #[tokio::test]
@@ -86,15 +86,15 @@ async fn a_token_is_renewed_before_it_ends() {
         expires_in: Some(0),
         ..AuthServerState::default()
     });
-    let world = world.await;
-    let auth = world.auth(browser_options(&Arc::default()));
-    world.send_request(&auth).await.unwrap();
-    world.state.lock().unwrap().expires_in = Some(3600);
-    world.send_request(&auth).await.unwrap();
-    world.send_request(&auth).await.unwrap();
+    let server = world.await;
+    let auth = server.auth(browser_options(&Arc::default()));
+    server.send_request(&auth).await.unwrap();
+    server.state.lock().unwrap().expires_in = Some(3600);
+    server.send_request(&auth).await.unwrap();
+    server.send_request(&auth).await.unwrap();
     // Once for the token that expired immediately, once for the next.
-    assert_eq!(world.count("/token", "grant_type=refresh_token"), 2);
-    assert_eq!(world.count("/mcp", "tools/list"), 4);
+    assert_eq!(server.count("/token", "grant_type=refresh_token"), 2);
+    assert_eq!(server.count("/mcp", "tools/list"), 4);
 }
 
 #[tokio::test]
@@ -103,14 +103,25 @@ async fn more_rights_are_asked_for_beside_those_there_are_and_once() {
         required_scope: Some("write"),
         ..AuthServerState::default()
     });
-    let world = world.await;
+    let test_server = world.await;
     let browser = Arc::new(AutoAgreeBrowser::default());
-    let auth = world.auth(browser_options(&browser));
-    world.send_request(&auth).await.unwrap();
+    let auth = test_server.auth(browser_options(&browser));
+    test_server.send_request(&auth).await.unwrap();
     assert_eq!(browser.scopes(), ["read", "read write"]);
     // The authorization server never grants this scope.
-    world.state.lock().unwrap().valid_token.as_mut().unwrap().1 = "read".to_owned();
-    let error = world.send_request(&auth).await.unwrap_err().to_string();
+    test_server
+        .state
+        .lock()
+        .unwrap()
+        .valid_token
+        .as_mut()
+        .unwrap()
+        .1 = "read".to_owned();
+    let error = test_server
+        .send_request(&auth)
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("more scopes"), "{error}");
     assert_eq!(browser.scopes().len(), 2);
 }
@@ -121,10 +132,10 @@ async fn a_server_that_takes_no_token_asks_nobody_twice() {
         rejects_all: true,
         ..AuthServerState::default()
     });
-    let world = world.await;
+    let server = world.await;
     let browser = Arc::new(AutoAgreeBrowser::default());
-    let error = world
-        .send_request(&world.auth(browser_options(&browser)))
+    let error = server
+        .send_request(&server.auth(browser_options(&browser)))
         .await;
     assert!(matches!(error, Err(TransportError::Unauthorized { .. })));
     assert_eq!(browser.scopes().len(), 1);
@@ -132,8 +143,8 @@ async fn a_server_that_takes_no_token_asks_nobody_twice() {
 
 #[tokio::test]
 async fn a_secret_is_enough_where_nobody_can_be_asked() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
-    let mut config = ServerConfig::http("guarded", world.server.url.as_str()).unwrap();
+    let test_server = AuthTestServer::new(AuthServerState::default()).await;
+    let mut config = ServerConfig::http("guarded", test_server.server.url.as_str()).unwrap();
     let TransportConfig::Http(http) = &mut config.transport else {
         panic!("no HTTP");
     };
@@ -145,24 +156,30 @@ async fn a_secret_is_enough_where_nobody_can_be_asked() {
         matches!(error.kind, ClientErrorKind::Malformed { .. }),
         "{error}"
     );
-    assert_eq!(world.count("/token", "grant_type=client_credentials"), 1);
+    assert_eq!(
+        test_server.count("/token", "grant_type=client_credentials"),
+        1
+    );
 }
 
 #[tokio::test]
 async fn without_anyone_to_ask_the_error_says_what_to_do() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
-    let auth = world.auth(OAuthClientOptions::default());
-    let error = world.send_request(&auth).await.unwrap_err().to_string();
+    let server = AuthTestServer::new(AuthServerState::default()).await;
+    let auth = server.auth(OAuthClientOptions::default());
+    let error = server.send_request(&auth).await.unwrap_err().to_string();
     assert!(error.contains("log in to it first"), "{error}");
-    assert_eq!(world.count("/token", "") + world.count("/register", ""), 0);
+    assert_eq!(
+        server.count("/token", "") + server.count("/register", ""),
+        0
+    );
 }
 
 #[tokio::test]
 async fn a_login_is_kept_for_its_server_and_no_other() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let server = AuthTestServer::new(AuthServerState::default()).await;
     let store = Arc::new(MemoryTokenStore::default());
     let browser = Arc::new(AutoAgreeBrowser::default());
-    let auth = world.auth(OAuthClientOptions {
+    let auth = server.auth(OAuthClientOptions {
         store: store.clone(),
         ..browser_options(&browser)
     });
@@ -171,24 +188,24 @@ async fn a_login_is_kept_for_its_server_and_no_other() {
         store: store.clone(),
         ..OAuthClientOptions::default()
     };
-    world
-        .send_request(&world.auth(later.clone()))
+    server
+        .send_request(&server.auth(later.clone()))
         .await
         .unwrap();
-    assert_eq!(world.count("/mcp", "tools/list"), 1);
+    assert_eq!(server.count("/mcp", "tools/list"), 1);
     // A token that another program refreshed is adopted.
-    let early = world.auth(later.clone());
+    let early = server.auth(later.clone());
     assert!(early.is_logged_in().await.unwrap());
-    world.revoke();
+    server.revoke();
     auth.login().await.unwrap();
-    world.send_request(&early).await.unwrap();
-    assert_eq!(world.count("/token", "grant_type=refresh_token"), 0);
+    server.send_request(&early).await.unwrap();
+    assert_eq!(server.count("/token", "grant_type=refresh_token"), 0);
 
     let other = AuthTestServer::new(AuthServerState::default()).await;
     let error = other.send_request(&other.auth(later)).await;
     assert!(matches!(error, Err(TransportError::Unauthorized { .. })));
-    for seen in other.server.requests() {
-        assert_eq!(seen.header("authorization"), None);
+    for request in other.server.requests() {
+        assert_eq!(request.header("authorization"), None);
     }
     auth.logout().await.unwrap();
     assert!(store.load().await.unwrap().is_none());
@@ -197,12 +214,12 @@ async fn a_login_is_kept_for_its_server_and_no_other() {
 
 #[tokio::test]
 async fn no_secret_is_told() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let server = AuthTestServer::new(AuthServerState::default()).await;
     let browser = Arc::new(AutoAgreeBrowser {
         back: Some("code=wrong&state=wrong"),
         ..AutoAgreeBrowser::default()
     });
-    let wrong_state = world.auth(browser_options(&browser));
+    let wrong_state = server.auth(browser_options(&browser));
     let refused = OAuthClientOptions {
         auth: AuthConfig {
             scopes: vec!["everything".to_owned()],
@@ -210,39 +227,39 @@ async fn no_secret_is_told() {
         },
         ..OAuthClientOptions::default()
     };
-    let not_allowed = world.auth(refused);
+    let not_allowed = server.auth(refused);
     for auth in [wrong_state, not_allowed] {
-        let error = world.send_request(&auth).await.unwrap_err();
-        let told = format!("{error} {error:?} {auth:?}");
-        assert!(told.contains("the login failed"), "{told}");
-        assert!(!told.contains(SECRET), "{told}");
+        let error = server.send_request(&auth).await.unwrap_err();
+        let text = format!("{error} {error:?} {auth:?}");
+        assert!(text.contains("the login failed"), "{text}");
+        assert!(!text.contains(SECRET), "{text}");
     }
-    let auth = world.auth(browser_options(&Arc::default()));
-    world.send_request(&auth).await.unwrap();
+    let auth = server.auth(browser_options(&Arc::default()));
+    server.send_request(&auth).await.unwrap();
     let token = auth.token().await.unwrap().unwrap();
     assert!(token.expose_secret().contains(SECRET));
-    world.state.lock().unwrap().rejects_all = true;
-    let error = world.send_request(&auth).await.unwrap_err();
-    let told = format!(
+    server.state.lock().unwrap().rejects_all = true;
+    let error = server.send_request(&auth).await.unwrap_err();
+    let text = format!(
         "{error} {error:?} {auth:?} {:?}",
         browser_options(&Arc::default())
     );
-    assert!(!told.contains(SECRET), "{told}");
+    assert!(!text.contains(SECRET), "{text}");
 }
 
 #[tokio::test]
 async fn a_person_who_refuses_is_heard() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let server = AuthTestServer::new(AuthServerState::default()).await;
     let browser = Arc::new(AutoAgreeBrowser {
         back: Some("error=access_denied&state=x"),
         ..AutoAgreeBrowser::default()
     });
-    let error = world
-        .send_request(&world.auth(browser_options(&browser)))
+    let error = server
+        .send_request(&server.auth(browser_options(&browser)))
         .await;
     let error = error.unwrap_err().to_string();
     assert!(error.contains("access_denied"), "{error}");
-    assert_eq!(world.count("/token", ""), 0);
+    assert_eq!(server.count("/token", ""), 0);
 }
 
 #[tokio::test]
@@ -252,32 +269,32 @@ async fn tokens_come_over_safe_connections_only() {
             other_issuer: Some(elsewhere),
             ..AuthServerState::default()
         });
-        let world = world.await;
-        let auth = world.auth(OAuthClientOptions {
+        let server = world.await;
+        let auth = server.auth(OAuthClientOptions {
             auth: secret_config(),
             ..OAuthClientOptions::default()
         });
-        let error = world.send_request(&auth).await.unwrap_err().to_string();
+        let error = server.send_request(&auth).await.unwrap_err().to_string();
         assert!(error.contains("not safe"), "{error}");
     }
 }
 
 #[tokio::test]
 async fn a_secret_goes_to_none_but_whom_it_is_for() {
-    let world = AuthTestServer::new(AuthServerState::default()).await;
+    let server = AuthTestServer::new(AuthServerState::default()).await;
     let told = |issuer: &str| AuthConfig {
         issuer: Some(issuer.to_owned()),
         ..secret_config()
     };
-    let base = world.server.url.origin().ascii_serialization();
+    let base = server.server.url.origin().ascii_serialization();
     for (issuer, fine) in [("https://tokens.example", false), (base.as_str(), true)] {
-        let auth = world.auth(OAuthClientOptions {
+        let auth = server.auth(OAuthClientOptions {
             auth: told(issuer),
             ..OAuthClientOptions::default()
         });
-        let ended = world.send_request(&auth).await;
+        let ended = server.send_request(&auth).await;
         assert_eq!(ended.is_ok(), fine, "{ended:?}");
-        assert_eq!(world.count("/token", "") == 1, fine);
+        assert_eq!(server.count("/token", "") == 1, fine);
     }
 }
 

@@ -52,8 +52,8 @@ impl AuthTestServer {
     pub(crate) async fn new(mind: AuthServerState) -> Self {
         let mind = Arc::new(Mutex::new(mind));
         let shared = Arc::clone(&mind);
-        let server = HttpTestServer::start(move |seen, back| {
-            let (status, headers, body) = respond(&mut shared.lock().unwrap(), &seen);
+        let server = HttpTestServer::start(move |request, back| {
+            let (status, headers, body) = respond(&mut shared.lock().unwrap(), &request);
             answer(back, status, headers, body)
         });
         Self {
@@ -68,9 +68,9 @@ impl AuthTestServer {
 
     /// Returns the number of requests with this path and body.
     pub(crate) fn count(&self, path: &str, body: &str) -> usize {
-        let seen = self.server.requests();
+        let requests = self.server.requests();
         let fits = |it: &&RecordedRequest| it.path == path && it.body.contains(body);
-        seen.iter().filter(fits).count()
+        requests.iter().filter(fits).count()
     }
 
     pub(crate) fn auth(&self, options: OAuthClientOptions) -> OAuthClient {
@@ -117,9 +117,9 @@ async fn answer(
     back.answer(status, &headers, &body).await
 }
 
-fn respond(mind: &mut AuthServerState, seen: &RecordedRequest) -> HttpReply {
-    let base = format!("http://{}", seen.header("host").unwrap());
-    match seen.path.as_str() {
+fn respond(state: &mut AuthServerState, request: &RecordedRequest) -> HttpReply {
+    let base = format!("http://{}", request.header("host").unwrap());
+    match request.path.as_str() {
         "/.well-known/oauth-protected-resource/mcp" => json_reply(&json!({
             "resource": format!("{base}/mcp"),
             "authorization_servers": [base],
@@ -128,7 +128,7 @@ fn respond(mind: &mut AuthServerState, seen: &RecordedRequest) -> HttpReply {
         "/.well-known/oauth-authorization-server" => json_reply(&json!({
             "issuer": base,
             "authorization_endpoint": format!("{base}/authorize"),
-            "token_endpoint": mind.other_issuer.map_or_else(|| format!("{base}/token"), str::to_owned),
+            "token_endpoint": state.other_issuer.map_or_else(|| format!("{base}/token"), str::to_owned),
             "registration_endpoint": format!("{base}/register"),
             "response_types_supported": ["code"],
             "code_challenge_methods_supported": ["S256"],
@@ -138,8 +138,8 @@ fn respond(mind: &mut AuthServerState, seen: &RecordedRequest) -> HttpReply {
             "client_secret": format!("{SECRET}-client"),
             "redirect_uris": [],
         })),
-        "/token" => token_reply(mind, &form(&seen.body)),
-        "/mcp" => protected_reply(mind, seen, &base),
+        "/token" => token_reply(state, &form(&request.body)),
+        "/mcp" => protected_reply(state, request, &base),
         _ => (404, Vec::new(), "{}".to_owned()),
     }
 }
@@ -148,12 +148,12 @@ fn json_reply(body: &serde_json::Value) -> HttpReply {
     (200, Vec::new(), body.to_string())
 }
 
-fn token_reply(mind: &mut AuthServerState, form: &HashMap<String, String>) -> HttpReply {
+fn token_reply(state: &mut AuthServerState, form: &HashMap<String, String>) -> HttpReply {
     let is_good = match form["grant_type"].as_str() {
         "authorization_code" => {
             form["code"].starts_with("agreed") && form.contains_key("code_verifier")
         }
-        "refresh_token" => mind.refresh_token.as_ref() == Some(&form["refresh_token"]),
+        "refresh_token" => state.refresh_token.as_ref() == Some(&form["refresh_token"]),
         "client_credentials" => form.get("scope").map(String::as_str) == Some("read"),
         _ => false,
     };
@@ -164,39 +164,39 @@ fn token_reply(mind: &mut AuthServerState, form: &HashMap<String, String>) -> Ht
         });
         return (400, Vec::new(), error.to_string());
     }
-    mind.issued += 1;
-    let access = format!("{SECRET}-access-{}", mind.issued);
-    let refresh = format!("{SECRET}-refresh-{}", mind.issued);
+    state.issued += 1;
+    let access = format!("{SECRET}-access-{}", state.issued);
+    let refresh = format!("{SECRET}-refresh-{}", state.issued);
     // The code carries the granted scope; a refresh repeats it.
     let agreed = form.get("code").and_then(|code| code.split_once(' '));
     let agreed = agreed.map(|(_, scopes)| scopes.to_owned());
     let scope = agreed.or_else(|| form.get("scope").cloned());
     let scope = scope.unwrap_or_default();
-    mind.valid_token = Some((access.clone(), scope));
-    mind.refresh_token = Some(refresh.clone());
+    state.valid_token = Some((access.clone(), scope));
+    state.refresh_token = Some(refresh.clone());
     json_reply(&json!({
         "access_token": access,
         "refresh_token": refresh,
         "token_type": "Bearer",
-        "expires_in": mind.expires_in,
+        "expires_in": state.expires_in,
     }))
 }
 
-fn protected_reply(mind: &AuthServerState, seen: &RecordedRequest, base: &str) -> HttpReply {
+fn protected_reply(state: &AuthServerState, request: &RecordedRequest, base: &str) -> HttpReply {
     let place = format!("{base}/.well-known/oauth-protected-resource/mcp");
-    let sent = seen.header("authorization").unwrap_or_default();
-    let good = mind.valid_token.as_ref().filter(|_| !mind.rejects_all);
+    let sent = request.header("authorization").unwrap_or_default();
+    let good = state.valid_token.as_ref().filter(|_| !state.rejects_all);
     let Some((_, scopes)) = good.filter(|(token, _)| sent == format!("Bearer {token}")) else {
-        let said = format!("Bearer resource_metadata=\"{place}\"");
+        let text = format!("Bearer resource_metadata=\"{place}\"");
         let body = json!({ "error_description": format!("bad: {sent}") });
-        return (401, vec![("www-authenticate", said)], body.to_string());
+        return (401, vec![("www-authenticate", text)], body.to_string());
     };
-    match mind.required_scope {
+    match state.required_scope {
         Some(wanted) if !scopes.split(' ').any(|scope| scope == wanted) => {
-            let said = format!("Bearer error=\"insufficient_scope\", scope=\"{wanted}\"");
-            (403, vec![("www-authenticate", said)], "{}".to_owned())
+            let text = format!("Bearer error=\"insufficient_scope\", scope=\"{wanted}\"");
+            (403, vec![("www-authenticate", text)], "{}".to_owned())
         }
-        _ => (200, Vec::new(), seen.result()),
+        _ => (200, Vec::new(), request.result()),
     }
 }
 

@@ -27,16 +27,16 @@ async fn opening_sends_nothing() {
 
 #[tokio::test]
 async fn a_handshake_keeps_its_session_and_says_goodbye() {
-    let server = HttpTestServer::start(|seen, back| async move {
-        match seen.method.as_str() {
-            "POST" if seen.body.contains("\"initialize\"") => {
+    let server = HttpTestServer::start(|request, back| async move {
+        match request.method.as_str() {
+            "POST" if request.body.contains("\"initialize\"") => {
                 let headers = [
                     ("content-type", "application/json"),
                     ("mcp-session-id", "abc-123"),
                 ];
-                back.answer(200, &headers, &seen.result()).await
+                back.answer(200, &headers, &request.result()).await
             }
-            "POST" if seen.body.contains("\"id\"") => back.json(&seen.result()).await,
+            "POST" if request.body.contains("\"id\"") => back.json(&request.result()).await,
             "POST" => back.accept().await,
             _ => back.answer(405, &[], "").await,
         }
@@ -55,10 +55,13 @@ async fn a_handshake_keeps_its_session_and_says_goodbye() {
     assert_eq!(arrivals.next_response().await.0, 2);
     link.close().await;
 
-    let seen = server.wait_for_requests(5).await;
-    let methods: Vec<&str> = seen.iter().map(|seen| seen.method.as_str()).collect();
+    let requests = server.wait_for_requests(5).await;
+    let methods: Vec<&str> = requests
+        .iter()
+        .map(|request| request.method.as_str())
+        .collect();
     assert_eq!(methods, ["POST", "POST", "GET", "POST", "DELETE"]);
-    let [first, later @ ..] = seen.as_slice() else {
+    let [first, later @ ..] = requests.as_slice() else {
         panic!()
     };
     assert_eq!(first.header("mcp-session-id"), None);
@@ -68,23 +71,27 @@ async fn a_handshake_keeps_its_session_and_says_goodbye() {
         first.header("accept"),
         Some("application/json, text/event-stream")
     );
-    for seen in later {
-        assert_eq!(seen.header("mcp-session-id"), Some("abc-123"), "{seen:?}");
-        assert_eq!(seen.header("mcp-protocol-version"), Some("2025-11-25"));
-        assert_eq!(seen.header("mcp-method"), None);
-        assert_eq!(seen.header("x-key"), Some("opensesame"));
+    for request in later {
+        assert_eq!(
+            request.header("mcp-session-id"),
+            Some("abc-123"),
+            "{request:?}"
+        );
+        assert_eq!(request.header("mcp-protocol-version"), Some("2025-11-25"));
+        assert_eq!(request.header("mcp-method"), None);
+        assert_eq!(request.header("x-key"), Some("opensesame"));
     }
-    assert_eq!(seen[2].header("accept"), Some("text/event-stream"));
+    assert_eq!(requests[2].header("accept"), Some("text/event-stream"));
 }
 
 #[tokio::test]
 async fn the_stateless_era_has_its_own_headers_and_no_session() {
-    let server = HttpTestServer::start(|seen, back| async move {
+    let server = HttpTestServer::start(|request, back| async move {
         let headers = [
             ("content-type", "application/json"),
             ("mcp-session-id", "unwanted"),
         ];
-        back.answer(200, &headers, &seen.result()).await
+        back.answer(200, &headers, &request.result()).await
     })
     .await;
     let (link, mut arrivals) = server.open_transport().await;
@@ -104,30 +111,33 @@ async fn the_stateless_era_has_its_own_headers_and_no_session() {
         .unwrap();
     link.close().await;
 
-    let seen = server.wait_for_requests(3).await;
-    assert_eq!(seen.len(), 3, "no stream and no goodbye: {seen:?}");
-    for seen in &seen {
-        assert_eq!(seen.header("mcp-protocol-version"), Some("2026-07-28"));
-        assert_eq!(seen.header("mcp-session-id"), None);
+    let requests = server.wait_for_requests(3).await;
+    assert_eq!(requests.len(), 3, "no stream and no goodbye: {requests:?}");
+    for request in &requests {
+        assert_eq!(request.header("mcp-protocol-version"), Some("2026-07-28"));
+        assert_eq!(request.header("mcp-session-id"), None);
     }
-    assert_eq!(seen[0].header("mcp-method"), Some("server/discover"));
-    assert_eq!(seen[0].header("mcp-name"), None);
-    assert_eq!(seen[1].header("mcp-method"), Some("tools/call"));
-    assert_eq!(seen[1].header("mcp-name"), Some("=?base64?Z3LDvMOfZW4=?="));
-    assert_eq!(seen[1].header("mcp-param-region"), Some("eu west"));
+    assert_eq!(requests[0].header("mcp-method"), Some("server/discover"));
+    assert_eq!(requests[0].header("mcp-name"), None);
+    assert_eq!(requests[1].header("mcp-method"), Some("tools/call"));
     assert_eq!(
-        seen[1].header("mcp-param-note"),
+        requests[1].header("mcp-name"),
+        Some("=?base64?Z3LDvMOfZW4=?=")
+    );
+    assert_eq!(requests[1].header("mcp-param-region"), Some("eu west"));
+    assert_eq!(
+        requests[1].header("mcp-param-note"),
         Some("=?base64?IHBhZGRlZA==?=")
     );
 }
 
 #[tokio::test]
 async fn events_come_as_they_are_sent_however_they_are_cut() {
-    let server = HttpTestServer::start(|seen, back| async move {
+    let server = HttpTestServer::start(|request, back| async move {
         let news = json!({"jsonrpc": "2.0", "method": "notifications/progress"});
         let text = format!(
             ": hi\r\nid: 1\r\ndata:\r\n\r\ndata: {news}\r\n\r\nevent: message\ndata: {}\n\n",
-            seen.result()
+            request.result()
         );
         let mut back = back.begin_events().await?;
         for byte in text.as_bytes() {
@@ -149,7 +159,7 @@ async fn events_come_as_they_are_sent_however_they_are_cut() {
 #[tokio::test]
 async fn a_stream_is_read_while_it_is_written() {
     let (tell, heard) = tokio::sync::watch::channel(false);
-    let server = HttpTestServer::start(move |seen, back| {
+    let server = HttpTestServer::start(move |request, back| {
         let mut heard = heard.clone();
         async move {
             let news = json!({"jsonrpc": "2.0", "method": "notifications/message"});
@@ -157,7 +167,7 @@ async fn a_stream_is_read_while_it_is_written() {
             let back = back.event(&news.to_string()).await?;
             // The answer is held back until the notification was read.
             heard.wait_for(|heard| *heard).await.ok()?;
-            back.event(&seen.result()).await?.end().await
+            back.event(&request.result()).await?.end().await
         }
     })
     .await;
@@ -172,11 +182,11 @@ async fn a_stream_is_read_while_it_is_written() {
 #[tokio::test]
 async fn many_requests_are_on_their_way_at_once() {
     let all = Arc::new(Barrier::new(64));
-    let server = HttpTestServer::start(move |seen, back| {
+    let server = HttpTestServer::start(move |request, back| {
         let all = Arc::clone(&all);
         async move {
             all.wait().await;
-            back.json(&seen.result()).await
+            back.json(&request.result()).await
         }
     })
     .await;
@@ -194,11 +204,11 @@ async fn many_requests_are_on_their_way_at_once() {
 
 #[tokio::test]
 async fn connections_are_used_again_after_json_and_after_streams() {
-    let server = HttpTestServer::start(|seen, back| async move {
-        if seen.id().as_u64()? % 2 == 0 {
-            return back.json(&seen.result()).await;
+    let server = HttpTestServer::start(|request, back| async move {
+        if request.id().as_u64()? % 2 == 0 {
+            return back.json(&request.result()).await;
         }
-        let back = back.begin_events().await?.event(&seen.result()).await?;
+        let back = back.begin_events().await?.event(&request.result()).await?;
         back.end().await
     })
     .await;
@@ -249,9 +259,9 @@ async fn what_is_abandoned_is_no_longer_read() {
 
 #[tokio::test]
 async fn nothing_outlives_the_link() {
-    let server = HttpTestServer::start(|seen, back| async move {
-        match seen.method.as_str() {
-            "POST" if !seen.body.contains("\"id\"") => back.accept().await,
+    let server = HttpTestServer::start(|request, back| async move {
+        match request.method.as_str() {
+            "POST" if !request.body.contains("\"id\"") => back.accept().await,
             _ => back.begin_events().await?.hang().await,
         }
     })

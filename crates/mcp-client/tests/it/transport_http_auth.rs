@@ -57,9 +57,9 @@ async fn open_transport(
 
 /// A server that accepts one token only.
 async fn token_server(token: &'static str) -> HttpTestServer {
-    HttpTestServer::start(move |seen, back| async move {
-        match seen.header("authorization") {
-            Some(sent) if sent == token => back.json(&seen.result()).await,
+    HttpTestServer::start(move |request, back| async move {
+        match request.header("authorization") {
+            Some(sent) if sent == token => back.json(&request.result()).await,
             Some(_) | None => {
                 let headers = [("www-authenticate", "Bearer scope=\"a\"")];
                 back.answer(401, &headers, "token-0 is wrong").await

@@ -90,9 +90,9 @@ async fn a_cut_connection_may_have_carried_the_request() {
 #[tokio::test]
 async fn too_large_an_answer_is_not_read_to_its_end() {
     let large = "x".repeat(20_000);
-    let said = large.clone();
+    let text = large.clone();
     let announced = failure(move |_, back| {
-        let body = said.clone();
+        let body = text.clone();
         async move { back.json(&body).await }
     })
     .await;
@@ -147,12 +147,12 @@ async fn what_is_no_answer_is_called_so() {
 
 #[tokio::test]
 async fn a_session_that_cannot_be_sent_back_is_refused() {
-    let server = HttpTestServer::start(|seen, back| async move {
+    let server = HttpTestServer::start(|request, back| async move {
         let headers = [
             ("content-type", "application/json"),
             ("mcp-session-id", "two words"),
         ];
-        back.answer(200, &headers, &seen.result()).await
+        back.answer(200, &headers, &request.result()).await
     })
     .await;
     let (link, mut arrivals) = server.open_transport().await;
@@ -202,9 +202,9 @@ async fn statuses_are_told_with_what_the_server_says_but_no_secret() {
 
 #[tokio::test]
 async fn an_error_of_the_protocol_is_the_answer_whatever_the_status() {
-    let server = HttpTestServer::start(|seen, back| async move {
+    let server = HttpTestServer::start(|request, back| async move {
         let headers = [("content-type", "application/json")];
-        let id = seen.id();
+        let id = request.id();
         let (status, body) = match id.as_u64()? {
             1 => (400, r#"{"id":null,"error":{"code":-32022,"message":"x"}}"#),
             2 => (404, r#"{"id":2,"error":{"code":-32601,"message":"x"}}"#),
@@ -236,13 +236,13 @@ async fn a_forgotten_session_is_told_once_and_the_request_did_nothing() {
         ),
     ];
     for (status, body) in forgotten {
-        let server = HttpTestServer::start(move |seen, back| async move {
+        let server = HttpTestServer::start(move |request, back| async move {
             let headers = [
                 ("content-type", "application/json"),
                 ("mcp-session-id", "s"),
             ];
-            match seen.header("mcp-session-id") {
-                None => back.answer(200, &headers, &seen.result()).await,
+            match request.header("mcp-session-id") {
+                None => back.answer(200, &headers, &request.result()).await,
                 Some(_) => back.answer(status, &headers, body).await,
             }
         })
@@ -265,17 +265,18 @@ async fn a_forgotten_session_is_told_once_and_the_request_did_nothing() {
 #[tokio::test]
 async fn redirects_stay_at_home_and_lose_nothing() {
     let other =
-        HttpTestServer::start(|seen, back| async move { back.json(&seen.result()).await }).await;
+        HttpTestServer::start(|request, back| async move { back.json(&request.result()).await })
+            .await;
     let away: Arc<str> = other.url.as_str().into();
-    let server = HttpTestServer::start(move |seen, back| {
+    let server = HttpTestServer::start(move |request, back| {
         let away = Arc::clone(&away);
         async move {
-            match (seen.path.as_str(), seen.id().as_u64()?) {
+            match (request.path.as_str(), request.id().as_u64()?) {
                 ("/mcp", 1) => back.answer(307, &[("location", "/mcp/")], "").await,
                 ("/mcp", 2) => back.answer(308, &[("location", &away)], "").await,
                 ("/mcp", 3) => back.answer(302, &[("location", "/mcp/")], "").await,
                 (_, 4) => back.answer(307, &[("location", "/again")], "").await,
-                _ => back.json(&seen.result()).await,
+                _ => back.json(&request.result()).await,
             }
         }
     })
@@ -283,11 +284,11 @@ async fn redirects_stay_at_home_and_lose_nothing() {
     let (link, mut arrivals) = server.open_transport().await;
     link.send(request(1, "x")).await.unwrap();
     assert_eq!(arrivals.next_response().await.0, 1);
-    let seen = server.requests();
-    assert_eq!(seen[1].path, "/mcp/");
+    let requests = server.requests();
+    assert_eq!(requests[1].path, "/mcp/");
     assert_eq!(
-        (&seen[1].body, &seen[1].method),
-        (&seen[0].body, &seen[0].method)
+        (&requests[1].body, &requests[1].method),
+        (&requests[0].body, &requests[0].method)
     );
     for id in 2..=4 {
         link.send(request(id, "x")).await.unwrap();
@@ -332,13 +333,13 @@ async fn a_closed_link_sends_nothing() {
 
 #[tokio::test]
 async fn an_unknown_method_is_no_lost_session() {
-    let server = HttpTestServer::start(|seen, back| async move {
+    let server = HttpTestServer::start(|request, back| async move {
         let headers = [
             ("content-type", "application/json"),
             ("mcp-session-id", "s"),
         ];
-        if seen.header("mcp-session-id").is_none() {
-            return back.answer(200, &headers, &seen.result()).await;
+        if request.header("mcp-session-id").is_none() {
+            return back.answer(200, &headers, &request.result()).await;
         }
         let body = r#"{"id":2,"error":{"code":-32601,"message":"unknown"}}"#;
         back.answer(404, &headers, body).await

@@ -19,9 +19,9 @@ fn notification_message(method: &str) -> String {
 
 #[tokio::test]
 async fn a_broken_stream_is_gone_on_with_where_it_broke() {
-    let server = HttpTestServer::start(|seen, back| async move {
+    let server = HttpTestServer::start(|request, back| async move {
         let back = back.begin_events().await?;
-        match (seen.method.as_str(), seen.header("last-event-id")) {
+        match (request.method.as_str(), request.header("last-event-id")) {
             // A clean end.
             ("POST", _) => {
                 let primer = format!(
@@ -56,9 +56,9 @@ async fn a_broken_stream_is_gone_on_with_where_it_broke() {
         ("two".to_owned(), Some(5))
     );
     assert_eq!(arrivals.next_response().await.0, 5);
-    let seen = server.requests();
-    assert_eq!(seen.len(), 3);
-    for get in &seen[1..] {
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    for get in &requests[1..] {
         assert_eq!(get.header("accept"), Some("text/event-stream"));
         assert_eq!(get.header("mcp-protocol-version"), Some("2025-11-25"));
         assert_eq!(get.header("x-key"), Some("opensesame"));
@@ -92,8 +92,8 @@ async fn a_stream_without_a_place_to_go_on_from_is_lost() {
 #[tokio::test]
 async fn going_on_is_tried_so_often_and_not_where_there_is_none() {
     for (status, tries) in [(405, 1), (404, 1), (503, 5)] {
-        let server = HttpTestServer::start(move |seen, back| async move {
-            if seen.method == "GET" {
+        let server = HttpTestServer::start(move |request, back| async move {
+            if request.method == "GET" {
                 return back.answer(status, &[], "").await;
             }
             let back = back.begin_events().await?;
@@ -111,12 +111,12 @@ async fn going_on_is_tried_so_often_and_not_where_there_is_none() {
 
 #[tokio::test]
 async fn what_the_server_says_unasked_comes_and_goes_on_after_a_break() {
-    let server = HttpTestServer::start(|seen, back| async move {
-        if seen.method == "POST" {
+    let server = HttpTestServer::start(|request, back| async move {
+        if request.method == "POST" {
             return back.accept().await;
         }
         let back = back.begin_events().await?;
-        if seen.header("last-event-id") == Some("n1") {
+        if request.header("last-event-id") == Some("n1") {
             return back
                 .event(&notification_message("second"))
                 .await?
@@ -151,15 +151,15 @@ async fn an_answer_on_the_servers_own_stream_ends_the_request() {
     // Each holder is answering a request that waits on its own stream.
     let waiting = Arc::new(());
     let handed_out = Arc::clone(&waiting);
-    let server = HttpTestServer::start(move |seen, back| {
+    let server = HttpTestServer::start(move |recorded_request, back| {
         let waiting = Arc::clone(&handed_out);
         async move {
-            if seen.method == "POST" && !seen.body.contains("\"id\"") {
+            if recorded_request.method == "POST" && !recorded_request.body.contains("\"id\"") {
                 drop(waiting);
                 return back.accept().await;
             }
             let back = back.begin_events().await?;
-            if seen.method == "POST" {
+            if recorded_request.method == "POST" {
                 return back.hang().await;
             }
             // Two references are held elsewhere.
@@ -182,11 +182,11 @@ async fn an_answer_on_the_servers_own_stream_ends_the_request() {
 
 #[tokio::test]
 async fn garbage_on_a_stream_does_not_end_it() {
-    let server = HttpTestServer::start(|seen, back| async move {
+    let server = HttpTestServer::start(|request, back| async move {
         let back = back.begin_events().await?;
         let back = back.event("not json").await?;
         let back = back.chunk("event: other\ndata: skipped\n\n").await?;
-        back.event(&seen.result()).await?.end().await
+        back.event(&request.result()).await?.end().await
     })
     .await;
     let (link, mut arrivals) = server.open_transport().await;

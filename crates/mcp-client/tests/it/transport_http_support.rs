@@ -212,16 +212,16 @@ async fn serve<F, A>(
     A: Future<Output = Option<ResponseWriter>>,
 {
     let mut buffer = Vec::new();
-    while let Some(seen) = next_request(&mut read, &mut buffer).await {
-        state.requests.lock().unwrap().push(seen.clone());
+    while let Some(request) = next_request(&mut read, &mut buffer).await {
+        state.requests.lock().unwrap().push(request.clone());
         let mut byte = [0];
-        let kept = tokio::select! {
-            kept = act(seen, back) => kept,
+        let writer = tokio::select! {
+            kept = act(request, back) => kept,
             // The client disconnected, or wrote out of turn.
             _ = read.read(&mut byte) => None,
         };
-        match kept {
-            Some(kept) => back = kept,
+        match writer {
+            Some(writer) => back = writer,
             None => return,
         }
     }
@@ -229,9 +229,9 @@ async fn serve<F, A>(
 
 async fn next_request(read: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> Option<RecordedRequest> {
     loop {
-        if let Some((seen, used)) = parse_request(buffer) {
+        if let Some((request, used)) = parse_request(buffer) {
             buffer.drain(..used);
-            return Some(seen);
+            return Some(request);
         }
         if read.read_buf(buffer).await.ok()? == 0 {
             return None;
@@ -252,13 +252,13 @@ fn parse_request(buffer: &[u8]) -> Option<(RecordedRequest, usize)> {
         .get("content-length")
         .map_or(0, |length| length.parse().unwrap());
     let body = buffer.get(end + 4..end + 4 + length)?;
-    let seen = RecordedRequest {
+    let request = RecordedRequest {
         method: first.next()?.to_owned(),
         path: first.next()?.to_owned(),
         headers,
         body: String::from_utf8(body.to_vec()).unwrap(),
     };
-    Some((seen, end + 4 + length))
+    Some((request, end + 4 + length))
 }
 
 /// The events that arrived at the sink.

@@ -32,15 +32,15 @@ async fn connect(
 /// A server that answers on its stream what is posted to `/post`.
 async fn echo() -> HttpTestServer {
     let (said, _) = broadcast::channel::<String>(100);
-    HttpTestServer::start(move |seen: RecordedRequest, back: ResponseWriter| {
+    HttpTestServer::start(move |request: RecordedRequest, back: ResponseWriter| {
         let said = said.clone();
         async move {
-            if seen.method == "POST" {
-                if seen.path != "/post?session=1" {
+            if request.method == "POST" {
+                if request.path != "/post?session=1" {
                     return back.answer(404, &[], "").await;
                 }
-                if seen.body.contains("\"id\"") {
-                    said.send(seen.result()).ok()?;
+                if request.body.contains("\"id\"") {
+                    said.send(request.result()).ok()?;
                 }
                 let headers = [("content-type", "text/plain")];
                 return back.answer(202, &headers, "Accepted").await;
@@ -102,7 +102,7 @@ async fn messages_go_to_the_address_and_answers_come_on_the_stream() {
 
 #[tokio::test]
 async fn an_address_elsewhere_is_refused() {
-    for (said, fine) in [
+    for (text, fine) in [
         ("http://example.com/post", false),
         ("//example.com/post", false),
         ("http://127.0.0.1:1/post", false),
@@ -113,7 +113,7 @@ async fn an_address_elsewhere_is_refused() {
     ] {
         let server = HttpTestServer::start(move |_, back| async move {
             let back = back.begin_events().await?;
-            back.chunk(format!("event: endpoint\ndata: {said}\n\n"))
+            back.chunk(format!("event: endpoint\ndata: {text}\n\n"))
                 .await?
                 .hang()
                 .await
@@ -121,9 +121,9 @@ async fn an_address_elsewhere_is_refused() {
         .await;
         let (inbox, _arrivals) = incoming_channel();
         match connect(&server, inbox).await {
-            Ok(_) => assert!(fine, "{said}"),
+            Ok(_) => assert!(fine, "{text}"),
             Err(error) => {
-                assert!(!fine, "{said}: {error}");
+                assert!(!fine, "{text}: {error}");
                 assert!(matches!(error, TransportError::Garbage { .. }), "{error:?}");
             }
         }
@@ -163,14 +163,14 @@ async fn a_stream_that_cannot_be_opened_says_why() {
 
 #[tokio::test]
 async fn an_answer_in_the_post_counts_and_a_refusal_fails_the_request() {
-    let server = HttpTestServer::start(|seen, back| async move {
-        if seen.method == "GET" {
+    let server = HttpTestServer::start(|request, back| async move {
+        if request.method == "GET" {
             let back = back.begin_events().await?;
             let back = back.chunk("event: endpoint\ndata: /post\n\n").await?;
             return back.hang().await;
         }
-        match seen.id().as_u64()? {
-            1 => back.json(&seen.result()).await,
+        match request.id().as_u64()? {
+            1 => back.json(&request.result()).await,
             2 => back.answer(500, &[], "").await,
             3 => {
                 let body = json!({"error": {"code": -32602, "message": "x"}}).to_string();

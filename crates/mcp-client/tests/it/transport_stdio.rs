@@ -84,16 +84,16 @@ async fn a_program_runs_where_it_was_told_to() {
     let mut config = program("sh", ["-c", "pwd >&2; exec sleep 600"]);
     config.cwd = Some(folder.clone());
     let line = TestConnection::start(config, &limits()).await;
-    let said = wait_for_stderr(&line).await;
-    assert_eq!(said, folder.to_string_lossy());
+    let text = wait_for_stderr(&line).await;
+    assert_eq!(text, folder.to_string_lossy());
     line.transport.close().await;
 }
 
 /// Waits for the program's standard error.
 async fn wait_for_stderr(line: &TestConnection) -> String {
     loop {
-        if let Some(said) = line.transport.diagnosis() {
-            return said;
+        if let Some(text) = line.transport.diagnosis() {
+            return text;
         }
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }

@@ -128,8 +128,8 @@ async fn a_program_nobody_holds_any_more_is_ended() {
 #[cfg(unix)]
 async fn wait_for_stderr(line: &TestConnection) -> String {
     loop {
-        if let Some(said) = line.transport.diagnosis() {
-            return said;
+        if let Some(text) = line.transport.diagnosis() {
+            return text;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -83,8 +83,8 @@ impl TestConnection {
     }
 
     pub(crate) async fn next(&mut self) -> IncomingEvent {
-        let came = timeout(TEST_TIMEOUT, self.incoming.recv()).await;
-        came.expect("nothing came").expect("the end came before")
+        let event = timeout(TEST_TIMEOUT, self.incoming.recv()).await;
+        event.expect("nothing came").expect("the end came before")
     }
 
     /// Returns true if nothing more can arrive.

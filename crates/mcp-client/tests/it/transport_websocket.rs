@@ -119,8 +119,8 @@ async fn nobody_there_is_no_connection() {
 async fn an_address_shows_no_secret() {
     use deliberate_mcp_client::transport::Connector as _;
 
-    let shown = connector("127.0.0.1:1", &limits()).display_address();
-    assert_eq!(shown, "ws://127.0.0.1:1/mcp");
+    let text = connector("127.0.0.1:1", &limits()).display_address();
+    assert_eq!(text, "ws://127.0.0.1:1/mcp");
 }
 
 /// A peer that misbehaves, or that returns what it received.

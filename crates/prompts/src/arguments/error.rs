@@ -102,8 +102,8 @@ impl ArgumentError {
         next: &str,
     ) -> Self {
         let name = &argument.name;
-        let shown = truncate(&given.to_string());
-        Self::new(name, format!("`{name}` {rule}, but is {shown}; {next}"))
+        let text = truncate(&given.to_string());
+        Self::new(name, format!("`{name}` {rule}, but is {text}; {next}"))
     }
 }
 

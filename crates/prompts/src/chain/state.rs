@@ -248,6 +248,6 @@ impl StepProgress {
     fn set_review(&mut self, accepted: bool, review: Option<&AnswerReview>) {
         self.accepted = accepted;
         self.review = review.cloned();
-        self.attempts = review.map_or(0, |held| held.review.attempts.used);
+        self.attempts = review.map_or(0, |answer_review| answer_review.review.attempts.used);
     }
 }

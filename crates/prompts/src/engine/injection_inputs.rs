@@ -89,8 +89,8 @@ impl<'a> InjectionInputs<'a> {
 
 /// Returns the gate status of a step.
 fn gate_status(step: &StepProgress) -> Option<GateStatus> {
-    let held = step.review.as_ref()?;
-    let passed = !step.accepted_by_override && matches!(held.review.decision, GateDecision::Pass);
+    let review = step.review.as_ref()?;
+    let passed = !step.accepted_by_override && matches!(review.review.decision, GateDecision::Pass);
     Some(if passed {
         GateStatus::Pass
     } else {

@@ -31,16 +31,16 @@ pub(crate) async fn submit_answers(
     for (node, text) in answers {
         let step = context.state.step(node.number);
         let used = step.map_or(0, |step| step.attempts) + 1;
-        let held = review_answer(context, &node, &text, used).await?;
-        looked_at.push((node, text, held));
+        let answer_review = review_answer(context, &node, &text, used).await?;
+        looked_at.push((node, text, answer_review));
     }
-    for (node, text, held) in looked_at {
-        note_warnings(context, held.as_ref());
+    for (node, text, answer_review) in looked_at {
+        note_warnings(context, answer_review.as_ref());
         context.record_event(&ChainRunEvent::Answered {
             step: node.number,
             text,
-            accepted: held.as_ref().is_none_or(is_accepted),
-            review: held,
+            accepted: answer_review.as_ref().is_none_or(is_accepted),
+            review: answer_review,
         })?;
     }
     Ok(())
@@ -53,24 +53,26 @@ pub(crate) async fn submit_verdict(
 ) -> Result<(), ToolError> {
     let step = context.state.step(node.number).cloned().unwrap_or_default();
     let text = step.answer.unwrap_or_default();
-    let Some(held) = review_answer(context, node, &text, step.attempts.max(1)).await? else {
+    let Some(answer_review) = review_answer(context, node, &text, step.attempts.max(1)).await?
+    else {
         return Ok(());
     };
-    note_warnings(context, Some(&held));
+    note_warnings(context, Some(&answer_review));
     context.record_event(&ChainRunEvent::Judged {
         step: node.number,
-        accepted: is_accepted(&held),
-        review: held,
+        accepted: is_accepted(&answer_review),
+        review: answer_review,
     })
 }
 
-const fn is_accepted(held: &AnswerReview) -> bool {
-    !matches!(held.review.decision, GateDecision::Hold { .. })
+const fn is_accepted(review: &AnswerReview) -> bool {
+    !matches!(review.review.decision, GateDecision::Hold { .. })
 }
 
 /// Adds gate warnings, which do not hold the run, to the notes.
-fn note_warnings(context: &mut EngineContext<'_>, held: Option<&AnswerReview>) {
-    let Some(GateDecision::Advance { warnings }) = held.map(|held| &held.review.decision) else {
+fn note_warnings(context: &mut EngineContext<'_>, review: Option<&AnswerReview>) {
+    let Some(GateDecision::Advance { warnings }) = review.map(|review| &review.review.decision)
+    else {
         return;
     };
     for warning in warnings.iter().take(MAX_WARNINGS) {
@@ -149,8 +151,8 @@ fn step_gates(
 }
 
 /// Returns whether a model judges the gate's criteria that code cannot compute.
-fn is_judged_by_model(context: &EngineContext<'_>, chosen: &SelectedGate) -> bool {
-    let own = chosen.gate.evaluation.as_ref();
+fn is_judged_by_model(context: &EngineContext<'_>, gate: &SelectedGate) -> bool {
+    let own = gate.gate.evaluation.as_ref();
     context.engine.options.judge == GateJudgeKind::Model
         || context.uses_server_model()
         || own.is_some_and(|it| it.mode == EvaluationMode::Judge)
@@ -174,10 +176,10 @@ fn apply_client_verdict(
     });
     let places: Vec<usize> = own.iter().map(|(at, _)| *at).collect();
     let own = own.into_iter().map(|(_, result)| result).collect();
-    let judged = gate::apply_verdict(verdict, own, JudgedBy::Client)?.results;
+    let gate_results = gate::apply_verdict(verdict, own, JudgedBy::Client)?.results;
     // A criterion that the verdict adds comes last.
     let places = places.into_iter().chain(gates.len()..);
-    let mut all: Vec<(usize, GateResult)> = places.zip(judged).chain(models).collect();
+    let mut all: Vec<(usize, GateResult)> = places.zip(gate_results).chain(models).collect();
     all.sort_by_key(|(at, _)| *at);
     Ok(all.into_iter().map(|(_, result)| result).collect())
 }
@@ -194,8 +196,8 @@ async fn apply_model_verdict(
     let asked: Vec<GateResult> = results
         .iter()
         .zip(gates)
-        .filter(|(result, chosen)| {
-            is_judged_by_model(context, chosen)
+        .filter(|(result, selected_gate)| {
+            is_judged_by_model(context, selected_gate)
                 && result.criteria.iter().any(CriterionResult::is_open)
         })
         .map(|(result, _)| result.clone())

@@ -48,9 +48,9 @@ pub(super) async fn run_scripts(
             .run_script(tool, &input, &prompt.id)
             .await
         {
-            Ok(ran) => {
-                auto_execute(context, tool, &ran.value, &mut scripted).await;
-                scripted.values.push((format!("tool_{id}"), ran.value));
+            Ok(output) => {
+                auto_execute(context, tool, &output.value, &mut scripted).await;
+                scripted.values.push((format!("tool_{id}"), output.value));
             }
             Err(error) => {
                 let note = format!("Script tool {id:?} was not used: {error}.");

@@ -72,8 +72,8 @@ pub(super) fn gate_results(
     let mut first = 1;
     gates
         .iter()
-        .map(|chosen| {
-            let result = gate_result(chosen, first, &mut look);
+        .map(|gate| {
+            let result = gate_result(gate, first, &mut look);
             first += result.criteria.len();
             result
         })
@@ -82,23 +82,23 @@ pub(super) fn gate_results(
 
 /// Checks an answer against one gate, whose criteria are numbered from `first`.
 pub fn check_gate(
-    chosen: &SelectedGate,
+    gate: &SelectedGate,
     first: usize,
     answer: &str,
     with: &CheckContext<'_>,
 ) -> GateResult {
     let mut budget = CheckBudget::default();
-    gate_result(chosen, first, &mut |criterion, key| {
+    gate_result(gate, first, &mut |criterion, key| {
         check_criterion(criterion, answer, with, key, &mut budget)
     })
 }
 
 fn gate_result(
-    chosen: &SelectedGate,
+    selected_gate: &SelectedGate,
     first: usize,
     look: &mut impl FnMut(&Criterion, &(String, usize)) -> CriterionFinding,
 ) -> GateResult {
-    let gate = &chosen.gate;
+    let gate = &selected_gate.gate;
     let criteria = gate.criteria.iter().enumerate().map(|(at, criterion)| {
         let found = look(criterion, &(gate.id.clone(), at + 1));
         CriterionResult {
@@ -119,8 +119,8 @@ fn gate_result(
     let mut result = GateResult {
         gate: gate.id.clone(),
         name: gate.name.clone(),
-        source: chosen.source,
-        enforcement: enforcement(chosen),
+        source: selected_gate.source,
+        enforcement: enforcement(selected_gate),
         strict: gate.evaluation.as_ref().is_some_and(|it| it.strict),
         max_attempts: gate.retry.max_attempts,
         hints: gate.retry.improvement_hints,
@@ -198,9 +198,9 @@ fn check_criterion(
         }
         CriterionKind::ShellVerify(_) | CriterionKind::ScriptTool { .. } => {
             match with.external_results.and_then(|ran| ran.get(key)) {
-                Some(ran) => CriterionFinding {
-                    outcome: ran.outcome,
-                    reason: ran.reason.clone(),
+                Some(result) => CriterionFinding {
+                    outcome: result.outcome,
+                    reason: result.reason.clone(),
                     is_judgment: false,
                     warn_only: false,
                 },

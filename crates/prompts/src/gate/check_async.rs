@@ -54,7 +54,7 @@ pub async fn check_all_async(
 /// Estimates how many patterns and keywords the gates search for. A methodology counts as many,
 /// because its patterns are not listed in the criterion.
 fn count_patterns(gates: &[SelectedGate]) -> usize {
-    let criteria = gates.iter().flat_map(|chosen| &chosen.gate.criteria);
+    let criteria = gates.iter().flat_map(|gate| &gate.gate.criteria);
     criteria
         .map(|criterion| match &criterion.kind {
             CriterionKind::ContentCheck {

@@ -103,8 +103,8 @@ impl GateReview {
 /// the gate; else by severity. A guidance gate never blocks unless it says so itself.
 pub(super) fn enforcement(chosen: &SelectedGate) -> Enforcement {
     let gate = &chosen.gate;
-    if let Some(said) = gate.enforcement {
-        return said;
+    if let Some(enforcement) = gate.enforcement {
+        return enforcement;
     }
     if chosen.is_requested() {
         return Enforcement::Blocking;

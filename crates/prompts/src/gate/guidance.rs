@@ -39,21 +39,21 @@ pub fn render_guidance(gates: &[SelectedGate], budget: usize) -> String {
 fn render_gates(gates: &[SelectedGate], of_each: usize) -> String {
     let mut lines = vec!["## Criteria for the answer".to_owned()];
     let mut number = 0;
-    for chosen in gates {
-        let gate = &chosen.gate;
+    for selected_gate in gates {
+        let gate = &selected_gate.gate;
         lines.push(format!(
             "\n**{}** (from: {})",
             gate.name,
-            source_labels(chosen)
+            source_labels(selected_gate)
         ));
-        let said = [&gate.guidance, &gate.description]
+        let text = [&gate.guidance, &gate.description]
             .into_iter()
             .map(|it| it.trim())
             .find(|it| !it.is_empty())
             .unwrap_or_default();
         let words: Vec<String> = gate.criteria.iter().map(describe_criterion).collect();
-        if of_each > 0 && !said.is_empty() && said != words.join("\n") {
-            lines.push(truncate(said, of_each));
+        if of_each > 0 && !text.is_empty() && text != words.join("\n") {
+            lines.push(truncate(text, of_each));
         }
         for words in words {
             number += 1;
@@ -63,9 +63,9 @@ fn render_gates(gates: &[SelectedGate], of_each: usize) -> String {
     lines.join("\n")
 }
 
-fn source_labels(chosen: &SelectedGate) -> String {
-    let labels: Vec<&str> = std::iter::once(chosen.source)
-        .chain(chosen.also.iter().copied())
+fn source_labels(gate: &SelectedGate) -> String {
+    let labels: Vec<&str> = std::iter::once(gate.source)
+        .chain(gate.also.iter().copied())
         .map(GateSource::label)
         .collect();
     labels.join(", ")

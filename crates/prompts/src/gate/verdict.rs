@@ -206,13 +206,13 @@ fn parse_part(item: &Value, of_gates: bool) -> Result<PartialVerdict, VerdictErr
 }
 
 fn parse_outcome(value: &Value) -> Result<CheckOutcome, VerdictError> {
-    let said = match value {
+    let text = match value {
         Value::Bool(true) => return Ok(CheckOutcome::Pass),
         Value::Bool(false) => return Ok(CheckOutcome::Fail),
         Value::String(said) => said.trim().to_ascii_lowercase().replace(['-', ' '], "_"),
         _ => String::new(),
     };
-    match said.as_str() {
+    match text.as_str() {
         "pass" | "passed" => Ok(CheckOutcome::Pass),
         "fail" | "failed" => Ok(CheckOutcome::Fail),
         "cannot_tell" | "can't_tell" | "unknown" => Ok(CheckOutcome::CannotTell),
@@ -290,8 +290,8 @@ pub fn apply_verdict(
 }
 
 /// Returns whether a verdict passes a criterion that was computed to fail.
-fn contradicts_computed(criterion: &CriterionResult, said: CheckOutcome) -> bool {
-    said == CheckOutcome::Pass
+fn contradicts_computed(criterion: &CriterionResult, outcome: CheckOutcome) -> bool {
+    outcome == CheckOutcome::Pass
         && criterion.judged_by == JudgedBy::Server
         && criterion.outcome == CheckOutcome::Fail
 }

@@ -184,13 +184,13 @@ impl<'a> InjectionLevels<'a> {
                 None => LevelDecision::undecided("no modifier"),
             },
             InjectionLevel::Override => {
-                let said = self
+                let injection_override = self
                     .sources
                     .overrides
                     .iter()
                     .rev()
                     .find(|it| it.applies(kind, at));
-                match said {
+                match injection_override {
                     Some(it) if it.enabled => LevelDecision::yes("enabled at run time"),
                     Some(_) => LevelDecision::no("disabled at run time"),
                     None => LevelDecision::undecided("no override"),

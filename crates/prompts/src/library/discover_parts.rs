@@ -95,10 +95,10 @@ fn part_path(root: &LibraryRoot, top: &str, entry: &str) -> Option<String> {
         return None;
     }
     let path = join(top, entry);
-    let what = root.tree.entry_kind(&path)?;
+    let entry_kind = root.tree.entry_kind(&path)?;
     let entry = TreeEntry {
         name: entry.to_owned(),
-        kind: what,
+        kind: entry_kind,
     };
     is_part(&entry).then_some(path)
 }

@@ -100,15 +100,15 @@ impl FileTree {
         match self {
             Self::Disk(root) => {
                 let mut here = root.clone();
-                let mut what = TreeEntryKind::Folder;
+                let mut kind = TreeEntryKind::Folder;
                 for part in path.split('/').filter(|part| !part.is_empty()) {
-                    if what != TreeEntryKind::Folder {
+                    if kind != TreeEntryKind::Folder {
                         return None;
                     }
                     here.push(part);
-                    what = entry_kind_of(fs::symlink_metadata(&here).ok()?.file_type());
+                    kind = entry_kind_of(fs::symlink_metadata(&here).ok()?.file_type());
                 }
-                Some(what)
+                Some(kind)
             }
             Self::Embedded(dir) if path.is_empty() => {
                 let _ = dir;

@@ -77,22 +77,22 @@ impl LiveLibrary {
         }
         let (ask, asked) = mpsc::channel();
         *lock(&self.watcher) = Some(ask.clone());
-        let shelf = Arc::clone(self);
+        let live_library = Arc::clone(self);
         let spawned = std::thread::Builder::new()
             .name("library".to_owned())
             .spawn(move || {
-                let ready = LibraryReadyGuard(shelf.ready.clone());
+                let ready = LibraryReadyGuard(live_library.ready.clone());
                 // Modification times are coarser than the clock.
                 let since = SystemTime::now() - MTIME_GRANULARITY;
-                shelf.update(ChangeTrigger::Filesystem, |_| {});
+                live_library.update(ChangeTrigger::Filesystem, |_| {});
                 drop(ready);
-                shelf.update(ChangeTrigger::Filesystem, |work| {
+                live_library.update(ChangeTrigger::Filesystem, |work| {
                     work.parts.check_templates()
                 });
-                let places = shelf.options.paths.clone();
-                let weak = Arc::downgrade(&shelf);
-                drop(shelf);
-                watcher::watch(&weak, &places, since, &ask, &asked);
+                let paths = live_library.options.paths.clone();
+                let weak = Arc::downgrade(&live_library);
+                drop(live_library);
+                watcher::watch(&weak, &paths, since, &ask, &asked);
             });
         if let Err(error) = spawned {
             tracing::warn!(%error, "the library is read on the current thread because no thread could be started");
@@ -122,15 +122,15 @@ impl LiveLibrary {
 
     /// Reads the parts that these files belong to again. Later reads of the library see them.
     pub async fn refresh(self: &Arc<Self>, paths: Vec<PathBuf>) -> Arc<PromptLibrary> {
-        self.run_blocking(move |shelf| {
-            shelf.update(ChangeTrigger::McpTool, |work| work.reload_paths(&paths))
+        self.run_blocking(move |library| {
+            library.update(ChangeTrigger::McpTool, |work| work.reload_paths(&paths))
         })
         .await
     }
 
     /// Reads all files again.
     pub async fn reload_all(self: &Arc<Self>) -> Arc<PromptLibrary> {
-        self.run_blocking(|shelf| shelf.update(ChangeTrigger::McpTool, LibraryState::reload))
+        self.run_blocking(|library| library.update(ChangeTrigger::McpTool, LibraryState::reload))
             .await
     }
 
@@ -196,27 +196,27 @@ impl LiveLibrary {
         by: ChangeTrigger,
         change: impl FnOnce(&mut LibraryState),
     ) -> Arc<PromptLibrary> {
-        let mut held = lock(&self.state);
-        let changed = if let Some(work) = held.as_mut() {
+        let mut state = lock(&self.state);
+        let changed = if let Some(work) = state.as_mut() {
             change(work);
             work.rebuild()
         } else {
             // The first load includes every change.
             let stock = PartCache::load(&self.options);
             let last = merge_layers(&stock, None);
-            *held = Some(LibraryState {
+            *state = Some(LibraryState {
                 parts: stock,
                 merged: last,
                 watch_problem: None,
             });
             None
         };
-        let library = held
+        let library = state
             .as_ref()
             .map(|work| Arc::clone(&work.merged.library))
             .unwrap_or_default();
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&library));
-        drop(held);
+        drop(state);
         self.ready.send_replace(true);
         if let Some(mut changed) = changed {
             changed.trigger = by;

@@ -36,8 +36,8 @@ impl LibraryRoot {
     pub(crate) fn display_path(&self, path: &str) -> String {
         match (self.display_name.as_str(), path) {
             ("", path) => path.to_owned(),
-            (shown, "") => shown.to_owned(),
-            (shown, path) => format!("{shown}/{path}"),
+            (text, "") => text.to_owned(),
+            (text, path) => format!("{text}/{path}"),
         }
     }
 }

@@ -97,19 +97,19 @@ pub(crate) fn candidate_folders(places: &LibraryPaths, kind: LibraryItemKind) ->
     all
 }
 
-fn existing_folder(places: &LibraryPaths, kind: LibraryItemKind) -> Option<PathBuf> {
-    candidate_folders(places, kind)
+fn existing_folder(paths: &LibraryPaths, kind: LibraryItemKind) -> Option<PathBuf> {
+    candidate_folders(paths, kind)
         .into_iter()
         .find(|it| it.is_dir())
 }
 
-fn configured_folder(places: &LibraryPaths, kind: LibraryItemKind) -> Option<&PathBuf> {
+fn configured_folder(paths: &LibraryPaths, kind: LibraryItemKind) -> Option<&PathBuf> {
     match kind {
-        LibraryItemKind::Prompt => places.prompts.as_ref(),
-        LibraryItemKind::Gate => places.gates.as_ref(),
-        LibraryItemKind::Methodology => places.methodologies.as_ref(),
-        LibraryItemKind::Style => places.styles.as_ref(),
-        LibraryItemKind::Script => places.scripts.as_ref(),
+        LibraryItemKind::Prompt => paths.prompts.as_ref(),
+        LibraryItemKind::Gate => paths.gates.as_ref(),
+        LibraryItemKind::Methodology => paths.methodologies.as_ref(),
+        LibraryItemKind::Style => paths.styles.as_ref(),
+        LibraryItemKind::Script => paths.scripts.as_ref(),
     }
 }
 
@@ -124,9 +124,9 @@ pub(crate) const fn folder_name(kind: LibraryItemKind) -> &'static str {
     }
 }
 
-fn display_path(places: &LibraryPaths, folder: &Path) -> String {
+fn display_path(paths: &LibraryPaths, folder: &Path) -> String {
     folder
-        .strip_prefix(&places.workspace)
+        .strip_prefix(&paths.workspace)
         .unwrap_or(folder)
         .to_string_lossy()
         .replace('\\', "/")

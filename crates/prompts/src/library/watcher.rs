@@ -44,8 +44,8 @@ pub(crate) enum WatcherMessage {
 
 /// Watches until it receives `Stop` or the library is dropped.
 pub(crate) fn watch(
-    shelf: &Weak<LiveLibrary>,
-    places: &LibraryPaths,
+    live_library: &Weak<LiveLibrary>,
+    library_paths: &LibraryPaths,
     since: SystemTime,
     ask: &mpsc::Sender<WatcherMessage>,
     asked: &mpsc::Receiver<WatcherMessage>,
@@ -59,54 +59,56 @@ pub(crate) fn watch(
         // Without a receiver, the event is not needed.
         let _ = sender.send(WatcherMessage::Event(event));
     });
-    let mut eyes = match made {
+    let mut library_watcher = match made {
         Ok(watcher) => Some(LibraryWatcher {
             watcher,
             watched: BTreeMap::new(),
         }),
         Err(error) => {
-            report_watch_failure(shelf, &error.to_string());
+            report_watch_failure(live_library, &error.to_string());
             None
         }
     };
-    if let Some(seeing) = &mut eyes {
-        seeing.sync_watches(shelf, places);
+    if let Some(seeing) = &mut library_watcher {
+        seeing.sync_watches(live_library, library_paths);
         // Files may have changed between the first load and now.
         let mut paths = Vec::new();
         for (folder, deep) in &seeing.watched {
             collect_changed_since(folder, since, *deep, MAX_ANCESTORS, &mut paths);
         }
-        if let Some(shelf) = shelf.upgrade().filter(|_| !paths.is_empty()) {
-            shelf.reload_paths(&paths);
+        if let Some(live_library) = live_library.upgrade().filter(|_| !paths.is_empty()) {
+            live_library.reload_paths(&paths);
         }
     }
     let mut young = NewFolders::default();
     loop {
-        let sees = eyes.as_ref().is_some_and(|eyes| !eyes.watched.is_empty());
-        let told = match young.time_until_due() {
+        let sees = library_watcher
+            .as_ref()
+            .is_some_and(|library_watcher| !library_watcher.watched.is_empty());
+        let message = match young.time_until_due() {
             Some(rest) => asked.recv_timeout(rest),
             None if sees => asked
                 .recv()
                 .map_err(|_| mpsc::RecvTimeoutError::Disconnected),
             None => asked.recv_timeout(POLL_INTERVAL),
         };
-        let Some(shelf_now) = shelf.upgrade() else {
+        let Some(shelf_now) = live_library.upgrade() else {
             return;
         };
-        match told {
+        match message {
             Ok(WatcherMessage::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
             Ok(WatcherMessage::Rescan) => {}
             Ok(WatcherMessage::Event(first)) => {
-                let mut seen = ChangedPaths::default();
-                seen.add(first);
-                let go_on = seen.collect_until_quiet(asked);
-                if seen.overflowed {
+                let mut changed_paths = ChangedPaths::default();
+                changed_paths.add(first);
+                let go_on = changed_paths.collect_until_quiet(asked);
+                if changed_paths.overflowed {
                     shelf_now.reload();
-                } else if !seen.paths.is_empty() {
-                    let paths: Vec<PathBuf> = seen.paths.into_iter().collect();
+                } else if !changed_paths.paths.is_empty() {
+                    let paths: Vec<PathBuf> = changed_paths.paths.into_iter().collect();
                     shelf_now.reload_paths(&paths);
                 }
-                young.add(seen.new_folders);
+                young.add(changed_paths.new_folders);
                 if !go_on {
                     return;
                 }
@@ -121,12 +123,12 @@ pub(crate) fn watch(
             },
         }
         drop(shelf_now);
-        if let Some(seeing) = &mut eyes
-            && seeing.sync_watches(shelf, places)
-            && let Some(shelf) = shelf.upgrade()
+        if let Some(seeing) = &mut library_watcher
+            && seeing.sync_watches(live_library, library_paths)
+            && let Some(live_library) = live_library.upgrade()
         {
             // Files created before the folder was watched caused no event.
-            shelf.reload();
+            live_library.reload();
         }
     }
 }
@@ -240,13 +242,13 @@ impl LibraryWatcher {
     /// Watches new folders and stops watching removed ones. Returns whether there are new folders.
     /// A folder may be created after the check and before its parent is watched, so this repeats
     /// until there is nothing new.
-    fn sync_watches(&mut self, shelf: &Weak<LiveLibrary>, places: &LibraryPaths) -> bool {
-        let rounds = std::iter::repeat_with(|| self.sync_watches_once(shelf, places));
+    fn sync_watches(&mut self, library: &Weak<LiveLibrary>, paths: &LibraryPaths) -> bool {
+        let rounds = std::iter::repeat_with(|| self.sync_watches_once(library, paths));
         rounds.take(MAX_ANCESTORS).take_while(|new| *new).count() > 0
     }
 
-    fn sync_watches_once(&mut self, shelf: &Weak<LiveLibrary>, places: &LibraryPaths) -> bool {
-        let wanted = folders_to_watch(places);
+    fn sync_watches_once(&mut self, library: &Weak<LiveLibrary>, paths: &LibraryPaths) -> bool {
+        let wanted = folders_to_watch(paths);
         let stale: Vec<PathBuf> = self
             .watched
             .iter()
@@ -278,17 +280,17 @@ impl LibraryWatcher {
             }
         }
         if let Some(why) = failure {
-            report_watch_failure(shelf, &why);
+            report_watch_failure(library, &why);
         }
         new
     }
 }
 
 /// Returns the folders to watch, and whether recursively.
-fn folders_to_watch(places: &LibraryPaths) -> BTreeMap<PathBuf, bool> {
+fn folders_to_watch(paths: &LibraryPaths) -> BTreeMap<PathBuf, bool> {
     let mut all = BTreeMap::new();
     for kind in roots::ITEM_KINDS {
-        let candidates = roots::candidate_folders(places, kind);
+        let candidates = roots::candidate_folders(paths, kind);
         for candidate in &candidates {
             if let Some(above) = candidate.parent().and_then(nearest_existing) {
                 all.entry(above).or_insert(false);
@@ -302,7 +304,7 @@ fn folders_to_watch(places: &LibraryPaths) -> BTreeMap<PathBuf, bool> {
             all.insert(root, true);
         }
     }
-    let settings = [places.workspace.clone(), places.workspace.join("resources")];
+    let settings = [paths.workspace.clone(), paths.workspace.join("resources")];
     for folder in settings
         .iter()
         .filter_map(|folder| nearest_existing(folder))
@@ -328,10 +330,10 @@ fn nearest_existing(folder: &Path) -> Option<PathBuf> {
         .and_then(|it| it.canonicalize().ok())
 }
 
-fn report_watch_failure(shelf: &Weak<LiveLibrary>, why: &str) {
+fn report_watch_failure(live_library: &Weak<LiveLibrary>, why: &str) {
     tracing::warn!(why, "the files of the library cannot be watched");
-    if let Some(shelf) = shelf.upgrade() {
-        shelf.set_watch_problem(Some(LibraryProblem {
+    if let Some(live_library) = live_library.upgrade() {
+        live_library.set_watch_problem(Some(LibraryProblem {
             weight: ProblemSeverity::Warning,
             file: WATCHER_PROBLEM_FILE.to_owned(),
             line: None,

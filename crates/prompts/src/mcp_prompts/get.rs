@@ -19,7 +19,7 @@ pub(super) async fn get_prompt(
     library: &PromptLibrary,
     prompt: &Prompt,
     given: &Map<String, Value>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<RenderedPrompt, ToolError> {
     // Clients send fields that a person left empty as empty strings.
     let mut given = given.clone();
@@ -30,7 +30,7 @@ pub(super) async fn get_prompt(
         // Getting a prompt must change nothing, so a chain or script is only referred to.
         String::new()
     } else {
-        render_with_engine(prompt, &given, desk).await?
+        render_with_engine(prompt, &given, context).await?
     };
     let text = if text.trim().is_empty() {
         check_arguments(engine, prompt, given.clone(), |_| true)?;
@@ -45,11 +45,11 @@ pub(super) async fn get_prompt(
 async fn render_with_engine(
     prompt: &Prompt,
     given: &Map<String, Value>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<String, ToolError> {
     let command = format!("%clean >>{}", prompt.id);
     let arguments = json!({ "command": command, "options": given });
-    let reply = desk
+    let reply = context
         .call(TOOL, arguments)
         .await
         .map_err(map_argument_error)?;

@@ -112,12 +112,12 @@ impl PromptProvider for LibraryPrompts {
         &'a self,
         name: &'a str,
         arguments: &'a Map<String, Value>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<RenderedPrompt, ToolError>>> {
         Box::pin(async move {
             let library = self.engine.live_library.library().await;
             let prompt = self.find_listed(&library, name)?;
-            Some(get::get_prompt(&self.engine, &library, &prompt, arguments, desk).await)
+            Some(get::get_prompt(&self.engine, &library, &prompt, arguments, context).await)
         })
     }
 

@@ -236,7 +236,7 @@ pub enum EvaluationMode {
     /// The model that gave the answer.
     #[serde(rename = "self")]
     #[default]
-    Own,
+    SelfCheck,
     /// A model that sees only the answer and the criteria.
     Judge,
 }

@@ -138,12 +138,12 @@ async fn wait_for_exit(
     if !closed {
         let _ = tokio::time::timeout(PIPE_CLOSE_GRACE, pipes).await;
     }
-    let mut kept = kept.lock().await;
+    let mut buffer = kept.lock().await;
     Ok(ProcessOutput {
         code: status.code(),
-        tail: kept.tail(),
-        output: std::mem::take(&mut kept.output),
-        overflowed: kept.overflowed,
+        tail: buffer.tail(),
+        output: std::mem::take(&mut buffer.output),
+        overflowed: buffer.overflowed,
     })
 }
 
@@ -238,17 +238,17 @@ mod tests {
 
     #[test]
     fn only_the_end_of_much_output_is_kept() {
-        let mut kept = ProcessOutputBuffer::default();
+        let mut buffer = ProcessOutputBuffer::default();
         for at in 0..100_000_u32 {
-            kept.push(format!("é{at}\n").as_bytes(), false);
-            assert!(kept.tail_bytes.len() <= TAIL_BYTES);
+            buffer.push(format!("é{at}\n").as_bytes(), false);
+            assert!(buffer.tail_bytes.len() <= TAIL_BYTES);
         }
-        let tail = kept.tail();
+        let tail = buffer.tail();
         assert_eq!(tail.chars().count(), TAIL_CHARS);
         assert!(tail.ends_with("é99999\n"));
-        kept.push(&vec![b'x'; MAX_OUTPUT_BYTES], true);
-        assert!(!kept.overflowed);
-        kept.push(b"y", true);
-        assert!(kept.overflowed && kept.output.len() == MAX_OUTPUT_BYTES);
+        buffer.push(&vec![b'x'; MAX_OUTPUT_BYTES], true);
+        assert!(!buffer.overflowed);
+        buffer.push(b"y", true);
+        assert!(buffer.overflowed && buffer.output.len() == MAX_OUTPUT_BYTES);
     }
 }

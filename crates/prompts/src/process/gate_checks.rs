@@ -25,9 +25,9 @@ impl ProcessRunner {
         prompt: &str,
         find: impl Fn(&str) -> Option<Arc<ScriptTool>>,
     ) -> BTreeMap<(String, usize), ExternalCheckResult> {
-        let jobs = gates.iter().flat_map(|chosen| {
-            let criteria = chosen.gate.criteria.iter().enumerate();
-            criteria.map(move |(at, it)| ((chosen.gate.id.clone(), at + 1), &it.kind))
+        let jobs = gates.iter().flat_map(|gate| {
+            let criteria = gate.gate.criteria.iter().enumerate();
+            criteria.map(move |(at, it)| ((gate.gate.id.clone(), at + 1), &it.kind))
         });
         let all = jobs.filter_map(|(key, kind)| {
             let tool = match kind {
@@ -36,7 +36,7 @@ impl ProcessRunner {
                 _ => return None,
             };
             Some(async move {
-                let ran = match (kind, tool) {
+                let result = match (kind, tool) {
                     (CriterionKind::ShellVerify(check), _) => {
                         self.run_command_check(check, answer).await
                     }
@@ -49,7 +49,7 @@ impl ProcessRunner {
                     },
                     (_, None) => return None,
                 };
-                Some((key, ran))
+                Some((key, result))
             })
         });
         join_all(all).await.into_iter().flatten().collect()
@@ -81,10 +81,12 @@ impl ProcessRunner {
         {
             Ok(output) => script_result(&output.value),
             Err(ProcessError::Failed {
-                said, code: exit, ..
+                said: text,
+                code: exit,
+                ..
             }) => ExternalCheckResult {
                 outcome: CheckOutcome::Fail,
-                reason: with_output_tail(&exit_code_text(exit), &said),
+                reason: with_output_tail(&exit_code_text(exit), &text),
             },
             Err(error) => error_result(&error),
         }
@@ -124,10 +126,10 @@ fn script_result(value: &Value) -> ExternalCheckResult {
     }
 }
 
-fn with_output_tail(what: &str, said: &str) -> String {
-    let said = said.trim();
-    let skipped = said.chars().count().saturating_sub(MAX_OUTPUT_CHARS);
-    let end: String = said.chars().skip(skipped).collect();
+fn with_output_tail(what: &str, text: &str) -> String {
+    let text = text.trim();
+    let skipped = text.chars().count().saturating_sub(MAX_OUTPUT_CHARS);
+    let end: String = text.chars().skip(skipped).collect();
     if end.is_empty() {
         what.to_owned()
     } else {

@@ -90,31 +90,31 @@ pub(crate) async fn handle_request(
     input: Input,
 ) -> Result<ManageReply, ToolError> {
     let work = tokio::spawn(async move {
-        let shelf = Arc::clone(&engine.live_library);
-        shelf.library().await;
-        let desk = ManageContext {
+        let live_library = Arc::clone(&engine.live_library);
+        live_library.library().await;
+        let context = ManageContext {
             engine,
             now,
             active_methodology: in_use,
         };
-        let done = tokio::task::spawn_blocking(move || desk.dispatch(input))
+        let done = tokio::task::spawn_blocking(move || context.dispatch(input))
             .await
             .map_err(|error| {
                 tracing::error!(%error, "managing the library panicked");
                 ToolError::Internal
             })??;
         if done.full_reload {
-            shelf.reload_all().await;
+            live_library.reload_all().await;
         } else if !done.changed_paths.is_empty() {
-            shelf.refresh(done.changed_paths).await;
+            live_library.refresh(done.changed_paths).await;
         }
-        let mut told = done.reply;
+        let mut reply = done.reply;
         if !done.notes.is_empty() {
-            told = told
+            reply = reply
                 .with_text(&done.notes.join("\n"))
                 .with_fact("notes", done.notes);
         }
-        Ok(told)
+        Ok(reply)
     });
     work.await.map_err(|error| {
         tracing::error!(%error, "managing the library was cancelled");
@@ -183,20 +183,20 @@ impl ManageContext {
             .iter()
             .filter(|problem| problem.kind == kind && problem.weight == ProblemSeverity::Error)
             .count();
-        let said = format!(
+        let text = format!(
             "Reloaded: {} of kind {}, {errors} errors, {} warnings.",
             disk::resource_path::resource_ids(&library, kind).len(),
             kind.as_str(),
             problems.len() - errors
         );
         let shown: Vec<String> = problems.into_iter().take(20).collect();
-        let told = ManageReply::new(said)
+        let reply = ManageReply::new(text)
             .with_text(&shown.join("\n"))
             .with_fact("errors", errors)
             .with_fact("problems", shown);
         // There may be new folders that are not watched yet.
         ManageResult::with_changed_paths(
-            told,
+            reply,
             Vec::new(),
             vec![self.library_paths().workspace.clone()],
         )
@@ -217,12 +217,12 @@ impl ManageContext {
         kind: LibraryItemKind,
         id: &str,
     ) -> Result<Arc<PromptLibrary>, ToolError> {
-        let shelf = &self.engine.live_library;
+        let live_library = &self.engine.live_library;
         let mut paths = Vec::new();
-        if let Some(thing) = self.find_in_workspace(kind, id)? {
-            paths.push(self.resource_folder(&thing)?.join(&thing.main_file));
+        if let Some(files) = self.find_in_workspace(kind, id)? {
+            paths.push(self.resource_folder(&files)?.join(&files.main_file));
         }
-        if let Some((_, origin)) = shelf
+        if let Some((_, origin)) = live_library
             .current()
             .and_then(|library| disk::resource_path::find_origin(&library, kind, id))
             && origin.layer == LibraryLayer::Workspace
@@ -230,15 +230,15 @@ impl ManageContext {
             paths.push(self.library_paths().workspace.join(origin.file));
         }
         if paths.is_empty() {
-            return Ok(shelf.current().unwrap_or_default());
+            return Ok(live_library.current().unwrap_or_default());
         }
-        Ok(shelf.reload_paths(&paths))
+        Ok(live_library.reload_paths(&paths))
     }
 
     /// Returns the folder of a workspace resource.
-    fn resource_folder(&self, thing: &ResourceFiles) -> Result<PathBuf, ToolError> {
-        let root = self.ensure_kind_root(thing.kind)?;
-        Ok(thing
+    fn resource_folder(&self, files: &ResourceFiles) -> Result<PathBuf, ToolError> {
+        let root = self.ensure_kind_root(files.kind)?;
+        Ok(files
             .folder_path
             .iter()
             .fold(root, |here, part| here.join(part)))

@@ -13,7 +13,7 @@ const MAX_URIS: usize = 100;
 /// performs no reads.
 pub(super) fn store_resource_changes(change: &Change) -> Vec<ResourceChange> {
     match change {
-        Change::BeginRun(run) => vec![
+        Change::StartRun(run) => vec![
             run_change(&run.id),
             list_change(LibraryResourceKind::Run),
             ResourceChange::ListChanged,
@@ -35,7 +35,7 @@ pub(super) fn store_resource_changes(change: &Change) -> Vec<ResourceChange> {
 /// Maps a change in the library to resource changes, for the clients that subscribed to them.
 pub fn library_resource_changes(changed: &LibraryDiff) -> Vec<ResourceChange> {
     let mut touched = Vec::new();
-    for (kind, what, differs) in [
+    for (kind, resource_kind, differs) in [
         (
             LibraryItemKind::Prompt,
             LibraryResourceKind::Prompt,
@@ -60,10 +60,16 @@ pub fn library_resource_changes(changed: &LibraryDiff) -> Vec<ResourceChange> {
         let ids = changed.ids.iter().filter(|(of, _)| *of == kind);
         let ids: Vec<&str> = ids.map(|(_, id)| id.as_str()).collect();
         if ids.len() > MAX_URIS {
-            touched.push(ResourceChange::Prefix(format!("{}/", what.list_uri())));
+            touched.push(ResourceChange::Prefix(format!(
+                "{}/",
+                resource_kind.list_uri()
+            )));
         } else {
-            touched.extend(ids.iter().map(|id| ResourceChange::Resource(what.uri(id))));
-            if what == LibraryResourceKind::Prompt {
+            touched.extend(
+                ids.iter()
+                    .map(|id| ResourceChange::Resource(resource_kind.uri(id))),
+            );
+            if resource_kind == LibraryResourceKind::Prompt {
                 touched.extend(
                     ids.iter()
                         .map(|id| ResourceChange::Resource(template_uri(id))),
@@ -71,7 +77,7 @@ pub fn library_resource_changes(changed: &LibraryDiff) -> Vec<ResourceChange> {
             }
         }
         if differs {
-            touched.push(list_change(what));
+            touched.push(list_change(resource_kind));
         }
     }
     // The list shows names and descriptions, which may be what changed.
@@ -88,6 +94,6 @@ fn run_change(id: &RunId) -> ResourceChange {
     ResourceChange::Resource(LibraryResourceKind::Run.uri(id.as_str()))
 }
 
-fn list_change(what: LibraryResourceKind) -> ResourceChange {
-    ResourceChange::Resource(what.list_uri())
+fn list_change(kind: LibraryResourceKind) -> ResourceChange {
+    ResourceChange::Resource(kind.list_uri())
 }

@@ -13,15 +13,15 @@ const MAX_VALUES: usize = 100;
 const MAX_RUNS: u32 = 500;
 
 pub(super) async fn complete_id(
-    what: LibraryResourceKind,
+    kind: LibraryResourceKind,
     library: &PromptLibrary,
     typed: CompletionRequest<'_>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ToolError> {
     if typed.argument != "id" {
         return Ok(CompletionValues::default());
     }
-    let (known, unseen): (Vec<(String, String)>, bool) = match what {
+    let (known, unseen): (Vec<(String, String)>, bool) = match kind {
         LibraryResourceKind::Prompt => (
             to_owned_pairs(library.prompts.iter().map(|(id, it)| (id, &it.name))),
             false,
@@ -39,9 +39,12 @@ pub(super) async fn complete_id(
             false,
         ),
         LibraryResourceKind::Run => {
-            let store = desk.registry.store();
+            let store = context.registry.store();
             let runs = store
-                .runs(&run_json::visible_runs(desk), Pagination::limit(MAX_RUNS))
+                .runs(
+                    &run_json::visible_runs(context),
+                    Pagination::limit(MAX_RUNS),
+                )
                 .await?;
             let unseen = runs.len() >= MAX_RUNS as usize;
             let named = runs

@@ -32,34 +32,34 @@ pub(super) async fn list(
     library: &PromptLibrary,
     after: Option<&str>,
     limit: usize,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<ResourcePage, ToolError> {
-    let mark = after.map(LibraryCursor::parse).transpose()?;
+    let cursor = after.map(LibraryCursor::parse).transpose()?;
     let limit = limit.max(1);
     let mut found: Vec<(ResourceInfo, LibraryCursor)> = Vec::new();
-    let seen = match mark {
+    let seen = match cursor {
         None => 0,
         Some(LibraryCursor::List(place)) => place.saturating_add(1),
         Some(_) => usize::MAX,
     };
     found.extend(list_resources().into_iter().skip(seen));
-    if !matches!(mark, Some(LibraryCursor::Run(..))) {
-        let things = library_items(library).filter(|(what, id, ..)| match &mark {
-            Some(LibraryCursor::Item(last, last_id)) => (*last, last_id.as_str()) < (*what, *id),
+    if !matches!(cursor, Some(LibraryCursor::Run(..))) {
+        let things = library_items(library).filter(|(kind, id, ..)| match &cursor {
+            Some(LibraryCursor::Item(last, last_id)) => (*last, last_id.as_str()) < (*kind, *id),
             _ => true,
         });
         let room = (limit + 1).saturating_sub(found.len());
         found.extend(things.take(room).map(item_resource));
     }
     if found.len() <= limit {
-        let store = desk.registry.store();
+        let store = context.registry.store();
         let runs = store
             .runs(
-                &run_json::visible_runs(desk),
+                &run_json::visible_runs(context),
                 Pagination::limit(Pagination::MAX),
             )
             .await?;
-        let later = runs.into_iter().filter(|it| match &mark {
+        let later = runs.into_iter().filter(|it| match &cursor {
             Some(LibraryCursor::Run(changed, id)) => (it.updated_at, &it.id) < (*changed, id),
             _ => true,
         });
@@ -70,7 +70,7 @@ pub(super) async fn list(
     let last = found
         .last()
         .filter(|_| more)
-        .map(|(_, mark)| mark.to_string());
+        .map(|(_, cursor)| cursor.to_string());
     Ok(ResourcePage {
         resources: found.into_iter().map(|(resource, _)| resource).collect(),
         next: last,
@@ -126,23 +126,23 @@ fn library_items(library: &PromptLibrary) -> impl Iterator<Item = LibraryItemSum
     let styles = library.styles.iter();
     let styles = styles.map(|(id, it)| (LibraryResourceKind::Style, id, &it.name, &it.description));
     let all = prompts.chain(gates).chain(methods).chain(styles);
-    all.map(|(what, id, name, about)| (what, id.as_str(), name.as_str(), about.as_str()))
+    all.map(|(kind, id, name, about)| (kind, id.as_str(), name.as_str(), about.as_str()))
 }
 
-fn item_resource((what, id, name, about): LibraryItemSummary<'_>) -> (ResourceInfo, LibraryCursor) {
+fn item_resource((kind, id, name, about): LibraryItemSummary<'_>) -> (ResourceInfo, LibraryCursor) {
     let resource = ResourceInfo {
-        uri: what.uri(id),
+        uri: kind.uri(id),
         name: id.to_owned(),
         title: Some(name.to_owned()),
         description: Some(format!(
             "{}: {}",
-            what.name(),
+            kind.name(),
             truncate_chars(about.trim(), MAX_DESCRIPTION_CHARS)
         )),
-        mime_type: Some(what.mime_type().to_owned()),
+        mime_type: Some(kind.mime_type().to_owned()),
         size: None,
     };
-    (resource, LibraryCursor::Item(what, id.to_owned()))
+    (resource, LibraryCursor::Item(kind, id.to_owned()))
 }
 
 fn run_resource(run: ChainRun) -> (ResourceInfo, LibraryCursor) {
@@ -177,10 +177,10 @@ impl LibraryCursor {
             if kind == LIST_CURSOR {
                 return Some(Self::List(rest.parse().ok()?));
             }
-            let what = LibraryResourceKind::ALL
+            let resource_kind = LibraryResourceKind::ALL
                 .into_iter()
                 .find(|it| it.name() == kind)?;
-            Some(Self::Item(what, rest.to_owned()))
+            Some(Self::Item(resource_kind, rest.to_owned()))
         };
         read().ok_or_else(|| {
             let issue = ArgumentIssue::new(
@@ -196,7 +196,7 @@ impl std::fmt::Display for LibraryCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::List(place) => write!(f, "{LIST_CURSOR} {place}"),
-            Self::Item(what, id) => write!(f, "{} {id}", what.name()),
+            Self::Item(kind, id) => write!(f, "{} {id}", kind.name()),
             Self::Run(changed, id) => {
                 write!(f, "{} {changed} {id}", LibraryResourceKind::Run.name())
             }

@@ -47,12 +47,12 @@ fn prompt_line(prompt: &Prompt) -> String {
 
 /// Renders one item; `None` if there is no item with that id.
 pub(super) fn render_item(
-    what: LibraryResourceKind,
+    kind: LibraryResourceKind,
     id: &str,
     part: LibraryUriPart,
     library: &PromptLibrary,
 ) -> Option<String> {
-    Some(match (what, part) {
+    Some(match (kind, part) {
         (LibraryResourceKind::Prompt, LibraryUriPart::Full) => {
             render_prompt(library.prompts.get(id)?)
         }

@@ -46,23 +46,23 @@ impl ResourceProvider for LibraryResources {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
         Box::pin(async move {
             let library = self.0.live_library.library().await;
-            list::list(&library, after, limit, desk).await
+            list::list(&library, after, limit, context).await
         })
     }
 
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
             let address = LibraryUri::parse(uri)?;
             let library = self.0.live_library.library().await;
-            Some(read::read(uri, address, &library, desk).await)
+            Some(read::read(uri, address, &library, context).await)
         })
     }
 
@@ -70,12 +70,12 @@ impl ResourceProvider for LibraryResources {
         &'a self,
         template: &'a str,
         typed: CompletionRequest<'a>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
-            let what = LibraryResourceKind::from_template(template)?;
+            let kind = LibraryResourceKind::from_template(template)?;
             let library = self.0.live_library.library().await;
-            Some(complete::complete_id(what, &library, typed, desk).await)
+            Some(complete::complete_id(kind, &library, typed, context).await)
         })
     }
 

@@ -13,7 +13,7 @@ pub(super) async fn read(
     uri: &str,
     address: LibraryUri,
     library: &PromptLibrary,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<Vec<ResourceData>, ToolError> {
     let (mime_type, text) = match address {
         LibraryUri::Problems => (
@@ -22,24 +22,27 @@ pub(super) async fn read(
         ),
         LibraryUri::List(LibraryResourceKind::Run) => (
             "application/json",
-            to_pretty_json(&run_json::list_runs(desk).await?)?,
+            to_pretty_json(&run_json::list_runs(context).await?)?,
         ),
-        LibraryUri::List(what) => ("text/markdown", markdown::render_list(what, library)),
+        LibraryUri::List(resource_kind) => (
+            "text/markdown",
+            markdown::render_list(resource_kind, library),
+        ),
         LibraryUri::Item {
             kind: LibraryResourceKind::Run,
             id,
             ..
         } => {
-            let found = run_json::load_run(&id, desk).await?;
+            let found = run_json::load_run(&id, context).await?;
             let found = found.ok_or_else(|| not_found(uri))?;
             ("application/json", to_pretty_json(&found)?)
         }
         LibraryUri::Item {
-            kind: what,
+            kind: resource_kind,
             id,
             part,
         } => {
-            let found = markdown::render_item(what, &id, part, library);
+            let found = markdown::render_item(resource_kind, &id, part, library);
             let found = found.ok_or_else(|| not_found(uri))?;
             let plain = part == LibraryUriPart::Text;
             (if plain { "text/plain" } else { "text/markdown" }, found)

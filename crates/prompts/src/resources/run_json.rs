@@ -57,10 +57,10 @@ fn progress(run: &ChainRun) -> Value {
 /// Loads the run with that id, or the newest with that base id; `None` if no such run is visible.
 pub(super) async fn load_run(
     id: &str,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<Option<Value>, ToolError> {
-    let store = desk.registry.store();
-    let reader = desk.caller.principal.name.as_deref();
+    let store = context.registry.store();
+    let reader = context.caller.principal.name.as_deref();
     let id = match id.strip_prefix("chain-").filter(|_| !id.contains('#')) {
         Some(base) => store.newest_run(base, reader).await?,
         None => Some(RunId::from(id.to_owned())),
@@ -120,11 +120,11 @@ fn step_json(state: &ChainProgress, node: &PlannedStep) -> Value {
 /// Returns the answer under review and the results of its gates.
 fn pending_review(state: &ChainProgress, node: &PlannedStep) -> Option<Value> {
     let step = state.step(node.number).filter(|step| step.is_held())?;
-    let held = step.review.as_ref()?;
+    let review = step.review.as_ref()?;
     Some(json!({
         "step": node.number,
-        "attempts": held.review.attempts,
-        "hints": held.review.hints,
-        "gates": held.results,
+        "attempts": review.review.attempts,
+        "hints": review.review.hints,
+        "gates": review.results,
     }))
 }

@@ -157,16 +157,16 @@ fn parse_current(path: &str) -> Option<LibraryUri> {
         Some((folder, rest)) => (folder, Some(rest)),
         None => (path, None),
     };
-    let what = LibraryResourceKind::ALL
+    let kind = LibraryResourceKind::ALL
         .into_iter()
         .find(|it| it.folder() == folder)?;
     let Some(rest) = rest else {
-        return Some(LibraryUri::List(what));
+        return Some(LibraryUri::List(kind));
     };
     match rest.split_once('/') {
-        None => parse_item(what, rest, LibraryUriPart::Full),
-        Some((id, TEMPLATE_SUFFIX)) if what == LibraryResourceKind::Prompt => {
-            parse_item(what, id, LibraryUriPart::Text)
+        None => parse_item(kind, rest, LibraryUriPart::Full),
+        Some((id, TEMPLATE_SUFFIX)) if kind == LibraryResourceKind::Prompt => {
+            parse_item(kind, id, LibraryUriPart::Text)
         }
         Some(_) => None,
     }
@@ -174,26 +174,30 @@ fn parse_current(path: &str) -> Option<LibraryUri> {
 
 fn parse_legacy(path: &str) -> Option<LibraryUri> {
     let (word, rest) = path.split_once('/').unwrap_or((path, ""));
-    let what = LibraryResourceKind::ALL
+    let kind = LibraryResourceKind::ALL
         .into_iter()
         .find(|it| it.legacy_prefixes().contains(&word))?;
     if rest.is_empty() {
-        return Some(LibraryUri::List(what));
+        return Some(LibraryUri::List(kind));
     }
-    let text = what
+    let text = kind
         .legacy_text_suffix()
         .and_then(|ending| rest.strip_suffix(ending));
     match text.filter(|id| !id.is_empty()) {
-        Some(id) => parse_item(what, id, LibraryUriPart::Text),
-        None => parse_item(what, rest, LibraryUriPart::Full),
+        Some(id) => parse_item(kind, id, LibraryUriPart::Text),
+        None => parse_item(kind, rest, LibraryUriPart::Full),
     }
 }
 
-fn parse_item(what: LibraryResourceKind, id: &str, part: LibraryUriPart) -> Option<LibraryUri> {
+fn parse_item(
+    resource_kind: LibraryResourceKind,
+    id: &str,
+    part: LibraryUriPart,
+) -> Option<LibraryUri> {
     let id = percent_decode_str(id).decode_utf8().ok()?.into_owned();
     let fits = !id.is_empty() && id.len() <= MAX_ID_BYTES && !id.contains('\0');
     fits.then_some(LibraryUri::Item {
-        kind: what,
+        kind: resource_kind,
         id,
         part,
     })
@@ -207,10 +211,10 @@ pub(super) fn templates() -> Vec<UriTemplate> {
         .collect()
 }
 
-fn templates_for(what: LibraryResourceKind) -> Vec<UriTemplate> {
+fn templates_for(kind: LibraryResourceKind) -> Vec<UriTemplate> {
     let (name, contents) = (
-        what.name(),
-        match what {
+        kind.name(),
+        match kind {
             LibraryResourceKind::Prompt => "its description, arguments, steps, gates and template",
             LibraryResourceKind::Gate => "its guidance and criteria",
             LibraryResourceKind::Methodology => "its guidance, phases and gates",
@@ -218,29 +222,29 @@ fn templates_for(what: LibraryResourceKind) -> Vec<UriTemplate> {
             LibraryResourceKind::Run => "its progress, steps and pending reviews",
         },
     );
-    let written = if what == LibraryResourceKind::Run {
+    let written = if kind == LibraryResourceKind::Run {
         "JSON"
     } else {
         "Markdown"
     };
-    let whole = UriTemplate {
-        uri: format!("{}/{{id}}", what.list_uri()),
+    let uri_template = UriTemplate {
+        uri: format!("{}/{{id}}", kind.list_uri()),
         name: name.to_owned(),
         title: format!("A {name} as {written}"),
         description: format!("A {name}: {contents}."),
-        mime_type: Some(what.mime_type().to_owned()),
+        mime_type: Some(kind.mime_type().to_owned()),
     };
-    if what != LibraryResourceKind::Prompt {
-        return vec![whole];
+    if kind != LibraryResourceKind::Prompt {
+        return vec![uri_template];
     }
     let template = UriTemplate {
-        uri: format!("{}/{{id}}/{TEMPLATE_SUFFIX}", what.list_uri()),
+        uri: format!("{}/{{id}}/{TEMPLATE_SUFFIX}", kind.list_uri()),
         name: "prompt_template".to_owned(),
         title: "The template of a prompt".to_owned(),
         description: "The unrendered template of a prompt, with its variables.".to_owned(),
         mime_type: Some("text/plain".to_owned()),
     };
-    vec![whole, template]
+    vec![uri_template, template]
 }
 
 /// Creates the error for a URI that does not exist.
@@ -275,10 +279,14 @@ mod tests {
     }
 
     /// The parsed URI of an item.
-    fn expected_item(what: LibraryResourceKind, id: &str, part: LibraryUriPart) -> LibraryUri {
+    fn expected_item(
+        resource_kind: LibraryResourceKind,
+        id: &str,
+        part: LibraryUriPart,
+    ) -> LibraryUri {
         let id = id.to_owned();
         LibraryUri::Item {
-            kind: what,
+            kind: resource_kind,
             id,
             part,
         }

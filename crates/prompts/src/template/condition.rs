@@ -156,8 +156,8 @@ impl TemplateRenderer {
         values: &TemplateValues,
     ) -> Result<Value, ExpressionError> {
         let found = self.evaluate_raw(expression, values)?;
-        let mut room = ValueSizeBudget(self.limits.rendered_bytes);
-        to_json(&found, &mut room).map_err(|ValueTooLarge| {
+        let mut budget = ValueSizeBudget(self.limits.rendered_bytes);
+        to_json(&found, &mut budget).map_err(|ValueTooLarge| {
             let help = "select less".to_owned();
             expression_error(expression, "the value is too large".to_owned(), Some(help))
         })

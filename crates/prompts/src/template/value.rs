@@ -132,15 +132,15 @@ pub(super) fn measure(value: &Value, room: &mut ValueSizeBudget) -> Result<(), V
 
 fn measure_at(
     value: &Value,
-    room: &mut ValueSizeBudget,
+    budget: &mut ValueSizeBudget,
     depth: usize,
 ) -> Result<(), ValueTooLarge> {
     if depth > MAX_DEPTH {
         return Err(ValueTooLarge);
     }
-    room.consume(1)?;
+    budget.consume(1)?;
     if let Some(text) = value.as_str() {
-        return room.consume(text.len());
+        return budget.consume(text.len());
     }
     let (true, Ok(items)) = (is_container(value), value.try_iter()) else {
         return Ok(());
@@ -148,9 +148,9 @@ fn measure_at(
     for item in items {
         if value.kind() == ValueKind::Map {
             let inner = value.get_item(&item).unwrap_or_default();
-            measure_at(&inner, room, depth + 1)?;
+            measure_at(&inner, budget, depth + 1)?;
         }
-        measure_at(&item, room, depth + 1)?;
+        measure_at(&item, budget, depth + 1)?;
     }
     Ok(())
 }
@@ -169,13 +169,13 @@ pub(super) fn to_json(value: &Value, room: &mut ValueSizeBudget) -> Result<Json,
 
 fn to_json_at(
     value: &Value,
-    room: &mut ValueSizeBudget,
+    budget: &mut ValueSizeBudget,
     depth: usize,
 ) -> Result<Json, ValueTooLarge> {
     if depth > MAX_DEPTH {
         return Err(ValueTooLarge);
     }
-    room.consume(1)?;
+    budget.consume(1)?;
     if is_absent(value) {
         return Ok(Json::Null);
     }
@@ -186,23 +186,23 @@ fn to_json_at(
             .try_iter()
             .into_iter()
             .flatten()
-            .map(|item| to_json_at(&item, room, depth + 1))
+            .map(|item| to_json_at(&item, budget, depth + 1))
             .collect::<Result<Vec<_>, _>>()
             .map(Json::Array),
         ValueKind::Map => {
             let mut fields = serde_json::Map::new();
             for key in value.try_iter().into_iter().flatten() {
                 let inner = value.get_item(&key).unwrap_or_default();
-                let inner = to_json_at(&inner, room, depth + 1)?;
+                let inner = to_json_at(&inner, budget, depth + 1)?;
                 let mut name = String::new();
-                write_text(&key, &mut name, room)?;
+                write_text(&key, &mut name, budget)?;
                 fields.insert(name, inner);
             }
             Ok(Json::Object(fields))
         }
         _ => {
             let mut text = String::new();
-            write_text(value, &mut text, room)?;
+            write_text(value, &mut text, budget)?;
             Ok(Json::String(text))
         }
     }
@@ -213,34 +213,34 @@ fn to_json_at(
 pub(super) fn write_text(
     value: &Value,
     into: &mut impl std::fmt::Write,
-    room: &mut ValueSizeBudget,
+    budget: &mut ValueSizeBudget,
 ) -> Result<(), ValueTooLarge> {
     if let Some(text) = value.as_str() {
-        room.consume(text.len())?;
+        budget.consume(text.len())?;
         return into.write_str(text).map_err(|_| ValueTooLarge);
     }
     if is_absent(value) {
         return Ok(());
     }
-    room.consume(1)?;
+    budget.consume(1)?;
     let written = match value.kind() {
         ValueKind::Bool => into.write_str(if value.is_true() { "true" } else { "false" }),
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map => {
-            let text = container_text(value, room)?;
+            let text = container_text(value, budget)?;
             into.write_str(&text)
         }
         _ => {
             let mut text = String::new();
             write!(text, "{value}").map_err(|_| ValueTooLarge)?;
-            room.consume(text.len())?;
+            budget.consume(text.len())?;
             into.write_str(&text)
         }
     };
     written.map_err(|_| ValueTooLarge)
 }
 
-fn container_text(value: &Value, room: &mut ValueSizeBudget) -> Result<String, ValueTooLarge> {
-    let json = to_json(value, room)?;
+fn container_text(value: &Value, budget: &mut ValueSizeBudget) -> Result<String, ValueTooLarge> {
+    let json = to_json(value, budget)?;
     let Json::Array(items) = &json else {
         return Ok(json.to_string());
     };

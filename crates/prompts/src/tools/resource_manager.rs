@@ -53,10 +53,11 @@ impl Tool for ResourceManager {
             return self.switch(&input, call).await;
         }
         let in_use = settings.methodology().map(str::to_owned);
-        let told = resource_manager::handle_request(Arc::clone(&self.0), call.now(), in_use, input)
-            .await?;
+        let reply =
+            resource_manager::handle_request(Arc::clone(&self.0), call.now(), in_use, input)
+                .await?;
         Ok(ToolOutput {
-            output: told,
+            output: reply,
             changes: Vec::new(),
             session: None,
         })

@@ -147,7 +147,7 @@ fn types_come_from_the_type() {
 
 #[test]
 fn a_wrong_type_is_said_in_one_sentence() {
-    for (kind, given, said) in [
+    for (kind, given, text) in [
         (
             "number",
             json!("three"),
@@ -181,7 +181,7 @@ fn a_wrong_type_is_said_in_one_sentence() {
     ] {
         assert_eq!(
             check_single(json!({"name": "x", "type": kind}), given),
-            Err(said.to_owned())
+            Err(text.to_owned())
         );
     }
     let long = check_single(
@@ -265,7 +265,7 @@ fn an_unknown_name_is_an_error_unless_the_prompt_uses_it() {
 
 #[test]
 fn rules_name_the_argument_the_rule_and_the_value() {
-    for (rules, given, said) in [
+    for (rules, given, text) in [
         (
             json!({"minLength": 3}),
             "äö",
@@ -288,7 +288,7 @@ fn rules_name_the_argument_the_rule_and_the_value() {
         ),
     ] {
         let found = check_single(json!({"name": "x", "validation": rules}), json!(given));
-        assert_eq!(found, Err(said.to_owned()));
+        assert_eq!(found, Err(text.to_owned()));
     }
     let list = json!({"name": "x", "type": "array", "allowedValues": ["a", 1], "validation": {"maxLength": 2}});
     assert_eq!(
@@ -319,11 +319,11 @@ fn several_problems_are_said_at_once() {
     ];
     let problems = check_given(&declared, json!({"n": "x", "okk": "y"})).unwrap_err();
     assert_eq!(problems.len(), 3);
-    let said = describe("p", &declared, &problems);
-    assert_eq!(said.lines().count(), 4);
+    let text = describe("p", &declared, &problems);
+    assert_eq!(text.lines().count(), 4);
     assert!(
-        said.ends_with("Call again with: >>p a:\"…\" n:\"1\""),
-        "{said}"
+        text.ends_with("Call again with: >>p a:\"…\" n:\"1\""),
+        "{text}"
     );
 }
 

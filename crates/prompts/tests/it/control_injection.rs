@@ -17,8 +17,10 @@ fn decision_for<'a>(told: &'a Value, kind: &str) -> (&'a Value, &'a str) {
 }
 
 /// Returns whether a rendered prompt contains the guidance of the methodology.
-async fn has_guidance(house: &ControlHarness) -> bool {
-    let shown = house.call_engine(json!({ "command": ">>hello Ann" })).await;
+async fn has_guidance(harness: &ControlHarness) -> bool {
+    let shown = harness
+        .call_engine(json!({ "command": ">>hello Ann" }))
+        .await;
     shown["said"].as_str().unwrap().starts_with("Work by")
 }
 

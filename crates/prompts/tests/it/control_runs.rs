@@ -4,8 +4,10 @@ use serde_json::json;
 
 use super::control_support::{ControlHarness, control_arguments};
 
-async fn begin_run(house: &ControlHarness) -> String {
-    let begun = house.call_engine(json!({ "command": ">>greet Ann" })).await;
+async fn begin_run(harness: &ControlHarness) -> String {
+    let begun = harness
+        .call_engine(json!({ "command": ">>greet Ann" }))
+        .await;
     begun["chain_id"].as_str().unwrap().to_owned()
 }
 

@@ -33,9 +33,9 @@ fn selected_from(gate: Gate, source: GateSource) -> SelectedGate {
     }
 }
 
-fn review(chosen: &SelectedGate, used: u32, retries: Option<u32>) -> GateReview {
+fn review(gate: &SelectedGate, used: u32, retries: Option<u32>) -> GateReview {
     let results = check_all(
-        std::slice::from_ref(chosen),
+        std::slice::from_ref(gate),
         "short",
         &CheckContext::default(),
     );

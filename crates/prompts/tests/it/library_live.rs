@@ -15,18 +15,18 @@ use super::library_support::{LibraryWorkspace, assert_clean, only_problem, probl
 
 /// Waits until the watcher has made the condition true.
 async fn wait_until(
-    shelf: &Arc<LiveLibrary>,
+    live_library: &Arc<LiveLibrary>,
     what: &str,
     holds: impl Fn(&PromptLibrary) -> bool,
 ) -> Arc<PromptLibrary> {
     for _ in 0..600 {
-        let library = shelf.library().await;
+        let library = live_library.library().await;
         if holds(&library) {
             return library;
         }
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
-    panic!("never: {what}: {:#?}", shelf.current());
+    panic!("never: {what}: {:#?}", live_library.current());
 }
 
 fn text(library: &PromptLibrary, id: &str) -> String {

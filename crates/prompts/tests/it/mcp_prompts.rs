@@ -9,18 +9,18 @@ use serde_json::{Map, Value, json};
 
 use super::control_support::ControlHarness;
 
-fn prompt_provider(house: &ControlHarness) -> &dyn PromptProvider {
-    house.registry.prompt_providers().next().unwrap()
+fn prompt_provider(harness: &ControlHarness) -> &dyn PromptProvider {
+    harness.registry.prompt_providers().next().unwrap()
 }
 
 async fn get_text(
-    house: &ControlHarness,
+    harness: &ControlHarness,
     name: &str,
     arguments: Value,
 ) -> Option<Result<String, ToolError>> {
     let arguments: Map<String, Value> = serde_json::from_value(arguments).unwrap();
-    let served = prompt_provider(house)
-        .get(name, &arguments, house.resource_context())
+    let served = prompt_provider(harness)
+        .get(name, &arguments, harness.resource_context())
         .await?;
     Some(served.map(|served| match &served.messages[0].content {
         PromptContent::Text(text) => text.clone(),
@@ -29,7 +29,7 @@ async fn get_text(
 }
 
 async fn complete(
-    house: &ControlHarness,
+    harness: &ControlHarness,
     name: &str,
     argument: &str,
     text: &str,
@@ -40,8 +40,8 @@ async fn complete(
         text,
         arguments: &given,
     };
-    prompt_provider(house)
-        .complete(name, typed, house.resource_context())
+    prompt_provider(harness)
+        .complete(name, typed, harness.resource_context())
         .await
         .unwrap()
         .unwrap()

@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 use super::control_support::ControlHarness;
 
-fn library_resources(house: &ControlHarness) -> &dyn ResourceProvider {
-    house.registry.resources().next().unwrap()
+fn library_resources(harness: &ControlHarness) -> &dyn ResourceProvider {
+    harness.registry.resources().next().unwrap()
 }
 
-async fn read_text(house: &ControlHarness, uri: &str) -> Result<String, ToolError> {
-    assert!(library_resources(house).matches(uri), "{uri}");
-    let found = library_resources(house)
-        .read(uri, house.resource_context())
+async fn read_text(harness: &ControlHarness, uri: &str) -> Result<String, ToolError> {
+    assert!(library_resources(harness).matches(uri), "{uri}");
+    let found = library_resources(harness)
+        .read(uri, harness.resource_context())
         .await
         .unwrap()?;
     assert_eq!(found[0].uri, uri);
@@ -32,11 +32,11 @@ async fn read_text(house: &ControlHarness, uri: &str) -> Result<String, ToolErro
     }
 }
 
-async fn list_all_uris(house: &ControlHarness, page: usize) -> Vec<String> {
+async fn list_all_uris(harness: &ControlHarness, page: usize) -> Vec<String> {
     let (mut found, mut after) = (Vec::new(), None);
     loop {
-        let listed = library_resources(house)
-            .list(after.as_deref(), page, house.resource_context())
+        let listed = library_resources(harness)
+            .list(after.as_deref(), page, harness.resource_context())
             .await
             .unwrap();
         assert!(listed.resources.len() <= page);
@@ -260,7 +260,7 @@ fn runs_touch_their_addresses() {
         at_step: 1,
     };
     for (change, list) in [
-        (Change::BeginRun(run), true),
+        (Change::StartRun(run), true),
         (added, false),
         (Change::DeleteRun(id), true),
     ] {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     history::{SessionHistory, current_history},
     model_fields::{Confidence, is_blank, lenient_option, lenient_vec},
     text_list::check_list,
@@ -145,7 +145,7 @@ struct AlternativeReply<C> {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct AutoAskContext<'a> {
+struct RouterPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     session_mode: Option<&'static str>,
@@ -169,13 +169,13 @@ const GENERATION: GenerationParams = GenerationParams {
 
 const ROUTER_TEMPLATE: &str = include_str!("router.md");
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
-    AskTemplate::new::<RouterReply<ForwardChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    ReasoningPromptTemplate::new::<RouterReply<ForwardChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
 });
 
 /// The template for a session that has a checkpoint.
-static ASK_WITH_BACKTRACKING: LazyLock<AskTemplate> = LazyLock::new(|| {
-    AskTemplate::new::<RouterReply<ModeChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
+static ASK_WITH_BACKTRACKING: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    ReasoningPromptTemplate::new::<RouterReply<ModeChoice>>("auto", ROUTER_TEMPLATE, GENERATION)
 });
 
 impl Tool for Auto {
@@ -260,7 +260,7 @@ async fn choose(
         });
     }
     let past = current_history(session, call).await?;
-    let shown = AutoAskContext {
+    let shown = RouterPromptContext {
         past: &past,
         session_mode: session.map(|session| session.mode.as_str()),
         choices: choices_in_prompt(has_way_back),
@@ -297,12 +297,12 @@ async fn has_checkpoints(session: Option<&Session>, call: &ToolContext) -> Resul
 }
 
 async fn route<C: DeserializeOwned + Into<ModeChoice>>(
-    asking: &AskTemplate,
-    shown: AutoAskContext<'_>,
+    asking: &ReasoningPromptTemplate,
+    context: RouterPromptContext<'_>,
     call: &ToolContext,
 ) -> Result<Output, ToolError> {
-    let content = shown.content;
-    let mut ask = asking.render(shown)?;
+    let content = context.content;
+    let mut ask = asking.render(context)?;
     ask.variables = [("content".to_owned(), content.to_owned())].into();
     let route: RouterReply<C> = call.ask(ask, None).await?.value;
     let mode = route.mode.into();
@@ -335,10 +335,10 @@ fn non_blank_reason(said: Option<String>) -> Option<String> {
 
 /// Drops the chosen mode and duplicates.
 fn alternatives(
-    chosen: ModeChoice,
+    choice: ModeChoice,
     others: impl Iterator<Item = ModeAlternative>,
 ) -> Vec<ModeAlternative> {
-    let mut seen = BTreeSet::from([chosen]);
+    let mut seen = BTreeSet::from([choice]);
     others
         .filter(|other| seen.insert(other.mode))
         .take(MAX_ALTERNATIVES)

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::{checkpoint_latest_thought, new_checkpoint};
 use crate::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     graph::add_direction_node,
     history::{SessionHistory, ancestor_history, latest_graph, with_graph},
     model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
@@ -113,7 +113,7 @@ struct DirectionReply {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct BacktrackAskContext<'a> {
+struct BacktrackPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     name: &'a str,
@@ -121,12 +121,16 @@ struct BacktrackAskContext<'a> {
     direction: &'a str,
 }
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_000,
         temperature: 0.7,
     };
-    AskTemplate::new::<DirectionReply>("backtracking", include_str!("direction.md"), freedom)
+    ReasoningPromptTemplate::new::<DirectionReply>(
+        "backtracking",
+        include_str!("direction.md"),
+        freedom,
+    )
 });
 
 impl Tool for Backtrack {
@@ -178,7 +182,7 @@ fn direction_request(
     past: &SessionHistory,
     direction: &str,
 ) -> Result<ModelRequest, ToolError> {
-    let ask = ASK.render(BacktrackAskContext {
+    let ask = ASK.render(BacktrackPromptContext {
         past,
         name: &checkpoint.name,
         description: checkpoint.description.as_deref().unwrap_or_default(),
@@ -238,7 +242,7 @@ impl BacktrackPlan {
                 to: self.checkpoint.id.clone(),
                 left: self.undo_checkpoint.clone(),
             },
-            Change::KeepThread {
+            Change::SetProviderThread {
                 session_id: self.session.id.clone(),
                 thread: None,
             },
@@ -292,12 +296,12 @@ impl BacktrackPlan {
     fn into_output_with_branch(
         self,
         direction: &str,
-        way: DirectionReply,
+        reply: DirectionReply,
         threshold: Option<Score>,
         graph: Option<(Graph, Vec<GraphNode>)>,
         call: &ToolContext,
     ) -> ToolOutput<Output> {
-        let confidence = way.sure.score();
+        let confidence = reply.sure.score();
         let now = call.now();
         let words: Vec<&str> = direction.split_whitespace().collect();
         let branch = Branch {
@@ -317,7 +321,7 @@ impl BacktrackPlan {
             id: call.new_id(),
             session_id: self.session.id.clone(),
             input: Some(direction.to_owned()),
-            content: way.thought,
+            content: reply.thought,
             confidence,
             mode: Mode::Backtracking,
             parent_id: self
@@ -327,7 +331,7 @@ impl BacktrackPlan {
             branch_id: Some(branch.id.clone()),
             set_aside: false,
             created_at: now,
-            metadata: metadata_object([("weakest_point", json!(way.weakest_point))]),
+            metadata: metadata_object([("weakest_point", json!(reply.weakest_point))]),
         };
         let node = graph.and_then(|(graph, nodes)| {
             let from = nodes.get(1).or(nodes.first())?;
@@ -345,12 +349,12 @@ impl BacktrackPlan {
             doubt: ThresholdNote::for_threshold(
                 threshold,
                 confidence,
-                way.weakest_point.as_deref(),
+                reply.weakest_point.as_deref(),
             ),
             ..self.output()
         };
         let mut changes = self.changes();
-        let follow = Change::FollowBranch {
+        let follow = Change::SetActiveBranch {
             session_id: self.session.id.clone(),
             branch_id: Some(branch.id.clone()),
             at: now,

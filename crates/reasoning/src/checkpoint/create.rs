@@ -82,7 +82,7 @@ impl Tool for CheckpointCreate {
                 created_at: checkpoint.created_at,
             },
             changes: vec![
-                Change::Require(Precondition::FreeName {
+                Change::Check(Precondition::FreeName {
                     session_id: session.id.clone(),
                     name: checkpoint.name.clone(),
                 }),

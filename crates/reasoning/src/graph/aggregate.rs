@@ -22,7 +22,7 @@ use super::{
     deactivate_node, new_edge, new_node, prompt_context, resolve_problem,
 };
 use crate::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     model_fields::{Confidence, lenient_vec, non_blank, non_blank_list, optional_text},
     session::metadata_object,
 };
@@ -103,24 +103,28 @@ struct NumberedContradiction {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct AggregateAskContext {
+struct AggregatePromptContext {
     problem: Option<String>,
-    nodes: Vec<AggregateAskNode>,
+    nodes: Vec<AggregatePromptNode>,
 }
 
 #[derive(Serialize)]
-struct AggregateAskNode {
+struct AggregatePromptNode {
     number: usize,
     score: Option<String>,
     content: String,
 }
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.5,
     };
-    AskTemplate::new::<AggregateReply>("got_aggregate", include_str!("aggregate.md"), freedom)
+    ReasoningPromptTemplate::new::<AggregateReply>(
+        "got_aggregate",
+        include_str!("aggregate.md"),
+        freedom,
+    )
 });
 
 impl Tool for GotAggregate {
@@ -212,12 +216,12 @@ fn aggregate_request(
     let nodes = sources
         .iter()
         .zip(1..)
-        .map(|(node, number)| AggregateAskNode {
+        .map(|(node, number)| AggregatePromptNode {
             number,
             score: node.score.map(|score| format!("{:.2}", score.get())),
             content: prompt_context::truncate_to_equal_share(&node.content, sources.len(), budget),
         });
-    ASK.render(AggregateAskContext {
+    ASK.render(AggregatePromptContext {
         problem: prompt_context::truncate_problem(problem, budget),
         nodes: nodes.collect(),
     })
@@ -226,14 +230,14 @@ fn aggregate_request(
 /// Builds the edges for new contradictions, from the older node to the younger. All edges have this
 /// direction, so that concurrent calls cannot close a cycle.
 fn contradiction_edges(
-    named: &[NumberedContradiction],
+    contradictions: &[NumberedContradiction],
     sources: &[GraphNode],
-    whole: &GraphData,
+    data: &GraphData,
     shape: &mut Topology,
     call: &ToolContext,
 ) -> Vec<GraphEdge> {
-    let ages: HashMap<&NodeId, usize> = whole.nodes.iter().map(|node| &node.id).zip(0..).collect();
-    let known = whole
+    let ages: HashMap<&NodeId, usize> = data.nodes.iter().map(|node| &node.id).zip(0..).collect();
+    let known = data
         .edges
         .iter()
         .filter(|edge| edge.edge_type == EdgeKind::Contradicts);
@@ -241,7 +245,7 @@ fn contradiction_edges(
         known.map(|edge| (&edge.from_node, &edge.to_node)).collect();
     let numbered = |number: usize| sources.get(number.checked_sub(1)?).map(|node| &node.id);
     let mut edges = Vec::new();
-    for pair in named {
+    for pair in contradictions {
         let (Some(one), Some(other)) = (numbered(pair.first), numbered(pair.second)) else {
             continue;
         };
@@ -255,7 +259,7 @@ fn contradiction_edges(
         };
         if known.insert(ends) && shape.add_acyclic_edge(ends.0, ends.1) {
             let kind = EdgeKind::Contradicts;
-            let mut edge = new_edge(&whole.graph, kind, ends, Score::ONE, call);
+            let mut edge = new_edge(&data.graph, kind, ends, Score::ONE, call);
             edge.metadata = metadata_object([("reason", json!(pair.reason))]);
             edges.push(edge);
         }
@@ -267,10 +271,10 @@ fn aggregate_changes(
     sources: &[GraphNode],
     node: GraphNode,
     edges: Vec<GraphEdge>,
-    whole: &GraphData,
+    data: &GraphData,
     call: &ToolContext,
 ) -> Vec<Change> {
-    let usable = |node: &GraphNode| Change::Require(Precondition::UsableNode(node.id.clone()));
+    let usable = |node: &GraphNode| Change::Check(Precondition::UsableNode(node.id.clone()));
     let mut changes: Vec<Change> = sources.iter().map(usable).collect();
     changes.push(Change::AddNode(node));
     changes.extend(edges.into_iter().map(Change::AddEdge));
@@ -279,9 +283,9 @@ fn aggregate_changes(
             .iter()
             .map(|source| deactivate_node(&source.id, call)),
     );
-    changes.push(Change::Require(Precondition::NodesAtMost {
-        graph_id: whole.graph.id.clone(),
-        most: whole.config.max_nodes,
+    changes.push(Change::Check(Precondition::NodesAtMost {
+        graph_id: data.graph.id.clone(),
+        most: data.config.max_nodes,
     }));
     changes
 }

@@ -24,10 +24,10 @@ pub(crate) fn add_direction_node(
     let edge = new_edge(graph, EdgeKind::Generates, ends, confidence, call);
     let id = node.id.clone();
     let changes = vec![
-        Change::Require(Precondition::OpenNode(from.id.clone())),
+        Change::Check(Precondition::OpenNode(from.id.clone())),
         Change::AddNode(node),
         Change::AddEdge(edge),
-        Change::Require(Precondition::NodesAtMost {
+        Change::Check(Precondition::NodesAtMost {
             graph_id: graph.id.clone(),
             most: limits.max_nodes,
         }),

@@ -47,13 +47,13 @@ impl Default for GraphConfig {
 }
 
 impl From<GraphConfigInput> for GraphConfig {
-    fn from(wanted: GraphConfigInput) -> Self {
+    fn from(input: GraphConfigInput) -> Self {
         let usual = Self::default();
         Self {
-            max_depth: wanted.max_depth.unwrap_or(usual.max_depth),
-            max_branches: wanted.max_branches.unwrap_or(usual.max_branches),
-            prune_threshold: wanted.prune_threshold.unwrap_or(usual.prune_threshold),
-            max_nodes: wanted.max_nodes.unwrap_or(usual.max_nodes),
+            max_depth: input.max_depth.unwrap_or(usual.max_depth),
+            max_branches: input.max_branches.unwrap_or(usual.max_branches),
+            prune_threshold: input.prune_threshold.unwrap_or(usual.prune_threshold),
+            max_nodes: input.max_nodes.unwrap_or(usual.max_nodes),
         }
     }
 }

@@ -16,7 +16,7 @@ use super::{
     prompt_context::{GraphNodeContext, siblings},
 };
 use crate::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
     model_fields::{Confidence, lenient_option, non_blank, normalized, optional_text},
     session::metadata_object,
@@ -95,7 +95,7 @@ const ANGLES: [&str; 10] = [
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct ExpandAskContext<'a> {
+struct ExpandPromptContext<'a> {
     #[serde(flatten)]
     around: &'a GraphNodeContext,
     /// Existing continuations.
@@ -107,12 +107,16 @@ struct ExpandAskContext<'a> {
     found: &'a EvidenceInPrompt,
 }
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.7,
     };
-    AskTemplate::new::<ContinuationReply>("got_generate", include_str!("generate.md"), freedom)
+    ReasoningPromptTemplate::new::<ContinuationReply>(
+        "got_generate",
+        include_str!("generate.md"),
+        freedom,
+    )
 });
 
 /// The node to continue, which may not be stored yet.
@@ -149,19 +153,19 @@ pub(super) struct Expansion {
 /// Requests `k` continuations concurrently.
 pub(super) async fn request_continuations(
     source: &ExpandFrom<'_>,
-    way: &Ancestry<'_>,
+    ancestry: &Ancestry<'_>,
     k: u32,
     tools: Option<&[String]>,
     call: &ToolContext,
 ) -> Result<(ExpansionReply, StepEvidence), ToolError> {
     // The evidence is gathered once for all continuations.
-    let plain = continuation_requests(source, way, 1, &EvidenceInPrompt::default(), call)?;
+    let plain = continuation_requests(source, ancestry, 1, &EvidenceInPrompt::default(), call)?;
     let found = match plain.first() {
         Some(first) => gather_evidence(tools, first, call).await?,
         None => StepEvidence::default(),
     };
     call.progress(0.0, Some(1.0), "thinking of continuations");
-    let asks = continuation_requests(source, way, k, &found.to_prompt(call), call)?;
+    let asks = continuation_requests(source, ancestry, k, &found.to_prompt(call), call)?;
     let mut steps = Vec::new();
     let mut failures = Vec::new();
     for outcome in call.ask_all::<ContinuationReply>(asks).await? {
@@ -188,13 +192,18 @@ pub(super) async fn request_continuations(
 
 fn continuation_requests(
     source: &ExpandFrom<'_>,
-    way: &Ancestry<'_>,
+    ancestry: &Ancestry<'_>,
     k: u32,
     found: &EvidenceInPrompt,
     call: &ToolContext,
 ) -> Result<Vec<ModelRequest>, ToolError> {
     let budget = call.context_tokens();
-    let around = GraphNodeContext::new(way.problem, way.ancestors, &source.node.content, budget);
+    let around = GraphNodeContext::new(
+        ancestry.problem,
+        ancestry.ancestors,
+        &source.node.content,
+        budget,
+    );
     let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
         .children
         .iter()
@@ -213,7 +222,7 @@ fn continuation_requests(
     angles
         .zip(1..=k)
         .map(|(angle, number)| {
-            let shown = ExpandAskContext {
+            let shown = ExpandPromptContext {
                 around: &around,
                 others: &others,
                 given_up: &given_up,

@@ -127,14 +127,14 @@ impl From<GraphNode> for Conclusion {
 /// Loads the nodes that the call names, without duplicates.
 async fn load_named_nodes(
     ids: &[NodeId],
-    whole: &GraphData,
+    data: &GraphData,
     call: &ToolContext,
 ) -> Result<Vec<GraphNode>, ToolError> {
     let mut seen = HashSet::new();
-    let is_alone = whole.usable_nodes().count() == 1;
+    let is_alone = data.usable_nodes().count() == 1;
     let mut nodes = Vec::with_capacity(ids.len());
     for id in ids.iter().filter(|id| seen.insert(*id)) {
-        let node = crate::lookup::node(call, id, &whole.graph.id).await?;
+        let node = crate::lookup::node(call, id, &data.graph.id).await?;
         if is_root(&node) && !is_alone {
             let rule = "must not name the root of a graph that has other nodes";
             let issue = ArgumentIssue::new("terminal_node_ids", rule).with_value(&json!(id));
@@ -147,20 +147,20 @@ async fn load_named_nodes(
 
 /// Selects the existing conclusions; else the best nodes; else, if no node is rated, the deepest
 /// active ones. A merged or refined node is represented by its successor.
-fn select_conclusions(whole: &GraphData) -> Vec<GraphNode> {
-    let terminal: Vec<&GraphNode> = whole
+fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
+    let terminal: Vec<&GraphNode> = data
         .usable_nodes()
         .filter(|node| node.is_terminal)
         .collect();
     if !terminal.is_empty() {
         // A conclusion that was named stays one, unless it was merged into another.
-        let replaced = whole.replaced_nodes(|node| node.is_terminal);
+        let replaced = data.replaced_nodes(|node| node.is_terminal);
         let mut conclusions = without_replaced(terminal, &replaced);
         conclusions.sort_by(|one, other| compare_rating(one, other));
         return conclusions.into_iter().cloned().collect();
     }
-    let others = whole.usable_nodes().filter(|node| !is_root(node));
-    let left = without_replaced(others.collect(), &whole.replaced_nodes(|_| true));
+    let others = data.usable_nodes().filter(|node| !is_root(node));
+    let left = without_replaced(others.collect(), &data.replaced_nodes(|_| true));
     let mut best = filter_nodes(&left, |node| rating(node).is_some());
     if best.is_empty() {
         let open = filter_nodes(&left, |node| node.is_active);

@@ -97,10 +97,10 @@ impl Tool for GotGenerate {
         let mut is_full = asked < k;
         if !growth.nodes.is_empty() {
             is_full |= growth.truncate(whole.config.remaining_nodes(whole.usable_nodes().count())?);
-            changes.push(Change::Require(Precondition::OpenNode(node.id.clone())));
+            changes.push(Change::Check(Precondition::OpenNode(node.id.clone())));
             changes.extend(growth.changes());
             changes.push(deactivate_node(&node.id, call));
-            changes.push(Change::Require(Precondition::NodesAtMost {
+            changes.push(Change::Check(Precondition::NodesAtMost {
                 graph_id: input.graph_id,
                 most: whole.config.max_nodes,
             }));
@@ -128,11 +128,11 @@ impl Tool for GotGenerate {
     }
 }
 
-fn expand_from<'a>(whole: &'a GraphData, node: &'a GraphNode) -> ExpandFrom<'a> {
+fn expand_from<'a>(data: &'a GraphData, node: &'a GraphNode) -> ExpandFrom<'a> {
     ExpandFrom {
-        graph: &whole.graph,
+        graph: &data.graph,
         node,
-        children: whole.children_of(&node.id),
+        children: data.children_of(&node.id),
     }
 }
 

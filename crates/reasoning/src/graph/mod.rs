@@ -103,10 +103,10 @@ fn deactivate_node(id: &NodeId, call: &ToolContext) -> Change {
     )
 }
 
-fn update_node(id: &NodeId, marks: NodeUpdate, call: &ToolContext) -> Change {
-    Change::MarkNode {
+fn update_node(id: &NodeId, update: NodeUpdate, call: &ToolContext) -> Change {
+    Change::UpdateNode {
         id: id.clone(),
-        marks,
+        marks: update,
         at: call.now(),
     }
 }

@@ -104,8 +104,8 @@ impl Tool for GotPrune {
 ///
 /// A node stays if it can be reached from a root or a conclusion without passing a pruned node.
 /// Each node and edge is visited once.
-fn nodes_to_prune(whole: &GraphData, threshold: Score) -> HashSet<&NodeId> {
-    let structure = || whole.edges.iter().filter(|edge| is_structural(edge));
+fn nodes_to_prune(data: &GraphData, threshold: Score) -> HashSet<&NodeId> {
+    let structure = || data.edges.iter().filter(|edge| is_structural(edge));
     let mut from: HashMap<&NodeId, Vec<&GraphEdge>> = HashMap::new();
     for edge in structure() {
         from.entry(&edge.from_node).or_default().push(edge);
@@ -114,26 +114,26 @@ fn nodes_to_prune(whole: &GraphData, threshold: Score) -> HashSet<&NodeId> {
     let is_safe = |node: &GraphNode| is_root(node) || node.is_terminal;
     let weak =
         |node: &&GraphNode| !is_safe(node) && node.score.is_some_and(|score| score < threshold);
-    let mut gone: HashSet<&NodeId> = whole
+    let mut gone: HashSet<&NodeId> = data
         .usable_nodes()
         .filter(weak)
         .map(|node| &node.id)
         .collect();
-    let earlier = whole.nodes.iter().filter(|node| node.pruned);
+    let earlier = data.nodes.iter().filter(|node| node.pruned);
     let through: HashSet<&NodeId> = earlier.map(|node| &node.id).chain(gone.clone()).collect();
 
     // A refinement does not depend on its original, which may be pruned without it.
     let passes = |edge: &GraphEdge| {
         !through.contains(&edge.from_node) || edge.edge_type == EdgeKind::Refines
     };
-    let begins = whole
+    let begins = data
         .nodes
         .iter()
         .filter(|node| is_safe(node) || !has_source.contains(&node.id))
         .map(|node| &node.id);
     let stands = reachable_from(begins, &from, passes);
     let below = reachable_from(through.iter().copied(), &from, |_| true);
-    let cut_off = whole
+    let cut_off = data
         .usable_nodes()
         .filter(|node| !is_safe(node) && below.contains(&node.id) && !stands.contains(&node.id));
     gone.extend(cut_off.map(|node| &node.id));

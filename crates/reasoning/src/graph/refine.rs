@@ -24,7 +24,7 @@ use super::{
     update_node,
 };
 use crate::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     model_fields::{non_blank, non_blank_list, normalized, optional_text, round_fraction},
 };
 
@@ -96,12 +96,12 @@ struct RefineReply {
     improvements: Vec<String>,
 }
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.5,
     };
-    AskTemplate::new::<RefineReply>("got_refine", include_str!("refine.md"), freedom)
+    ReasoningPromptTemplate::new::<RefineReply>("got_refine", include_str!("refine.md"), freedom)
 });
 
 impl Tool for GotRefine {
@@ -177,10 +177,10 @@ fn is_pending<T>(outcome: &Result<ModelAnswer<T>, ToolError>) -> bool {
 
 /// Builds the output and the changes for the better of the two texts.
 fn refine_output(
-    whole: &GraphData,
+    data: &GraphData,
     node: &GraphNode,
     original: Score,
-    judged: Option<ScoreJudgment>,
+    judgment: Option<ScoreJudgment>,
     refined: RefineReply,
     better: Option<ScoreJudgment>,
     call: &ToolContext,
@@ -189,8 +189,8 @@ fn refine_output(
         round_fraction(better.parts.overall().get() - original.get())
     });
     let mut output = Output {
-        graph_id: whole.graph.id.clone(),
-        session_id: whole.graph.session_id.clone(),
+        graph_id: data.graph.id.clone(),
+        session_id: data.graph.session_id.clone(),
         original_node_id: node.id.clone(),
         refined_node_id: None,
         content: node.content.clone(),
@@ -199,17 +199,17 @@ fn refine_output(
         quality_delta: delta,
         kept: RefinementChoice::Original,
     };
-    let judged = judged.map(|judged| judged.node_update());
+    let judged = judgment.map(|judged| judged.node_update());
     let Some(better) = better.filter(|_| delta > 0.0) else {
         let scored = judged.map(|marks| update_node(&node.id, marks, call));
         return ToolOutput {
             output,
             changes: scored.into_iter().collect(),
-            session: Some(whole.graph.session_id.clone()),
+            session: Some(data.graph.session_id.clone()),
         };
     };
     let kind = NodeKind::Refinement;
-    let mut new = new_node(&whole.graph, kind, node.depth, refined.thought, call);
+    let mut new = new_node(&data.graph, kind, node.depth, refined.thought, call);
     // The refinement of a conclusion becomes the conclusion.
     new.is_terminal = node.is_terminal;
     new.is_active = !node.is_terminal;
@@ -219,7 +219,7 @@ fn refine_output(
     add_metadata(&mut new, "improvements", json!(refined.improvements));
     let confidence = better.parts.overall();
     let ends = (&node.id, &new.id);
-    let edge = new_edge(&whole.graph, EdgeKind::Refines, ends, confidence, call);
+    let edge = new_edge(&data.graph, EdgeKind::Refines, ends, confidence, call);
     output.refined_node_id = Some(new.id.clone());
     output.content.clone_from(&new.content);
     output.confidence = confidence;
@@ -231,18 +231,18 @@ fn refine_output(
         ..judged.unwrap_or_default()
     };
     let changes = vec![
-        Change::Require(Precondition::UsableNode(node.id.clone())),
+        Change::Check(Precondition::UsableNode(node.id.clone())),
         Change::AddNode(new),
         Change::AddEdge(edge),
         update_node(&node.id, marks, call),
-        Change::Require(Precondition::NodesAtMost {
-            graph_id: whole.graph.id.clone(),
-            most: whole.config.max_nodes,
+        Change::Check(Precondition::NodesAtMost {
+            graph_id: data.graph.id.clone(),
+            most: data.config.max_nodes,
         }),
     ];
     ToolOutput {
         output,
         changes,
-        session: Some(whole.graph.session_id.clone()),
+        session: Some(data.graph.session_id.clone()),
     }
 }

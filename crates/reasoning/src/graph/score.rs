@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{data::GraphData, prompt_context::GraphNodeContext, resolve_problem, update_node};
 use crate::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     model_fields::{optional_text, round_fraction},
 };
 
@@ -129,7 +129,7 @@ struct ScoreReply {
 impl TryFrom<ScoreReply> for ScoreJudgment {
     type Error = String;
 
-    fn try_from(written: ScoreReply) -> Result<Self, String> {
+    fn try_from(reply: ScoreReply) -> Result<Self, String> {
         let measure = |percent: Option<Percent>, plain: Option<ModelScore>, name: &str| {
             let score = percent.map(|it| it.0).or(plain.map(|it| it.0));
             score.ok_or_else(|| format!("`{name}` must be a whole number from 0 to 100"))
@@ -137,20 +137,16 @@ impl TryFrom<ScoreReply> for ScoreJudgment {
         Ok(Self {
             parts: ScoreBreakdown {
                 relevance: measure(
-                    written.relevance_percent,
-                    written.relevance,
+                    reply.relevance_percent,
+                    reply.relevance,
                     "relevance_percent",
                 )?,
-                validity: measure(
-                    written.validity_percent,
-                    written.validity,
-                    "validity_percent",
-                )?,
-                depth: measure(written.depth_percent, written.depth, "depth_percent")?,
-                novelty: measure(written.novelty_percent, written.novelty, "novelty_percent")?,
+                validity: measure(reply.validity_percent, reply.validity, "validity_percent")?,
+                depth: measure(reply.depth_percent, reply.depth, "depth_percent")?,
+                novelty: measure(reply.novelty_percent, reply.novelty, "novelty_percent")?,
             },
-            rationale: written.rationale,
-            weakest_point: written.weakest_point,
+            rationale: reply.rationale,
+            weakest_point: reply.weakest_point,
         })
     }
 }
@@ -176,12 +172,12 @@ impl ScoreJudgment {
 }
 
 /// A low temperature, because a judgment should be reproducible.
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 1_000,
         temperature: 0.2,
     };
-    AskTemplate::new::<ScoreReply>("got_score", include_str!("score.md"), freedom)
+    ReasoningPromptTemplate::new::<ScoreReply>("got_score", include_str!("score.md"), freedom)
 });
 
 /// Builds the request for a score.

@@ -122,8 +122,8 @@ impl Tool for GotState {
 
 /// The nodes to work on: first the active ones, then the others, each sorted by quality;
 /// conclusions last.
-fn workable_nodes(whole: &GraphData) -> Vec<NodeId> {
-    let mut nodes: Vec<&GraphNode> = whole.usable_nodes().collect();
+fn workable_nodes(data: &GraphData) -> Vec<NodeId> {
+    let mut nodes: Vec<&GraphNode> = data.usable_nodes().collect();
     nodes.sort_by(|one, other| {
         let place = |node: &GraphNode| (node.is_terminal, !node.is_active);
         let by_place = place(one).cmp(&place(other));
@@ -134,8 +134,8 @@ fn workable_nodes(whole: &GraphData) -> Vec<NodeId> {
 }
 
 /// The node with the highest score; the oldest of equal ones.
-fn best_node_id(whole: &GraphData) -> Option<NodeId> {
-    let scored = whole.usable_nodes().filter(|node| node.score.is_some());
+fn best_node_id(data: &GraphData) -> Option<NodeId> {
+    let scored = data.usable_nodes().filter(|node| node.score.is_some());
     let score = |node: &GraphNode| node.score.map_or(0.0, Score::get);
     let best = scored.reduce(|best, node| {
         if score(node) > score(best) {

@@ -121,7 +121,7 @@ impl PromptProvider for ReasoningPrompts {
         &'a self,
         name: &'a str,
         typed: CompletionRequest<'a>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
             let entry = ReasoningPrompt::find(name)?;
@@ -130,9 +130,9 @@ impl PromptProvider for ReasoningPrompts {
                 // Completions show the titles of sessions, so the caller's scope must allow reading
                 // them.
                 Some(ReasoningArgumentKind::Session)
-                    if desk.caller.principal.scope.allows("reasoning_get") =>
+                    if context.caller.principal.scope.allows("reasoning_get") =>
                 {
-                    matching_sessions(typed.text, desk).await
+                    matching_sessions(typed.text, context).await
                 }
                 Some(ReasoningArgumentKind::Number { least, most }) => {
                     Ok(complete_number(least, most, typed.text))

@@ -19,7 +19,7 @@ use super::metrics::{
     rounded_score, unpruned_nodes,
 };
 use crate::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     history::{self, SessionHistory},
     model_fields::{Confidence, non_blank, non_blank_list},
     session::{ModeFilter, require_session},
@@ -112,10 +112,10 @@ struct EvaluationReply {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct EvaluateAskContext<'a> {
+struct EvaluatePromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
-    nodes: Vec<EvaluateAskNode>,
+    nodes: Vec<EvaluatePromptNode>,
     nodes_left_out: usize,
     mode: &'static str,
     facts: &'a SessionMetrics,
@@ -124,19 +124,23 @@ struct EvaluateAskContext<'a> {
 }
 
 #[derive(Serialize)]
-struct EvaluateAskNode {
+struct EvaluatePromptNode {
     kind: &'static str,
     score: String,
     text: String,
 }
 
 /// The same limits as the pipes of the original server have.
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_500,
         temperature: 0.6,
     };
-    AskTemplate::new::<EvaluationReply>("reflection", include_str!("evaluate.md"), freedom)
+    ReasoningPromptTemplate::new::<EvaluationReply>(
+        "reflection",
+        include_str!("evaluate.md"),
+        freedom,
+    )
 });
 
 impl Tool for ReflectionEvaluate {
@@ -261,7 +265,7 @@ async fn evaluation_request(
         free_half_budget(&mut past, budget);
     }
     let nodes = select_nodes(nodes, budget.saturating_sub(history_tokens(&past)));
-    let ask = ASK.render(EvaluateAskContext {
+    let ask = ASK.render(EvaluatePromptContext {
         past: &past,
         nodes_left_out: facts.graphs.nodes.saturating_sub(nodes.len()),
         nodes,
@@ -292,7 +296,7 @@ fn free_half_budget(past: &mut SessionHistory, budget: usize) {
 }
 
 /// Selects the most relevant nodes within `budget` tokens, in their original order.
-fn select_nodes(nodes: &[GraphNode], budget: usize) -> Vec<EvaluateAskNode> {
+fn select_nodes(nodes: &[GraphNode], budget: usize) -> Vec<EvaluatePromptNode> {
     let mut ranked: Vec<(usize, &GraphNode)> = unpruned_nodes(nodes).enumerate().collect();
     let weight = |node: &GraphNode| {
         let place = match node.node_type {
@@ -315,7 +319,7 @@ fn select_nodes(nodes: &[GraphNode], budget: usize) -> Vec<EvaluateAskNode> {
         shown.push((place, node, text));
     }
     shown.sort_by_key(|(place, ..)| *place);
-    let shown = shown.into_iter().map(|(_, node, text)| EvaluateAskNode {
+    let shown = shown.into_iter().map(|(_, node, text)| EvaluatePromptNode {
         kind: node.node_type.as_str(),
         score: node
             .score

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    ask_template::{AskTemplate, GenerationParams},
+    ask_template::{GenerationParams, ReasoningPromptTemplate},
     history::SessionHistory,
     model_fields::{Confidence, non_blank, non_blank_list, normalized, optional_text},
     text_list::check_list,
@@ -122,7 +122,7 @@ struct ReflectionReply {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct ReflectionAskContext<'a> {
+struct ReflectionPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     focus: &'a [String],
@@ -143,8 +143,12 @@ const MAX_EXTRA_TOKENS: usize = 6_000;
 const TRUNCATED_NOTE: &str =
     "The thought is longer than the prompt allows; only its beginning was examined.";
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
-    AskTemplate::new::<ReflectionReply>("reflection", include_str!("reflect.md"), GENERATION)
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    ReasoningPromptTemplate::new::<ReflectionReply>(
+        "reflection",
+        include_str!("reflect.md"),
+        GENERATION,
+    )
 });
 
 impl Tool for Reflection {
@@ -308,7 +312,7 @@ async fn run_round(
     call: &ToolContext,
 ) -> Result<ReflectionReply, ToolError> {
     call.progress((number - 1) as f64, Some(f64::from(most)), "reflecting");
-    let ask = ASK.render(ReflectionAskContext {
+    let ask = ASK.render(ReflectionPromptContext {
         past: &subject.past,
         focus,
         subject: text,

@@ -20,17 +20,17 @@ const ITEMS_PER_SESSION: u32 = 100;
 
 /// Completes the variable of a URI template.
 pub(super) async fn complete_ids(
-    what: ReasoningResourceKind,
+    kind: ReasoningResourceKind,
     typed: CompletionRequest<'_>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ToolError> {
-    if typed.argument != what.variable() {
+    if typed.argument != kind.variable() {
         return Ok(CompletionValues::default());
     }
-    if what == ReasoningResourceKind::Session {
-        return complete_sessions(typed.text, desk).await;
+    if kind == ReasoningResourceKind::Session {
+        return complete_sessions(typed.text, context).await;
     }
-    let store = desk.registry.store().as_ref();
+    let store = context.registry.store().as_ref();
     let given = typed
         .arguments
         .get(ReasoningResourceKind::Session.variable());
@@ -42,7 +42,7 @@ pub(super) async fn complete_ids(
     };
     let mut found = CompletionMatches::new(typed.text);
     for session in &sessions {
-        for (id, words) in session_items(what, session, store).await? {
+        for (id, words) in session_items(kind, session, store).await? {
             found.match_item(&id, words.as_deref());
         }
         if found.is_full() {
@@ -57,9 +57,9 @@ pub(super) async fn complete_ids(
 /// The sessions whose id has the prefix, then those whose title contains all the words.
 pub(crate) async fn complete_sessions(
     text: &str,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ToolError> {
-    let store = desk.registry.store().as_ref();
+    let store = context.registry.store().as_ref();
     let entries = store.sessions(Pagination::limit(SESSIONS_TO_MATCH)).await?;
     let unseen = entries.len() >= SESSIONS_TO_MATCH as usize;
     let mut found = CompletionMatches::new(text);
@@ -71,12 +71,12 @@ pub(crate) async fn complete_sessions(
 
 /// The ids and titles of a session's entities, newest first if the store supports it.
 async fn session_items(
-    what: ReasoningResourceKind,
+    kind: ReasoningResourceKind,
     session: &SessionId,
     store: &dyn Store,
 ) -> Result<Vec<(String, Option<String>)>, StoreError> {
     let page = Pagination::limit(ITEMS_PER_SESSION);
-    Ok(match what {
+    Ok(match kind {
         ReasoningResourceKind::Session => vec![(session.to_string(), None)],
         ReasoningResourceKind::Graph => {
             let graphs = store.graphs(session, EpochFilter::Current, page).await?;

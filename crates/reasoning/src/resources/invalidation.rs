@@ -48,7 +48,7 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
             touched.extend(branch_changes(id));
             touched.extend(session_changes(session));
         }
-        Change::FollowBranch { session_id, .. } => {
+        Change::SetActiveBranch { session_id, .. } => {
             touched.extend(entity_changes(
                 ReasoningResourceKind::Session,
                 session_id.as_str(),
@@ -83,7 +83,7 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
             ));
         }
         // The change does not name the graph of the node.
-        Change::MarkNode { .. } => {
+        Change::UpdateNode { .. } => {
             touched.push(ResourceChange::Prefix(
                 ReasoningResourceKind::Graph.uri_prefix(),
             ));
@@ -97,17 +97,17 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
             touched.extend(graph_changes(&edge.graph_id));
             touched.extend(session_changes(session));
         }
-        Change::KeepThread { .. }
+        Change::SetProviderThread { .. }
         | Change::AddSnapshot(_)
-        | Change::Require(_)
-        | Change::PutItem { .. }
-        | Change::DropItem { .. }
+        | Change::Check(_)
+        | Change::PutDocument { .. }
+        | Change::DeleteDocument { .. }
         | Change::Suspend(_)
         | Change::EndSuspension { .. }
-        | Change::RunOn { .. }
-        | Change::BeginRun(_)
+        | Change::RenewLease { .. }
+        | Change::StartRun(_)
         | Change::AddRunEvent { .. }
-        | Change::ForgetRuns { .. }
+        | Change::PruneRuns { .. }
         | Change::DeleteRun(_)
         | Change::SetState { .. }
         | Change::AddInvocation(_) => return touched,
@@ -118,8 +118,8 @@ pub(super) fn changes_for(change: &Change, session: Option<&SessionId>) -> Vec<R
 }
 
 /// The URIs of an entity in every format.
-fn entity_changes(what: ReasoningResourceKind, id: &str) -> [ResourceChange; 2] {
-    ReasoningResourceFormat::ALL.map(|form| ResourceChange::Resource(what.uri(id, form)))
+fn entity_changes(kind: ReasoningResourceKind, id: &str) -> [ResourceChange; 2] {
+    ReasoningResourceFormat::ALL.map(|form| ResourceChange::Resource(kind.uri(id, form)))
 }
 
 fn branch_changes(id: &BranchId) -> [ResourceChange; 2] {

@@ -27,9 +27,9 @@ struct SessionListCursor {
 pub(super) async fn list(
     after: Option<&str>,
     limit: usize,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<ResourcePage, ToolError> {
-    let store = desk.registry.store().as_ref();
+    let store = context.registry.store().as_ref();
     let mark = after.map(SessionListCursor::parse).transpose()?;
     let mut resources = Vec::new();
     if mark.is_none() {
@@ -50,15 +50,15 @@ pub(super) async fn list(
 /// shifts the others; so the cursor's session decides where to continue, and its offset only where
 /// to look for it.
 async fn next_sessions(
-    mark: Option<SessionListCursor>,
+    cursor: Option<SessionListCursor>,
     room: usize,
     store: &dyn Store,
 ) -> Result<(Vec<SessionEntry>, Option<SessionListCursor>), StoreError> {
-    let mut offset = mark
+    let mut offset = cursor
         .as_ref()
         .map_or(0, |it| it.offset.saturating_sub(READ_PAGE / 2));
     let mut found: Vec<(u32, SessionEntry)> = Vec::new();
-    let mut back = mark.is_some();
+    let mut back = cursor.is_some();
     for _ in 0..MAX_READS {
         let page = Pagination {
             offset,
@@ -66,7 +66,7 @@ async fn next_sessions(
         };
         let entries = store.sessions(page).await?;
         let last = entries.len() < READ_PAGE as usize;
-        if let Some(mark) = &mark
+        if let Some(mark) = &cursor
             && back
             && offset > 0
             && entries.first().is_none_or(|entry| mark.is_before(entry))
@@ -76,8 +76,9 @@ async fn next_sessions(
         }
         back = false;
         let places = (offset..).zip(entries);
-        found
-            .extend(places.filter(|(_, entry)| mark.as_ref().is_none_or(|it| it.is_before(entry))));
+        found.extend(
+            places.filter(|(_, entry)| cursor.as_ref().is_none_or(|it| it.is_before(entry))),
+        );
         if last || found.len() > room {
             break;
         }

@@ -35,8 +35,8 @@ impl ResourceProvider for ReasoningResources {
     }
 
     fn templates(&self) -> Vec<UriTemplate> {
-        let of = |what: ReasoningResourceKind| {
-            ReasoningResourceFormat::ALL.map(|form| what.template(form))
+        let of = |kind: ReasoningResourceKind| {
+            ReasoningResourceFormat::ALL.map(|form| kind.template(form))
         };
         ReasoningResourceKind::ALL
             .into_iter()
@@ -48,22 +48,22 @@ impl ResourceProvider for ReasoningResources {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
-        Box::pin(list::list(after, limit, desk))
+        Box::pin(list::list(after, limit, context))
     }
 
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
             if !uri.starts_with(URI_PREFIX) {
                 return None;
             }
             Some(match ReasoningUri::parse(uri) {
-                Some(address) => read::read(uri, address, desk).await,
+                Some(address) => read::read(uri, address, context).await,
                 None => Err(resource_not_found(uri)),
             })
         })
@@ -73,15 +73,15 @@ impl ResourceProvider for ReasoningResources {
         &'a self,
         template: &'a str,
         typed: CompletionRequest<'a>,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         Box::pin(async move {
-            let of_template = |what: &ReasoningResourceKind| {
+            let of_template = |kind: &ReasoningResourceKind| {
                 let mut forms = ReasoningResourceFormat::ALL.into_iter();
-                forms.any(|form| what.template(form).uri == template)
+                forms.any(|form| kind.template(form).uri == template)
             };
             let what = ReasoningResourceKind::ALL.into_iter().find(of_template)?;
-            Some(complete::complete_ids(what, typed, desk).await)
+            Some(complete::complete_ids(what, typed, context).await)
         })
     }
 

@@ -14,26 +14,26 @@ const PAGE_SIZE: u32 = 100;
 pub(super) async fn read(
     uri: &str,
     address: ReasoningUri,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<Vec<ResourceData>, ToolError> {
     let (form, text) = match address.target {
         ReasoningUriTarget::Sessions => (
             ReasoningResourceFormat::Json,
-            read_sessions(uri, address.offset, desk).await?,
+            read_sessions(uri, address.offset, context).await?,
         ),
         ReasoningUriTarget::Entity {
             kind: what,
             id,
             format: form,
         } => {
-            let part = ReasoningPartRequest {
+            let part = ReasoningPageRequest {
                 uri,
                 kind: what,
                 id: &id,
                 format: form,
                 offset: address.offset,
             };
-            (form, part.read(desk).await?)
+            (form, part.read(context).await?)
         }
     };
     Ok(vec![ResourceData {
@@ -46,20 +46,20 @@ pub(super) async fn read(
 async fn read_sessions(
     uri: &str,
     offset: u32,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<String, ToolError> {
     let arguments = json!({ "limit": PAGE_SIZE, "offset": offset });
-    let mut answer = desk.call("reasoning_sessions", arguments).await?;
+    let mut answer = context.call("reasoning_sessions", arguments).await?;
     if let Some(fields) = answer.as_object_mut()
         && let Some(next) = fields.shift_remove("next_offset")
     {
-        fields.insert("next".to_owned(), next_part_uri(uri, &next).into());
+        fields.insert("next".to_owned(), next_page_uri(uri, &next).into());
     }
     to_pretty_json(&answer)
 }
 
 /// A request for one page of a resource.
-struct ReasoningPartRequest<'a> {
+struct ReasoningPageRequest<'a> {
     uri: &'a str,
     kind: ReasoningResourceKind,
     id: &'a str,
@@ -67,14 +67,14 @@ struct ReasoningPartRequest<'a> {
     offset: u32,
 }
 
-impl ReasoningPartRequest<'_> {
-    async fn read(&self, desk: ResourceContext<'_>) -> Result<String, ToolError> {
+impl ReasoningPageRequest<'_> {
+    async fn read(&self, context: ResourceContext<'_>) -> Result<String, ToolError> {
         let format = match self.format {
             ReasoningResourceFormat::Json => "data",
             ReasoningResourceFormat::Markdown => "markdown",
         };
         let arguments = json!({ "id": self.id, "format": format, "offset": self.offset });
-        let answer = desk.call("reasoning_get", arguments).await;
+        let answer = context.call("reasoning_get", arguments).await;
         let mut answer = match answer {
             Ok(answer) => answer,
             // The only possible faults of these arguments are an id that does not exist and an
@@ -87,7 +87,7 @@ impl ReasoningPartRequest<'_> {
         }
         let next = answer
             .get("next_offset")
-            .map(|it| next_part_uri(self.uri, it));
+            .map(|it| next_page_uri(self.uri, it));
         match self.format {
             ReasoningResourceFormat::Json => {
                 let mut data = answer.get_mut("data").map(Value::take).unwrap_or_default();
@@ -116,7 +116,7 @@ impl ReasoningPartRequest<'_> {
 }
 
 /// The URI of the page that begins at `offset`.
-fn next_part_uri(uri: &str, offset: &Value) -> String {
+fn next_page_uri(uri: &str, offset: &Value) -> String {
     let whole = uri.split_once('?').map_or(uri, |(whole, _)| whole);
     format!("{whole}?offset={offset}")
 }

@@ -28,12 +28,12 @@ pub(super) fn build_branches(
     let mut changes = home.changes();
     let confidence = found.sure.score();
     let base = if let Some(base) = base {
-        changes.push(Change::Require(Precondition::OpenBranch(base.id.clone())));
+        changes.push(Change::Check(Precondition::OpenBranch(base.id.clone())));
         base
     } else {
         let root = new_branch("root", None, confidence, home, call);
         changes.push(Change::AddBranch(root.clone()));
-        changes.push(Change::FollowBranch {
+        changes.push(Change::SetActiveBranch {
             session_id: home.id(),
             branch_id: Some(root.id.clone()),
             at: call.now(),

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{build_branches::build_branches, model_output::Exploration, require_branched_session};
 use crate::{
-    ask_template::{AskTemplate, GenerationParams, set_list_bounds},
+    ask_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
     history::{SessionHistory, ancestor_history},
     model_fields::ThresholdNote,
     session::TargetSession,
@@ -109,7 +109,7 @@ pub(super) struct BranchReference {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct TreeAskContext<'a> {
+struct TreePromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     branch: bool,
@@ -117,12 +117,12 @@ struct TreeAskContext<'a> {
     most: usize,
 }
 
-static ASK: LazyLock<AskTemplate> = LazyLock::new(|| {
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 4_000,
         temperature: 0.8,
     };
-    AskTemplate::new::<Exploration>("tree", include_str!("tree.md"), freedom)
+    ReasoningPromptTemplate::new::<Exploration>("tree", include_str!("tree.md"), freedom)
 });
 
 impl Tool for TreeExplore {
@@ -209,7 +209,7 @@ pub(crate) async fn explore(
     let past = branch_history(base.as_ref(), session.as_ref(), call).await?;
     let past = call.memoize("past", past);
     call.progress(0.0, Some(1.0), "exploring");
-    let mut ask = ASK.render(TreeAskContext {
+    let mut ask = ASK.render(TreePromptContext {
         past: &past,
         branch: base.as_ref().is_some_and(|base| base.parent_id.is_some()),
         content: &this.content,

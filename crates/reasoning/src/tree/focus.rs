@@ -69,7 +69,7 @@ impl Tool for TreeFocus {
             });
         }
         if session.active_branch_id.as_ref() != Some(&branch.id) {
-            changes.push(Change::FollowBranch {
+            changes.push(Change::SetActiveBranch {
                 session_id: session.id.clone(),
                 branch_id: Some(branch.id.clone()),
                 at: call.now(),

@@ -130,30 +130,30 @@ impl ReasoningEntity {
     /// Loads the entity of an id of any kind. Ids are unique across all kinds.
     pub(super) async fn find(
         id: &str,
-        wanted: ViewRequest,
-        mut room: ResponseSizeBudget,
+        request: ViewRequest,
+        mut budget: ResponseSizeBudget,
         call: &ToolContext,
     ) -> Result<Self, ToolError> {
         let store = call.store();
-        let room = &mut room;
+        let room = &mut budget;
         if let Some(session) = store.session(&id.into()).await? {
-            let whole = SessionDetail::load(session, wanted, room, call).await?;
+            let whole = SessionDetail::load(session, request, room, call).await?;
             return Ok(Self::Session(Box::new(whole)));
         }
         if let Some(thought) = store.thought(&id.into()).await? {
             return Ok(Self::Thought(Box::new(thought)));
         }
         if let Some(branch) = store.branch(&id.into()).await? {
-            let whole = BranchDetail::load(branch, wanted, room, call).await?;
+            let whole = BranchDetail::load(branch, request, room, call).await?;
             return Ok(Self::Branch(Box::new(whole)));
         }
         if let Some(graph) = store.graph(&id.into()).await? {
             room.try_take(&graph, true);
-            let whole = GraphDetail::load(graph, wanted, true, room, call).await?;
+            let whole = GraphDetail::load(graph, request, true, room, call).await?;
             return Ok(Self::Graph(Box::new(whole)));
         }
         if let Some(node) = store.node(&id.into()).await? {
-            let whole = NodeDetail::load(node, wanted, room, call).await?;
+            let whole = NodeDetail::load(node, request, room, call).await?;
             return Ok(Self::Node(Box::new(whole)));
         }
         let rule = "names no session, thought, branch, graph or node";
@@ -179,13 +179,13 @@ impl ViewRequest {
 impl SessionDetail {
     async fn load(
         mut session: Session,
-        wanted: ViewRequest,
-        room: &mut ResponseSizeBudget,
+        request: ViewRequest,
+        budget: &mut ResponseSizeBudget,
         call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, id, which) = (call.store(), session.id.clone(), wanted.include);
+        let (store, id, which) = (call.store(), session.id.clone(), request.include);
         remove_provider_thread(&mut session);
-        let mut frame = room.reserve_frame();
+        let mut frame = budget.reserve_frame();
         let (branches, branch_part) = frame
             .read_page(ITEMS_PAGE, true, |page| store.branches(&id, which, page))
             .await?;
@@ -193,16 +193,16 @@ impl SessionDetail {
             .read_page(ITEMS_PAGE, false, |page| store.cross_refs(&id, which, page))
             .await?;
         // The graphs are on the first page.
-        let (graphs, graph_part) = if wanted.page.offset == 0 {
+        let (graphs, graph_part) = if request.page.offset == 0 {
             frame
                 .read_page(GRAPHS_PAGE, true, |page| store.graphs(&id, which, page))
                 .await?
         } else {
             (Vec::new(), PageInfo::default())
         };
-        room.release_frame(&frame);
-        let (thoughts, part) = room
-            .read_page(wanted.page, true, |page| store.thoughts(&id, which, page))
+        budget.release_frame(&frame);
+        let (thoughts, part) = budget
+            .read_page(request.page, true, |page| store.thoughts(&id, which, page))
             .await?;
         let mut listed = Vec::new();
         for graph in graphs {
@@ -211,7 +211,7 @@ impl SessionDetail {
                 include: which,
             };
             let must = thoughts.is_empty() && listed.is_empty();
-            let whole = GraphDetail::load(graph, wanted, must, room, call).await?;
+            let whole = GraphDetail::load(graph, wanted, must, budget, call).await?;
             listed.push(SessionGraph {
                 next_offset: whole.part.next,
                 whole,
@@ -249,12 +249,12 @@ fn remove_provider_thread(session: &mut Session) {
 impl BranchDetail {
     async fn load(
         branch: Branch,
-        wanted: ViewRequest,
-        room: &mut ResponseSizeBudget,
+        request: ViewRequest,
+        budget: &mut ResponseSizeBudget,
         call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, wanted) = (call.store(), wanted.for_set_aside(branch.set_aside));
-        let (thoughts, part) = room
+        let (store, wanted) = (call.store(), request.for_set_aside(branch.set_aside));
+        let (thoughts, part) = budget
             .read_page(wanted.page, true, |page| {
                 store.branch_thoughts(&branch.id, wanted.include, page)
             })
@@ -270,13 +270,13 @@ impl BranchDetail {
 impl GraphDetail {
     async fn load(
         graph: Graph,
-        wanted: ViewRequest,
+        request: ViewRequest,
         must: bool,
-        room: &mut ResponseSizeBudget,
+        budget: &mut ResponseSizeBudget,
         call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, wanted) = (call.store(), wanted.for_set_aside(graph.set_aside));
-        let (nodes, part) = room
+        let (store, wanted) = (call.store(), request.for_set_aside(graph.set_aside));
+        let (nodes, part) = budget
             .read_page(wanted.page, must, |page| {
                 store.nodes(&graph.id, wanted.include, page)
             })
@@ -285,11 +285,12 @@ impl GraphDetail {
             (Vec::new(), false)
         } else {
             let shown: HashSet<&NodeId> = nodes.iter().map(|node| &node.id).collect();
-            room.read_edges(
-                |edge| shown.contains(&edge.to_node),
-                |page| store.edges(&graph.id, wanted.include, page),
-            )
-            .await?
+            budget
+                .read_edges(
+                    |edge| shown.contains(&edge.to_node),
+                    |page| store.edges(&graph.id, wanted.include, page),
+                )
+                .await?
         };
         Ok(Self {
             graph,
@@ -304,13 +305,13 @@ impl GraphDetail {
 impl NodeDetail {
     async fn load(
         node: GraphNode,
-        wanted: ViewRequest,
-        room: &mut ResponseSizeBudget,
+        request: ViewRequest,
+        budget: &mut ResponseSizeBudget,
         call: &ToolContext,
     ) -> Result<Self, StoreError> {
-        let (store, wanted) = (call.store(), wanted.for_set_aside(node.set_aside));
-        room.try_take(&node, true);
-        let (edges, edges_left_out) = room
+        let (store, wanted) = (call.store(), request.for_set_aside(node.set_aside));
+        budget.try_take(&node, true);
+        let (edges, edges_left_out) = budget
             .read_edges(
                 |edge| edge.from_node == node.id || edge.to_node == node.id,
                 |page| store.edges(&node.graph_id, wanted.include, page),

@@ -42,8 +42,8 @@ macro_rules! line {
 }
 
 impl MarkdownPage {
-    fn session(&mut self, whole: &SessionDetail) {
-        let session = &whole.session;
+    fn session(&mut self, detail: &SessionDetail) {
+        let session = &detail.session;
         let title = session.title.as_deref().unwrap_or("Untitled session");
         line!(self, "# {}\n", to_single_line(title));
         line!(
@@ -54,19 +54,19 @@ impl MarkdownPage {
             session.created_at,
             session.updated_at
         );
-        if !whole.branches.is_empty() {
-            self.branches(whole);
+        if !detail.branches.is_empty() {
+            self.branches(detail);
         }
         let names: HashMap<&BranchId, &Branch> =
-            whole.branches.iter().map(|it| (&it.id, it)).collect();
-        for (number, thought) in with_numbers(&whole.thoughts, whole.part) {
+            detail.branches.iter().map(|it| (&it.id, it)).collect();
+        for (number, thought) in with_numbers(&detail.thoughts, detail.part) {
             let branch = thought.branch_id.as_ref().and_then(|id| names.get(id));
             let branch = branch.map(|branch| format!(" · {}", branch_name(branch)));
             let heading = format!("## Step {number}{}", branch.unwrap_or_default());
             self.thought(&heading, thought);
         }
-        self.more_steps_note(whole.part);
-        for listed in &whole.graphs {
+        self.more_steps_note(detail.part);
+        for listed in &detail.graphs {
             self.graph(&listed.whole);
             if let Some(next) = listed.whole.part.next {
                 let id = &listed.whole.graph.id;
@@ -76,7 +76,7 @@ impl MarkdownPage {
                 );
             }
         }
-        if whole.graphs_left_out {
+        if detail.graphs_left_out {
             line!(self, "*There are more graphs.*\n");
         }
     }
@@ -87,10 +87,10 @@ impl MarkdownPage {
         }
     }
 
-    fn branches(&mut self, whole: &SessionDetail) {
+    fn branches(&mut self, detail: &SessionDetail) {
         line!(self, "## Branches\n");
-        for (depth, branch) in branch_tree(&whole.branches) {
-            let active = whole.session.active_branch_id.as_ref() == Some(&branch.id);
+        for (depth, branch) in branch_tree(&detail.branches) {
+            let active = detail.session.active_branch_id.as_ref() == Some(&branch.id);
             line!(
                 self,
                 "{}- **{}** `{}`: {}, {}{}{}",
@@ -103,13 +103,13 @@ impl MarkdownPage {
                 set_aside_suffix(branch.set_aside)
             );
         }
-        if whole.branches_left_out {
+        if detail.branches_left_out {
             line!(self, "- and more");
         }
         line!(self, "");
-        for reference in &whole.cross_references {
+        for reference in &detail.cross_references {
             let named = |id: &BranchId| {
-                let branch = whole.branches.iter().find(|branch| branch.id == *id);
+                let branch = detail.branches.iter().find(|branch| branch.id == *id);
                 branch.map_or_else(|| id.to_string(), branch_name)
             };
             line!(
@@ -121,13 +121,13 @@ impl MarkdownPage {
                 reason_suffix(reference.reason.as_deref())
             );
         }
-        if !whole.cross_references.is_empty() {
+        if !detail.cross_references.is_empty() {
             line!(self, "");
         }
     }
 
-    fn branch(&mut self, whole: &BranchDetail) {
-        let branch = &whole.branch;
+    fn branch(&mut self, detail: &BranchDetail) {
+        let branch = &detail.branch;
         line!(self, "# {}\n", branch_name(branch));
         line!(
             self,
@@ -140,10 +140,10 @@ impl MarkdownPage {
         if let Some(rationale) = metadata_text(branch.metadata.as_ref(), "rationale") {
             line!(self, "{}\n", to_markdown_block(rationale));
         }
-        for (number, thought) in with_numbers(&whole.thoughts, whole.part) {
+        for (number, thought) in with_numbers(&detail.thoughts, detail.part) {
             self.thought(&format!("## Step {number}"), thought);
         }
-        self.more_steps_note(whole.part);
+        self.more_steps_note(detail.part);
     }
 
     fn thought(&mut self, heading: &str, thought: &Thought) {
@@ -188,15 +188,15 @@ impl MarkdownPage {
         line!(self, "");
     }
 
-    fn standalone_graph(&mut self, whole: &GraphDetail) {
-        self.graph(whole);
-        if let Some(next) = whole.part.next {
+    fn standalone_graph(&mut self, detail: &GraphDetail) {
+        self.graph(detail);
+        if let Some(next) = detail.part.next {
             line!(self, "*More nodes follow from offset {next}.*\n");
         }
     }
 
-    fn graph(&mut self, whole: &GraphDetail) {
-        let graph = &whole.graph;
+    fn graph(&mut self, detail: &GraphDetail) {
+        let graph = &detail.graph;
         line!(
             self,
             "## Graph `{}`{}\n",
@@ -206,11 +206,11 @@ impl MarkdownPage {
         if let Some(problem) = &graph.problem {
             line!(self, "{}\n", to_blockquote(problem));
         }
-        let numbers: HashMap<&NodeId, u32> = with_numbers(&whole.nodes, whole.part)
+        let numbers: HashMap<&NodeId, u32> = with_numbers(&detail.nodes, detail.part)
             .map(|(number, node)| (&node.id, number))
             .collect();
-        for (number, node) in with_numbers(&whole.nodes, whole.part) {
-            let from: Vec<String> = whole
+        for (number, node) in with_numbers(&detail.nodes, detail.part) {
+            let from: Vec<String> = detail
                 .edges
                 .iter()
                 .filter(|edge| edge.to_node == node.id)
@@ -231,16 +231,16 @@ impl MarkdownPage {
         }
     }
 
-    fn node(&mut self, whole: &NodeDetail) {
+    fn node(&mut self, detail: &NodeDetail) {
         line!(
             self,
             "# {} `{}`\n",
-            describe_node(&whole.node),
-            whole.node.id
+            describe_node(&detail.node),
+            detail.node.id
         );
-        line!(self, "{}\n", to_markdown_block(&whole.node.content));
-        self.evidence(whole.node.metadata.as_ref());
-        for edge in &whole.edges {
+        line!(self, "{}\n", to_markdown_block(&detail.node.content));
+        self.evidence(detail.node.metadata.as_ref());
+        for edge in &detail.edges {
             line!(
                 self,
                 "- `{}` {} `{}`",

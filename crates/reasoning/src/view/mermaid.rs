@@ -55,18 +55,18 @@ impl MermaidDiagram {
         self.0.extend(["  ", line, "\n"]);
     }
 
-    fn session(&mut self, whole: &SessionDetail) {
-        let branches = whole.branches.iter().map(|it| (&it.id, it)).collect();
-        let numbers = self.thoughts(&whole.thoughts, whole.part, &branches);
-        self.references(whole, &numbers);
-        for (index, listed) in whole.graphs.iter().enumerate() {
+    fn session(&mut self, detail: &SessionDetail) {
+        let branches = detail.branches.iter().map(|it| (&it.id, it)).collect();
+        let numbers = self.thoughts(&detail.thoughts, detail.part, &branches);
+        self.references(detail, &numbers);
+        for (index, listed) in detail.graphs.iter().enumerate() {
             self.graph(&listed.whole, &format!("g{}", index + 1));
         }
-        if whole.graphs_left_out {
+        if detail.graphs_left_out {
             self.add_line("moregraphs[\"more graphs\"]:::gone");
         }
-        if whole.thoughts.is_empty() && whole.graphs.is_empty() {
-            let said = match whole.part.offset {
+        if detail.thoughts.is_empty() && detail.graphs.is_empty() {
+            let said = match detail.part.offset {
                 0 => "nothing yet",
                 _ => "no more steps",
             };
@@ -110,15 +110,15 @@ impl MermaidDiagram {
     }
 
     /// Adds the cross-references of branches as arrows between their first thoughts.
-    fn references(&mut self, whole: &SessionDetail, names: &HashMap<&ThoughtId, String>) {
+    fn references(&mut self, detail: &SessionDetail, names: &HashMap<&ThoughtId, String>) {
         let opening = |branch: &BranchId| {
-            let thought = whole
+            let thought = detail
                 .thoughts
                 .iter()
                 .find(|thought| thought.branch_id.as_ref() == Some(branch));
             thought.and_then(|thought| names.get(&thought.id))
         };
-        for reference in &whole.cross_references {
+        for reference in &detail.cross_references {
             let ends = (
                 opening(&reference.from_branch),
                 opening(&reference.to_branch),
@@ -136,17 +136,17 @@ impl MermaidDiagram {
         }
     }
 
-    fn graph(&mut self, whole: &GraphDetail, prefix: &str) {
+    fn graph(&mut self, detail: &GraphDetail, prefix: &str) {
         let mut names: HashMap<&NodeId, String> = HashMap::new();
-        for (number, node) in (whole.part.offset.saturating_add(1)..).zip(&whole.nodes) {
+        for (number, node) in (detail.part.offset.saturating_add(1)..).zip(&detail.nodes) {
             let name = format!("{prefix}n{number}");
             self.node(&name, node);
             names.insert(&node.id, name);
         }
-        if whole.part.next.is_some() {
+        if detail.part.next.is_some() {
             self.add_line(&format!("{prefix}more[\"more nodes\"]:::gone"));
         }
-        for edge in &whole.edges {
+        for edge in &detail.edges {
             if let (Some(from), Some(to)) = (names.get(&edge.from_node), names.get(&edge.to_node)) {
                 let arrow = match edge.edge_type {
                     EdgeKind::Generates => "-->",

@@ -109,31 +109,31 @@ impl ResponseSizeBudget {
     /// Reads the items that fit; the first one in any case if `must` is set.
     pub(super) async fn read_page<'a, T: SizeEstimate>(
         &mut self,
-        wanted: Pagination,
+        pagination: Pagination,
         must: bool,
         read: impl Fn(Pagination) -> StoreFuture<'a, Vec<T>>,
     ) -> Result<(Vec<T>, PageInfo), StoreError> {
         let mut given = Vec::new();
         let mut count = 0;
         let part = |next| PageInfo {
-            offset: wanted.offset,
+            offset: pagination.offset,
             next,
         };
         loop {
             let first = must && count == 0;
             let room = self.max_items::<T>().max(first.into());
-            let offset = wanted.offset.saturating_add(count);
+            let offset = pagination.offset.saturating_add(count);
             // One item more shows whether another page follows.
             let limit = room
-                .min(wanted.limit - count)
+                .min(pagination.limit - count)
                 .saturating_add(1)
                 .min(READ_PAGE);
             let things = read(Pagination { offset, limit }).await?;
             let last = u32::try_from(things.len()).unwrap_or(u32::MAX) < limit;
             for thing in things {
                 let first = must && count == 0;
-                if count == wanted.limit || !self.try_take(&thing, first) {
-                    let next = wanted.offset.saturating_add(count);
+                if count == pagination.limit || !self.try_take(&thing, first) {
+                    let next = pagination.offset.saturating_add(count);
                     return Ok((given, part(Some(next))));
                 }
                 given.push(thing);

@@ -19,11 +19,11 @@ fn router_reply(mode: &str) -> Value {
     })
 }
 
-fn script_replies(desk: &ReasoningTestRegistry, replies: &[Value]) {
-    desk.script_replies(replies.iter().map(|it| text_reply(&it.to_string())));
+fn script_replies(registry: &ReasoningTestRegistry, replies: &[Value]) {
+    registry.script_replies(replies.iter().map(|it| text_reply(&it.to_string())));
 }
 
-async fn add_checkpoint(desk: &ReasoningTestRegistry) {
+async fn add_checkpoint(registry: &ReasoningTestRegistry) {
     let checkpoint = Checkpoint {
         id: "c".into(),
         session_id: "s".into(),
@@ -34,7 +34,8 @@ async fn add_checkpoint(desk: &ReasoningTestRegistry) {
         kind: CheckpointKind::Asked,
         created_at: Timestamp::parse("2025-12-31T00:00:00Z").unwrap(),
     };
-    desk.store
+    registry
+        .store
         .commit(vec![Change::AddCheckpoint(checkpoint)])
         .await
         .unwrap();

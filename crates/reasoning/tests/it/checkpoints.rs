@@ -12,32 +12,35 @@ use super::test_registry::{
 const CREATE: &str = "reasoning_checkpoint_create";
 const BACKTRACK: &str = "reasoning_backtrack";
 
-async fn create_checkpoint(desk: &ReasoningTestRegistry, session: &Value, name: &str) -> Value {
-    desk.call_ok(CREATE, json!({ "session_id": session, "name": name }))
+async fn create_checkpoint(registry: &ReasoningTestRegistry, session: &Value, name: &str) -> Value {
+    registry
+        .call_ok(CREATE, json!({ "session_id": session, "name": name }))
         .await
 }
 
-async fn backtrack(desk: &ReasoningTestRegistry, checkpoint: &Value) -> Value {
-    desk.call_ok(BACKTRACK, json!({ "checkpoint_id": checkpoint }))
+async fn backtrack(registry: &ReasoningTestRegistry, checkpoint: &Value) -> Value {
+    registry
+        .call_ok(BACKTRACK, json!({ "checkpoint_id": checkpoint }))
         .await
 }
 
 /// Takes a step and returns its answer.
 async fn think_step(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     session: &Value,
     content: &str,
     thought: &str,
 ) -> Value {
-    desk.script_replies([text_reply(&step_json(thought))]);
-    desk.think_ok(json!({ "content": content, "session_id": session }))
+    registry.script_replies([text_reply(&step_json(thought))]);
+    registry
+        .think_ok(json!({ "content": content, "session_id": session }))
         .await
 }
 
 /// The texts of a session's current thoughts.
-async fn current_thoughts(desk: &ReasoningTestRegistry, session: &Value) -> Vec<String> {
+async fn current_thoughts(registry: &ReasoningTestRegistry, session: &Value) -> Vec<String> {
     let id = session.as_str().unwrap().into();
-    let thoughts = desk
+    let thoughts = registry
         .store
         .thoughts(&id, EpochFilter::Current, FULL_PAGE)
         .await
@@ -49,14 +52,14 @@ async fn current_thoughts(desk: &ReasoningTestRegistry, session: &Value) -> Vec<
 }
 
 /// A session with a checkpoint after its first step, followed by two more steps.
-async fn session_past_checkpoint(desk: &ReasoningTestRegistry) -> (Value, Value) {
-    desk.script_replies([text_reply(&step_json("first"))]);
-    let first = desk.think_ok(json!({ "content": "begin" })).await;
+async fn session_past_checkpoint(registry: &ReasoningTestRegistry) -> (Value, Value) {
+    registry.script_replies([text_reply(&step_json("first"))]);
+    let first = registry.think_ok(json!({ "content": "begin" })).await;
     let session = first["session_id"].clone();
-    let place = create_checkpoint(desk, &session, "after one").await;
+    let place = create_checkpoint(registry, &session, "after one").await;
     assert_eq!(place["latest_thought"], first["thought_id"]);
-    think_step(desk, &session, "go on", "second WRONG").await;
-    think_step(desk, &session, "go on", "third WRONG").await;
+    think_step(registry, &session, "go on", "second WRONG").await;
+    think_step(registry, &session, "go on", "third WRONG").await;
     (session, place["checkpoint_id"].clone())
 }
 

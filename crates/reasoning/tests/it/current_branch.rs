@@ -26,28 +26,29 @@ fn reflection_reply(analysis: &str) -> String {
 }
 
 /// A tree with branches A and B, of which A is active.
-async fn tree_focused_on_a(desk: &ReasoningTestRegistry) -> Value {
-    desk.script_replies([text_reply(&approaches_reply(["AAA", "BBB"]))]);
-    let tree = desk
+async fn tree_focused_on_a(registry: &ReasoningTestRegistry) -> Value {
+    registry.script_replies([text_reply(&approaches_reply(["AAA", "BBB"]))]);
+    let tree = registry
         .call_ok("reasoning_tree", json!({ "content": "x" }))
         .await;
-    focus_branch(desk, &tree["session_id"], &tree["branches"][0]["id"]).await;
+    focus_branch(registry, &tree["session_id"], &tree["branches"][0]["id"]).await;
     tree
 }
 
-async fn focus_branch(desk: &ReasoningTestRegistry, session: &Value, branch: &Value) {
+async fn focus_branch(registry: &ReasoningTestRegistry, session: &Value, branch: &Value) {
     let arguments = json!({ "session_id": session, "branch_id": branch });
-    desk.call_ok("reasoning_tree_focus", arguments).await;
+    registry.call_ok("reasoning_tree_focus", arguments).await;
 }
 
-async fn tree_request_text(desk: &ReasoningTestRegistry, session: &Value) -> String {
-    desk.script_replies([text_reply(&approaches_reply(["CCC", "DDD"]))]);
-    desk.call_ok(
-        "reasoning_tree",
-        json!({ "content": "on", "session_id": session }),
-    )
-    .await;
-    conversation(&desk.last_request())
+async fn tree_request_text(registry: &ReasoningTestRegistry, session: &Value) -> String {
+    registry.script_replies([text_reply(&approaches_reply(["CCC", "DDD"]))]);
+    registry
+        .call_ok(
+            "reasoning_tree",
+            json!({ "content": "on", "session_id": session }),
+        )
+        .await;
+    conversation(&registry.last_request())
 }
 
 #[tokio::test]
@@ -104,17 +105,19 @@ async fn reflecting_on_an_earlier_thought_leaves_the_steps_since_then_on_the_lin
 }
 
 /// A linear session in which two directions, A and then B, start from one checkpoint.
-async fn two_directions(desk: &ReasoningTestRegistry) -> (Value, Value, Value) {
-    desk.script_replies([text_reply(&step_json("begin"))]);
-    let begun = desk.think_ok(json!({ "content": "begin" })).await;
+async fn two_directions(registry: &ReasoningTestRegistry) -> (Value, Value, Value) {
+    registry.script_replies([text_reply(&step_json("begin"))]);
+    let begun = registry.think_ok(json!({ "content": "begin" })).await;
     let session = begun["session_id"].clone();
     let mut branches = Vec::new();
     for name in ["AAA", "BBB"] {
         let arguments = json!({ "session_id": session, "name": format!("before {name}") });
-        let place = desk.call_ok("reasoning_checkpoint_create", arguments).await;
-        desk.script_replies([text_reply(&step_json(&format!("thought of {name}")))]);
+        let place = registry
+            .call_ok("reasoning_checkpoint_create", arguments)
+            .await;
+        registry.script_replies([text_reply(&step_json(&format!("thought of {name}")))]);
         let turn = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": name });
-        let turned = desk.call_ok("reasoning_backtrack", turn).await;
+        let turned = registry.call_ok("reasoning_backtrack", turn).await;
         branches.push(turned["new_branch_id"].clone());
     }
     let b = branches.pop().unwrap();

@@ -157,8 +157,8 @@ async fn a_client_that_thinks_itself_uses_tools_too_and_each_once() {
     assert_eq!(graphs.len(), 2, "the graph's session and the step's");
 }
 
-async fn call(desk: &ReasoningTestRegistry, tool: &str, arguments: Value) -> CallOutcome {
-    let outcome = desk
+async fn call(registry: &ReasoningTestRegistry, tool: &str, arguments: Value) -> CallOutcome {
+    let outcome = registry
         .registry
         .call(tool, arguments, CallerContext::default())
         .await;

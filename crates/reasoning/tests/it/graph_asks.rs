@@ -13,7 +13,7 @@ use super::{
     test_registry::{ReasoningTestRegistry, conversation, render_request},
 };
 
-async fn add_sample_graph(desk: &ReasoningTestRegistry, text: Option<&str>) {
+async fn add_sample_graph(registry: &ReasoningTestRegistry, text: Option<&str>) {
     let with = |node: GraphNode| GraphNode {
         content: text.map_or(node.content.clone(), str::to_owned),
         ..node
@@ -29,7 +29,7 @@ async fn add_sample_graph(desk: &ReasoningTestRegistry, text: Option<&str>) {
         sample_edge("a", Generates, "b"),
         sample_edge("b", Generates, "c"),
     ];
-    insert_graph(desk, nodes.map(with).into(), edges).await;
+    insert_graph(registry, nodes.map(with).into(), edges).await;
 }
 
 #[tokio::test]

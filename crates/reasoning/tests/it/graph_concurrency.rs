@@ -85,7 +85,7 @@ type ToolCallOutcome = Result<CallOutcome, ToolError>;
 /// Makes all calls concurrently; all of them ask before the first is answered, and they end in
 /// order.
 async fn call_in_turns(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     calls: Vec<ToolCallSpec>,
     asks: usize,
     says: fn(usize, &ModelRequest) -> String,
@@ -109,7 +109,7 @@ async fn call_in_turns(
                 client_model: Some(turns.clone()),
                 ..CallerContext::default()
             };
-            let outcome = desk.registry.call(tool, arguments, caller).await;
+            let outcome = registry.registry.call(tool, arguments, caller).await;
             turns.state.send_modify(|course| course.finished_count += 1);
             outcome
         }
@@ -124,9 +124,9 @@ fn done_output(outcome: &ToolCallOutcome) -> &Value {
     }
 }
 
-async fn add_sample_graph(desk: &ReasoningTestRegistry) {
+async fn add_sample_graph(registry: &ReasoningTestRegistry) {
     insert_graph(
-        desk,
+        registry,
         vec![
             sample_node("r", 0, None),
             sample_node("a", 1, None),
@@ -180,13 +180,13 @@ fn call_orders() -> Vec<Vec<ToolCallSpec>> {
 /// Checks that the stored state matches the answers. Whether `b` was a conclusion before it was
 /// continued is known if the calls ended in the given order.
 async fn check_stored(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     order: &[ToolCallSpec],
     outcomes: &[ToolCallOutcome],
     is_ordered: bool,
 ) {
-    let all = current_nodes(desk, &json!("g")).await;
-    let links = current_edges(desk, &json!("g")).await;
+    let all = current_nodes(registry, &json!("g")).await;
+    let links = current_edges(registry, &json!("g")).await;
     let names: Vec<_> = order.iter().map(|(tool, _)| *tool).collect();
     let leads = |kind, to: &Value| {
         links.iter().any(|edge| {
@@ -195,7 +195,7 @@ async fn check_stored(
                 && edge.to_node.as_str() == to.as_str().unwrap()
         })
     };
-    let b = load_node(desk, &json!("b")).await;
+    let b = load_node(registry, &json!("b")).await;
     let (mut is_terminal, mut made, mut better) = (false, 3, None);
     for (tool, outcome) in names.iter().zip(outcomes) {
         match *tool {
@@ -224,7 +224,7 @@ async fn check_stored(
                     continue;
                 }
                 assert!(leads(Refines, &output["refined_node_id"]), "{names:?}");
-                let new = load_node(desk, &output["refined_node_id"]).await;
+                let new = load_node(registry, &output["refined_node_id"]).await;
                 better = Some((new, is_terminal));
                 is_terminal = false;
                 made += 1;
@@ -280,12 +280,15 @@ async fn different_work_on_a_node_at_once_is_all_stored() {
 }
 
 /// Replies to a suspended call until it ends.
-async fn resume_until_done(desk: &ReasoningTestRegistry, mut needs: NeedsReply) -> ToolCallOutcome {
+async fn resume_until_done(
+    registry: &ReasoningTestRegistry,
+    mut needs: NeedsReply,
+) -> ToolCallOutcome {
     loop {
         let texts = needs.asks.iter().map(|ask| format!("thought {}", ask.key));
         let replies: Vec<_> = texts.map(|text| any_reply(&text).text).collect();
         let resume = json!({ "id": needs.id, "replies": replies });
-        match desk.call_tool("reasoning_resume", resume).await {
+        match registry.call_tool("reasoning_resume", resume).await {
             Ok(CallOutcome::NeedsReply(more)) => needs = more,
             outcome => return outcome,
         }

@@ -15,8 +15,8 @@ use super::{
 };
 
 /// The conclusions of finalize without named nodes.
-async fn conclusions(desk: &ReasoningTestRegistry, graph: &Value) -> Vec<String> {
-    let output = desk
+async fn conclusions(registry: &ReasoningTestRegistry, graph: &Value) -> Vec<String> {
+    let output = registry
         .call_ok("reasoning_got_finalize", json!({ "graph_id": graph }))
         .await;
     let conclusions = output["conclusions"].as_array().unwrap();

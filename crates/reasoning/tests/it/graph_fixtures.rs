@@ -63,14 +63,14 @@ pub(crate) async fn init_graph(desk: &ReasoningTestRegistry, config: Value) -> V
 
 /// Continues a node with these thoughts and returns the ids of the new nodes.
 pub(crate) async fn generate_nodes(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     graph: &Value,
     node: &Value,
     texts: &[&str],
 ) -> Vec<Value> {
-    desk.script_replies(texts.iter().map(|text| continuation_reply(text)));
+    registry.script_replies(texts.iter().map(|text| continuation_reply(text)));
     let arguments = json!({ "graph_id": graph, "node_id": node, "k": texts.len() });
-    let output = desk.call_ok("reasoning_got_generate", arguments).await;
+    let output = registry.call_ok("reasoning_got_generate", arguments).await;
     let continuations = output["continuations"].as_array().unwrap();
     continuations
         .iter()
@@ -103,12 +103,12 @@ pub(crate) async fn load_node(desk: &ReasoningTestRegistry, id: &Value) -> Graph
 
 /// All stored nodes and edges of a graph.
 pub(crate) async fn stored_graph(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     graph: &Value,
 ) -> (Vec<GraphNode>, Vec<GraphEdge>) {
     (
-        current_nodes(desk, graph).await,
-        current_edges(desk, graph).await,
+        current_nodes(registry, graph).await,
+        current_edges(registry, graph).await,
     )
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn sample_edge(from: &str, kind: EdgeKind, to: &str) -> GraphEdge {
 
 /// Stores a graph `g` directly.
 pub(crate) async fn insert_graph(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     nodes: Vec<GraphNode>,
     edges: Vec<GraphEdge>,
 ) {
@@ -181,5 +181,5 @@ pub(crate) async fn insert_graph(
     ];
     changes.extend(nodes.into_iter().map(Change::AddNode));
     changes.extend(edges.into_iter().map(Change::AddEdge));
-    desk.store.commit(changes).await.unwrap();
+    registry.store.commit(changes).await.unwrap();
 }

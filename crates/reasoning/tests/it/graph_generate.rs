@@ -14,12 +14,17 @@ use super::{
     test_registry::{ReasoningTestRegistry, text_reply},
 };
 
-async fn generate(desk: &ReasoningTestRegistry, graph: &Value, node: &Value, k: Value) -> Value {
+async fn generate(
+    registry: &ReasoningTestRegistry,
+    graph: &Value,
+    node: &Value,
+    k: Value,
+) -> Value {
     let mut arguments = json!({ "graph_id": graph, "node_id": node });
     if !k.is_null() {
         arguments["k"] = k;
     }
-    desk.call_ok("reasoning_got_generate", arguments).await
+    registry.call_ok("reasoning_got_generate", arguments).await
 }
 
 /// The angle that a request names.

@@ -12,12 +12,12 @@ use super::{
 };
 
 async fn graph_with_two_nodes(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     config: Value,
 ) -> (Value, Value, Vec<Value>) {
-    let graph = init_graph(desk, config).await;
+    let graph = init_graph(registry, config).await;
     let (id, root) = (graph["graph_id"].clone(), graph["root_node_id"].clone());
-    let children = generate_nodes(desk, &id, &root, &["a", "b"]).await;
+    let children = generate_nodes(registry, &id, &root, &["a", "b"]).await;
     (id, root, children)
 }
 

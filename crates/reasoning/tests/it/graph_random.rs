@@ -44,22 +44,22 @@ fn any_actions() -> impl Strategy<Value = Vec<GraphAction>> {
 
 /// Builds the call of an action and scripts the model's replies.
 async fn prepare_call(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     graph: &Value,
     number: usize,
     act: &GraphAction,
 ) -> (&'static str, Value) {
-    let all = current_nodes(desk, graph).await;
+    let all = current_nodes(registry, graph).await;
     let id = |at: usize| json!(all[at % all.len()].id);
     match act {
         GraphAction::Generate(at, k) => {
             let texts = (0..*k).map(|part| format!("thought {}", (number + part as usize) % 9));
-            desk.script_replies(texts.map(|text| continuation_reply(&text)));
+            registry.script_replies(texts.map(|text| continuation_reply(&text)));
             let arguments = json!({ "graph_id": graph, "node_id": id(*at), "k": k });
             ("reasoning_got_generate", arguments)
         }
         GraphAction::Score(at, percent) => {
-            desk.script_replies([score_reply(*percent)]);
+            registry.script_replies([score_reply(*percent)]);
             (
                 "reasoning_got_score",
                 json!({ "graph_id": graph, "node_id": id(*at) }),
@@ -73,7 +73,7 @@ async fn prepare_call(
                     json!([{ "first": first, "second": second, "reason": "x" }]);
                 reply.text = answer.to_string();
             }
-            desk.script_replies([reply]);
+            registry.script_replies([reply]);
             let ids = [id(*one), id(*other)];
             (
                 "reasoning_got_aggregate",
@@ -82,11 +82,11 @@ async fn prepare_call(
         }
         GraphAction::Refine(at, before, after) => {
             let known = all[at % all.len()].score.is_some();
-            desk.script_replies([refine_reply(&format!("better {number}"))]);
+            registry.script_replies([refine_reply(&format!("better {number}"))]);
             if !known {
-                desk.script_replies([score_reply(*before)]);
+                registry.script_replies([score_reply(*before)]);
             }
-            desk.script_replies([score_reply(*after)]);
+            registry.script_replies([score_reply(*after)]);
             (
                 "reasoning_got_refine",
                 json!({ "graph_id": graph, "node_id": id(*at) }),

@@ -14,11 +14,11 @@ use super::{
 };
 
 async fn call_until_suspended(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     tool: &str,
     arguments: Value,
 ) -> NeedsReply {
-    match desk.call_tool(tool, arguments).await {
+    match registry.call_tool(tool, arguments).await {
         Ok(CallOutcome::NeedsReply(needs)) => needs,
         other => panic!("{other:?}"),
     }
@@ -43,10 +43,10 @@ fn without_ids_and_times((mut nodes, mut edges): (Vec<GraphNode>, Vec<GraphEdge>
     json!([nodes, edges, ends])
 }
 
-async fn add_sample_graph(desk: &ReasoningTestRegistry) {
+async fn add_sample_graph(registry: &ReasoningTestRegistry) {
     use deliberate_core::EdgeKind::Generates;
     insert_graph(
-        desk,
+        registry,
         vec![
             sample_node("r", 0, None),
             sample_node("a", 1, None),

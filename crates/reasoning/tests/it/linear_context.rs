@@ -22,8 +22,8 @@ async fn request_after_steps(steps: usize, words: usize, bounds: CallLimits) -> 
     desk.last_request().messages.remove(0).text
 }
 
-fn count_steps(shown: &str) -> usize {
-    shown.matches("<step").count()
+fn count_steps(text: &str) -> usize {
+    text.matches("<step").count()
 }
 
 #[tokio::test]

@@ -454,9 +454,9 @@ impl TestWorld {
     }
 
     /// Loads the actual state.
-    async fn load_stored(&self, place: &SessionUnderTest) -> ExpectedSession {
+    async fn load_stored(&self, test: &SessionUnderTest) -> ExpectedSession {
         let store = &self.registry.store;
-        let id = place.session.as_str().into();
+        let id = test.session.as_str().into();
         let session = store.session(&id).await.unwrap().unwrap();
         let thoughts = store
             .thoughts(&id, EpochFilter::Current, FULL_PAGE)

@@ -18,8 +18,8 @@ fn reflection_reply(before: i64, improved: &str, after: i64) -> Value {
     })
 }
 
-fn script_replies(desk: &ReasoningTestRegistry, judgements: &[Value]) {
-    desk.script_replies(judgements.iter().map(|it| text_reply(&it.to_string())));
+fn script_replies(registry: &ReasoningTestRegistry, judgements: &[Value]) {
+    registry.script_replies(judgements.iter().map(|it| text_reply(&it.to_string())));
 }
 
 async fn linear_registry() -> ReasoningTestRegistry {
@@ -33,8 +33,8 @@ async fn linear_registry() -> ReasoningTestRegistry {
 }
 
 /// Asserts that no request was made twice.
-fn assert_requests_distinct(desk: &ReasoningTestRegistry) {
-    let asked = desk.requests();
+fn assert_requests_distinct(registry: &ReasoningTestRegistry) {
+    let asked = registry.requests();
     let texts: BTreeSet<String> = asked.iter().map(conversation).collect();
     assert_eq!(texts.len(), asked.len());
 }

@@ -10,10 +10,13 @@ use serde_json::{Value, json};
 
 use super::test_registry::{ReasoningTestRegistry, step_json, text_reply};
 
-async fn read_resource(desk: &ReasoningTestRegistry, uri: &str) -> Result<String, ToolError> {
+async fn read_resource(
+    test_registry: &ReasoningTestRegistry,
+    uri: &str,
+) -> Result<String, ToolError> {
     let caller = CallerContext::default();
     let reading = Reading {
-        registry: &desk.registry,
+        registry: &test_registry.registry,
         caller: &caller,
     };
     let mut contents = ReasoningResources

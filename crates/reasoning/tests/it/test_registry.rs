@@ -118,7 +118,7 @@ impl ReasoningTestRegistry {
     fn build(
         bounds: CallLimits,
         model: Arc<ScriptedModel>,
-        mind: Option<Arc<dyn ChatModel>>,
+        chat_model: Option<Arc<dyn ChatModel>>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
@@ -128,7 +128,7 @@ impl ReasoningTestRegistry {
         }));
         let registry = register(Registry::new(RegistryDeps {
             store: store.clone(),
-            models: Arc::new(FixedModel(mind)),
+            models: Arc::new(FixedModel(chat_model)),
             clock: Arc::new(FixedClock::new()),
             ids: Arc::new(CountingIds::new()),
             limits: bounds,

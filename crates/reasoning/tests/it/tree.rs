@@ -26,9 +26,10 @@ fn two_approaches() -> Value {
     })
 }
 
-async fn explore_two(desk: &ReasoningTestRegistry) -> Value {
-    desk.script_replies([text_reply(&two_approaches().to_string())]);
-    desk.call_ok(TREE, json!({ "content": "How should the town travel?" }))
+async fn explore_two(registry: &ReasoningTestRegistry) -> Value {
+    registry.script_replies([text_reply(&two_approaches().to_string())]);
+    registry
+        .call_ok(TREE, json!({ "content": "How should the town travel?" }))
         .await
 }
 

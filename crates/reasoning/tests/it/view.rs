@@ -30,11 +30,11 @@ pub(crate) async fn explore_tree(desk: &ReasoningTestRegistry) -> Value {
 }
 
 pub(crate) async fn render_entity(
-    desk: &ReasoningTestRegistry,
+    registry: &ReasoningTestRegistry,
     id: &Value,
     format: &str,
 ) -> String {
-    let answer = desk
+    let answer = registry
         .call_ok(GET, json!({ "id": id, "format": format }))
         .await;
     answer["text"].as_str().unwrap().to_owned()

@@ -38,7 +38,7 @@ fn sample_graph(id: &str, problem: &str) -> Graph {
 }
 
 /// Stores graph `g`: a root `n0` and `count` nodes below it with that text.
-async fn insert_star_graph(desk: &ReasoningTestRegistry, count: usize, text: &str) {
+async fn insert_star_graph(registry: &ReasoningTestRegistry, count: usize, text: &str) {
     let mut nodes = vec![sample_node("n0", 0, None)];
     nodes.extend((1..count).map(|number| sample_node(&format!("n{number}"), 1, Some(0.5))));
     for node in &mut nodes {
@@ -47,15 +47,17 @@ async fn insert_star_graph(desk: &ReasoningTestRegistry, count: usize, text: &st
     let edges =
         (1..count).map(|number| sample_edge("n0", EdgeKind::Generates, &format!("n{number}")));
     let edges = edges.collect();
-    insert_graph(desk, nodes, edges).await;
+    insert_graph(registry, nodes, edges).await;
 }
 
 /// Reads an entity page by page and returns the ids in the given field.
-async fn read_all(desk: &ReasoningTestRegistry, id: &str, field: &str) -> Vec<String> {
+async fn read_all(registry: &ReasoningTestRegistry, id: &str, field: &str) -> Vec<String> {
     let mut read = Vec::new();
     let mut offset = Some(0);
     while let Some(from) = offset {
-        let part = desk.call_ok(GET, json!({ "id": id, "offset": from })).await;
+        let part = registry
+            .call_ok(GET, json!({ "id": id, "offset": from }))
+            .await;
         assert!(
             part.to_string().len() < MAX_RESPONSE_CHARS,
             "{}",
@@ -237,15 +239,15 @@ async fn a_picture_of_later_steps_says_that_there_are_earlier_ones() {
     assert!(rest.contains("t159 --> t160"), "{rest}");
 }
 
-async fn add_branch_thoughts(desk: &ReasoningTestRegistry, branch: &Value, ids: &[&str]) {
-    let mut thought = desk.thoughts().await.pop().unwrap();
+async fn add_branch_thoughts(registry: &ReasoningTestRegistry, branch: &Value, ids: &[&str]) {
+    let mut thought = registry.thoughts().await.pop().unwrap();
     thought.branch_id = Some(branch.as_str().unwrap().into());
     let changes = ids.iter().map(|id| {
         thought.id = (*id).into();
         Change::AddThought(thought.clone())
     });
     let changes = changes.collect();
-    desk.store.commit(changes).await.unwrap();
+    registry.store.commit(changes).await.unwrap();
 }
 
 #[tokio::test]

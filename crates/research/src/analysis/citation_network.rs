@@ -58,11 +58,14 @@ const MAX_EXPANDED_NODES: usize = 2;
 
 /// Builds the network around a work, `depth` citations deep.
 pub async fn build_citation_network(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     article: &Article,
     depth: u32,
 ) -> CitationNetwork {
-    let sources = lab.sources().iter().filter(|it| it.has_citation_links());
+    let sources = services
+        .sources()
+        .iter()
+        .filter(|it| it.has_citation_links());
     let sources: Vec<Arc<dyn PaperSource>> = sources.cloned().collect();
     let mut drawing = NetworkBuilder::default();
     drawing.add_node(article.clone(), 0);

@@ -23,7 +23,7 @@ const MAX_TOPIC_PASSAGES: usize = 400;
 
 /// Finds the best `most` articles about a topic in the given order, with notes for the caller.
 pub async fn find_topic_articles(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     call: &ToolContext,
     topic: &str,
     filter: ArticleFilter,
@@ -42,7 +42,7 @@ pub async fn find_topic_articles(
         per_article: Some(passages_each.max(1)),
         ..RetrievalQuery::default()
     };
-    let found = lab.retrieve(call, &wanted).await?;
+    let found = services.retrieve(call, &wanted).await?;
     let best = found
         .passages
         .first()

@@ -127,8 +127,8 @@ fn render_legend(sentences: &[AnswerSentence]) -> String {
     )
 }
 
-fn render_sentence(sentence: &AnswerSentence, named: &[&AnswerSource]) -> String {
-    let is_named = |it: &AnswerCitation| named.iter().any(|source| source.number == it.source);
+fn render_sentence(sentence: &AnswerSentence, sources: &[&AnswerSource]) -> String {
+    let is_named = |it: &AnswerCitation| sources.iter().any(|source| source.number == it.source);
     let mark = match sentence.verdict() {
         ClaimVerdict::Supported if sentence.is_by_model() => " ✓ (a model's judgment)",
         ClaimVerdict::Supported if sentence.has_supplied_mark() => " ✓+",

@@ -19,8 +19,8 @@ mod retriever;
 mod single_pass;
 pub mod verifier;
 
-pub(crate) use agentic::{AgenticRequest as AgenticAsked, run_agentic_graph};
-pub use agentic::{Assessment, QuestionKind as QueryKind};
+pub(crate) use agentic::{AgenticRequest, run_agentic_graph};
+pub use agentic::{Assessment, QuestionKind};
 pub(crate) use paper_relevance::score_label;
 pub use paper_relevance::{Relevance, RelevanceQuery, ScoredBy, score_relevance};
 pub use response::{

@@ -171,8 +171,8 @@ fn relevance_request(
     )
 }
 
-fn from_model(judged: &RelevanceReply, at: usize, question: &RelevanceQuery) -> Option<Relevance> {
-    let found = judged.papers.iter().find(|it| it.paper == at + 1)?;
+fn from_model(reply: &RelevanceReply, at: usize, question: &RelevanceQuery) -> Option<Relevance> {
+    let found = reply.papers.iter().find(|it| it.paper == at + 1)?;
     let known = |it: &&String| {
         question
             .keywords

@@ -124,9 +124,9 @@ fn evidence_passage(id: &str, found: &RetrievedPassage) -> EvidencePassage {
 }
 
 /// Returns the beginning of a long passage and its position.
-fn truncate_passage(text: &str, place: TextSpan) -> (String, TextSpan) {
+fn truncate_passage(text: &str, span: TextSpan) -> (String, TextSpan) {
     if text.chars().nth(MAX_PASSAGE_CHARS).is_none() {
-        return (text.to_owned(), place);
+        return (text.to_owned(), span);
     }
     let text: String = text.chars().take(MAX_PASSAGE_CHARS).collect();
     let pages = text.matches('\u{c}').count();
@@ -137,11 +137,11 @@ fn truncate_passage(text: &str, place: TextSpan) -> (String, TextSpan) {
         .chars()
         .count();
     let number = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
-    let begun = if pages == 0 { place.start } else { 0 };
+    let begun = if pages == 0 { span.start } else { 0 };
     let place = TextSpan {
-        end_page: place.page.saturating_add(number(pages)),
+        end_page: span.page.saturating_add(number(pages)),
         end: begun.saturating_add(number(last)),
-        ..place
+        ..span
     };
     (text, place)
 }

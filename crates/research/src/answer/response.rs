@@ -192,14 +192,14 @@ pub(super) fn passage_relevance(question: &str, found: &RetrievedPassage) -> f64
 }
 
 pub(super) fn build_sentences(
-    judged: &CheckedAnswer,
+    answer: &CheckedAnswer,
     pool: &PassagePool,
     sources: &[AnswerSource],
 ) -> Vec<AnswerSentence> {
-    let all = judged.sentences.iter().enumerate();
+    let all = answer.sentences.iter().enumerate();
     all.map(|(at, (claim, checked))| {
         let mut shown = build_sentence(claim, checked, pool, sources);
-        if judged.by_model.contains(&at) {
+        if answer.by_model.contains(&at) {
             shown.judged_by = CheckedBy::Model;
         }
         shown

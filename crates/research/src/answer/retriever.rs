@@ -21,7 +21,7 @@ pub trait Retriever: Send + Sync + 'static {
     fn retrieve<'a>(
         &'a self,
         call: &'a ToolContext,
-        wanted: &'a RetrievalQuery,
+        query: &'a RetrievalQuery,
     ) -> BoxFuture<'a, Result<RetrievalResult, ToolError>>;
 
     /// Rejects a scope that does not exist, before a model is asked.
@@ -46,9 +46,9 @@ impl Retriever for ResearchServices {
     fn retrieve<'a>(
         &'a self,
         call: &'a ToolContext,
-        wanted: &'a RetrievalQuery,
+        query: &'a RetrievalQuery,
     ) -> BoxFuture<'a, Result<RetrievalResult, ToolError>> {
-        Box::pin(Self::retrieve(self, call, wanted))
+        Box::pin(Self::retrieve(self, call, query))
     }
 
     fn check_scope<'a>(
@@ -77,12 +77,12 @@ pub(crate) async fn retrieve_memoized<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
     key: &str,
-    wanted: &RetrievalQuery,
+    query: &RetrievalQuery,
 ) -> Result<RetrievalResult, ToolError> {
     let failed = Mutex::new(None);
     let found: Option<RetrievalResult> = call
         .memoize_async(key, async {
-            match shelf.retrieve(call, wanted).await {
+            match shelf.retrieve(call, query).await {
                 Ok(found) => Some(found),
                 Err(error) => {
                     if let Ok(mut failed) = failed.lock() {

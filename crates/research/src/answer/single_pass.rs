@@ -45,20 +45,20 @@ const MAX_PASSAGES: usize = 40;
 pub(crate) async fn answer<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
-    asked: &AnswerRequest,
+    request: &AnswerRequest,
 ) -> Result<AnswerResponse, ToolError> {
-    let question = check_query(call, "question", &asked.question)?;
+    let question = check_query(call, "question", &request.question)?;
     let wanted = RetrievalQuery {
         question: question.to_owned(),
-        k: (asked.max_sources * 2).clamp(4, MAX_PASSAGES),
-        scope: parse_scope(&asked.scope)?,
+        k: (request.max_sources * 2).clamp(4, MAX_PASSAGES),
+        scope: parse_scope(&request.scope)?,
         rerank: true,
         per_article: Some(MAX_PER_ARTICLE),
         ..RetrievalQuery::default()
     };
     call.progress(10.0, Some(100.0), "searching the collection");
     let found = retrieve_memoized(shelf, call, "retrieved", &wanted).await?;
-    let mut work = AnswerBuilder::new(question, asked, found);
+    let mut work = AnswerBuilder::new(question, request, found);
     if work.selected.is_empty() {
         return Ok(work.into_nothing_found());
     }
@@ -108,10 +108,10 @@ struct AnswerBuilder<'a> {
 }
 
 impl<'a> AnswerBuilder<'a> {
-    fn new(question: &'a str, asked: &'a AnswerRequest, found: RetrievalResult) -> Self {
+    fn new(question: &'a str, answer_request: &'a AnswerRequest, found: RetrievalResult) -> Self {
         let mut work = Self {
             question,
-            request: asked,
+            request: answer_request,
             pool: PassagePool::default(),
             selected: Vec::new(),
             retrieved_count: found.passages.len(),
@@ -202,13 +202,13 @@ impl<'a> AnswerBuilder<'a> {
         }
     }
 
-    fn into_response(self, judged: &CheckedAnswer, least: f64) -> AnswerResponse {
-        if judged.claim_count() > 0 && !judged.is_supported(least) {
-            return self.into_withheld(judged, least);
+    fn into_response(self, checked_answer: &CheckedAnswer, least: f64) -> AnswerResponse {
+        if checked_answer.claim_count() > 0 && !checked_answer.is_supported(least) {
+            return self.into_withheld(checked_answer, least);
         }
         let sources = self.sources();
-        let sentences = response::build_sentences(judged, &self.pool, &sources);
-        let status = if judged.claim_count() == 0 {
+        let sentences = response::build_sentences(checked_answer, &self.pool, &sources);
+        let status = if checked_answer.claim_count() == 0 {
             AnswerStatus::NothingFound
         } else {
             AnswerStatus::Answered
@@ -225,26 +225,26 @@ impl<'a> AnswerBuilder<'a> {
             text: format!("{text}{}", markdown::render_notes(&self.notes)),
             status,
             sentences,
-            support: judged.support(),
+            support: checked_answer.support(),
             sources,
             mode: self.mode,
             notes: self.notes,
         }
     }
 
-    fn into_withheld(self, judged: &CheckedAnswer, least: f64) -> AnswerResponse {
+    fn into_withheld(self, checked_answer: &CheckedAnswer, least: f64) -> AnswerResponse {
         let sources = self.sources();
-        let sentences = response::build_sentences(judged, &self.pool, &sources);
-        let said = withheld_text(judged, least, &sources, &self.notes);
+        let sentences = response::build_sentences(checked_answer, &self.pool, &sources);
+        let said = withheld_text(checked_answer, least, &sources, &self.notes);
         AnswerResponse {
             text: said,
             // Without an answer there is nothing to withhold.
-            status: match judged.support() {
+            status: match checked_answer.support() {
                 Some(_) => AnswerStatus::Withheld,
                 None => AnswerStatus::Partial,
             },
             sentences,
-            support: judged.support(),
+            support: checked_answer.support(),
             sources,
             mode: self.mode,
             notes: self.notes,
@@ -254,12 +254,12 @@ impl<'a> AnswerBuilder<'a> {
 
 /// Explains why an answer is withheld and shows the passages instead.
 pub(super) fn withheld_text(
-    judged: &CheckedAnswer,
+    checked_answer: &CheckedAnswer,
     least: f64,
     sources: &[AnswerSource],
     notes: &[String],
 ) -> String {
-    let why = match judged.support() {
+    let why = match checked_answer.support() {
         Some(support) => format!(
             "The answer is withheld: {:.0} % of its claims are supported by the passages, and \
              at least {:.0} % must be.",
@@ -268,7 +268,7 @@ pub(super) fn withheld_text(
         ),
         None => "There is no answer. The passages found are below.".to_owned(),
     };
-    let reasons: Vec<String> = judged
+    let reasons: Vec<String> = checked_answer
         .problems()
         .iter()
         .map(|it| format!("- {}", markdown::sanitize_inline(it)))

@@ -52,7 +52,7 @@ pub trait NamedDocument: Serialize + DeserializeOwned {
 
     /// The change that stores the document; `version` is the one that was read, 0 for a new one.
     fn put_change(&self, version: i64, now: Timestamp) -> Change {
-        Change::PutItem {
+        Change::PutDocument {
             item: StoredDocument {
                 kind: Self::KIND.to_owned(),
                 id: id_from_name(self.name()),
@@ -69,7 +69,7 @@ pub trait NamedDocument: Serialize + DeserializeOwned {
 
     /// The change that deletes the document.
     fn delete_change(&self, now: Timestamp) -> Change {
-        Change::DropItem {
+        Change::DeleteDocument {
             kind: Self::KIND.to_owned(),
             id: id_from_name(self.name()),
             at: now,
@@ -119,7 +119,7 @@ pub async fn find<T: NamedDocument>(store: &dyn Store, name: &str) -> Result<T, 
     if let Some(found) = look_up(store, name).await? {
         return Ok(found);
     }
-    let all = all::<T>(store).await?;
+    let all = list_all::<T>(store).await?;
     let meant = did_you_mean(name, all.iter().map(NamedDocument::name));
     let hint = match meant {
         Some(meant) => format!("Did you mean {meant:?}? {} lists all.", T::LIST_TOOL),
@@ -137,7 +137,7 @@ pub async fn find<T: NamedDocument>(store: &dyn Store, name: &str) -> Result<T, 
 }
 
 /// All documents of this kind, the newest first.
-pub async fn all<T: NamedDocument>(store: &dyn Store) -> Result<Vec<T>, ToolError> {
+pub async fn list_all<T: NamedDocument>(store: &dyn Store) -> Result<Vec<T>, ToolError> {
     let items = store
         .documents(
             &DocumentFilter::of_kind(T::KIND),

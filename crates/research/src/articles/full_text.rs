@@ -224,7 +224,7 @@ impl FullText {
 
     /// The change that stores the text for the article with this ID.
     pub fn put_change(self, id: &str, now: Timestamp) -> Change {
-        Change::PutItem {
+        Change::PutDocument {
             item: StoredDocument {
                 kind: FULL_TEXT.to_owned(),
                 id: id.to_owned(),

@@ -112,7 +112,7 @@ impl VersionedArticle {
     /// The change that stores the article.
     pub fn put_change(&self, now: Timestamp) -> Change {
         let kept = &self.record;
-        Change::PutItem {
+        Change::PutDocument {
             item: StoredDocument {
                 kind: ARTICLE.to_owned(),
                 id: kept.id.clone(),

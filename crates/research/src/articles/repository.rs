@@ -254,7 +254,7 @@ impl ArticleRepository<'_> {
         now: Timestamp,
     ) -> Result<Vec<Change>, ToolError> {
         let own = &version.record.id;
-        let drop = |kind: &str, id: &str| Change::DropItem {
+        let drop = |kind: &str, id: &str| Change::DeleteDocument {
             kind: kind.to_owned(),
             id: id.to_owned(),
             at: now,

@@ -29,7 +29,7 @@ pub(crate) struct SelectedArticles {
 /// Selects the named articles; or those that a search finds, best first, at most `most`; or,
 /// without either, all by title, at most `most`.
 pub(crate) async fn select_articles(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     call: &ToolContext,
     named: &[String],
     search: Option<&str>,
@@ -43,7 +43,7 @@ pub(crate) async fn select_articles(
             let issue = ArgumentIssue::new("search_query", rule);
             Err(ToolError::Invalid(vec![issue]))
         }
-        Some(question) => select_by_search(lab, call, question, most).await,
+        Some(question) => select_by_search(services, call, question, most).await,
         None if named.is_empty() => select_all(library, 0, most).await,
         None => select_by_name(library, named).await,
     }
@@ -67,7 +67,7 @@ async fn select_by_name(
 /// Selects articles that contain words of the query. An article that is only similar in meaning is
 /// worth reading, but must not be cited automatically.
 async fn select_by_search(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     call: &ToolContext,
     question: &str,
     most: usize,
@@ -80,7 +80,7 @@ async fn select_by_search(
         per_article: Some(1),
         ..RetrievalQuery::default()
     };
-    let found = lab.retrieve(call, &wanted).await?;
+    let found = services.retrieve(call, &wanted).await?;
     let mut chosen = SelectedArticles {
         notes: found.notes,
         ..SelectedArticles::default()
@@ -151,9 +151,9 @@ pub(crate) async fn select_all(
 
 impl SelectedArticles {
     /// Adds an article unless it is already selected.
-    fn add(&mut self, kept: ArticleRecord) {
-        if !self.articles.iter().any(|it| it.id == kept.id) {
-            self.articles.push(kept);
+    fn add(&mut self, record: ArticleRecord) {
+        if !self.articles.iter().any(|it| it.id == record.id) {
+            self.articles.push(record);
         }
     }
 }

@@ -115,8 +115,8 @@ pub async fn check_citation(lab: &ResearchServices, given: &Article) -> Citation
 }
 
 /// Keeps only one reason per source that failed several requests.
-fn dedup_reasons(lab: &ResearchServices, reasons: &mut Vec<String>) {
-    let names: Vec<String> = lookup_sources(lab)
+fn dedup_reasons(services: &ResearchServices, reasons: &mut Vec<String>) {
+    let names: Vec<String> = lookup_sources(services)
         .iter()
         .map(|it| it.info().name)
         .collect();
@@ -147,8 +147,8 @@ fn paper_ids(article: &Article) -> Vec<PaperId> {
     ids.into_iter().flatten().collect()
 }
 
-fn lookup_sources(lab: &ResearchServices) -> Vec<Arc<dyn PaperSource>> {
-    let ranked = rank_sources(lab.sources(), |it| it.citation_check_rank());
+fn lookup_sources(services: &ResearchServices) -> Vec<Arc<dyn PaperSource>> {
+    let ranked = rank_sources(services.sources(), |it| it.citation_check_rank());
     ranked.into_iter().cloned().collect()
 }
 
@@ -165,13 +165,13 @@ struct IdLookup {
 
 /// Looks up the ids in turn until one leads to a work.
 async fn look_up_ids(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     given: &Article,
     checked: &mut CitationCheck,
 ) -> IdLookup {
     let mut named = IdLookup::default();
     for id in paper_ids(given) {
-        let answer = look_up(lab, &id).await;
+        let answer = look_up(services, &id).await;
         let failed = !answer.notes.is_empty();
         checked.reasons.extend(answer.notes);
         if let Some(article) = answer.article {
@@ -218,13 +218,13 @@ fn has_id(work: &Article, id: &PaperId) -> bool {
 /// Compares the citation with the work that its id leads to.
 fn compare_found(
     checked: &mut CitationCheck,
-    given: &Article,
+    article: &Article,
     found: Article,
     by: &PaperId,
-    named: &IdLookup,
+    lookup: &IdLookup,
 ) {
     let found = strip_retraction_prefix(found);
-    let given = strip_retraction_prefix(given.clone());
+    let given = strip_retraction_prefix(article.clone());
     let mut like = similarity(&given, &found);
     like.differs
         .retain(|it| !is_alternate_id(&given, &found, by, it));
@@ -235,7 +235,7 @@ fn compare_found(
             .insert(0, format!("the identifier leads to {:?}", found.title));
         CitationStatus::WrongIdentifier
     } else {
-        named.decide_status(&found, &like.differs, checked)
+        lookup.decide_status(&found, &like.differs, checked)
     };
     if nameless {
         // The citation gave only an id, so its own fields cannot be called missing.
@@ -249,9 +249,9 @@ fn compare_found(
 
 /// Whether the difference is only an alternative id: the given one led to the work, although its
 /// record prefers another, such as that of the preprint or of an earlier version.
-fn is_alternate_id(given: &Article, found: &Article, by: &PaperId, it: &Difference) -> bool {
+fn is_alternate_id(article: &Article, found: &Article, by: &PaperId, it: &Difference) -> bool {
     match it.field.as_str() {
-        "doi" => given
+        "doi" => article
             .doi
             .clone()
             .map(PaperId::Doi)
@@ -266,11 +266,11 @@ const SAME_TITLE: f32 = 0.8;
 
 /// Searches for works with the title and decides which of them is meant.
 async fn search_by_title(
-    lab: &ResearchServices,
-    given: &Article,
+    services: &ResearchServices,
+    article: &Article,
     checked: &mut CitationCheck,
 ) -> (Option<Article>, SameWorkDecision) {
-    let given = strip_retraction_prefix(given.clone());
+    let given = strip_retraction_prefix(article.clone());
     let query = PaperQuery {
         words: truncate_chars(&given.title, MAX_TITLE_CHARS),
         limit: MAX_CANDIDATES,
@@ -278,7 +278,7 @@ async fn search_by_title(
         ..PaperQuery::default()
     };
     let found = search(
-        &lookup_sources(lab),
+        &lookup_sources(services),
         &query,
         &PaperSearchOptions::with_limit(MAX_CANDIDATES),
     )
@@ -303,11 +303,11 @@ fn is_same_work(decision: &SameWorkDecision) -> bool {
 
 /// Searches for the intended work of a citation with a wrong identifier; whether it was found.
 async fn find_intended_work(
-    lab: &ResearchServices,
-    given: &Article,
+    services: &ResearchServices,
+    article: &Article,
     checked: &mut CitationCheck,
 ) -> bool {
-    let (best, decision) = search_by_title(lab, given, checked).await;
+    let (best, decision) = search_by_title(services, article, checked).await;
     let Some(best) = best.filter(|_| is_same_work(&decision)) else {
         return false;
     };
@@ -319,16 +319,16 @@ async fn find_intended_work(
 
 /// Checks a citation by its title, because no id led to a work.
 async fn check_by_title(
-    lab: &ResearchServices,
-    given: &Article,
-    named: &IdLookup,
+    services: &ResearchServices,
+    article: &Article,
+    lookup: &IdLookup,
     checked: &mut CitationCheck,
 ) {
-    if given.title.trim().is_empty() {
-        if paper_ids(given).is_empty() {
+    if article.title.trim().is_empty() {
+        if paper_ids(article).is_empty() {
             let why = "nothing to search for: the citation has neither an identifier nor a title";
             checked.reasons.push(why.to_owned());
-        } else if !named.is_incomplete {
+        } else if !lookup.is_incomplete {
             checked.status = CitationStatus::NotFound;
             checked
                 .reasons
@@ -336,7 +336,7 @@ async fn check_by_title(
         }
         return;
     }
-    let (best, decision) = search_by_title(lab, given, checked).await;
+    let (best, decision) = search_by_title(services, article, checked).await;
     checked.likeness = decision.likeness.score;
     let Some(best) = best else {
         checked.status = not_found_status(checked);
@@ -344,7 +344,7 @@ async fn check_by_title(
     };
     let differs = decision.likeness.differs.as_slice();
     if is_same_work(&decision) {
-        checked.status = named.decide_status(&best, differs, checked);
+        checked.status = lookup.decide_status(&best, differs, checked);
         checked.found = Some(best);
     } else {
         checked.status = not_found_status(checked);
@@ -375,11 +375,15 @@ fn describe_id(id: &PaperId) -> String {
 }
 
 /// Looks up retractions and corrections. Sources know different ones, so all are asked.
-async fn check_retractions(lab: &ResearchServices, found: &Article, checked: &mut CitationCheck) {
+async fn check_retractions(
+    services: &ResearchServices,
+    found: &Article,
+    checked: &mut CitationCheck,
+) {
     let mut retracted = found.retracted;
     let mut all_asked = true;
     if let Some(id) = paper_ids(found).first() {
-        let sources = lookup_sources(lab);
+        let sources = lookup_sources(services);
         let asked = sources
             .iter()
             .map(|source| async move { (source.info().title, source.notices(id).await) });

@@ -132,10 +132,10 @@ impl<'a> MatchRecorder<'a> {
         Ok(())
     }
 
-    fn add_pdf_candidate(&mut self, kept: &ArticleRecord, score: f64) {
+    fn add_pdf_candidate(&mut self, record: &ArticleRecord, score: f64) {
         let wanted = self.question.download_from;
-        if kept.pages == 0 && wanted.is_some_and(|from| score >= from) {
-            self.pdf_candidates.push((kept.id.clone(), score));
+        if record.pages == 0 && wanted.is_some_and(|from| score >= from) {
+            self.pdf_candidates.push((record.id.clone(), score));
         }
     }
 

@@ -104,7 +104,7 @@ impl VersionedQuestion {
     /// The change that stores the question.
     pub fn put_change(&self, now: Timestamp) -> Change {
         let question = &self.question;
-        Change::PutItem {
+        Change::PutDocument {
             item: StoredDocument {
                 kind: QUESTION.to_owned(),
                 id: question.id.clone(),

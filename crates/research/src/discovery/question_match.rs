@@ -146,7 +146,7 @@ impl QuestionMatch {
         if let Some(fields) = body.as_object_mut() {
             fields.insert(SCORING_CRITERIA.to_owned(), judged_by.into());
         }
-        Change::PutItem {
+        Change::PutDocument {
             item: StoredDocument {
                 kind: MATCH.to_owned(),
                 id: self.id(),

@@ -58,7 +58,7 @@ struct FetchedPapers {
 
 /// Runs a question.
 pub async fn run_question(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     call: &ToolContext,
     version: &VersionedQuestion,
     wish: QuestionRunOptions,
@@ -66,7 +66,7 @@ pub async fn run_question(
     let begun = Instant::now();
     let question = &version.question;
     // Cached responses do not contain new papers.
-    let sources = select_sources(lab.uncached_sources(), &question.sources)?;
+    let sources = select_sources(services.uncached_sources(), &question.sources)?;
     let most = wish
         .max_articles
         .unwrap_or(question.max_articles)

@@ -20,7 +20,7 @@ const MAX_TERM_CHARS: usize = 250;
 
 /// Builds the document of an article from its full text, or from its title and abstract.
 pub(crate) fn build_document(
-    kept: &ArticleRecord,
+    record: &ArticleRecord,
     text: Option<&FullText>,
     options: ChunkOptions,
 ) -> IndexedDocument {
@@ -29,11 +29,11 @@ pub(crate) fn build_document(
         None => Vec::new(),
     };
     IndexedDocument {
-        id: kept.id.clone(),
-        title: kept.article.title.clone(),
-        facets: build_facets(kept),
+        id: record.id.clone(),
+        title: record.article.title.clone(),
+        facets: build_facets(record),
         passages: if passages.is_empty() {
-            vec![abstract_passage(kept)]
+            vec![abstract_passage(record)]
         } else {
             passages
         },
@@ -73,8 +73,8 @@ fn chunk_full_text(text: &FullText, options: ChunkOptions) -> Vec<Passage> {
 }
 
 /// The title and abstract as a passage on page 0.
-fn abstract_passage(kept: &ArticleRecord) -> Passage {
-    let article = &kept.article;
+fn abstract_passage(record: &ArticleRecord) -> Passage {
+    let article = &record.article;
     let parts = [Some(article.title.as_str()), article.summary.as_deref()];
     let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
     Passage {
@@ -84,8 +84,8 @@ fn abstract_passage(kept: &ArticleRecord) -> Passage {
     }
 }
 
-fn build_facets(kept: &ArticleRecord) -> Facets {
-    let article = &kept.article;
+fn build_facets(record: &ArticleRecord) -> Facets {
+    let article = &record.article;
     let mut words = BTreeMap::<String, Vec<String>>::new();
     let mut add = |name: &str, value: &str| {
         let value = truncate_chars(value, MAX_TERM_CHARS);
@@ -93,16 +93,16 @@ fn build_facets(kept: &ArticleRecord) -> Facets {
             words.entry(name.to_owned()).or_default().push(value);
         }
     };
-    add("category", kept.category.as_str());
+    add("category", record.category.as_str());
     add("kind", article.kind.as_str());
-    add("has_text", if kept.pages > 0 { "yes" } else { "no" });
+    add("has_text", if record.pages > 0 { "yes" } else { "no" });
     if let Some(venue) = &article.venue {
         add("venue", &title_key(venue));
     }
-    for name in &kept.collections {
+    for name in &record.collections {
         add("collection", name);
     }
-    for tag in &kept.tags {
+    for tag in &record.tags {
         add("tag", tag);
     }
     for author in article.authors.iter().take(MAX_AUTHORS) {

@@ -130,15 +130,15 @@ impl BatchItemResult {
     pub(crate) fn from_record(
         name: &str,
         outcome: &str,
-        kept: &ArticleRecord,
+        record: &ArticleRecord,
         notes: Vec<String>,
     ) -> Self {
         let notes = notes.into_iter().take(MAX_NOTES);
         Self {
             name: name.to_owned(),
             outcome: outcome.to_owned(),
-            article_id: Some(kept.id.clone()),
-            title: Some(truncate_chars(&kept.article.title, MAX_TITLE_CHARS)),
+            article_id: Some(record.id.clone()),
+            title: Some(truncate_chars(&record.article.title, MAX_TITLE_CHARS)),
             notes: notes
                 .map(|it| truncate_chars(&it, MAX_NOTE_CHARS))
                 .collect(),

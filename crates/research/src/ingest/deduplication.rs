@@ -125,8 +125,8 @@ fn may_be_same_work(one: &Article, other: &Article) -> bool {
         && authors.is_none_or(|(one, other)| one == other)
 }
 
-async fn has_another_file(kept: &ArticleRecord, path: &str) -> bool {
-    for other in kept.other_files.iter().filter(|it| it.path != path) {
+async fn has_another_file(record: &ArticleRecord, path: &str) -> bool {
+    for other in record.other_files.iter().filter(|it| it.path != path) {
         if tokio::fs::try_exists(&other.path).await.unwrap_or(true) {
             return true;
         }
@@ -137,10 +137,10 @@ async fn has_another_file(kept: &ArticleRecord, path: &str) -> bool {
 /// Whether an article's title comes from its text. A title set by a user is kept.
 async fn is_title_from_text(
     library: ArticleRepository<'_>,
-    kept: &ArticleRecord,
+    record: &ArticleRecord,
 ) -> Result<bool, ToolError> {
-    let pages = library.pages(&kept.id, 1, 1).await?;
-    let title = title_key(&kept.article.title);
+    let pages = library.pages(&record.id, 1, 1).await?;
+    let title = title_key(&record.article.title);
     Ok(pages.iter().any(|it| title_key(it).contains(&title)))
 }
 

@@ -28,26 +28,26 @@ pub(crate) async fn merge_with_existing(
 /// Removes identifiers that another article has.
 pub(crate) async fn remove_conflicting_ids(
     library: ArticleRepository<'_>,
-    kept: &mut ArticleRecord,
+    record: &mut ArticleRecord,
     notes: &mut Vec<String>,
 ) -> Result<(), ToolError> {
-    remove_conflicting_ids_except(library, kept, &BTreeSet::new(), notes).await
+    remove_conflicting_ids_except(library, record, &BTreeSet::new(), notes).await
 }
 
 /// Removes identifiers that another article has, except those in `own`.
 pub(crate) async fn remove_conflicting_ids_except(
     library: ArticleRepository<'_>,
-    kept: &mut ArticleRecord,
+    record: &mut ArticleRecord,
     own: &BTreeSet<(&'static str, String)>,
     notes: &mut Vec<String>,
 ) -> Result<(), ToolError> {
-    let ids = article_id_keys(&kept.article).filter(|it| !own.contains(it));
+    let ids = article_id_keys(&record.article).filter(|it| !own.contains(it));
     for (name, value) in ids.collect::<Vec<_>>() {
         let other = library.find_by_key(name, &value).await?;
-        let Some(other) = other.filter(|it| it.record.id != kept.id) else {
+        let Some(other) = other.filter(|it| it.record.id != record.id) else {
             continue;
         };
-        let article = &mut kept.article;
+        let article = &mut record.article;
         match name {
             "doi" => article.doi = None,
             "arxiv" => article.arxiv_id = None,

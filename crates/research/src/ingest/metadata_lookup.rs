@@ -64,8 +64,11 @@ impl MetadataLookup {
 }
 
 /// The sources for such identifiers, the most trusted first.
-fn sources_for_id<'a>(lab: &'a ResearchServices, id: &PaperId) -> Vec<&'a Arc<dyn PaperSource>> {
-    rank_sources(lab.sources(), |it| it.metadata_rank(id))
+fn sources_for_id<'a>(
+    services: &'a ResearchServices,
+    id: &PaperId,
+) -> Vec<&'a Arc<dyn PaperSource>> {
+    rank_sources(services.sources(), |it| it.metadata_rank(id))
 }
 
 /// The identifier that is best for looking up a work.

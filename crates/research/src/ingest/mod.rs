@@ -99,7 +99,7 @@ impl IngestRequest {
     /// Ingests the file.
     pub(crate) async fn run(
         self,
-        lab: &ResearchServices,
+        services: &ResearchServices,
         call: &ToolContext,
     ) -> Result<IngestResult, ToolError> {
         let library = ArticleRepository(call.store());
@@ -108,13 +108,13 @@ impl IngestRequest {
             return self.keep_unchanged(before, &sha256, call).await;
         }
         self.share.report(call, 0.2, "reading the file");
-        let document = self.extract(lab).await?;
+        let document = self.extract(services).await?;
         let mut notes: Vec<String> = Vec::new();
         let file = self.article_file(&document, sha256.clone());
         let (meta, text, summary) = run_blocking(|| split_document(document)).await?;
         self.share.report(call, 0.6, "identifying the work");
         let of_text = (&text, summary);
-        let article = self.identify(lab, &meta, of_text, &mut notes).await;
+        let article = self.identify(services, &meta, of_text, &mut notes).await;
         let before = library.find_by_key("sha256", &sha256).await?;
         let known = match (before, self.article.clone()) {
             (Some(before), Some(of)) => Some(merge_by_file(before, &of)?),
@@ -152,8 +152,8 @@ impl IngestRequest {
         Ok(before.filter(|it| has_file_text(it, sha256) && is_its(it)))
     }
 
-    async fn extract(&self, lab: &ResearchServices) -> Result<ExtractedDocument, ToolError> {
-        let document = lab.extract_document(&self.file).await?;
+    async fn extract(&self, services: &ResearchServices) -> Result<ExtractedDocument, ToolError> {
+        let document = services.extract_document(&self.file).await?;
         let letters = document.pages.iter().flat_map(|page| page.text.chars());
         if letters.filter(|it| it.is_alphanumeric()).take(1).count() == 0 {
             let pages = u32::try_from(document.pages.len()).unwrap_or(u32::MAX);
@@ -179,7 +179,7 @@ impl IngestRequest {
     /// Builds the record of the work from the document and from the sources.
     async fn identify(
         &self,
-        lab: &ResearchServices,
+        services: &ResearchServices,
         meta: &DocumentMetadata,
         (text, summary): (&FullText, Option<String>),
         notes: &mut Vec<String>,
@@ -204,7 +204,7 @@ impl IngestRequest {
         let Some(id) = best_id(&article).filter(|it| !is_asked(it)) else {
             return article;
         };
-        let told = look_up(lab, &id).await;
+        let told = look_up(services, &id).await;
         notes.extend(told.notes);
         match told.article {
             Some(found) if matches_document(&found, &article.title, text) => {
@@ -323,8 +323,8 @@ fn split_document(mut document: ExtractedDocument) -> (DocumentMetadata, FullTex
 }
 
 /// The note that the text of another file was replaced.
-fn replaced_file_note(kept: &ArticleRecord, file: &ArticleFile) -> Option<String> {
-    let before = kept.file.as_ref().filter(|_| kept.pages > 0)?;
+fn replaced_file_note(record: &ArticleRecord, file: &ArticleFile) -> Option<String> {
+    let before = record.file.as_ref().filter(|_| record.pages > 0)?;
     let another = before.path != file.path && before.sha256 != file.sha256;
     another.then(|| format!("The text of this file replaced that of {}.", before.path))
 }

@@ -63,7 +63,7 @@ impl PdfDownload<'_> {
     /// Downloads to a path, unless a file is already there.
     pub(crate) async fn fetch(
         &self,
-        what: DownloadTarget<'_>,
+        target: DownloadTarget<'_>,
         to: PathBuf,
     ) -> Result<LocalPdf, ToolError> {
         if !self.overwrite && tokio::fs::symlink_metadata(&to).await.is_ok() {
@@ -82,7 +82,7 @@ impl PdfDownload<'_> {
             max_bytes: most_bytes,
             timeout: self.timeout,
         };
-        let (place, file, failed) = match what {
+        let (place, file, failed) = match target {
             DownloadTarget::Url(url) => {
                 let asked = rate_limit_for(&url);
                 let download = DownloadRequest::pdf(url.clone(), asked).max_bytes(most_bytes);

@@ -55,9 +55,9 @@ impl IngestRequest {
     }
 
     /// Updates the path of a file that is no longer where it was read; returns a note if it did.
-    async fn update_moved_path(&self, kept: &mut ArticleRecord, sha256: &str) -> Option<String> {
+    async fn update_moved_path(&self, record: &mut ArticleRecord, sha256: &str) -> Option<String> {
         let now = self.file.path.to_string_lossy();
-        let file = kept.file_by_hash(sha256).filter(|it| it.path != now)?;
+        let file = record.file_by_hash(sha256).filter(|it| it.path != now)?;
         // A file whose existence can't be checked may be there.
         if tokio::fs::try_exists(&file.path).await.unwrap_or(true) {
             return None;
@@ -67,9 +67,9 @@ impl IngestRequest {
     }
 
     /// The note if a paper is ingested as an external document, which does not change its category.
-    fn category_note(&self, kept: &ArticleRecord) -> Option<String> {
+    fn category_note(&self, record: &ArticleRecord) -> Option<String> {
         let name = self.collection.as_ref()?;
-        let is_paper = kept.category == ArticleCategory::ResearchPaper;
+        let is_paper = record.category == ArticleCategory::ResearchPaper;
         (is_paper && self.category == ArticleCategory::External).then(|| {
             format!(
                 "It was read as a paper before and stays one, so search_external_knowledge finds it \

@@ -51,14 +51,14 @@ impl PdfLocator {
     /// Tries the locations in order until one succeeds or twice the timeout has passed.
     pub async fn fetch(
         &self,
-        places: &[PdfLocation],
+        locations: &[PdfLocation],
         to: &Path,
         limits: PdfFetchLimits,
         progress: DownloadProgress<'_>,
     ) -> Result<(PdfLocation, DownloadResult), Vec<(PdfLocation, HttpClientError)>> {
         let mut failed = Vec::new();
         let begun = Instant::now();
-        for place in places {
+        for place in locations {
             if begun.elapsed() > limits.timeout.saturating_mul(2) {
                 break;
             }
@@ -115,13 +115,13 @@ impl PdfLocator {
 
     async fn fetch_location(
         &self,
-        place: &PdfLocation,
+        location: &PdfLocation,
         to: &Path,
         limits: PdfFetchLimits,
         progress: DownloadProgress<'_>,
     ) -> Result<DownloadResult, HttpClientError> {
-        let url = Url::parse(place.url.trim()).map_err(|error| HttpClientError::Forbidden {
-            url: deliberate_core::truncate_chars(&place.url, 200),
+        let url = Url::parse(location.url.trim()).map_err(|error| HttpClientError::Forbidden {
+            url: deliberate_core::truncate_chars(&location.url, 200),
             reason: format!("it is not a valid URL: {error}"),
         })?;
         let request = DownloadRequest::pdf(url.clone(), rate_limit_for(&url))

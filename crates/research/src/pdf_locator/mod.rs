@@ -227,9 +227,9 @@ impl PdfLocations {
 
 /// Whether a location is open. Some sources list the publisher's PDF even behind a paywall; there
 /// only a Creative Commons licence shows that it is open.
-fn is_open_access(place: &PdfLocation) -> bool {
-    let licence = place.licence.as_deref().unwrap_or_default();
-    !lists_paywalled_pdfs(&place.source) || licence.contains("creativecommons.org")
+fn is_open_access(location: &PdfLocation) -> bool {
+    let licence = location.licence.as_deref().unwrap_or_default();
+    !lists_paywalled_pdfs(&location.source) || licence.contains("creativecommons.org")
 }
 
 /// Whether a source lists the publisher's PDF even if it is behind a paywall.
@@ -238,8 +238,8 @@ fn lists_paywalled_pdfs(source: &str) -> bool {
 }
 
 /// Whether a location is a URL that the SSRF guard permits.
-fn is_permitted(web: &HttpClient, place: &PdfLocation) -> bool {
-    Url::parse(place.url.trim()).is_ok_and(|it| web.permits(&it))
+fn is_permitted(web: &HttpClient, location: &PdfLocation) -> bool {
+    Url::parse(location.url.trim()).is_ok_and(|it| web.permits(&it))
 }
 
 /// The normalized form of a URL, by which duplicates are found.

@@ -53,43 +53,48 @@ impl ResearchServices {
     pub async fn retrieve(
         &self,
         call: &ToolContext,
-        wanted: &RetrievalQuery,
+        retrieval_query: &RetrievalQuery,
     ) -> Result<RetrievalResult, ToolError> {
-        if wanted.question.trim().is_empty() {
+        if retrieval_query.question.trim().is_empty() {
             let issue = ArgumentIssue::new("query", "must not be empty");
             return Err(ToolError::Invalid(vec![issue]));
         }
         let mut notes = self.sync_index().await;
-        let Some(filter) = self.build_filter(call, wanted, &mut notes).await? else {
+        let Some(filter) = self.build_filter(call, retrieval_query, &mut notes).await? else {
             return Ok(RetrievalResult {
                 notes,
                 ..RetrievalResult::default()
             });
         };
-        let k = wanted.k.clamp(1, MAX_PASSAGES);
-        let spare = if wanted.per_article.is_some() {
+        let k = retrieval_query.k.clamp(1, MAX_PASSAGES);
+        let spare = if retrieval_query.per_article.is_some() {
             OVERFETCH_FACTOR
         } else {
             2
         };
         let query = Query {
-            text: wanted.question.clone(),
+            text: retrieval_query.question.clone(),
             k: (k * spare).min(MAX_PASSAGES * OVERFETCH_FACTOR),
-            mode: wanted.mode,
+            mode: retrieval_query.mode,
             filter,
             fusion: self.fusion(),
-            reranker: self.reranker().filter(|_| wanted.rerank).cloned(),
+            reranker: self.reranker().filter(|_| retrieval_query.rerank).cloned(),
             ..Query::default()
         };
         let taking = HitLimits {
             k,
-            per_article: wanted.per_article,
+            per_article: retrieval_query.per_article,
         };
         let (mut passages, mode) = self.retrieve_passages(query, taking, &mut notes).await?;
-        if wanted.rerank && matches!(self.options().retrieval.rerank, RerankOptions::Model) {
-            passages =
-                llm_reranker::rerank_with_model(call, &wanted.question, passages, &mut notes)
-                    .await?;
+        if retrieval_query.rerank && matches!(self.options().retrieval.rerank, RerankOptions::Model)
+        {
+            passages = llm_reranker::rerank_with_model(
+                call,
+                &retrieval_query.question,
+                passages,
+                &mut notes,
+            )
+            .await?;
         }
         Ok(RetrievalResult {
             passages,
@@ -102,20 +107,20 @@ impl ResearchServices {
     pub async fn find_related(
         &self,
         call: &ToolContext,
-        kept: &ArticleRecord,
+        record: &ArticleRecord,
         k: usize,
         filter: &ArticleFilter,
     ) -> Result<(Vec<(ArticleRecord, f32)>, Vec<String>), ToolError> {
         let mut notes = self.sync_index().await;
         let mut filter = filter.clone();
-        filter.not_ids.push(kept.id.clone());
+        filter.not_ids.push(record.id.clone());
         let filter = filter
             .as_index_filter(ArticleRepository(call.store()))
             .await?;
         let index = self.index_sync().index().await.map_err(index_error)?;
-        let mut texts = vec![title_and_abstract(kept)];
+        let mut texts = vec![title_and_abstract(record)];
         let own = index
-            .document_passages(&kept.id)
+            .document_passages(&record.id)
             .await
             .map_err(index_error)?;
         let step = own.len().div_ceil(MAX_QUERY_PASSAGES).max(1);
@@ -211,14 +216,14 @@ impl ResearchServices {
     async fn build_filter(
         &self,
         call: &ToolContext,
-        wanted: &RetrievalQuery,
+        query: &RetrievalQuery,
         notes: &mut Vec<String>,
     ) -> Result<Option<IndexFilter>, ToolError> {
-        let given = wanted
+        let given = query
             .filter
             .as_index_filter(ArticleRepository(call.store()))
             .await?;
-        let scope = match &wanted.scope {
+        let scope = match &query.scope {
             RetrievalScope::All => IndexFilter::All,
             RetrievalScope::PapersOnly => category_filter(ArticleCategory::ResearchPaper),
             RetrievalScope::External => category_filter(ArticleCategory::External),
@@ -328,9 +333,9 @@ impl ResearchServices {
 }
 
 /// The note if no word of the question occurs.
-fn vector_only_note(wanted: SearchMode, hits: &PassageHits) -> Option<String> {
+fn vector_only_note(mode: SearchMode, hits: &PassageHits) -> Option<String> {
     let alone = !hits.hits.is_empty()
-        && matches!(wanted, SearchMode::Hybrid)
+        && matches!(mode, SearchMode::Hybrid)
         && hits.hits.iter().all(|it| it.text_score.is_none());
     alone.then(|| VECTOR_ONLY_NOTE.to_owned())
 }
@@ -350,9 +355,9 @@ async fn search_text_only(index: &Index, query: &Query) -> Result<PassageHits, T
     Ok(hits)
 }
 
-fn title_and_abstract(kept: &ArticleRecord) -> String {
-    let summary = kept.article.summary.as_deref().unwrap_or_default();
-    format!("{}\n\n{summary}", kept.article.title)
+fn title_and_abstract(record: &ArticleRecord) -> String {
+    let summary = record.article.summary.as_deref().unwrap_or_default();
+    format!("{}\n\n{summary}", record.article.title)
 }
 
 /// Converts an index error to a tool error.

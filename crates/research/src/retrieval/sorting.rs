@@ -89,12 +89,12 @@ fn rank_sums<T>(found: &[T], kept: impl Fn(&T) -> &ArticleRecord) -> BTreeMap<St
     all.iter().enumerate().map(place).collect()
 }
 
-fn date(kept: &ArticleRecord) -> Option<i64> {
-    kept.article.date.map(PartialDate::as_number)
+fn date(record: &ArticleRecord) -> Option<i64> {
+    record.article.date.map(PartialDate::as_number)
 }
 
-fn citations(kept: &ArticleRecord) -> Option<u64> {
-    kept.article.citation_count
+fn citations(record: &ArticleRecord) -> Option<u64> {
+    record.article.citation_count
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Arxiv {
             ])
             .await?;
         let mut gathered = PagedResults::new(limit, limit);
-        gathered.add_page(&got, got.body.children_named("entry").map(read));
+        gathered.add_page(&got, got.body.children_named("entry").map(parse_entry));
         let total = got.body.line_at(&["totalResults"]);
         gathered.result.total = total.and_then(|it| it.parse().ok());
         gathered.result.ignored = ignored;
@@ -86,7 +86,7 @@ impl Arxiv {
     async fn fetch_by_id(&self, id: &ArxivId) -> Result<Option<Article>, HttpClientError> {
         let query = [("id_list", id.to_string()), ("max_results", "1".to_owned())];
         let feed = self.fetch_feed(&query).await?.body;
-        let mut found = feed.children_named("entry").filter_map(read);
+        let mut found = feed.children_named("entry").filter_map(parse_entry);
         Ok(found.find(|it| it.arxiv_id.as_ref() == Some(id)))
     }
 
@@ -114,10 +114,14 @@ impl Arxiv {
         Ok(got)
     }
 
-    async fn response_error(&self, got: &ApiResponse<XmlElement>, reason: &str) -> HttpClientError {
+    async fn response_error(
+        &self,
+        response: &ApiResponse<XmlElement>,
+        reason: &str,
+    ) -> HttpClientError {
         let nothing = serde_json::Value::Null;
         self.api
-            .discard_responses(&[&got.request], &nothing, reason)
+            .discard_responses(&[&response.request], &nothing, reason)
             .await
     }
 }
@@ -186,12 +190,12 @@ fn arxiv_id(id: &PaperId) -> Option<ArxivId> {
 }
 
 /// Builds the query in arXiv's syntax and lists the criteria that it can't express.
-fn build_query(query: &PaperQuery, asked: &QueryTerms) -> (String, Vec<&'static str>) {
+fn build_query(query: &PaperQuery, terms: &QueryTerms) -> (String, Vec<&'static str>) {
     let any = |all: Vec<String>, join: &str| match all.len() {
         0 | 1 => all.concat(),
         _ => format!("({})", all.join(join)),
     };
-    let words: Vec<String> = asked
+    let words: Vec<String> = terms
         .content_words()
         .iter()
         .map(|it| format!("all:\"{it}\""))
@@ -201,11 +205,11 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> (String, Vec<&'static 
     } else {
         " AND "
     };
-    let phrases = asked
+    let phrases = terms
         .phrases
         .iter()
         .map(|it| format!("(ti:\"{it}\" OR abs:\"{it}\")"));
-    let authors = asked
+    let authors = terms
         .authors
         .iter()
         .map(|it| format!("au:\"{}\"", it.full_name()));
@@ -216,7 +220,7 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> (String, Vec<&'static 
     let mut parts = vec![any(known, " OR "), any(words, join)];
     parts.push(any(phrases.collect(), " OR "));
     parts.extend(authors);
-    parts.extend(asked.venue.as_ref().map(|it| format!("jr:\"{it}\"")));
+    parts.extend(terms.venue.as_ref().map(|it| format!("jr:\"{it}\"")));
     parts.retain(|it| !it.is_empty());
     if !parts.is_empty() {
         parts.extend(date_range(query));
@@ -250,7 +254,7 @@ fn is_category(text: &str) -> bool {
     ARCHIVES.contains(&archive) && !class.is_empty() && (class == "*" || named(class))
 }
 
-fn read(entry: &XmlElement) -> Option<Article> {
+fn parse_entry(entry: &XmlElement) -> Option<Article> {
     let text = |path: &[&str], most| text_cleanup::clean_text(&entry.find_path(path)?.text(), most);
     let id = entry.line_at(&["id"]).and_then(|it| ArxivId::parse(&it));
     let doi = entry.line_at(&["doi"]).and_then(|it| Doi::parse(&it));

@@ -123,20 +123,23 @@ impl Biorxiv {
         &self,
         window: &(String, String),
         cursor: usize,
-        gathered: &mut PagedResults,
+        results: &mut PagedResults,
     ) -> Result<(Vec<PreprintVersion>, usize, usize), HttpClientError> {
         let cursor = cursor.to_string();
         let path = ["details", self.name, &window.0, &window.1, &cursor, "json"];
         let got = self.api.get_json(&path, &[]).await?;
-        gathered.record_response(&got);
+        results.record_response(&got);
         let count = |name: &str| {
             let number = json::number(&got.body, &format!("/messages/0/{name}"));
             number.and_then(|it| usize::try_from(it).ok())
         };
         let records = self.records(&got).await?;
-        let papers: Vec<PreprintVersion> = records.iter().filter_map(|it| self.read(it)).collect();
+        let papers: Vec<PreprintVersion> = records
+            .iter()
+            .filter_map(|it| self.parse_record(it))
+            .collect();
         let skipped = u32::try_from(records.len() - papers.len()).unwrap_or(u32::MAX);
-        gathered.result.skipped += skipped;
+        results.result.skipped += skipped;
         let total = count("total").unwrap_or(records.len());
         Ok((papers, total, records.len()))
     }
@@ -144,13 +147,13 @@ impl Biorxiv {
     /// The records of a response. The API reports an empty list by a status message.
     async fn records<'a>(
         &self,
-        got: &'a ApiResponse<Value>,
+        response: &'a ApiResponse<Value>,
     ) -> Result<&'a [Value], HttpClientError> {
-        let status = json::text(&got.body, "/messages/0/status").unwrap_or_default();
+        let status = json::text(&response.body, "/messages/0/status").unwrap_or_default();
         if status.to_lowercase().starts_with("no posts found") {
             return Ok(&[]);
         }
-        self.api.list_at(got, "/collection").await
+        self.api.list_at(response, "/collection").await
     }
 
     async fn fetch_by_id(&self, id: &PaperId) -> Result<Option<PreprintVersion>, HttpClientError> {
@@ -167,11 +170,11 @@ impl Biorxiv {
             return Ok(None);
         };
         let records = self.records(&got).await?;
-        let papers = records.iter().filter_map(|it| self.read(it));
+        let papers = records.iter().filter_map(|it| self.parse_record(it));
         Ok(papers.max_by_key(|it| it.version))
     }
 
-    fn read(&self, record: &Value) -> Option<PreprintVersion> {
+    fn parse_record(&self, record: &Value) -> Option<PreprintVersion> {
         let text = |pointer: &str| json::text(record, pointer);
         let doi = json::doi(record, "/doi");
         let version = json::number(record, "/version").unwrap_or(1);
@@ -336,7 +339,7 @@ fn newest_versions(papers: Vec<PreprintVersion>) -> Vec<Article> {
 fn filter_and_rank(
     papers: Vec<Article>,
     query: &PaperQuery,
-    asked: &QueryTerms,
+    terms: &QueryTerms,
     limit: usize,
 ) -> Vec<Article> {
     let in_class = |it: &Article| {
@@ -345,20 +348,20 @@ fn filter_and_rank(
         query.categories.is_empty() || classes.into_iter().any(|it| wanted(&it))
     };
     let fits = |it: Article| {
-        Some((client_side_filter::match_score(&it, asked), it)).filter(|(fit, _)| *fit > 0)
+        Some((client_side_filter::match_score(&it, terms), it)).filter(|(fit, _)| *fit > 0)
     };
     let mut found: Vec<(usize, Article)> = papers
         .into_iter()
         .filter(|it| {
             in_class(it)
-                && client_side_filter::matches_authors(it, asked)
-                && client_side_filter::matches_venue(it, asked)
+                && client_side_filter::matches_authors(it, terms)
+                && client_side_filter::matches_venue(it, terms)
         })
         .filter_map(fits)
         .collect();
     let date = |it: &Article| it.date.map_or(0, PartialDate::as_number);
     found.sort_by(|(a_fit, a), (b_fit, b)| {
-        let by_fit = if asked.newest_first {
+        let by_fit = if terms.newest_first {
             std::cmp::Ordering::Equal
         } else {
             b_fit.cmp(a_fit)

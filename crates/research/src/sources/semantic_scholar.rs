@@ -67,7 +67,7 @@ impl SemanticScholar {
             } else {
                 self.api.list_at(&got, "/data").await?
             };
-            gathered.add_page(&got, records.iter().map(read));
+            gathered.add_page(&got, records.iter().map(parse_paper));
             match next_cursor(&got.body, asked.newest_first) {
                 Some(next) => place = next,
                 None => gathered.finish(),
@@ -130,7 +130,7 @@ impl SemanticScholar {
         }
         let link = |it: &Value| {
             Some(CitationLink {
-                article: read(it.pointer(paper)?)?,
+                article: parse_paper(it.pointer(paper)?)?,
                 contexts: json::texts(it, "/contexts", "")
                     .into_iter()
                     .take(MAX_CONTEXTS)
@@ -161,17 +161,17 @@ fn next_cursor(answer: &Value, newest: bool) -> Option<PageCursor> {
 
 fn build_request(
     query: &PaperQuery,
-    asked: &QueryTerms,
+    terms: &QueryTerms,
     many: usize,
-    place: &PageCursor,
+    cursor: &PageCursor,
 ) -> (Vec<&'static str>, Vec<(&'static str, String)>) {
     // Hyphenated words are not found, but the two words are.
     let plain = |text: String| text.replace('-', " ");
-    let names = asked.author_query();
+    let names = terms.author_query();
     let mut parameters = vec![("fields", FIELDS.to_owned())];
-    let path = if asked.newest_first {
-        let phrases: Vec<String> = asked.phrases.iter().map(|it| format!("\"{it}\"")).collect();
-        let mut parts = vec![plain(asked.content_words().join(" "))];
+    let path = if terms.newest_first {
+        let phrases: Vec<String> = terms.phrases.iter().map(|it| format!("\"{it}\"")).collect();
+        let mut parts = vec![plain(terms.content_words().join(" "))];
         if !phrases.is_empty() {
             parts.push(format!("({})", phrases.join(" | ")));
         }
@@ -179,16 +179,16 @@ fn build_request(
         parts.retain(|it| !it.is_empty());
         parameters.push(("query", parts.join(" ")));
         parameters.push(("sort", "publicationDate:desc".to_owned()));
-        if let PageCursor::Token(mark) = place {
+        if let PageCursor::Token(mark) = cursor {
             parameters.push(("token", mark.clone()));
         }
         vec!["paper", "search", "bulk"]
     } else {
-        let mut words = asked.content_words();
-        words.extend(asked.phrases.iter().map(String::as_str));
+        let mut words = terms.content_words();
+        words.extend(terms.phrases.iter().map(String::as_str));
         words.push(&names);
         parameters.push(("query", plain(words.join(" ")).trim().to_owned()));
-        if let PageCursor::Offset(offset) = place {
+        if let PageCursor::Offset(offset) = cursor {
             parameters.push(("offset", offset.to_string()));
         }
         parameters.push(("limit", many.to_string()));
@@ -200,7 +200,7 @@ fn build_request(
         let window = format!("{}:{}", from.unwrap_or_default(), to.unwrap_or_default());
         parameters.push(("publicationDateOrYear", window));
     }
-    if let Some(venue) = &asked.venue {
+    if let Some(venue) = &terms.venue {
         parameters.push(("venue", venue.clone()));
     }
     (path, parameters)
@@ -243,7 +243,7 @@ impl PaperSource for SemanticScholar {
             if matches!(id, PaperId::OpenAlex(_)) {
                 return Ok(None);
             }
-            Ok(self.fetch_by_id(id).await?.as_ref().and_then(read))
+            Ok(self.fetch_by_id(id).await?.as_ref().and_then(parse_paper))
         })
     }
 
@@ -311,7 +311,7 @@ impl PaperSource for SemanticScholar {
     }
 }
 
-fn read(paper: &Value) -> Option<Article> {
+fn parse_paper(paper: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(paper, pointer);
     let authors = json::list(paper, "/authors").iter();
     let authors = authors.filter_map(|it| author_names::parse_author(&json::raw(it, "/name")?));

@@ -36,7 +36,7 @@ pub enum ToolListingMode {
 /// Adds the research tools to a registry.
 pub(crate) struct ToolRegistrar<'a> {
     registry: Registry,
-    pub(crate) lab: &'a Arc<ResearchServices>,
+    pub(crate) services: &'a Arc<ResearchServices>,
     listing_mode: ToolListingMode,
     entries: Vec<ToolEntry>,
 }
@@ -63,13 +63,13 @@ impl ToolRegistrar<'_> {
 /// Registers all research tools.
 pub(crate) fn register(
     registry: Registry,
-    lab: &Arc<ResearchServices>,
-    face: ToolListingMode,
+    services: &Arc<ResearchServices>,
+    mode: ToolListingMode,
 ) -> Registry {
     let adding = ToolRegistrar {
         registry,
-        lab,
-        listing_mode: face,
+        services,
+        listing_mode: mode,
         entries: Vec::new(),
     };
     let adding = discovery::add(adding);

@@ -56,21 +56,21 @@ const SAVE_BATCH: usize = 20;
 
 /// Starts watching the folders of the settings.
 pub(crate) fn start(
-    lab: &Arc<ResearchServices>,
+    services: &Arc<ResearchServices>,
     registry: &Arc<Registry>,
     stop: CancellationToken,
 ) {
-    let folders = lab.options().watched_folders.clone();
+    let folders = services.options().watched_folders.clone();
     if folders.is_empty() {
         return;
     }
-    let memory = lab
+    let memory = services
         .options()
         .folder
         .as_ref()
         .map(|it| it.join("watched.json"));
     let registry = Arc::downgrade(registry);
-    let lab = lab.clone();
+    let lab = services.clone();
     tokio::spawn(async move {
         let work = async {
             let memory = load_seen_files(lab, memory).await;
@@ -87,9 +87,9 @@ pub(crate) fn start(
 }
 
 /// Loads the seen files as far as the database knows their articles.
-async fn load_seen_files(lab: Arc<ResearchServices>, path: Option<PathBuf>) -> SeenFiles {
+async fn load_seen_files(services: Arc<ResearchServices>, path: Option<PathBuf>) -> SeenFiles {
     let mut memory = SeenFiles::open(path).await;
-    if let Err(error) = memory.remove_unknown(lab.store()).await {
+    if let Err(error) = memory.remove_unknown(services.store()).await {
         tracing::debug!(%error, "the list of seen files can't be checked against the database");
     }
     memory

@@ -14,11 +14,11 @@ use crate::agentic::{
     TOOL, expanded_queries, question_arguments, scores, supported_draft, traced_nodes,
 };
 
-fn set_up(room: &AnswerHarness) {
-    room.script_reply("expand", &expanded_queries());
-    room.script_reply("filters", &json!({}));
-    room.script_reply("grade", &scores(&[("p1", 90), ("p2", 70)]));
-    room.script_reply("answer", &supported_draft());
+fn set_up(harness: &AnswerHarness) {
+    harness.script_reply("expand", &expanded_queries());
+    harness.script_reply("filters", &json!({}));
+    harness.script_reply("grade", &scores(&[("p1", 90), ("p2", 70)]));
+    harness.script_reply("answer", &supported_draft());
 }
 
 #[tokio::test]

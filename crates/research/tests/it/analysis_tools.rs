@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::research_harness::{ResearchHarness, make_pdf, paper_pdf, said_text};
 
-async fn update_metadata(kit: &ResearchHarness, id: &str, fields: Value) {
+async fn update_metadata(harness: &ResearchHarness, id: &str, fields: Value) {
     let arguments = json!({ "article_identifier": id, "update_metadata": fields });
-    kit.call_ok("update_article_metadata", arguments).await;
+    harness.call_ok("update_article_metadata", arguments).await;
 }
 
 #[tokio::test]

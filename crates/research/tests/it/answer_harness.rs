@@ -47,14 +47,14 @@ impl Retriever for FixedRetriever {
     fn retrieve<'a>(
         &'a self,
         _: &'a ToolContext,
-        wanted: &'a RetrievalQuery,
+        query: &'a RetrievalQuery,
     ) -> BoxFuture<'a, Result<RetrievalResult, ToolError>> {
-        self.queries.lock().unwrap().push(wanted.clone());
+        self.queries.lock().unwrap().push(query.clone());
         Box::pin(async move {
             if self.fails {
                 return Err(ToolError::Internal);
             }
-            let words: Vec<String> = wanted
+            let words: Vec<String> = query
                 .question
                 .to_lowercase()
                 .split(|it: char| !it.is_alphanumeric())
@@ -65,12 +65,9 @@ impl Retriever for FixedRetriever {
                 let text = it.passage.text.to_lowercase();
                 let year = it.kept.article.date;
                 words.iter().any(|word| text.contains(word))
-                    && wanted
-                        .filter
-                        .date_from
-                        .is_none_or(|from| year >= Some(from))
+                    && query.filter.date_from.is_none_or(|from| year >= Some(from))
             };
-            let found = self.passages.iter().filter(fits).take(wanted.k).cloned();
+            let found = self.passages.iter().filter(fits).take(query.k).cloned();
             Ok(RetrievalResult {
                 passages: found.collect(),
                 mode: SearchMode::Text,

@@ -7,24 +7,24 @@ use super::research_harness::{ResearchHarness, paper_pdf, said_text};
 use deliberate_research::articles::{ArticleRecord, ArticleRepository, VersionedArticle};
 
 async fn ingest_with_metadata(
-    kit: &ResearchHarness,
+    harness: &ResearchHarness,
     name: &str,
     about: &str,
     fields: Value,
     tags: Value,
 ) -> String {
     let title = format!("On {name} and their ways");
-    let id = kit
+    let id = harness
         .ingest(&format!("{name}.pdf"), paper_pdf(&title, about))
         .await;
     let set = json!({ "article_identifier": id, "add_tags": tags, "update_metadata": fields });
-    kit.call_ok("update_article_metadata", set).await;
+    harness.call_ok("update_article_metadata", set).await;
     id
 }
 
-async fn search_titles(kit: &ResearchHarness, mut arguments: Value) -> Vec<String> {
+async fn search_titles(harness: &ResearchHarness, mut arguments: Value) -> Vec<String> {
     arguments["query"] = json!("pollination by insects");
-    let found = kit.call_ok("search_articles", arguments).await;
+    let found = harness.call_ok("search_articles", arguments).await;
     let results = found["results"].as_array().unwrap();
     let title = |it: &Value| it["title"].as_str().unwrap().to_owned();
     let mut titles: Vec<String> = results.iter().map(title).collect();
@@ -289,7 +289,7 @@ async fn there_is_a_citation_key_for_every_article() {
 }
 
 /// Stores articles with these titles and citation counts, each a year newer, without a text.
-async fn store_articles(kit: &ResearchHarness, all: &[(&str, u64)]) {
+async fn store_articles(harness: &ResearchHarness, all: &[(&str, u64)]) {
     let changes = (1..).zip(all).map(|(at, (title, cited))| {
         let mut kept = ArticleRecord {
             id: format!("a{at}"),
@@ -301,7 +301,7 @@ async fn store_articles(kit: &ResearchHarness, all: &[(&str, u64)]) {
         kept.article.date = PartialDate::new(2000 + at, None, None);
         VersionedArticle::new(kept).put_change(Timestamp::from_micros(i64::from(at)))
     });
-    kit.store.commit(changes.collect()).await.unwrap();
+    harness.store.commit(changes.collect()).await.unwrap();
 }
 
 #[tokio::test]

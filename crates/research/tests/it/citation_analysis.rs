@@ -17,10 +17,10 @@ fn number(value: &Value) -> usize {
     usize::try_from(value.as_u64().unwrap()).unwrap()
 }
 
-async fn get_citation_context(kit: &ResearchHarness, citing: &str, cited: &str) -> Value {
+async fn get_citation_context(harness: &ResearchHarness, citing: &str, cited: &str) -> Value {
     let arguments =
         json!({ "citing_paper_id": citing, "cited_paper_id": cited, "context_window": 1 });
-    kit.call_ok("get_citation_context", arguments).await
+    harness.call_ok("get_citation_context", arguments).await
 }
 
 #[tokio::test]

@@ -15,8 +15,8 @@ use super::{
 
 const TITLE: &str = "Honey bees and their dances in the dark";
 
-async fn verify_citation(kit: &ResearchHarness, arguments: Value) -> Value {
-    kit.call_ok("verify_citation", arguments).await
+async fn verify_citation(harness: &ResearchHarness, arguments: Value) -> Value {
+    harness.call_ok("verify_citation", arguments).await
 }
 
 #[tokio::test]

@@ -8,8 +8,8 @@ fn crossref_harness() -> ResearchHarness {
     ResearchHarness::with_sources("http://127.0.0.1:9/", &["crossref", "arxiv"])
 }
 
-async fn create_question(kit: &ResearchHarness, arguments: Value) -> Value {
-    kit.call_ok("create_research_question", arguments).await["question"].clone()
+async fn create_question(harness: &ResearchHarness, arguments: Value) -> Value {
+    harness.call_ok("create_research_question", arguments).await["question"].clone()
 }
 
 #[tokio::test]

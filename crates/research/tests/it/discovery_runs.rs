@@ -27,8 +27,8 @@ pub(crate) async fn run_question(kit: &ResearchHarness, id: &Value) -> Value {
     kit.call_ok("run_discovery_for_question", arguments).await
 }
 
-async fn count_articles(kit: &ResearchHarness) -> u64 {
-    let listed = kit.call_ok("list_articles", json!({})).await;
+async fn count_articles(harness: &ResearchHarness) -> u64 {
+    let listed = harness.call_ok("list_articles", json!({})).await;
     listed["articles"].as_array().unwrap().len() as u64
 }
 

@@ -31,7 +31,7 @@ fn seconds(number: u64) -> Duration {
 }
 
 /// A server that rejects the first request with this answer and accepts the next.
-async fn refuse_once_server(status: &'static str, headers: &'static str) -> RawHttpServer {
+async fn reject_once_server(status: &'static str, headers: &'static str) -> RawHttpServer {
     RawHttpServer::start(move |nth, _| {
         vec![ResponseStep::Send(if nth == 1 {
             http_response(status, headers, "")
@@ -80,7 +80,7 @@ async fn a_source_that_says_slower_is_left_alone_for_as_long_as_it_says() {
         ("429 Too Many Requests", "retry-after: soon\r\n", 28, 30),
         ("503 Service Unavailable", "", 28, 30),
     ] {
-        let server = refuse_once_server(status, headers).await;
+        let server = reject_once_server(status, headers).await;
         let (web, clock) = client_and_clock(&server, None);
         for _ in 0..3 {
             let wait = rate_limit_wait(web.get(impatient_request(&server)).await);
@@ -97,11 +97,11 @@ async fn a_source_that_says_slower_is_left_alone_for_as_long_as_it_says() {
 
 #[tokio::test]
 async fn what_means_slower_is_up_to_the_source() {
-    let server = refuse_once_server("406 Not Acceptable", "").await;
+    let server = reject_once_server("406 Not Acceptable", "").await;
     let (web, _clock) = client_and_clock(&server, None);
     let error = web.get(impatient_request(&server)).await.unwrap_err();
     assert!(matches!(error, HttpClientError::Status { status: 406, .. }));
-    let server = refuse_once_server("406 Not Acceptable", "").await;
+    let server = reject_once_server("406 Not Acceptable", "").await;
     let (web, _clock) = client_and_clock(&server, None);
     let wait = rate_limit_wait(
         web.get(impatient_request(&server).throttle_on(&[406]))
@@ -113,7 +113,7 @@ async fn what_means_slower_is_up_to_the_source() {
 #[tokio::test]
 async fn processes_share_a_cooldown_through_the_folder() {
     let folder = tempfile::tempdir().unwrap();
-    let server = refuse_once_server("429 Too Many Requests", "retry-after: 100\r\n").await;
+    let server = reject_once_server("429 Too Many Requests", "retry-after: 100\r\n").await;
     let (first, _clock) = client_and_clock(&server, Some(folder.path()));
     let (second, clock) = client_and_clock(&server, Some(folder.path()));
     rate_limit_wait(first.get(impatient_request(&server)).await);
@@ -174,7 +174,7 @@ async fn a_folder_that_is_none_does_not_stop_anything() {
 
 #[tokio::test]
 async fn a_short_wait_is_waited_out() {
-    let server = refuse_once_server("429 Too Many Requests", "retry-after: 0.05\r\n").await;
+    let server = reject_once_server("429 Too Many Requests", "retry-after: 0.05\r\n").await;
     let web = http_client(client_options(&[&server]));
     let reply = web.get(unlimited_request(server.url("/"))).await.unwrap();
     assert_eq!(reply.status, 200);

@@ -13,7 +13,7 @@ use super::research_harness::{ResearchHarness, paper_pdf, said_text};
 
 /// Calls a tool and returns its progress reports.
 async fn call_with_progress(
-    kit: &ResearchHarness,
+    harness: &ResearchHarness,
     tool: &str,
     arguments: Value,
 ) -> Vec<CallProgress> {
@@ -23,7 +23,11 @@ async fn call_with_progress(
         progress: Some(Arc::new(move |it| heard.lock().unwrap().push(it))),
         ..CallerContext::default()
     };
-    kit.registry.call(tool, arguments, caller).await.unwrap();
+    harness
+        .registry
+        .call(tool, arguments, caller)
+        .await
+        .unwrap();
     let mut told = all.lock().unwrap().clone();
     // A slow machine sends heartbeats before there is progress.
     told.retain(|it| it.message != "working");
@@ -31,11 +35,11 @@ async fn call_with_progress(
     told
 }
 
-fn assert_one_scale(told: &[CallProgress], total: f64) {
+fn assert_one_scale(progress: &[CallProgress], total: f64) {
     let mut last = 0.0;
-    for it in told {
-        assert_eq!(it.total, Some(total), "{told:#?}");
-        assert!(it.done >= last && it.done <= total, "{told:#?}");
+    for it in progress {
+        assert_eq!(it.total, Some(total), "{progress:#?}");
+        assert!(it.done >= last && it.done <= total, "{progress:#?}");
         last = it.done;
     }
 }

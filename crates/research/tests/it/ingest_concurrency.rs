@@ -114,12 +114,12 @@ async fn call_during_concurrent_add(tool: &str, arguments: Value) -> (ResearchHa
     (kit, output)
 }
 
-async fn assert_single_article_with_text(kit: &ResearchHarness) {
-    let listed = kit.call_ok("list_articles", json!({})).await;
+async fn assert_single_article_with_text(harness: &ResearchHarness) {
+    let listed = harness.call_ok("list_articles", json!({})).await;
     assert_eq!(listed["total"], 1, "{listed:#}");
     assert_eq!(listed["articles"][0]["arxiv_id"], "2301.00001");
     assert_eq!(listed["articles"][0]["pages"], 2);
-    let texts = kit
+    let texts = harness
         .store
         .count_documents(&DocumentFilter::of_kind(FULL_TEXT))
         .await

@@ -9,18 +9,21 @@ use wiremock::{
 
 use super::research_harness::{ResearchHarness, files_in, make_pdf, paper_pdf, said_text};
 
-async fn upload(kit: &ResearchHarness, path: &str, collection: &str) -> Value {
+async fn upload(harness: &ResearchHarness, path: &str, collection: &str) -> Value {
     let arguments = json!({ "file_path": path, "collection_name": collection });
-    kit.call_ok("upload_external_knowledge", arguments).await
-}
-
-async fn process(kit: &ResearchHarness, path: &str) -> Value {
-    kit.call_ok("process_pdf", json!({ "pdf_path": path }))
+    harness
+        .call_ok("upload_external_knowledge", arguments)
         .await
 }
 
-async fn search_finds(kit: &ResearchHarness, query: &str) -> bool {
-    let found = kit
+async fn process(harness: &ResearchHarness, path: &str) -> Value {
+    harness
+        .call_ok("process_pdf", json!({ "pdf_path": path }))
+        .await
+}
+
+async fn search_finds(harness: &ResearchHarness, query: &str) -> bool {
+    let found = harness
         .call_ok("search_articles", json!({ "query": query }))
         .await;
     found["results"].as_array().unwrap().iter().any(|it| {

@@ -18,10 +18,10 @@ const PAGE: &str = r#"<html><head><title>Smouldering in deep peat | Fire &amp; S
     <meta name="citation_journal_title" content="Fire &amp; Soil"></head>
     <body><p>Below the ground the fire goes on for weeks, and nobody sees it.</p></body></html>"#;
 
-async fn ingest_and_load(kit: &ResearchHarness, name: &str, text: &str) -> Value {
-    let id = kit.ingest(name, text).await;
+async fn ingest_and_load(harness: &ResearchHarness, name: &str, text: &str) -> Value {
+    let id = harness.ingest(name, text).await;
     let named = json!({ "article_identifier": id });
-    kit.call_ok("get_article_details", named).await["record"].take()
+    harness.call_ok("get_article_details", named).await["record"].take()
 }
 
 #[tokio::test]

@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::research_harness::{ResearchHarness, paper_pdf};
 
-async fn refusal_message(kit: &ResearchHarness, path: &str) -> String {
-    kit.call_error("process_pdf", json!({ "pdf_path": path }))
+async fn rejection_message(harness: &ResearchHarness, path: &str) -> String {
+    harness
+        .call_error("process_pdf", json!({ "pdf_path": path }))
         .await
 }
 
@@ -27,17 +28,17 @@ async fn files_are_read_from_the_folders_that_are_named_alone() {
         "x/../../secret.pdf",
         "file:///etc/passwd",
     ] {
-        let wrong = refusal_message(&kit, path).await;
+        let wrong = rejection_message(&kit, path).await;
         assert!(wrong.starts_with("PathNotAllowed"), "{path}: {wrong}");
         assert!(
             wrong.contains("papers") && wrong.contains("readable"),
             "{wrong}"
         );
     }
-    let missing = refusal_message(&kit, "not-there.pdf").await;
+    let missing = rejection_message(&kit, "not-there.pdf").await;
     assert!(missing.starts_with("FileNotFound"), "{missing}");
     for path in ["", "a\u{0}b", &"x".repeat(5_000)] {
-        let wrong = refusal_message(&kit, path).await;
+        let wrong = rejection_message(&kit, path).await;
         assert!(wrong.contains("pdf_path"), "{wrong}");
     }
     std::fs::write(
@@ -62,7 +63,7 @@ async fn links_are_followed_before_they_are_judged() {
     std::os::unix::fs::symlink(kit.folder.path(), kit.papers_folder().join("up")).unwrap();
     for path in ["innocent.md", "up/secret.md"] {
         assert!(
-            refusal_message(&kit, path)
+            rejection_message(&kit, path)
                 .await
                 .starts_with("PathNotAllowed"),
             "{path}"
@@ -82,14 +83,14 @@ async fn hidden_files_and_what_is_no_file_are_refused() {
     kit.write_paper("folder/inner.md", "# Inner\n\nWords.");
     for path in [".hidden.md", ".git/config.md"] {
         assert!(
-            refusal_message(&kit, path)
+            rejection_message(&kit, path)
                 .await
                 .starts_with("PathNotAllowed"),
             "{path}"
         );
     }
     assert!(
-        refusal_message(&kit, "folder")
+        rejection_message(&kit, "folder")
             .await
             .starts_with("NotAFile")
     );
@@ -99,7 +100,7 @@ async fn hidden_files_and_what_is_no_file_are_refused() {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         if made.is_ok_and(|it| it.success()) {
             assert!(
-                refusal_message(&kit, "pipe.pdf")
+                rejection_message(&kit, "pipe.pdf")
                     .await
                     .starts_with("NotAFile")
             );
@@ -112,18 +113,18 @@ async fn what_is_too_large_or_no_document_is_told() {
     let kit = ResearchHarness::with_options(|options| options.max_file_bytes = 1_000);
     kit.write_paper("large.txt", "word ".repeat(1_000));
     assert!(
-        refusal_message(&kit, "large.txt")
+        rejection_message(&kit, "large.txt")
             .await
             .starts_with("TooLarge")
     );
     kit.write_paper("noise.bin", [0_u8, 1, 2, 3, 255]);
     assert!(
-        refusal_message(&kit, "noise.bin")
+        rejection_message(&kit, "noise.bin")
             .await
             .starts_with("UnknownFormat")
     );
     kit.write_paper("broken.pdf", "%PDF-1.4 and nothing more");
-    let wrong = refusal_message(&kit, "broken.pdf").await;
+    let wrong = rejection_message(&kit, "broken.pdf").await;
     assert!(
         wrong.starts_with("BrokenFile") || wrong.starts_with("NoText"),
         "{wrong}"
@@ -153,7 +154,7 @@ async fn a_path_may_begin_at_home() {
     let at = home.clone();
     let kit = ResearchHarness::with_options(|options| options.readable_folders.push(at));
     let name = "there-is-no-such-paper-of-deliberate.pdf";
-    let wrong = refusal_message(&kit, &format!("~/{name}")).await;
+    let wrong = rejection_message(&kit, &format!("~/{name}")).await;
     let expected = format!("there is no file {}", home.join(name).display());
     assert!(wrong.contains(&expected), "{wrong}");
 }
@@ -162,6 +163,6 @@ async fn a_path_may_begin_at_home() {
 async fn an_empty_file_is_told_as_such() {
     let kit = ResearchHarness::new();
     kit.write_paper("empty.pdf", "");
-    let wrong = refusal_message(&kit, "empty.pdf").await;
+    let wrong = rejection_message(&kit, "empty.pdf").await;
     assert!(wrong.contains("the file is empty"), "{wrong}");
 }

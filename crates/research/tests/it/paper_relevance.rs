@@ -8,12 +8,12 @@ use deliberate_research::articles::VersionedArticle;
 
 const TOOL: &str = "evaluate_article";
 
-async fn store_article_and_question(room: &AnswerHarness) {
+async fn store_article_and_question(harness: &AnswerHarness) {
     let now = Timestamp::parse("2026-01-01T00:00:00Z").unwrap();
     let mut kept = passage("sleep", "Petrov", 2021, 1, "x").kept;
     "Sleep and memory consolidation".clone_into(&mut kept.article.title);
     kept.article.summary = Some("Slow-wave sleep improves recall of word pairs.".to_owned());
-    let question = Change::PutItem {
+    let question = Change::PutDocument {
         item: StoredDocument {
             kind: "question".to_owned(),
             id: "q1".to_owned(),
@@ -30,7 +30,7 @@ async fn store_article_and_question(room: &AnswerHarness) {
         parts: None,
     };
     let changes = vec![VersionedArticle::new(kept).put_change(now), question];
-    room.store.commit(changes).await.unwrap();
+    harness.store.commit(changes).await.unwrap();
 }
 
 #[tokio::test]

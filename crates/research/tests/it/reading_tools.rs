@@ -8,12 +8,12 @@ const BOOK: &str = "# The book of bees\n\nIntro words.\n\n## 1 Honey\n\nHoney is
     Honey is golden. It is rarely green.\n\n## 2 Wax\n\nWax is soft.\n";
 
 async fn read_article(
-    kit: &ResearchHarness,
+    harness: &ResearchHarness,
     id: &str,
     mut arguments: serde_json::Value,
 ) -> serde_json::Value {
     arguments["article_identifier"] = json!(id);
-    kit.call_ok("read_article", arguments).await
+    harness.call_ok("read_article", arguments).await
 }
 
 #[tokio::test]

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::research_harness::{ResearchHarness, files_in, paper_pdf, said_text};
 
-async fn passage_count(kit: &ResearchHarness) -> u64 {
-    let stats = kit.call_ok("collection_stats", json!({})).await;
+async fn passage_count(harness: &ResearchHarness) -> u64 {
+    let stats = harness.call_ok("collection_stats", json!({})).await;
     stats["index"]["passages"].as_u64().unwrap()
 }
 
@@ -354,11 +354,11 @@ async fn an_article_without_a_text_is_found_by_its_abstract() {
     let mut body = item.body.clone();
     body["pages"] = json!(0);
     body["article"]["abstract"] = json!("Waggle dances are decoded with cameras.");
-    let put = deliberate_core::Change::PutItem {
+    let put = deliberate_core::Change::PutDocument {
         item: deliberate_core::StoredDocument { body, ..item },
         parts: None,
     };
-    let drop_text = deliberate_core::Change::DropItem {
+    let drop_text = deliberate_core::Change::DeleteDocument {
         kind: "text".to_owned(),
         id: id.clone(),
         at: deliberate_core::Timestamp::from_micros(1),

@@ -22,10 +22,10 @@ fn start_watching(folder: Arc<TempDir>) -> (ResearchHarness, CancellationToken) 
 }
 
 /// Stops a harness and returns its folder.
-async fn stop_watching(kit: ResearchHarness, stop: CancellationToken) -> Arc<TempDir> {
+async fn stop_watching(harness: ResearchHarness, stop: CancellationToken) -> Arc<TempDir> {
     stop.cancel();
-    kit.store.close().await;
-    kit.folder.clone()
+    harness.store.close().await;
+    harness.folder.clone()
 }
 
 fn read_seen_files(folder: &TempDir) -> Value {
@@ -39,8 +39,8 @@ fn seen_file_count(folder: &TempDir) -> usize {
         .map_or(0, serde_json::Map::len)
 }
 
-async fn article_count(kit: &ResearchHarness) -> u64 {
-    let listed = kit.call_ok("list_articles", json!({})).await;
+async fn article_count(harness: &ResearchHarness) -> u64 {
+    let listed = harness.call_ok("list_articles", json!({})).await;
     listed["total"].as_u64().unwrap()
 }
 

@@ -187,13 +187,13 @@ impl ResourceProvider for FileRoots {
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        desk: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
         Box::pin(async move {
             if !uri::is_file_uri(uri) {
                 return None;
             }
-            if !desk.caller.principal.scope.allows("files") {
+            if !context.caller.principal.scope.allows("files") {
                 let what = "files".to_owned();
                 return Some(Err(ToolError::Forbidden { what }));
             }

@@ -65,7 +65,7 @@ async fn upgrade_watcher(
 /// Sends messages to a watcher until it disconnects, stays silent or does not read.
 async fn run_watcher(
     mut socket: WebSocket,
-    place: WatcherGuard,
+    guard: WatcherGuard,
     ping_every: Duration,
     closed: CancellationToken,
 ) {
@@ -94,7 +94,7 @@ async fn run_watcher(
                 }
                 Message::Ping(Bytes::new())
             }
-            text = place.watcher.next_message() => Message::Text(text),
+            text = guard.watcher.next_message() => Message::Text(text),
         };
         let last = matches!(message, Message::Close(_));
         let sent = tokio::time::timeout(ping_every, socket.send(message)).await;

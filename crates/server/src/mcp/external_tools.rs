@@ -106,10 +106,10 @@ fn json_length(value: &Value) -> usize {
 
 /// The response for the SDK. It carries the result itself if there is no slot for raw results.
 pub(super) fn to_response(
-    told: CallReply,
+    reply: CallReply,
     context: &RequestContext<RoleServer>,
 ) -> CallToolResponse {
-    let result = match told {
+    let result = match reply {
         CallReply::Typed(response) => return response,
         CallReply::Raw(result) => result,
     };
@@ -144,16 +144,16 @@ fn to_typed_response(result: &Value) -> CallToolResponse {
 /// Adds external tools with their unchanged definitions to a page of tools.
 pub(super) fn add_external_tools(
     mut page: ListToolsResult,
-    guests: &[ExternalTool],
+    external_tools: &[ExternalTool],
     modern: bool,
     context: &RequestContext<RoleServer>,
 ) -> ListToolsResult {
-    if guests.is_empty() {
+    if external_tools.is_empty() {
         return page;
     }
     let Some(slot) = RawResultSlot::from_context(context) else {
         page.tools
-            .extend(guests.iter().filter_map(parse_definition));
+            .extend(external_tools.iter().filter_map(parse_definition));
         return page;
     };
     if !modern {
@@ -161,15 +161,19 @@ pub(super) fn add_external_tools(
     }
     if let Ok(mut result) = serde_json::to_value(&page) {
         if let Some(Value::Array(tools)) = result.get_mut("tools") {
-            tools.extend(guests.iter().map(|guest| Value::clone(&guest.definition)));
+            tools.extend(
+                external_tools
+                    .iter()
+                    .map(|guest| Value::clone(&guest.definition)),
+            );
         }
         slot.fill(result);
     }
     ListToolsResult::default()
 }
 
-fn parse_definition(guest: &ExternalTool) -> Option<Tool> {
-    Tool::deserialize(guest.definition.as_ref()).ok()
+fn parse_definition(tool: &ExternalTool) -> Option<Tool> {
+    Tool::deserialize(tool.definition.as_ref()).ok()
 }
 
 /// The part of an external tool that the transport needs: its input schema.

@@ -43,7 +43,7 @@ pub(super) struct ToolLabel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(super) struct AskLabels {
+pub(super) struct ModelRequestLabels {
     pub(super) provider: String,
     pub(super) outcome: &'static str,
 }

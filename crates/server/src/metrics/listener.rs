@@ -7,7 +7,9 @@ use deliberate_toolkit::{CallEvent, CallListener};
 
 use super::{
     ServerMetrics,
-    labels::{AskLabels, CallLabels, ProviderLabel, TokenLabels, ToolLabel, outcome_label},
+    labels::{
+        CallLabels, ModelRequestLabels, ProviderLabel, TokenLabels, ToolLabel, outcome_label,
+    },
 };
 
 impl CallListener for ServerMetrics {
@@ -19,7 +21,7 @@ impl CallListener for ServerMetrics {
                 error,
                 ..
             } => self.record_call(call.tool, took, error),
-            CallEvent::ModelAsked {
+            CallEvent::ModelRequested {
                 provider,
                 elapsed: took,
                 error,
@@ -60,7 +62,7 @@ impl ServerMetrics {
         spent: &ModelUsage,
     ) {
         let provider = self.providers.label_for(provider);
-        let asks = AskLabels {
+        let asks = ModelRequestLabels {
             provider: provider.clone(),
             outcome: outcome_label(error),
         };

@@ -29,8 +29,8 @@ use prometheus_client::{
 use deliberate_toolkit::Registry;
 
 use labels::{
-    AskLabels, CallLabels, ProviderLabel, ProviderNames, ReasonLabel, RequestLabels, RouteLabel,
-    TokenLabels, ToolLabel, TransportLabel,
+    CallLabels, ModelRequestLabels, ProviderLabel, ProviderNames, ReasonLabel, RequestLabels,
+    RouteLabel, TokenLabels, ToolLabel, TransportLabel,
 };
 
 /// From a quick read to the longest duration of a call.
@@ -50,7 +50,7 @@ pub struct ServerMetrics {
     running: Gauge,
     waiting: Gauge,
     panics: Counter,
-    asks: Family<AskLabels, Counter>,
+    asks: Family<ModelRequestLabels, Counter>,
     ask_time: Family<ProviderLabel, Histogram>,
     tokens: Family<TokenLabels, Counter>,
     cost: Family<ProviderLabel, Counter<f64, AtomicU64>>,

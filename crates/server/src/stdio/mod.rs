@@ -57,13 +57,14 @@ pub async fn serve(face: McpHandler, options: StdioOptions) -> io::Result<Sessio
 
 /// Serves any pair of streams in the same way.
 pub async fn serve_on(
-    face: McpHandler,
+    handler: McpHandler,
     options: StdioOptions,
     input: impl AsyncRead + Send + Unpin + 'static,
     output: impl AsyncWrite + Send + Unpin + 'static,
 ) -> io::Result<SessionEnd> {
     let heard = Arc::<AtomicBool>::default();
-    let transport = StdioTransport::new(input, output, options, face.input_ended(), heard.clone());
+    let transport =
+        StdioTransport::new(input, output, options, handler.input_ended(), heard.clone());
     let served = move || {
         if heard.load(Ordering::Relaxed) {
             SessionEnd::Client
@@ -72,7 +73,7 @@ pub async fn serve_on(
         }
     };
     // The future is large, mostly because of the SDK.
-    match Box::pin(RawResultService(face).serve(transport)).await {
+    match Box::pin(RawResultService(handler).serve(transport)).await {
         Ok(service) => match service.waiting().await {
             Ok(_) => Ok(served()),
             Err(error) => Err(io::Error::other(error)),

@@ -108,7 +108,7 @@ fn labels_are_bounded_whatever_is_told() {
     for number in 0..500 {
         let name = format!("provider-{number}");
         let code = format!("Code{number}");
-        metrics.on_event(CallEvent::ModelAsked {
+        metrics.on_event(CallEvent::ModelRequested {
             provider: &name,
             elapsed: Duration::from_millis(1),
             error: Some(&code),
@@ -116,7 +116,7 @@ fn labels_are_bounded_whatever_is_told() {
         });
     }
     for odd in ["a\"} 1\nfake 1", &"long".repeat(1_000)] {
-        metrics.on_event(CallEvent::ModelAsked {
+        metrics.on_event(CallEvent::ModelRequested {
             provider: odd,
             elapsed: Duration::MAX,
             error: None,

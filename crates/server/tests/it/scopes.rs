@@ -17,8 +17,8 @@ use super::test_server::TestServer;
 struct ScopedHttpClient(StreamableHttpService<McpHandler, NeverSessionManager>);
 
 impl ScopedHttpClient {
-    fn new(face: &McpHandler) -> Self {
-        let face = face.clone();
+    fn new(handler: &McpHandler) -> Self {
+        let face = handler.clone();
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true);

@@ -156,7 +156,7 @@ impl TestClient {
     }
 
     pub(crate) async fn connect_with_capabilities(
-        face: McpHandler,
+        handler: McpHandler,
         era: TestEra,
         offers: Value,
     ) -> Self {
@@ -169,7 +169,7 @@ impl TestClient {
             client_disconnected: CancellationToken::new(),
         };
         let served = tokio::spawn(async move {
-            stdio::serve_on(face, options, their_input, their_output)
+            stdio::serve_on(handler, options, their_input, their_output)
                 .await
                 .unwrap();
         });

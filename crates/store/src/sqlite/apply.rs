@@ -28,15 +28,15 @@ pub(super) async fn apply(
                 epochs::backtrack(connection, session_id, to, left).await?;
                 continue;
             }
-            Change::Require(requirement) => {
+            Change::Check(requirement) => {
                 check_precondition(connection, requirement).await?;
                 continue;
             }
-            Change::PutItem { item, parts } => {
+            Change::PutDocument { item, parts } => {
                 documents::put(connection, item, parts.as_deref()).await?;
                 continue;
             }
-            Change::DropItem { kind, id, at } => {
+            Change::DeleteDocument { kind, id, at } => {
                 documents::remove(connection, kind, id, *at).await?;
                 continue;
             }
@@ -73,28 +73,28 @@ pub(super) async fn run(
 fn allows_no_rows(change: &Change) -> bool {
     matches!(
         change,
-        Change::AddInvocation(_) | Change::ForgetRuns { .. } | Change::SetState { value: None, .. }
+        Change::AddInvocation(_) | Change::PruneRuns { .. } | Change::SetState { value: None, .. }
     )
 }
 
 /// Returns the error for a change that affected no row: its subject is gone or has ended.
 fn conflict_for(change: &Change) -> StoreError {
     match change {
-        Change::EndSuspension { .. } | Change::RunOn { .. } | Change::Suspend(_) => {
+        Change::EndSuspension { .. } | Change::RenewLease { .. } | Change::Suspend(_) => {
             StoreError::AlreadyEnded
         }
         Change::AddThought(_)
         | Change::AddBranch(_)
         | Change::AddCheckpoint(_)
         | Change::SetBranchState { .. }
-        | Change::MarkNode { .. }
-        | Change::FollowBranch { .. }
+        | Change::UpdateNode { .. }
+        | Change::SetActiveBranch { .. }
         | Change::AddCrossRef(_)
         | Change::AddNode(_)
         | Change::AddEdge(_) => StoreError::Conflict {
             reason: "the data it builds on was set aside or deleted".to_owned(),
         },
-        Change::BeginRun(_) => chain_runs::conflict(chain_runs::ALREADY_STARTED),
+        Change::StartRun(_) => chain_runs::conflict(chain_runs::ALREADY_STARTED),
         Change::AddRunEvent { .. } => chain_runs::conflict(chain_runs::RUN_ADVANCED),
         Change::SetState { .. } => chain_runs::conflict(chain_runs::STATE_FULL),
         _ => StoreError::Conflict {
@@ -175,9 +175,9 @@ async fn check_precondition(
 fn statement(change: &Change) -> Option<SqlStatement<'_>> {
     Some(match change {
         Change::Backtrack { .. }
-        | Change::Require(_)
-        | Change::PutItem { .. }
-        | Change::DropItem { .. } => return None,
+        | Change::Check(_)
+        | Change::PutDocument { .. }
+        | Change::DeleteDocument { .. } => return None,
         Change::AddSession(session) => add_session(session),
         Change::RenameSession {
             session_id,
@@ -189,7 +189,7 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
         .bind(session_id.as_str())
         .bind(title)
         .bind(at.as_micros()),
-        Change::KeepThread { session_id, thread } => sqlx::query(
+        Change::SetProviderThread { session_id, thread } => sqlx::query(
             "UPDATE sessions SET metadata = CASE WHEN $2 IS NULL \
              THEN json_remove(metadata, '$.thread') \
              ELSE json_set(coalesce(metadata, '{}'), '$.thread', $2) END WHERE id = $1",
@@ -200,7 +200,7 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
         Change::AddThought(thought) => add_thought(thought),
         Change::AddBranch(branch) => add_branch(branch),
         Change::SetBranchState { id, state, at } => set_branch_state(id, *state, *at),
-        Change::FollowBranch {
+        Change::SetActiveBranch {
             session_id,
             branch_id,
             at,
@@ -216,7 +216,7 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
         Change::AddSnapshot(snapshot) => add_snapshot(snapshot),
         Change::AddGraph(graph) => graphs::add_graph(graph),
         Change::AddNode(node) => graphs::add_node(node),
-        Change::MarkNode { id, marks, at } => graphs::update_node(id, marks, *at),
+        Change::UpdateNode { id, marks, at } => graphs::update_node(id, marks, *at),
         Change::PruneNodes {
             graph_id,
             nodes,
@@ -224,19 +224,19 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
         } => graphs::prune(graph_id, nodes, *at),
         Change::AddEdge(edge) => graphs::add_edge(edge),
         Change::Suspend(suspension) => suspended_calls::suspend(suspension),
-        Change::RunOn { id, seen, until } => suspended_calls::renew_lease(id, *seen, *until),
+        Change::RenewLease { id, seen, until } => suspended_calls::renew_lease(id, *seen, *until),
         Change::EndSuspension {
             id,
             outcome,
             failed,
         } => suspended_calls::end(id, outcome, *failed),
-        Change::BeginRun(run) => chain_runs::start(run),
+        Change::StartRun(run) => chain_runs::start(run),
         Change::AddRunEvent {
             event,
             state,
             at_step,
         } => chain_runs::add_event(event, *state, *at_step),
-        Change::ForgetRuns {
+        Change::PruneRuns {
             base,
             keep,
             idle_since,

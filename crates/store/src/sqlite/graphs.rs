@@ -51,7 +51,7 @@ pub(super) fn add_node(node: &GraphNode) -> SqlStatement<'_> {
 /// saved first. Metadata that is not an object (imported nodes may have any) becomes a field.
 pub(super) fn update_node<'q>(
     id: &'q NodeId,
-    marks: &'q NodeUpdate,
+    update: &'q NodeUpdate,
     at: Timestamp,
 ) -> SqlStatement<'q> {
     sqlx::query(concat!(
@@ -70,10 +70,10 @@ pub(super) fn update_node<'q>(
          WHERE id = (SELECT session_id FROM graph_nodes WHERE id = $1) AND changes() > 0",
     ))
     .bind(id.as_str())
-    .bind(marks.score.map(Score::get))
-    .bind(marks.is_active)
-    .bind(marks.is_terminal)
-    .bind(json_text(marks.notes.as_ref()))
+    .bind(update.score.map(Score::get))
+    .bind(update.is_active)
+    .bind(update.is_terminal)
+    .bind(json_text(update.notes.as_ref()))
     .bind(at.as_micros())
 }
 

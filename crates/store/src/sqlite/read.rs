@@ -120,7 +120,7 @@ impl Store for SqliteStore {
         )
     }
 
-    fn root_of<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
+    fn root_thought<'a>(&'a self, thought: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
         self.fetch_one(
             "SELECT first.* FROM thoughts t JOIN thoughts first ON first.id = t.root_id \
              WHERE t.id = $1",

@@ -109,7 +109,7 @@ pub(super) fn query_error(error: &sqlx::Error) -> StoreError {
             return StoreError::Busy { reason };
         }
         if code == Some(13) {
-            return StoreError::Full { reason };
+            return StoreError::DiskFull { reason };
         }
     }
     StoreError::Query { reason }

@@ -158,7 +158,7 @@ async fn its_lines_start_where_they_did() {
     let starts = async |thoughts: &[&str]| {
         let mut starts = Vec::new();
         for id in thoughts {
-            let start = store.root_of(&(*id).into()).await.unwrap().unwrap();
+            let start = store.root_thought(&(*id).into()).await.unwrap().unwrap();
             starts.push(start.id.to_string());
         }
         starts.join(" ")

@@ -193,13 +193,13 @@ async fn a_run_that_is_gone_takes_its_events_along() {
     let runs = [run("a", 1), run("a", 2), run("b", 1)];
     for run in &runs {
         let changes = vec![
-            Change::BeginRun(run.clone()),
+            Change::StartRun(run.clone()),
             continue_run(event(run, 1)),
             end(event(run, 2), ChainState::Done),
         ];
         commit(&store, changes).await;
     }
-    let forget = Change::ForgetRuns {
+    let forget = Change::PruneRuns {
         base: "a".to_owned(),
         keep: 1,
         idle_since: deliberate_core::Timestamp::from_micros(0),
@@ -228,7 +228,7 @@ async fn a_run_with_damaged_events_says_so() {
         let store = open(&path);
         let run = run("a", 1);
         let changes = vec![
-            Change::BeginRun(run.clone()),
+            Change::StartRun(run.clone()),
             continue_run(event(&run, 1)),
             continue_run(event(&run, 2)),
         ];

@@ -69,11 +69,11 @@ impl MockProviderFormat for AnthropicFormat {
         format.get("schema").or(tool).cloned()
     }
 
-    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response {
-        let (block, stop) = block(&call.body, said, number);
+    fn render_reply(&self, call: &MockRequest, reply: &MockReply, number: usize) -> Response {
+        let (block, stop) = block(&call.body, reply, number);
         let usage = json!({
             "input_tokens": prompt_tokens(&call.body),
-            "output_tokens": tokens(&said.text),
+            "output_tokens": tokens(&reply.text),
         });
         let mut message = json!({
             "id": format!("msg_{number}"),
@@ -91,7 +91,7 @@ impl MockProviderFormat for AnthropicFormat {
         let block = message["content"][0].take();
         message["content"] = json!([]);
         message["stop_reason"] = Value::Null;
-        stream(&message, &block, &said.text, stop)
+        stream(&message, &block, &reply.text, stop)
     }
 
     fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)> {
@@ -118,13 +118,13 @@ fn forced_tool(body: &Value) -> Option<&Value> {
 
 /// Returns the reply as a content block, and the stop reason. A text that is not a JSON object
 /// cannot be a tool's input, so it is sent as text.
-fn block(body: &Value, said: &MockReply, number: usize) -> (Value, &'static str) {
-    let stop = match said.finish {
+fn block(body: &Value, reply: &MockReply, number: usize) -> (Value, &'static str) {
+    let stop = match reply.finish {
         MockFinishReason::Stop => "end_turn",
         MockFinishReason::Length => "max_tokens",
         MockFinishReason::Refusal => "refusal",
     };
-    let input = serde_json::from_str::<Value>(&said.text).unwrap_or(Value::Null);
+    let input = serde_json::from_str::<Value>(&reply.text).unwrap_or(Value::Null);
     match forced_tool(body) {
         Some(tool) if input.is_object() => {
             let id = format!("toolu_{number}");
@@ -132,7 +132,7 @@ fn block(body: &Value, said: &MockReply, number: usize) -> (Value, &'static str)
                 json!({ "type": "tool_use", "id": id, "name": tool["name"], "input": input });
             (block, "tool_use")
         }
-        _ => (json!({ "type": "text", "text": said.text }), stop),
+        _ => (json!({ "type": "text", "text": reply.text }), stop),
     }
 }
 

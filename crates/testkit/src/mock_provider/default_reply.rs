@@ -117,8 +117,8 @@ struct InstanceBuilder<'a> {
 }
 
 impl InstanceBuilder<'_> {
-    fn instance(&self, schema: &Value, place: &SchemaPosition) -> Value {
-        if place.depth_left == 0 {
+    fn instance(&self, schema: &Value, position: &SchemaPosition) -> Value {
+        if position.depth_left == 0 {
             return Value::Null;
         }
         if let Some(value) = schema.get("const") {
@@ -128,14 +128,14 @@ impl InstanceBuilder<'_> {
             .as_array()
             .filter(|values| !values.is_empty())
         {
-            return values[place.choice(values.len())].clone();
+            return values[position.choice(values.len())].clone();
         }
         if let Some(target) = schema["$ref"]
             .as_str()
             .and_then(|path| path.strip_prefix('#'))
         {
             let target = self.root.pointer(target).unwrap_or(&Value::Null);
-            return self.instance(target, &place.nested());
+            return self.instance(target, &position.nested());
         }
         for choice in ["anyOf", "oneOf", "allOf"] {
             let options = schema[choice].as_array().into_iter().flatten();
@@ -143,18 +143,18 @@ impl InstanceBuilder<'_> {
             // A list of constants with descriptions is an enum, too.
             let fixed = options.iter().all(|option| option.get("const").is_some());
             let index = if fixed {
-                place.choice(options.len())
+                position.choice(options.len())
             } else {
                 0
             };
             if let Some(option) = options.get(index) {
-                return self.instance(option, &place.nested());
+                return self.instance(option, &position.nested());
             }
         }
         match type_of(schema) {
-            "object" => self.object(schema, place),
-            "array" => self.array(schema, place),
-            "string" => json!(self.string(schema, place)),
+            "object" => self.object(schema, position),
+            "array" => self.array(schema, position),
+            "string" => json!(self.string(schema, position)),
             "integer" => json!(integer(schema)),
             "number" => json!(number(schema)),
             "boolean" => json!(true),
@@ -162,14 +162,14 @@ impl InstanceBuilder<'_> {
         }
     }
 
-    fn object(&self, schema: &Value, place: &SchemaPosition) -> Value {
+    fn object(&self, schema: &Value, position: &SchemaPosition) -> Value {
         let properties = schema["properties"].as_object().into_iter().flatten();
-        let inside = place.nested();
+        let inside = position.nested();
         let fields = properties.map(|(name, field)| (name.clone(), self.instance(field, &inside)));
         Value::Object(fields.collect::<Map<_, _>>())
     }
 
-    fn array(&self, schema: &Value, place: &SchemaPosition) -> Value {
+    fn array(&self, schema: &Value, position: &SchemaPosition) -> Value {
         let count = |keyword: &str| {
             let count = schema[keyword].as_u64();
             count.and_then(|count| usize::try_from(count).ok())
@@ -177,17 +177,17 @@ impl InstanceBuilder<'_> {
         let least = count("minItems").unwrap_or(0).max(1);
         let most = count("maxItems").unwrap_or(usize::MAX);
         let items = (1..=least.min(most))
-            .map(|number| self.instance(&schema["items"], &place.item(number)));
+            .map(|number| self.instance(&schema["items"], &position.item(number)));
         Value::Array(items.collect())
     }
 
     /// Returns a text. Items of a list differ from their first letters, so that they still differ
     /// when truncated.
-    fn string(&self, schema: &Value, place: &SchemaPosition) -> String {
+    fn string(&self, schema: &Value, position: &SchemaPosition) -> String {
         let most = schema["maxLength"]
             .as_u64()
             .and_then(|most| usize::try_from(most).ok());
-        let items: Vec<String> = place.items.iter().map(ToString::to_string).collect();
+        let items: Vec<String> = position.items.iter().map(ToString::to_string).collect();
         let sentence = if items.is_empty() {
             format!("Thought {}", self.subject)
         } else {

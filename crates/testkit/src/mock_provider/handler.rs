@@ -33,7 +33,7 @@ pub(super) trait MockProviderFormat {
     fn schema(&self, call: &MockRequest) -> Option<Value>;
 
     /// Returns the answer in the provider's format.
-    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response;
+    fn render_reply(&self, call: &MockRequest, reply: &MockReply, number: usize) -> Response;
 
     /// Returns the provider's rate limit headers.
     fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)>;
@@ -85,7 +85,7 @@ impl FromRequest<Arc<MockState>> for MockRequest {
 
 impl MockRequest {
     /// Records the request and checks what every request must have.
-    fn accept(
+    fn validate_request(
         &self,
         wire: &impl MockProviderFormat,
         kind: RequestKind,
@@ -140,7 +140,7 @@ impl AcceptedRequest {
 
 /// Answers a model request.
 pub(super) async fn handle_ask(call: MockRequest, wire: impl MockProviderFormat) -> Response {
-    let opened = match call.accept(&wire, RequestKind::Ask) {
+    let opened = match call.validate_request(&wire, RequestKind::Ask) {
         Ok(opened) => opened,
         Err(response) => return *response,
     };
@@ -190,7 +190,7 @@ pub(super) async fn handle_management(
     kind: RequestKind,
     respond: impl FnOnce(&MockRequest) -> Response,
 ) -> Response {
-    let opened = match call.accept(&wire, kind) {
+    let opened = match call.validate_request(&wire, kind) {
         Ok(opened) => opened,
         Err(response) => return *response,
     };

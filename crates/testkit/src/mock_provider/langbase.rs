@@ -152,7 +152,7 @@ impl MockProviderFormat for LangbaseFormat {
         })
     }
 
-    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response {
+    fn render_reply(&self, call: &MockRequest, reply: &MockReply, number: usize) -> Response {
         let thread = match call.body["threadId"].as_str() {
             Some(thread) => thread.to_owned(),
             None => call.state.write(|inner| {
@@ -162,9 +162,9 @@ impl MockProviderFormat for LangbaseFormat {
             }),
         };
         let mut response = if call.body["stream"] == true {
-            openai::stream(&call.body, said, number)
+            openai::stream(&call.body, reply, number)
         } else {
-            Json(envelope(call, said, number)).into_response()
+            Json(envelope(call, reply, number)).into_response()
         };
         if let Ok(thread) = HeaderValue::try_from(thread) {
             response.headers_mut().insert("lb-thread-id", thread);
@@ -183,7 +183,7 @@ impl MockProviderFormat for LangbaseFormat {
     }
 }
 
-fn envelope(call: &MockRequest, said: &MockReply, number: usize) -> Value {
+fn envelope(call: &MockRequest, reply: &MockReply, number: usize) -> Value {
     let (success, flat, model) = call.state.read(|inner| {
         let name = call.body["name"].as_str().unwrap_or_default();
         let pipe = inner.pipes.get(name);
@@ -196,14 +196,14 @@ fn envelope(call: &MockRequest, said: &MockReply, number: usize) -> Value {
             model.to_owned(),
         )
     });
-    let mut raw = openai::completion(&call.body, said, number);
+    let mut raw = openai::completion(&call.body, reply, number);
     raw["model"] = json!(model);
     let mut envelope = if flat {
         raw.clone()
     } else {
         json!({ "raw": raw })
     };
-    envelope["completion"] = json!(said.text);
+    envelope["completion"] = json!(reply.text);
     if let Some(success) = success {
         envelope["success"] = json!(success);
     }

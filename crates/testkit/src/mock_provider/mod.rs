@@ -126,7 +126,7 @@ impl MockProvider {
     }
 
     /// Changes settings while it runs.
-    pub fn set(&self, change: impl FnOnce(&mut MockSettings)) {
+    pub fn update_settings(&self, change: impl FnOnce(&mut MockSettings)) {
         self.state.write(|inner| change(&mut inner.settings));
     }
 
@@ -141,12 +141,12 @@ impl MockProvider {
     }
 
     /// Returns the model requests.
-    pub fn asks(&self) -> Vec<RequestRecord> {
+    pub fn model_requests(&self) -> Vec<RequestRecord> {
         self.requests_of_kind(RequestKind::Ask)
     }
 
     /// Returns the requests that created or updated a pipe.
-    pub fn creations(&self) -> Vec<RequestRecord> {
+    pub fn pipe_writes(&self) -> Vec<RequestRecord> {
         self.requests_of_kind(RequestKind::CreatePipe)
     }
 
@@ -163,7 +163,7 @@ impl MockProvider {
     }
 
     /// Returns the highest number of concurrent model requests so far.
-    pub fn peak(&self) -> usize {
+    pub fn peak_concurrency(&self) -> usize {
         self.state.read(|inner| inner.peak)
     }
 

@@ -68,11 +68,11 @@ impl MockProviderFormat for OpenAiFormat {
         response_schema(&call.body)
     }
 
-    fn render_reply(&self, call: &MockRequest, said: &MockReply, number: usize) -> Response {
+    fn render_reply(&self, call: &MockRequest, reply: &MockReply, number: usize) -> Response {
         if call.body["stream"] == true {
-            return stream(&call.body, said, number);
+            return stream(&call.body, reply, number);
         }
-        Json(completion(&call.body, said, number)).into_response()
+        Json(completion(&call.body, reply, number)).into_response()
     }
 
     fn rate_headers(&self, rate: RateLimitState) -> Vec<(&'static str, String)> {

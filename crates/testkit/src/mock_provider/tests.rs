@@ -49,7 +49,7 @@ async fn langbase_runs_a_pipe_and_continues_a_thread() {
     assert_eq!(run(&mut http, &next).await.status, 404);
     assert_eq!(standin.threads(), ["thread-1"]);
 
-    let asks = standin.asks();
+    let asks = standin.model_requests();
     assert_eq!(asks.len(), 3);
     assert_eq!(asks[0].body, run_body());
     assert_eq!(asks[0].outcome, RequestOutcome::Answered(200));
@@ -100,7 +100,7 @@ async fn wrong_keys_and_wrong_shapes_are_refused_as_each_provider_does() {
     let wrong = http.post("/v1/pipes/run", "other", &body).await.unwrap();
     assert_eq!(wrong.status, 401);
     assert_eq!(wrong.json().unwrap()["error"]["code"], "UNAUTHORIZED");
-    assert_eq!(standin.asks()[0].key, KeyCheck::Wrong);
+    assert_eq!(standin.model_requests()[0].key, KeyCheck::Wrong);
 
     let mut with_map = run_body();
     with_map["variables"] = json!({ "a": "b" });
@@ -285,7 +285,7 @@ async fn connections_are_cut_before_or_within_the_answer() {
     standin.push_fault(MockFault::CutBody);
     let error = http.post("/v1/pipes/run", KEY, &body).await.unwrap_err();
     assert_ne!(error.to_string(), "the connection ended");
-    assert_eq!(standin.asks()[0].outcome, RequestOutcome::Cut);
+    assert_eq!(standin.model_requests()[0].outcome, RequestOutcome::Cut);
 }
 
 #[tokio::test]
@@ -307,8 +307,8 @@ async fn a_caller_that_goes_away_is_noticed() {
     while standin.in_flight() > 0 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(standin.asks()[0].outcome, RequestOutcome::Dropped);
-    assert_eq!(standin.peak(), 1);
+    assert_eq!(standin.model_requests()[0].outcome, RequestOutcome::Dropped);
+    assert_eq!(standin.peak_concurrency(), 1);
 }
 
 #[tokio::test]

@@ -176,20 +176,20 @@ impl ToolContext {
     async fn run_calls(
         &self,
         key: &str,
-        said: &ModelTurn,
+        turn: &ModelTurn,
         left: usize,
         limits: AgentLimits,
         acted: &mut AgentRun,
     ) -> Result<Vec<ToolCallOutput>, ToolError> {
-        let runs = said.calls.iter().take(left).enumerate();
+        let runs = turn.calls.iter().take(left).enumerate();
         let runs = runs.map(|(number, call)| {
             let key = format!("{key}/call{}", number + 1);
             async move { self.run_tool_once(&key, call, limits.result_bytes).await }
         });
         // Not `try_join_all`: the first tool that waits for the client must not drop the others.
         let runs = join_all(runs).await;
-        let mut results = Vec::with_capacity(said.calls.len());
-        for (call, ran) in said.calls.iter().zip(runs) {
+        let mut results = Vec::with_capacity(turn.calls.len());
+        for (call, ran) in turn.calls.iter().zip(runs) {
             let ran = ran?;
             results.push(ToolCallOutput {
                 is_error: ran.failed,
@@ -204,7 +204,7 @@ impl ToolContext {
                 took_ms: ran.took_ms,
             });
         }
-        for call in said.calls.iter().skip(results.len()) {
+        for call in turn.calls.iter().skip(results.len()) {
             let why = format!(
                 "the tool was not called: the limit is {} calls",
                 limits.calls
@@ -243,8 +243,8 @@ impl ToolContext {
         Ok(self.memoize(key, ran))
     }
 
-    fn report_calls(&self, said: &ModelTurn) {
-        let names: Vec<&str> = said.calls.iter().map(|call| call.name.as_str()).collect();
+    fn report_calls(&self, turn: &ModelTurn) {
+        let names: Vec<&str> = turn.calls.iter().map(|call| call.name.as_str()).collect();
         self.progress(0.0, None, &format!("calling {}", names.join(", ")));
     }
 }

@@ -98,15 +98,15 @@ impl ToolContext {
     }
 }
 
-fn external_tool_spec(guest: &ExternalTool) -> ToolSpec {
-    let text = |field: &str| guest.definition.get(field).and_then(Value::as_str);
+fn external_tool_spec(tool: &ExternalTool) -> ToolSpec {
+    let text = |field: &str| tool.definition.get(field).and_then(Value::as_str);
     ToolSpec {
-        name: guest.name.to_string(),
+        name: tool.name.to_string(),
         description: text("description")
             .or(text("title"))
             .unwrap_or_default()
             .to_owned(),
-        schema: guest
+        schema: tool
             .definition
             .get("inputSchema")
             .cloned()

@@ -31,7 +31,7 @@ impl Registry {
                 continue;
             };
             let next = lease_expiry(self.deps.clock.now());
-            let change = Change::RunOn {
+            let change = Change::RenewLease {
                 id: kept.id.clone(),
                 seen: Some(*until),
                 until: next,
@@ -53,7 +53,7 @@ impl Registry {
         hold: &CallHandle,
     ) -> Result<bool, ToolError> {
         let until = lease_expiry(self.deps.clock.now());
-        let change = Change::RunOn {
+        let change = Change::RenewLease {
             id: abandoned.id.clone(),
             seen: abandoned.running_until,
             until,

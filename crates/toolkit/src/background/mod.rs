@@ -65,7 +65,7 @@ impl StillRunning {
 }
 
 /// The result of moving a call to the background.
-enum HandOver {
+enum BackgroundMove {
     Background(SuspensionId),
     WaitingFor(SuspensionId),
     NotYet,
@@ -123,18 +123,18 @@ impl Registry {
                 answer = &mut work => return answer.map(TimedOutcome::Outcome),
             };
             match handed {
-                HandOver::Background(id) => {
+                BackgroundMove::Background(id) => {
                     let doing = hold.status.get();
                     // The store holds the answer or the error for later requests.
                     tokio::spawn(async move { drop(work.await) });
                     return Ok(TimedOutcome::StillRunning(StillRunning::new(&id, doing)));
                 }
-                HandOver::WaitingFor(id) => {
+                BackgroundMove::WaitingFor(id) => {
                     let doing = self.background_calls.status(&id);
                     return Ok(TimedOutcome::StillRunning(StillRunning::new(&id, doing)));
                 }
-                HandOver::NotYet => waited_until = Instant::now() + POLL_INTERVAL,
-                HandOver::Finishing => return work.await.map(TimedOutcome::Outcome),
+                BackgroundMove::NotYet => waited_until = Instant::now() + POLL_INTERVAL,
+                BackgroundMove::Finishing => return work.await.map(TimedOutcome::Outcome),
             }
         }
     }
@@ -148,17 +148,19 @@ impl Registry {
     }
 
     /// Stores a running call, so that any process can take it over.
-    async fn move_to_background(&self, hold: &CallHandle) -> HandOver {
+    async fn move_to_background(&self, hold: &CallHandle) -> BackgroundMove {
         let mut stage = hold.stage.lock().await;
         match &mut *stage {
-            CallStage::Preparing => HandOver::NotYet,
-            CallStage::Finishing { .. } => HandOver::Finishing,
-            CallStage::WaitingFor(id) => HandOver::WaitingFor(id.clone()),
-            CallStage::Background { stored: kept, .. } => HandOver::Background(kept.id.clone()),
+            CallStage::Preparing => BackgroundMove::NotYet,
+            CallStage::Finishing { .. } => BackgroundMove::Finishing,
+            CallStage::WaitingFor(id) => BackgroundMove::WaitingFor(id.clone()),
+            CallStage::Background { stored: kept, .. } => {
+                BackgroundMove::Background(kept.id.clone())
+            }
             CallStage::Running(work)
                 if !self.background_calls.has_room_for(work.owner.as_ref()) =>
             {
-                HandOver::NotYet
+                BackgroundMove::NotYet
             }
             CallStage::Running(work) => {
                 let until = lease_expiry(self.deps.clock.now());
@@ -167,9 +169,9 @@ impl Registry {
                 let change = Change::Suspend(suspension);
                 if let Err(error) = self.deps.store.commit(vec![change]).await {
                     tracing::warn!(%error, "a long call can't be stored as a background call; its caller has to wait");
-                    return HandOver::NotYet;
+                    return BackgroundMove::NotYet;
                 }
-                let handed = HandOver::Background(kept.id.clone());
+                let handed = BackgroundMove::Background(kept.id.clone());
                 let here = self.register_running(&kept.id, work.owner.clone(), hold);
                 *stage = CallStage::Background {
                     stored: kept,

@@ -81,7 +81,7 @@ impl BackgroundCalls {
 
     /// Tells whether an owner may have one more background call.
     pub(super) fn has_room_for(&self, owner: Option<&String>) -> bool {
-        let theirs = |held: &&RunningBackgroundCall| held.owner.as_ref() == owner;
+        let theirs = |call: &&RunningBackgroundCall| call.owner.as_ref() == owner;
         self.lock().values().filter(theirs).count() < MAX_PER_OWNER
     }
 

@@ -253,33 +253,33 @@ impl Registry {
     /// gets the first error.
     pub(crate) async fn record_failure(
         &self,
-        begun: CallStart,
+        start: CallStart,
         error: &ToolError,
-        bill: UsageTally,
-        kept: Option<Change>,
+        tally: UsageTally,
+        change: Option<Change>,
     ) {
         tracing::info!(
-            tool = begun.tool,
+            tool = start.tool,
             code = error.code(),
-            took_ms = u64::try_from(begun.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
+            took_ms = u64::try_from(start.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
             "a call failed"
         );
-        begun.end(Some(error.code()), &bill.usage);
-        let record = self.record(&begun, bill, None, Err(error));
+        start.end(Some(error.code()), &tally.usage);
+        let record = self.record(&start, tally, None, Err(error));
         let mut changes = vec![Change::AddInvocation(record)];
-        changes.extend(kept);
+        changes.extend(change);
         self.log.write_now(&self.deps.store, changes).await;
     }
 
     pub(crate) fn record(
         &self,
-        begun: &CallStart,
-        bill: UsageTally,
+        start: &CallStart,
+        tally: UsageTally,
         session: Option<SessionId>,
         outcome: Result<Value, &ToolError>,
     ) -> Invocation {
         let named = || {
-            begun
+            start
                 .input
                 .get("session_id")
                 .and_then(Value::as_str)
@@ -298,16 +298,16 @@ impl Registry {
         Invocation {
             id: InvocationId::from(self.deps.ids.new_id()),
             session_id: session.or_else(named),
-            tool_name: begun.tool.to_owned(),
-            input: begun.input.clone(),
+            tool_name: start.tool.to_owned(),
+            input: start.input.clone(),
             output: output.map(|output| truncate_json(output, self.deps.limits.record_bytes)),
-            pipe_name: bill.pipe,
-            latency_ms: i64::try_from(begun.instant.elapsed().as_millis()).ok(),
+            pipe_name: tally.pipe,
+            latency_ms: i64::try_from(start.instant.elapsed().as_millis()).ok(),
             success: error.is_none(),
             error: error.map(|error| truncate_chars(&error.to_string(), MAX_ERROR_CHARS)),
             error_code: error.map(|error| error.code().to_owned()),
-            spent: bill.usage,
-            created_at: begun.started_at,
+            spent: tally.usage,
+            created_at: start.started_at,
         }
     }
 }

@@ -232,19 +232,20 @@ impl Registry {
     pub(crate) async fn finish(
         &self,
         run: &ToolRun<'_>,
-        begun: &CallStart,
+        start: &CallStart,
         call: &ToolContext,
-        kept: Option<StoredCall>,
+        stored_call: Option<StoredCall>,
         outcome: Result<ToolOutput<Value>, ToolError>,
     ) -> Result<CallOutcome, CallFailure> {
         let bill = call.usage();
-        let handed_over = kept.as_ref().map(|kept| kept.id.clone());
+        let handed_over = stored_call.as_ref().map(|kept| kept.id.clone());
         let failed = |error| CallFailure {
             error,
             background_id: handed_over.clone(),
             is_retryable: false,
         };
-        let earlier = kept.or_else(|| run.suspended.as_deref().map(StoredCall::from_suspended));
+        let earlier =
+            stored_call.or_else(|| run.suspended.as_deref().map(StoredCall::from_suspended));
         let (answer, session, mut changes) = match outcome {
             Ok(outcome) => {
                 let mut changes = outcome.changes;
@@ -256,7 +257,7 @@ impl Registry {
                 (CallOutcome::Done(outcome.output), outcome.session, changes)
             }
             Err(ToolError::Model(ModelError::Pending)) => {
-                let owner = begun.principal.owner();
+                let owner = start.principal.owner();
                 let (needs, suspension) = self
                     .suspend(run, earlier.clone(), owner, call)
                     .map_err(failed)?;
@@ -274,10 +275,10 @@ impl Registry {
             CallOutcome::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
         };
         let touched = self.resource_changes(&changes, session.as_ref());
-        let record = self.record(begun, bill.clone(), session, Ok(output));
+        let record = self.record(start, bill.clone(), session, Ok(output));
         if changes.is_empty() {
             self.log.enqueue(&self.deps.store, record);
-            begun.end(None, &bill.usage);
+            start.end(None, &bill.usage);
             return Ok(answer);
         }
         changes.push(Change::AddInvocation(record));
@@ -286,12 +287,12 @@ impl Registry {
                 if !touched.is_empty() {
                     self.listeners.emit(CallEvent::ResourcesChanged(&touched));
                 }
-                begun.end(None, &bill.usage);
+                start.end(None, &bill.usage);
                 Ok(answer)
             }
             // Another worker ended the same call first, and its answer counts.
             (Err(StoreError::AlreadyEnded), Some(earlier)) => {
-                begun.end(None, &bill.usage);
+                start.end(None, &bill.usage);
                 self.stored_outcome(&earlier.id).await.map_err(failed)
             }
             (Err(StoreError::Conflict { reason }), None) => Err(CallFailure {

@@ -52,19 +52,19 @@ impl Registry {
     pub(crate) async fn abort_for_shutdown(
         &self,
         run: &ToolRun<'_>,
-        begun: CallStart,
+        start: CallStart,
         call: &ToolContext,
         (hold, so_far): (&CallHandle, Option<String>),
     ) -> ToolError {
         let handed_over = hold.stage.lock().await.stored_call();
         let so_far = so_far.filter(|_| handed_over.is_none());
         let error = with_partial_summary(shutdown_error(run.entry), so_far);
-        let left = handed_over.map(|(kept, seen)| Change::RunOn {
+        let left = handed_over.map(|(kept, seen)| Change::RenewLease {
             id: kept.id,
             seen,
             until: self.deps.clock.now(),
         });
-        self.record_failure(begun, &error, call.usage(), left).await;
+        self.record_failure(start, &error, call.usage(), left).await;
         error
     }
 }

@@ -47,7 +47,7 @@ enum StepResult {
 struct StepContext {
     limit: TimeLimit,
     /// The number of model requests before the step.
-    asks_before: i64,
+    requests_before: i64,
     /// Whether the step was resumed with replies.
     resumed: bool,
     /// The number of retries after conflicts.
@@ -59,7 +59,7 @@ struct StepContext {
 impl StepContext {
     fn may_retry(&self, ending: &CallFailure, call: &ToolContext) -> bool {
         ending.is_retryable
-            && call.ask_count() == self.asks_before
+            && call.request_count() == self.requests_before
             && self.retries < MAX_CONFLICT_RETRIES
     }
 }
@@ -69,28 +69,28 @@ impl Registry {
     pub(crate) async fn run(
         &self,
         mut run: ToolRun<'_>,
-        begun: CallStart,
+        start: CallStart,
         caller: CallerContext,
         hold: &CallHandle,
     ) -> Result<CallOutcome, ToolError> {
         let journal = run.journal.take();
         let mut now = StepContext {
-            limit: self.time_limit(run.entry, &run.arguments, begun.instant),
-            asks_before: 0,
+            limit: self.time_limit(run.entry, &run.arguments, start.instant),
+            requests_before: 0,
             resumed: journal.is_some(),
             retries: 0,
             partial_summary: None,
         };
-        set_resume_state(&run, &begun, journal.as_ref(), hold).await;
+        set_resume_state(&run, &start, journal.as_ref(), hold).await;
         let mut call = ToolContext::new(
-            self.call_env(&begun, caller, hold),
+            self.call_env(&start, caller, hold),
             now.limit.deadline,
             journal,
         );
         let mut signs = heartbeat_interval();
         loop {
             let leg = tokio::select! {
-                leg = self.run_step(&run, &begun, &call, now.limit, hold) => leg,
+                leg = self.run_step(&run, &start, &call, now.limit, hold) => leg,
                 () = send_heartbeats(&call, &mut signs) => return Err(ToolError::Internal),
                 // Another worker has the lease now, and its answer counts.
                 id = self.renew_lease(hold) => return self.stored_outcome(&id).await,
@@ -110,12 +110,12 @@ impl Registry {
                 }
                 StepResult::Stopped => {
                     let kept = (hold, now.partial_summary);
-                    return Err(self.abort_for_shutdown(&run, begun, &call, kept).await);
+                    return Err(self.abort_for_shutdown(&run, start, &call, kept).await);
                 }
                 StepResult::Conflict => CallFailure::conflict(),
                 StepResult::Done(outcome) => {
                     let kept = hold.set_finishing().await;
-                    match self.finish(&run, &begun, &call, kept, outcome).await {
+                    match self.finish(&run, &start, &call, kept, outcome).await {
                         Ok(answer) => return Ok(answer),
                         Err(ending) => ending,
                     }
@@ -123,11 +123,11 @@ impl Registry {
             };
             if run.entry.is_replayable() && now.may_retry(&ending, &call) {
                 now.retries += 1;
-                backoff(now.retries, begun.number).await;
+                backoff(now.retries, start.number).await;
                 // The memo holds data that another call has changed, and no model has seen it.
                 if !now.resumed {
                     call = call.next_step(now.limit.deadline);
-                    set_resume_state(&run, &begun, None, hold).await;
+                    set_resume_state(&run, &start, None, hold).await;
                 }
                 continue;
             }
@@ -135,7 +135,7 @@ impl Registry {
                 error: with_partial_summary(ending.error, now.partial_summary),
                 ..ending
             };
-            return Err(self.finish_failed(begun, ending, &call, hold).await);
+            return Err(self.finish_failed(start, ending, &call, hold).await);
         }
     }
 
@@ -152,7 +152,7 @@ impl Registry {
         clear_replies(run);
         StepContext {
             limit: self.time_limit(run.entry, &run.arguments, Instant::now()),
-            asks_before: call.ask_count(),
+            requests_before: call.request_count(),
             resumed: false,
             retries: 0,
             partial_summary: so_far,
@@ -162,7 +162,7 @@ impl Registry {
     /// Ends a call that failed, and its stored record if there is one.
     async fn finish_failed(
         &self,
-        begun: CallStart,
+        start: CallStart,
         ending: CallFailure,
         call: &ToolContext,
         hold: &CallHandle,
@@ -174,18 +174,18 @@ impl Registry {
             outcome: background::encode_failure(&ending.error),
             failed: true,
         });
-        self.record_failure(begun, &ending.error, call.usage(), over)
+        self.record_failure(start, &ending.error, call.usage(), over)
             .await;
         ending.error
     }
 
-    fn call_env(&self, begun: &CallStart, caller: CallerContext, hold: &CallHandle) -> CallEnv {
+    fn call_env(&self, start: &CallStart, caller: CallerContext, hold: &CallHandle) -> CallEnv {
         CallEnv {
             deps: self.deps.clone(),
             tools: self.tools.clone(),
             listeners: self.listeners.clone(),
-            number: begun.number,
-            tool: begun.tool,
+            number: start.number,
+            tool: start.tool,
             caller,
             status: hold.status.clone(),
             stage: hold.stage.clone(),
@@ -197,7 +197,7 @@ impl Registry {
     async fn run_step(
         &self,
         run: &ToolRun<'_>,
-        begun: &CallStart,
+        start: &CallStart,
         call: &ToolContext,
         limit: TimeLimit,
         hold: &CallHandle,
@@ -215,7 +215,7 @@ impl Registry {
                 partial_summary: so_far,
             }) => {
                 let next = (next, so_far);
-                self.commit_step(run, begun, outcome, next, hold).await
+                self.commit_step(run, start, outcome, next, hold).await
             }
             Ok(ran) => StepResult::Done(Ok(ran.outcome)),
             Err(error) => StepResult::Done(Err(error)),
@@ -227,7 +227,7 @@ impl Registry {
     async fn commit_step(
         &self,
         run: &ToolRun<'_>,
-        begun: &CallStart,
+        start: &CallStart,
         outcome: ToolOutput<Value>,
         (next, so_far): (Value, Option<String>),
         hold: &CallHandle,
@@ -254,7 +254,7 @@ impl Registry {
             // a step takes effect once.
             changes.insert(
                 0,
-                Change::RunOn {
+                Change::RenewLease {
                     id: kept.id.clone(),
                     seen: *seen,
                     until,
@@ -268,7 +268,7 @@ impl Registry {
                 asks: json!([]),
                 created_at: kept.started_at,
                 expires_at: self.suspension_expiry(self.deps.clock.now()),
-                owner: begun.principal.owner(),
+                owner: start.principal.owner(),
                 running_until: Some(until),
                 outcome: None,
                 failed: false,
@@ -277,7 +277,7 @@ impl Registry {
         match (self.deps.store.commit(changes).await, kept) {
             (Ok(()), kept) => {
                 if let Some((kept, _)) = kept {
-                    self.record_lease(&mut stage, kept, until, begun.principal.owner(), hold);
+                    self.record_lease(&mut stage, kept, until, start.principal.owner(), hold);
                 } else if let CallStage::Running(work) = &mut *stage {
                     // This comes before the call can be moved to the background, so that no step is
                     // repeated.
@@ -299,7 +299,7 @@ impl Registry {
     fn record_lease(
         &self,
         stage: &mut CallStage,
-        mut kept: StoredCall,
+        mut call: StoredCall,
         now_until: Timestamp,
         owner: Option<String>,
         hold: &CallHandle,
@@ -312,10 +312,10 @@ impl Registry {
             *until = now_until;
             return;
         }
-        kept.pending = None;
-        let here = self.register_running(&kept.id, owner, hold);
+        call.pending = None;
+        let here = self.register_running(&call.id, owner, hold);
         *stage = CallStage::Background {
-            stored: kept,
+            stored: call,
             lease_expiry: now_until,
             guard: here,
         };
@@ -366,7 +366,7 @@ pub(crate) fn with_partial_summary(error: ToolError, so_far: Option<String>) -> 
 /// Updates the data to store if the call becomes a background call.
 async fn set_resume_state(
     run: &ToolRun<'_>,
-    begun: &CallStart,
+    start: &CallStart,
     journal: Option<&Journal>,
     hold: &CallHandle,
 ) {
@@ -383,8 +383,8 @@ async fn set_resume_state(
         started_at: run
             .suspended
             .as_ref()
-            .map_or(begun.started_at, |it| it.created_at),
-        owner: begun.principal.owner(),
+            .map_or(start.started_at, |it| it.created_at),
+        owner: start.principal.owner(),
     })
     .await;
 }

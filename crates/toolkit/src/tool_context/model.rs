@@ -104,7 +104,7 @@ impl ToolContext {
         match answer {
             Ok(answer) => {
                 self.record_usage(|bill| bill.add(provider, &answer.replies));
-                self.emit_model_asked(provider, asking.started_at, None, &answer.replies);
+                self.emit_model_requested(provider, asking.started_at, None, &answer.replies);
                 let thread = answer
                     .replies
                     .iter()
@@ -122,7 +122,7 @@ impl ToolContext {
                     bill.add_unanswered(provider, &failed.error);
                 });
                 let code = failed.error.code();
-                self.emit_model_asked(provider, asking.started_at, Some(code), &failed.replies);
+                self.emit_model_requested(provider, asking.started_at, Some(code), &failed.replies);
                 Err(failed.error.into())
             }
         }
@@ -152,7 +152,7 @@ impl ToolContext {
     }
 
     /// Returns the number of model requests so far.
-    pub(crate) fn ask_count(&self) -> i64 {
+    pub(crate) fn request_count(&self) -> i64 {
         self.usage().usage.model_calls
     }
 
@@ -195,7 +195,7 @@ impl ToolContext {
     }
 
     /// Tells the listeners of a model request. Requests to the client's model do not count.
-    fn emit_model_asked(
+    fn emit_model_requested(
         &self,
         provider: &str,
         at: Instant,
@@ -206,7 +206,7 @@ impl ToolContext {
             return;
         }
         let spent = total_usage(replies);
-        self.shared.env.listeners.emit(CallEvent::ModelAsked {
+        self.shared.env.listeners.emit(CallEvent::ModelRequested {
             provider,
             elapsed: at.elapsed(),
             error,

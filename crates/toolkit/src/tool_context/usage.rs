@@ -5,7 +5,7 @@ use deliberate_core::ModelUsage;
 use deliberate_llm::{ModelError, ModelReply, StructuredError, StructuredOutput};
 use tracing::{Span, field::Empty};
 
-use crate::ASK_SPAN;
+use crate::MODEL_SPAN;
 
 /// The cost of a call's model requests so far, and the provider.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,7 +51,7 @@ pub(crate) fn total_usage(replies: &[ModelReply]) -> ModelUsage {
 /// content.
 pub(crate) fn model_span(provider: &str) -> Span {
     tracing::info_span!(
-        target: ASK_SPAN,
+        target: MODEL_SPAN,
         "chat",
         otel.kind = "client",
         gen_ai.operation.name = "chat",

@@ -154,12 +154,12 @@ fn registry(parts: RegistryDeps, times: &Arc<AtomicUsize>) -> Registry {
         .with(AskOnceTool)
 }
 
-fn agent_fixture(mind: Option<Arc<dyn ChatModel>>) -> AgentFixture {
+fn agent_fixture(model: Option<Arc<dyn ChatModel>>) -> AgentFixture {
     let times = Arc::<AtomicUsize>::default();
     let mut house = RegistryFixture::without_model();
     let parts = RegistryDeps {
         ids: Arc::new(SystemIds),
-        ..deps(house.store.clone(), mind)
+        ..deps(house.store.clone(), model)
     };
     house.registry = Arc::new(registry(parts, &times));
     AgentFixture {

@@ -103,7 +103,7 @@ fn principal(tools: &[&str]) -> Principal {
 }
 
 async fn call_with_scope(
-    house: &RegistryFixture,
+    fixture: &RegistryFixture,
     tools: &[&str],
     arguments: Value,
 ) -> Result<CallOutcome, ToolError> {
@@ -111,7 +111,7 @@ async fn call_with_scope(
         principal: principal(tools),
         ..CallerContext::default()
     };
-    house.registry.call("front", arguments, caller).await
+    fixture.registry.call("front", arguments, caller).await
 }
 
 fn alias_arguments(tool: &str) -> Value {

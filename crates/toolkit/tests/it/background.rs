@@ -70,19 +70,23 @@ fn ponder_arguments() -> Value {
 }
 
 async fn call_with_short_timeout(
-    house: &RegistryFixture,
+    fixture: &RegistryFixture,
     tool: &str,
     arguments: Value,
 ) -> Result<TimedOutcome, ToolError> {
     let caller = CallerContext::default();
-    house
+    fixture
         .registry
         .call_with_timeout(tool, arguments, caller, SHORT_TIMEOUT)
         .await
 }
 
-async fn call_in_background(house: &RegistryFixture, tool: &str, arguments: Value) -> StillRunning {
-    match call_with_short_timeout(house, tool, arguments).await {
+async fn call_in_background(
+    fixture: &RegistryFixture,
+    tool: &str,
+    arguments: Value,
+) -> StillRunning {
+    match call_with_short_timeout(fixture, tool, arguments).await {
         Ok(TimedOutcome::StillRunning(running)) => running,
         other => panic!("{other:?}"),
     }
@@ -92,8 +96,8 @@ fn resume_arguments(running: &StillRunning) -> Value {
     json!({ "id": running.id })
 }
 
-async fn background_status(house: &RegistryFixture, id: &str) -> BackgroundStatus {
-    let left = house
+async fn background_status(fixture: &RegistryFixture, id: &str) -> BackgroundStatus {
+    let left = fixture
         .registry
         .background_call(id, &Principal::default())
         .await;

@@ -101,12 +101,12 @@ impl Tool for AppendTool {
     }
 }
 
-async fn fixture(mind: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, AppendTool) {
+async fn fixture(model: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, AppendTool) {
     let mut house = RegistryFixture::without_model();
     let append = AppendTool::default();
     let parts = RegistryDeps {
         ids: Arc::new(SystemIds),
-        ..deps(house.store.clone(), mind)
+        ..deps(house.store.clone(), model)
     };
     house.registry = Arc::new(Registry::new(parts).with(append.clone()));
     let run = ChainRun {
@@ -125,15 +125,15 @@ async fn fixture(mind: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, AppendTo
     };
     house
         .store
-        .commit(vec![Change::BeginRun(run)])
+        .commit(vec![Change::StartRun(run)])
         .await
         .unwrap();
     (house, append)
 }
 
 /// Returns the writers of a run's events, which have no gaps.
-async fn writers(house: &RegistryFixture) -> Vec<Value> {
-    let run = house.store.run_with_events(&"run".into()).await.unwrap();
+async fn writers(fixture: &RegistryFixture) -> Vec<Value> {
+    let run = fixture.store.run_with_events(&"run".into()).await.unwrap();
     let (_, events) = run.unwrap();
     let places: Vec<u32> = events.iter().map(|event| event.seq).collect();
     let count = u32::try_from(events.len()).unwrap();

@@ -54,8 +54,8 @@ fn path_arguments() -> Value {
     json!({ "path": "a", "depth": null })
 }
 
-async fn call_in_background(house: &RegistryFixture, caller: CallerContext) -> StillRunning {
-    let call = house
+async fn call_in_background(fixture: &RegistryFixture, caller: CallerContext) -> StillRunning {
+    let call = fixture
         .registry
         .call_with_timeout("fs__write", path_arguments(), caller, SHORT_TIMEOUT)
         .await;

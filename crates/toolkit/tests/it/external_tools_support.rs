@@ -107,13 +107,13 @@ impl Tool for NestedTool {
 
     async fn run(
         &self,
-        named: ToolNameInput,
+        input: ToolNameInput,
         call: &ToolContext,
     ) -> Result<ToolOutput<Value>, ToolError> {
-        let can_run = call.can_run(&named.tool);
-        let may_wait = call.may_suspend(&named.tool);
+        let can_run = call.can_run(&input.tool);
+        let may_wait = call.may_suspend(&input.tool);
         let arguments = json!({ "path": "b" });
-        let inner = call.run_tool("a", &named.tool, arguments).await?;
+        let inner = call.run_tool("a", &input.tool, arguments).await?;
         Ok(ToolOutput {
             output: json!({ "inner": inner.output, "can": can_run, "waits": may_wait }),
             ..inner
@@ -152,7 +152,7 @@ impl ExternalTools for TwoExternalTools {
         })
     }
 
-    fn alias_of(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
+    fn external_name(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
         (tool == "forward").then(|| arguments["tool"].as_str().unwrap().into())
     }
 }

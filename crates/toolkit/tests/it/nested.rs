@@ -96,11 +96,11 @@ fn registry(parts: RegistryDeps) -> Registry {
         .with(SteppingTool::default())
 }
 
-fn fixture(mind: Option<Arc<dyn ChatModel>>) -> RegistryFixture {
+fn fixture(model: Option<Arc<dyn ChatModel>>) -> RegistryFixture {
     let mut house = RegistryFixture::without_model();
     house.registry = Arc::new(registry(RegistryDeps {
         ids: Arc::new(SystemIds),
-        ..deps(house.store.clone(), mind)
+        ..deps(house.store.clone(), model)
     }));
     house
 }

@@ -27,8 +27,8 @@ async fn collect_progress(arguments: Value) -> Vec<CallProgress> {
     heard.clone()
 }
 
-fn assert_grows(heard: &[CallProgress]) {
-    for pair in heard.windows(2) {
+fn assert_grows(progress: &[CallProgress]) {
+    for pair in progress.windows(2) {
         assert!(pair[0].done < pair[1].done, "{pair:?}");
     }
 }

@@ -162,7 +162,7 @@ impl Store for RecordingStore {
         empty()
     }
 
-    fn root_of<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
+    fn root_thought<'a>(&'a self, _: &'a ThoughtId) -> StoreFuture<'a, Option<Thought>> {
         empty()
     }
 

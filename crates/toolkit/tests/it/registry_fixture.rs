@@ -61,7 +61,7 @@ impl RegistryFixture {
 
     fn build(
         folder: Arc<tempfile::TempDir>,
-        mind: Option<Arc<dyn ChatModel>>,
+        model: Option<Arc<dyn ChatModel>>,
         bounds: CallLimits,
     ) -> Self {
         let store = open_store(folder.path());
@@ -69,7 +69,7 @@ impl RegistryFixture {
         let parts = RegistryDeps {
             clock: clock.clone(),
             limits: bounds,
-            ..deps(store.clone(), mind)
+            ..deps(store.clone(), model)
         };
         Self {
             registry: build_registry(parts),

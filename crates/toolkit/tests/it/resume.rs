@@ -20,8 +20,8 @@ pub(crate) fn good_reply() -> Value {
 }
 
 /// Suspends a call of `ponder` and returns its id.
-async fn suspend_call(house: &RegistryFixture) -> String {
-    expect_needs_reply(house.call("ponder", json!({ "content": "why?" })).await).id
+async fn suspend_call(fixture: &RegistryFixture) -> String {
+    expect_needs_reply(fixture.call("ponder", json!({ "content": "why?" })).await).id
 }
 
 #[tokio::test]

@@ -22,16 +22,16 @@ fn fixture() -> (RegistryFixture, ForwardTool, SteppingTool) {
     add_waiting_tools(RegistryFixture::without_model())
 }
 
-fn add_waiting_tools(mut house: RegistryFixture) -> (RegistryFixture, ForwardTool, SteppingTool) {
+fn add_waiting_tools(mut fixture: RegistryFixture) -> (RegistryFixture, ForwardTool, SteppingTool) {
     let (forward, climb) = (ForwardTool::new(0), SteppingTool::default());
     let parts = RegistryDeps {
         ids: Arc::new(SystemIds),
-        clock: house.clock.clone(),
-        ..deps(house.store.clone(), None)
+        clock: fixture.clock.clone(),
+        ..deps(fixture.store.clone(), None)
     };
     let registry = Registry::new(parts).with(forward.clone());
-    house.registry = Arc::new(registry.with(climb.clone()));
-    (house, forward, climb)
+    fixture.registry = Arc::new(registry.with(climb.clone()));
+    (fixture, forward, climb)
 }
 
 fn forward_arguments() -> Value {
@@ -42,11 +42,17 @@ fn step_arguments(wait_at: u32) -> Value {
     json!({ "step": 1, "last": 2, "wait_at": [wait_at] })
 }
 
-async fn call_in_background(house: &RegistryFixture, tool: &str, arguments: Value) -> StillRunning {
-    let call =
-        house
-            .registry
-            .call_with_timeout(tool, arguments, CallerContext::default(), SHORT_TIMEOUT);
+async fn call_in_background(
+    fixture: &RegistryFixture,
+    tool: &str,
+    arguments: Value,
+) -> StillRunning {
+    let call = fixture.registry.call_with_timeout(
+        tool,
+        arguments,
+        CallerContext::default(),
+        SHORT_TIMEOUT,
+    );
     match call.await {
         Ok(TimedOutcome::StillRunning(running)) => running,
         other => panic!("{other:?}"),
@@ -54,15 +60,15 @@ async fn call_in_background(house: &RegistryFixture, tool: &str, arguments: Valu
 }
 
 /// Starts the shutdown when `running` calls run.
-async fn stop_when_running(house: &RegistryFixture, running: usize) {
-    while house.registry.running_and_waiting().0 < running {
+async fn stop_when_running(fixture: &RegistryFixture, running: usize) {
+    while fixture.registry.running_and_waiting().0 < running {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    house.registry.start_shutdown();
+    fixture.registry.start_shutdown();
 }
 
-async fn background_status(house: &RegistryFixture, id: &str) -> BackgroundStatus {
-    let left = house
+async fn background_status(fixture: &RegistryFixture, id: &str) -> BackgroundStatus {
+    let left = fixture
         .registry
         .background_call(id, &Principal::default())
         .await;

@@ -160,26 +160,26 @@ fn session(step: u32, call: &ToolContext) -> Session {
 }
 
 fn add_stepping_tool(
-    mut house: RegistryFixture,
-    mind: Option<Arc<dyn ChatModel>>,
+    mut fixture: RegistryFixture,
+    model: Option<Arc<dyn ChatModel>>,
 ) -> (RegistryFixture, SteppingTool) {
     let climb = SteppingTool::default();
     let parts = RegistryDeps {
-        clock: house.clock.clone(),
+        clock: fixture.clock.clone(),
         ids: Arc::new(SystemIds),
-        ..deps(house.store.clone(), mind)
+        ..deps(fixture.store.clone(), model)
     };
-    house.registry = Arc::new(Registry::new(parts).with(climb.clone()));
-    (house, climb)
+    fixture.registry = Arc::new(Registry::new(parts).with(climb.clone()));
+    (fixture, climb)
 }
 
-fn fixture(mind: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, SteppingTool) {
-    add_stepping_tool(RegistryFixture::without_model(), mind)
+fn fixture(model: Option<Arc<dyn ChatModel>>) -> (RegistryFixture, SteppingTool) {
+    add_stepping_tool(RegistryFixture::without_model(), model)
 }
 
 /// Returns the steps that are stored, sorted.
-async fn stored_steps(house: &RegistryFixture) -> Vec<String> {
-    let sessions = house.store.sessions(ALL).await.unwrap();
+async fn stored_steps(fixture: &RegistryFixture) -> Vec<String> {
+    let sessions = fixture.store.sessions(ALL).await.unwrap();
     let mut titles: Vec<String> = sessions
         .into_iter()
         .filter_map(|entry| entry.session.title)
@@ -188,19 +188,20 @@ async fn stored_steps(house: &RegistryFixture) -> Vec<String> {
     titles
 }
 
-async fn call_in_background(house: &RegistryFixture, arguments: Value) -> StillRunning {
+async fn call_in_background(fixture: &RegistryFixture, arguments: Value) -> StillRunning {
     let soon = Duration::from_millis(20);
-    let call = house
-        .registry
-        .call_with_timeout("climb", arguments, CallerContext::default(), soon);
+    let call =
+        fixture
+            .registry
+            .call_with_timeout("climb", arguments, CallerContext::default(), soon);
     match call.await {
         Ok(TimedOutcome::StillRunning(running)) => running,
         other => panic!("{other:?}"),
     }
 }
 
-async fn background_call(house: &RegistryFixture, id: &str) -> BackgroundCall {
-    let left = house
+async fn background_call(fixture: &RegistryFixture, id: &str) -> BackgroundCall {
+    let left = fixture
         .registry
         .background_call(id, &Principal::default())
         .await;

@@ -164,9 +164,9 @@ fn build_export(
     if safe != name {
         form.notes.push(format!("the name was changed to {safe}"));
     }
-    let told = describe_with_rules(description, &form.rules, longest, &mut form.notes);
+    let text = describe_with_rules(description, &form.rules, longest, &mut form.notes);
     ExportedTool {
-        tool: put(&safe, &told, form.schema),
+        tool: put(&safe, &text, form.schema),
         name: safe,
         notes: form.notes,
         strict,

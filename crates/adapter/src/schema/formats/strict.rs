@@ -330,9 +330,9 @@ impl<'a> StrictSchemaWriter<'a> {
 
 /// Returns the type that the rules refer to, if the schema names none.
 fn implied_type(shape: &SchemaShape) -> Option<&'static str> {
-    let mut named = SchemaShape::new(shape.kind.clone());
-    named.implied = false;
-    write::type_name(&named)
+    let mut schema_shape = SchemaShape::new(shape.kind.clone());
+    schema_shape.implied = false;
+    write::type_name(&schema_shape)
 }
 
 /// Makes an optional field nullable; its description stays outside.

@@ -13,13 +13,13 @@ pub(super) struct DemoReplies {
     pub(super) question: String,
     /// The question about the focused branch.
     pub(super) deeper: String,
-    reply: Vec<ShippedReply>,
+    reply: Vec<DemoReply>,
     #[serde(skip)]
     given: BTreeSet<usize>,
 }
 
 #[derive(Debug, Deserialize)]
-struct ShippedReply {
+struct DemoReply {
     call: String,
     tool: String,
     key: String,
@@ -35,7 +35,7 @@ impl DemoReplies {
 
     /// Returns the reply to the ask `key` of `tool`, called in the demo's step `call`.
     pub(super) fn reply_to(&mut self, call: &str, tool: &str, key: &str) -> anyhow::Result<Value> {
-        let fits = |it: &ShippedReply| it.call == call && it.tool == tool && it.key == key;
+        let fits = |it: &DemoReply| it.call == call && it.tool == tool && it.key == key;
         let Some((number, found)) = self.reply.iter().enumerate().find(|(_, it)| fits(it)) else {
             bail!(
                 "{tool} asked {key:?} at step {call:?}, and the demo has no reply to that; please \

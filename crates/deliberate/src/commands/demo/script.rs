@@ -304,12 +304,12 @@ impl DemoScriptRunner<'_, '_> {
 
     /// Prints the number of asks since the last time.
     fn report_asks(&mut self) -> anyhow::Result<()> {
-        let told = match std::mem::take(&mut self.ask_count) {
+        let text = match std::mem::take(&mut self.ask_count) {
             0 => return Ok(()),
             1 => "needs_reply: 1 ask, answered with a built-in reply".to_owned(),
             asked => format!("needs_reply: {asked} asks, answered with {asked} built-in replies"),
         };
-        self.screen.print_response(&told)?;
+        self.screen.print_response(&text)?;
         Ok(())
     }
 }

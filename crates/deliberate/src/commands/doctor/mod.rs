@@ -186,7 +186,7 @@ async fn check_provider(loaded: &LoadedConfig) -> DoctorFinding {
     let (verdict, text) = match ProviderSelector::new(loaded) {
         Err(error) => (DoctorVerdict::Fail, error.to_string()),
         Ok(chooser) => match chooser.own_provider().await {
-            Some(mind) => check_reachable(&mind).await,
+            Some(selected_provider) => check_reachable(&selected_provider).await,
             None => (
                 DoctorVerdict::Note,
                 "none; the client's own model is used (this works in every MCP client)".to_owned(),
@@ -201,12 +201,12 @@ async fn check_provider(loaded: &LoadedConfig) -> DoctorFinding {
 }
 
 /// Checks that the provider answers and accepts the key, with a request that costs nothing.
-async fn check_reachable(mind: &SelectedProvider) -> (DoctorVerdict, String) {
+async fn check_reachable(provider: &SelectedProvider) -> (DoctorVerdict, String) {
     let deadline = tokio::time::Instant::now() + REACH_TIMEOUT;
-    match mind.model.check(deadline).await {
+    match provider.model.check(deadline).await {
         Ok(()) => (
             DoctorVerdict::Pass,
-            format!("{}, answers", mind.description),
+            format!("{}, answers", provider.description),
         ),
         Err(error) => (
             DoctorVerdict::Fail,

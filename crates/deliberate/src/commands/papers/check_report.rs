@@ -83,9 +83,9 @@ impl PapersCheckReport {
 }
 
 /// Returns the text about single entries, after the part's summary.
-fn entry_details(said: &str) -> &str {
-    let begins = said.find("\n## ");
-    begins.and_then(|at| said.get(at..)).unwrap_or_default()
+fn entry_details(text: &str) -> &str {
+    let begins = text.find("\n## ");
+    begins.and_then(|at| text.get(at..)).unwrap_or_default()
 }
 
 fn join_names(keys: &[String]) -> String {
@@ -138,9 +138,9 @@ mod tests {
             part["repeated_keys"] = json!(["same"]);
             report.add(&part).unwrap();
         }
-        let said = report.into_text().unwrap();
+        let text = report.into_text().unwrap();
         let keys = "- more than one entry has the key: same\n";
-        assert_eq!(said.matches(keys).count(), 1, "{said}");
+        assert_eq!(text.matches(keys).count(), 1, "{text}");
     }
 
     #[test]

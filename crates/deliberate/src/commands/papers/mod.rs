@@ -147,17 +147,17 @@ fn print_model_needed(to: &mut dyn Write) -> io::Result<()> {
 
 fn print_output(output: &Value, args: &PapersArgs, to: &mut dyn Write) -> anyhow::Result<()> {
     let said = output.get("said").and_then(Value::as_str);
-    let Some(said) = said.filter(|_| !args.json) else {
+    let Some(text) = said.filter(|_| !args.json) else {
         writeln!(to, "{output}")?;
         return Ok(());
     };
-    let said = escape_control(said);
-    let said = match args.command {
-        PapersCommand::Cite(_) => strip_escapes(&said).replace(CITE_MORE_HINT.0, CITE_MORE_HINT.1),
-        PapersCommand::Add(_) => said.replace(READ_AGAIN_HINT.0, READ_AGAIN_HINT.1),
-        _ => said,
+    let text = escape_control(text);
+    let text = match args.command {
+        PapersCommand::Cite(_) => strip_escapes(&text).replace(CITE_MORE_HINT.0, CITE_MORE_HINT.1),
+        PapersCommand::Add(_) => text.replace(READ_AGAIN_HINT.0, READ_AGAIN_HINT.1),
+        _ => text,
     };
-    writeln!(to, "{said}")?;
+    writeln!(to, "{text}")?;
     Ok(())
 }
 
@@ -221,9 +221,9 @@ mod tests {
 
     #[test]
     fn what_tools_advise_is_told_as_it_is_done_here() {
-        let shown = |line: &[&str], said: &str| {
+        let shown = |line: &[&str], text: &str| {
             let mut to = Vec::new();
-            print_output(&json!({ "said": said }), &parse_papers_args(line), &mut to).unwrap();
+            print_output(&json!({ "said": text }), &parse_papers_args(line), &mut to).unwrap();
             String::from_utf8(to).unwrap()
         };
         let told = shown(&["cite"], "7 more; raise max_results to include them.");

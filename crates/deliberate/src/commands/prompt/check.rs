@@ -139,7 +139,7 @@ fn summary(workspace: &Path, own: usize, findings: &[LibraryFinding]) -> String 
             "There is nothing in {place} yet. Create a prompt with: deliberate prompt new my_prompt"
         );
     }
-    let checked = pluralize(own, "thing");
+    let checked = pluralize(own, "item");
     if findings.is_empty() {
         return format!("{checked} checked in {place}, no errors.");
     }

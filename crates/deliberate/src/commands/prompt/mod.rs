@@ -95,7 +95,7 @@ fn load_library(options: &EngineOptions) -> anyhow::Result<PromptLibrary> {
         writeln!(
             std::io::stderr(),
             "{} cannot be used; `deliberate prompt check` shows why.",
-            pluralize(wrong, "thing")
+            pluralize(wrong, "item")
         )?;
     }
     Ok(library)
@@ -110,7 +110,7 @@ pub(super) fn workspace_health(options: &EngineOptions) -> (String, bool) {
         "{}: {} ({} in the workspace)",
         options.paths.workspace.display(),
         pluralize(prompts, "prompt"),
-        pluralize(check::count_own_resources(&library), "thing")
+        pluralize(check::count_own_resources(&library), "item")
     );
     if errors == 0 {
         return (text, true);

@@ -81,26 +81,26 @@ pub(super) async fn run(
     loaded.settings.tools.prompts = true;
     let request = build_request(args)?;
     let wired = build_app(&loaded)?;
-    let mind = if args.render {
+    let provider = if args.render {
         None
     } else {
         wired.providers.own_provider().await
     };
-    if let Some(mind) = &mind
-        && !confirm(mind, args)?
+    if let Some(provider) = &provider
+        && !confirm(provider, args)?
     {
         writeln!(io::stderr(), "Nothing was done; `--render` uses no model.")?;
         return Ok(ExitCode::from(1));
     }
-    let ended = call(request, mind.as_ref(), at, &wired).await;
+    let ended = call(request, provider.as_ref(), at, &wired).await;
     let shown = match ended {
         Ok(PromptCallEnd::Completed(output)) => {
-            let answered = PromptOutput {
-                by_model: mind.is_some(),
+            let prompt_output = PromptOutput {
+                by_model: provider.is_some(),
                 as_json: args.json,
                 workspace_flag: at,
             };
-            answered.print(&output, shell.output)
+            prompt_output.print(&output, shell.output)
         }
         Ok(PromptCallEnd::NeedsModel) => {
             writeln!(io::stderr(), "A step of this chain needs a model.")?;
@@ -145,12 +145,16 @@ fn build_request(args: &PromptRunArgs) -> anyhow::Result<Map<String, Value>> {
 }
 
 /// Asks the user first, since a model may cost money.
-fn confirm(mind: &SelectedProvider, args: &PromptRunArgs) -> anyhow::Result<bool> {
+fn confirm(provider: &SelectedProvider, args: &PromptRunArgs) -> anyhow::Result<bool> {
     if args.yes || !at_terminal() {
         return Ok(true);
     }
     let mut stderr = io::stderr();
-    write!(stderr, "This uses {}. Continue? [Y/n] ", mind.description)?;
+    write!(
+        stderr,
+        "This uses {}. Continue? [Y/n] ",
+        provider.description
+    )?;
     stderr.flush()?;
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
@@ -169,12 +173,12 @@ enum PromptCallEnd {
 
 async fn call(
     mut request: Map<String, Value>,
-    mind: Option<&SelectedProvider>,
+    provider: Option<&SelectedProvider>,
     at: &str,
     wired: &App,
 ) -> anyhow::Result<PromptCallEnd> {
-    let shown = mind.map(|mind| ProgressDisplay::new(&mind.description));
-    if mind.is_some() {
+    let display = provider.map(|provider| ProgressDisplay::new(&provider.description));
+    if provider.is_some() {
         request.insert("run".to_owned(), json!(true));
     }
     let command = request.get("command").and_then(Value::as_str);
@@ -185,8 +189,8 @@ async fn call(
     let cancelled = CancellationToken::new();
     let caller = CallerContext {
         cancellation: cancelled.clone(),
-        progress: shown.clone().map(|shown| {
-            Arc::new(move |progress| shown.update(&progress)) as Arc<dyn Fn(_) + Send + Sync>
+        progress: display.clone().map(|display| {
+            Arc::new(move |progress| display.update(&progress)) as Arc<dyn Fn(_) + Send + Sync>
         }),
         ..CallerContext::default()
     };
@@ -203,8 +207,8 @@ async fn call(
             (answer.await, true)
         }
     };
-    if let Some(shown) = shown {
-        shown.finish();
+    if let Some(display) = display {
+        display.finish();
     }
     match answer {
         Ok(CallOutcome::Done(output)) => Ok(PromptCallEnd::Completed(output)),

@@ -21,7 +21,7 @@ use crate::{
 
 /// Starts listening.
 pub(super) async fn start(
-    house: &DeliberateServer,
+    deliberate_server: &DeliberateServer,
     address: SocketAddr,
     settings: &AppSettings,
 ) -> anyhow::Result<HttpServer> {
@@ -34,13 +34,13 @@ pub(super) async fn start(
         );
     }
     let parts = HttpServerDeps {
-        registry: house.registry.clone(),
-        metrics: house.app.metrics.clone(),
-        health: Arc::new(build_health(house)),
-        progress: house.app.progress.clone(),
+        registry: deliberate_server.registry.clone(),
+        metrics: deliberate_server.app.metrics.clone(),
+        health: Arc::new(build_health(deliberate_server)),
+        progress: deliberate_server.app.progress.clone(),
     };
-    let face = house.handler.clone();
-    let make = move || face.for_connection();
+    let handler = deliberate_server.handler.clone();
+    let make = move || handler.for_connection();
     let http = HttpServer::bind(make, parts, access, http_options(address, settings)).await;
     http.map_err(Into::into)
 }
@@ -207,11 +207,11 @@ fn build_access(address: SocketAddr, settings: &AppSettings) -> anyhow::Result<A
     Ok(access)
 }
 
-fn build_health(house: &DeliberateServer) -> Health {
-    let (shutdown, states) = (house.shutdown.clone(), house.transport_states.clone());
-    let minds = house.app.providers.clone();
+fn build_health(server: &DeliberateServer) -> Health {
+    let (shutdown, states) = (server.shutdown.clone(), server.transport_states.clone());
+    let selector = server.app.providers.clone();
     Health::new(HealthSource {
-        registry: house.registry.clone(),
+        registry: server.registry.clone(),
         phase: Box::new(move || {
             if shutdown.is_cancelled() {
                 ServerPhase::Draining
@@ -221,17 +221,17 @@ fn build_health(house: &DeliberateServer) -> Health {
         }),
         transports: Box::new(move || states.list()),
         provider: Box::new(move || {
-            let minds = minds.clone();
-            Box::pin(async move { provider_health(&minds).await })
+            let selector = selector.clone();
+            Box::pin(async move { provider_health(&selector).await })
         }),
     })
 }
 
-async fn provider_health(minds: &ProviderSelector) -> ProviderHealth {
-    match minds.own_provider().await {
-        Some(mind) => ProviderHealth {
+async fn provider_health(selector: &ProviderSelector) -> ProviderHealth {
+    match selector.own_provider().await {
+        Some(provider) => ProviderHealth {
             state: ProviderState::Configured,
-            description: mind.description,
+            description: provider.description,
         },
         None => ProviderHealth {
             state: ProviderState::Client,

@@ -72,33 +72,33 @@ async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCo
     let settings = &loaded.settings;
     let shutdown = CancellationToken::new();
     stop_on_signal(shutdown.clone()).context("signal handlers cannot be installed")?;
-    let house = DeliberateServer::new(loaded, shutdown)?;
-    let chosen = Transports::choose(args, settings, io::stdin().is_terminal());
+    let server = DeliberateServer::new(loaded, shutdown)?;
+    let transports = Transports::choose(args, settings, io::stdin().is_terminal());
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         database = %settings.database.path.display(),
         "starting"
     );
     // Loaded in the background, so that the handshake does not wait for it.
-    if let Some(shelf) = &house.app.prompt_library {
-        shelf.start();
+    if let Some(library) = &server.app.prompt_library {
+        library.start();
     }
-    if let Some(lab) = &house.app.research {
-        lab.start(&house.registry, house.shutdown.clone());
+    if let Some(services) = &server.app.research {
+        services.start(&server.registry, server.shutdown.clone());
         for missing in crate::wiring::research::missing_folders(&settings.research) {
             tracing::warn!("{missing}");
         }
     }
-    for problem in &house.app.problems {
+    for problem in &server.app.problems {
         tracing::warn!("{problem}");
     }
-    if let Some(gateway) = &house.app.gateway {
+    if let Some(gateway) = &server.app.gateway {
         gateway.start();
     }
-    let stopping = house.spawn_shutdown_task(settings.limits.shutdown);
-    let served = house.serve(chosen, settings).await;
-    house.shutdown.cancel();
-    house.close().await;
+    let stopping = server.spawn_shutdown_task(settings.limits.shutdown);
+    let served = server.serve(transports, settings).await;
+    server.shutdown.cancel();
+    server.close().await;
     stopping.abort();
     served
 }
@@ -125,11 +125,11 @@ impl DeliberateServer {
             http_sessions: loaded.settings.http.sessions,
             ..McpOptions::default()
         };
-        let face = McpHandler::new(registry.clone(), options)
+        let mcp_handler = McpHandler::new(registry.clone(), options)
             .with_subscriptions(wired.subscriptions.clone());
         Ok(Self {
             registry,
-            handler: face,
+            handler: mcp_handler,
             app: wired,
             transport_states: TransportStates::default(),
             shutdown,
@@ -151,30 +151,34 @@ impl DeliberateServer {
 
     /// Serves until all transports have ended. A transport that cannot start is reported and the
     /// others continue; it is a failure only if none starts.
-    async fn serve(&self, chosen: Transports, settings: &AppSettings) -> anyhow::Result<ExitCode> {
-        let http = match chosen.http {
+    async fn serve(
+        &self,
+        transports: Transports,
+        settings: &AppSettings,
+    ) -> anyhow::Result<ExitCode> {
+        let http = match transports.http {
             Some(address) => self.start_http(address, settings).await,
             None => None,
         };
-        if chosen.stdio {
+        if transports.stdio {
             self.transport_states
                 .set_serving(TransportName::Stdio, None);
             tracing::info!("serving MCP on standard input and output");
-            let served = self.serve_stdio(settings).await;
+            let end = self.serve_stdio(settings).await;
             // If no client ever connected, such as under a service manager, none has left.
-            if http.is_none() || matches!(served, Ok(SessionEnd::Client)) {
+            if http.is_none() || matches!(end, Ok(SessionEnd::Client)) {
                 tracing::info!("the client that started the program has disconnected; stopping");
                 self.shutdown.cancel();
             }
             self.transport_states.set_off(TransportName::Stdio);
             if http.is_none() {
                 self.shutdown.cancel();
-                served.context("serving standard input and output failed")?;
+                end.context("serving standard input and output failed")?;
             }
         }
         match http {
             Some(http) => http.await.context("serving HTTP failed")?,
-            None if chosen.stdio => {}
+            None if transports.stdio => {}
             None => {
                 self.shutdown.cancel();
                 bail!(
@@ -234,8 +238,8 @@ impl DeliberateServer {
 
     /// Ends running calls, writes the remaining records and closes the database.
     async fn close(&self) {
-        if let Some(shelf) = &self.app.prompt_library {
-            shelf.stop();
+        if let Some(library) = &self.app.prompt_library {
+            library.stop();
         }
         tokio::select! {
             biased;

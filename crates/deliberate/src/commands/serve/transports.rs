@@ -102,9 +102,9 @@ mod tests {
             (&http, vec![on], false, (false, at(there))),
             (&both, vec![off], true, (true, at(there))),
         ] {
-            let chosen = Transports::choose(args, &settings(&set), in_terminal);
+            let transports = Transports::choose(args, &settings(&set), in_terminal);
             assert_eq!(
-                (chosen.stdio, chosen.http),
+                (transports.stdio, transports.http),
                 wanted,
                 "{args:?} {set:?} {in_terminal}"
             );

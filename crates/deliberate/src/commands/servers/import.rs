@@ -73,17 +73,17 @@ pub(super) fn run(
         match fate {
             ServerImportOutcome::Added => writeln!(shell.output, "Added {name:?} to {path}.")?,
             ServerImportOutcome::Replaced => {
-                writeln!(shell.output, "Replaced {name:?} in {path}.")?
+                writeln!(shell.output, "Replaced {name:?} in {path}.")?;
             }
             ServerImportOutcome::Unchanged => writeln!(
                 shell.output,
                 "Skipped {name:?}, which is already in {path}; `--force` replaces it."
             )?,
             ServerImportOutcome::SelfReference => {
-                writeln!(shell.output, "Skipped {name:?}: it is this program.")?
+                writeln!(shell.output, "Skipped {name:?}: it is this program.")?;
             }
             ServerImportOutcome::Invalid(what) => {
-                writeln!(shell.output, "Skipped {name:?}: {what}.")?
+                writeln!(shell.output, "Skipped {name:?}: {what}.")?;
             }
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn run(args: &RemoveArgs, shell: &mut CommandContext<'_>) -> anyhow::
                  the file from `gateway.import`",
                 path.display()
             ),
-            place => bail!("{name:?} is defined in {place}; remove it there"),
+            source => bail!("{name:?} is defined in {source}; remove it there"),
         }
     }
     file.remove(name);

@@ -104,7 +104,7 @@ impl ServerTest<'_> {
             server_identity(&look.info),
             format!("protocol {}", one_line(&look.version, 40)),
             tool_count(look.tools.len()),
-            format!("connected in {} ms", look.took.as_millis()),
+            format!("connected in {} ms", look.duration.as_millis()),
         ];
         parts.extend(self.ping_ms.map(|ping| format!("ping {ping:.1} ms")));
         let held = look.tools.iter().filter(|it| needs_approval(&it.standing));
@@ -154,7 +154,7 @@ impl ServerTest<'_> {
                     .filter(|it| needs_approval(&it.standing))
                     .map(|it| it.name.as_str())
                     .collect::<Vec<_>>(),
-                "connect_ms": look.took.as_secs_f64() * 1_000.0,
+                "connect_ms": look.duration.as_secs_f64() * 1_000.0,
                 "ping_ms": self.ping_ms,
             }),
             Err(error) => json!({ "name": self.name, "ok": false, "error": error.to_json() }),

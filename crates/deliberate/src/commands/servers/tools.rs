@@ -94,8 +94,8 @@ pub(super) fn needs_approval(standing: &ToolStatus) -> bool {
     )
 }
 
-fn status_label(standing: &ToolStatus) -> &'static str {
-    match standing {
+fn status_label(status: &ToolStatus) -> &'static str {
+    match status {
         ToolStatus::Fine => "fine",
         ToolStatus::New => "new",
         ToolStatus::Changed { .. } => "CHANGED",

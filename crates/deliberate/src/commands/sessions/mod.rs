@@ -226,8 +226,8 @@ async fn search(
     Ok(())
 }
 
-fn hit_json(what: &SearchEntity) -> Value {
-    match what {
+fn hit_json(entity: &SearchEntity) -> Value {
+    match entity {
         SearchEntity::Thought(thought) => json!(thought),
         SearchEntity::Node(node) => json!(node),
     }

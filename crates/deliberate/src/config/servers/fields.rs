@@ -94,14 +94,14 @@ pub(crate) enum FieldError {
 /// Returns all fields that are unknown or of the wrong type.
 pub(crate) fn find_invalid_fields(fields: &Map<String, Value>) -> Vec<InvalidField> {
     let wrong = fields.iter().filter_map(|(name, value)| {
-        let what = match find_field(name) {
+        let field_error = match find_field(name) {
             None => FieldError::Unknown(nearest_field(name)),
             Some(field) if field.field_type.accepts(value) => return None,
             Some(field) => FieldError::WrongType(format!("must be {}", field.field_type.display())),
         };
         Some(InvalidField {
             field: name.clone(),
-            error: what,
+            error: field_error,
         })
     });
     wrong.collect()

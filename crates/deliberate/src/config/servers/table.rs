@@ -114,16 +114,17 @@ impl ServerTable {
             *folder = full.to_string_lossy().into_owned();
         }
         let one = Map::from_iter([(self.name.clone(), Value::Object(self.fields.clone()))]);
-        let listed = read_servers(&one, &variables).and_then(|mut listed| {
-            let listed = listed.pop();
-            if let Some(listed) = &listed {
-                GatewayServer::from_configured(listed.clone())?;
-            }
-            Ok(listed)
-        });
-        match listed {
-            Ok(Some(listed)) => Ok(SettingsFileServer {
-                server: listed,
+        let configured_server =
+            read_servers(&one, &variables).and_then(|mut configured_servers| {
+                let configured_server = configured_servers.pop();
+                if let Some(configured_server) = &configured_server {
+                    GatewayServer::from_configured(configured_server.clone())?;
+                }
+                Ok(configured_server)
+            });
+        match configured_server {
+            Ok(Some(configured_server)) => Ok(SettingsFileServer {
+                server: configured_server,
                 fields: self.fields,
                 origin: self.origin,
             }),

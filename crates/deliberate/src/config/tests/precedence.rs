@@ -164,9 +164,9 @@ fn a_user_without_directories_has_prompts_beside_the_database() {
 fn defaults_are_those_of_the_documentation() {
     let user = TestUser::new();
     let settings = user.load_valid().settings;
-    let shown =
+    let text =
         format!("{settings:#?}").replace(&user.directory.path().display().to_string(), "DIR");
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(text);
 }
 
 /// Every documented variable reaches its field.

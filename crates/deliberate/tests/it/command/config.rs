@@ -15,12 +15,12 @@ fn entry<'a>(all: &'a Value, key: &str) -> (&'a str, &'a str) {
 
 #[tokio::test]
 async fn each_setting_names_its_origin_and_flag_beats_variable_beats_file_beats_default() {
-    let place = TestHome::new();
-    std::fs::create_dir(place.path("config/deliberate")).unwrap();
-    let file = place.path("config/deliberate/config.toml");
+    let home = TestHome::new();
+    std::fs::create_dir(home.path("config/deliberate")).unwrap();
+    let file = home.path("config/deliberate/config.toml");
     let text = "model = \"from-file\"\n\n[request]\nmax_retries = 7\nretry_delay_ms = 5\n\n[log]\nlevel = \"warn\"\n";
     std::fs::write(&file, text).unwrap();
-    let mut command = place.command();
+    let mut command = home.command();
     command
         .env("MAX_RETRIES", "8")
         .env("LOG_LEVEL", "debug")
@@ -33,8 +33,8 @@ async fn each_setting_names_its_origin_and_flag_beats_variable_beats_file_beats_
             "config",
             "--json",
         ]);
-    let ran = run_command(&mut command).await;
-    let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let output = run_command(&mut command).await;
+    let all: Value = serde_json::from_str(&output.stdout).unwrap();
     let line = |number: u32| format!("{}:{number}", file.display());
     assert_eq!(entry(&all, "model"), ("from-file", line(1).as_str()));
     assert_eq!(
@@ -54,18 +54,18 @@ async fn each_setting_names_its_origin_and_flag_beats_variable_beats_file_beats_
     assert_eq!(entry(&all, "database.max_connections"), ("5", "default"));
     assert_eq!(
         entry(&all, "database.path").0,
-        place.database().display().to_string()
+        home.database().display().to_string()
     );
 }
 
 #[tokio::test]
 async fn the_table_shows_every_setting_and_hides_secrets() {
-    let place = TestHome::new();
-    let mut command = place.command();
+    let home = TestHome::new();
+    let mut command = home.command();
     command.env("OPENAI_API_KEY", "sk-hidden").arg("config");
-    let ran = run_command(&mut command).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let line = ran
+    let output = run_command(&mut command).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let line = output
         .stdout
         .lines()
         .find(|line| line.contains("openai.api_key"))
@@ -74,20 +74,20 @@ async fn the_table_shows_every_setting_and_hides_secrets() {
         line.contains("set (hidden)") && line.contains("OPENAI_API_KEY"),
         "{line}"
     );
-    assert!(!ran.stdout.contains("sk-hidden"));
-    assert!(ran.stdout.contains("There is no settings file"));
+    assert!(!output.stdout.contains("sk-hidden"));
+    assert!(output.stdout.contains("There is no settings file"));
 }
 
 #[tokio::test]
 async fn the_sample_is_a_settings_file_that_is_taken() {
-    let place = TestHome::new();
-    let sample = place.run(&["config", "--sample"]).await;
-    let file = place.path("work/sample.toml");
+    let home = TestHome::new();
+    let sample = home.run(&["config", "--sample"]).await;
+    let file = home.path("work/sample.toml");
     std::fs::write(&file, &sample.stdout).unwrap();
-    let ran = place
+    let output = home
         .run(&["--config", "sample.toml", "config", "--json"])
         .await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     // The sample is valid with everything in it enabled, too.
     let on: String = sample
         .stdout
@@ -102,8 +102,8 @@ async fn the_sample_is_a_settings_file_that_is_taken() {
         )
         .collect();
     std::fs::write(&file, on).unwrap();
-    let ran = place.run(&["--config", "sample.toml", "config"]).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let output = home.run(&["--config", "sample.toml", "config"]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
 }
 
 #[tokio::test]
@@ -145,61 +145,62 @@ async fn a_wrong_variable_is_an_error_that_names_it_and_what_would_be_right() {
             "there is no settings file at /nowhere/at/all.toml, named by environment variable DELIBERATE_CONFIG",
         ),
     ];
-    let place = TestHome::new();
+    let home = TestHome::new();
     for (name, value, sentence) in cases {
         // Serving is rejected too, instead of running with unintended settings.
         for arguments in [&["config"][..], &["serve"], &[]] {
-            let ran = run_command(place.command().env(name, value).args(arguments)).await;
-            assert_eq!(ran.code, Some(2), "{name}");
-            assert_eq!(ran.stdout, "");
-            assert_eq!(ran.stderr, format!("error: {sentence}\n"));
+            let output = run_command(home.command().env(name, value).args(arguments)).await;
+            assert_eq!(output.code, Some(2), "{name}");
+            assert_eq!(output.stdout, "");
+            assert_eq!(output.stderr, format!("error: {sentence}\n"));
         }
     }
 }
 
 #[tokio::test]
 async fn mistakes_in_the_file_are_told_together_with_their_lines() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let text = "modle = \"x\"\n[request]\nmax_retrys = 2\n[database]\nmax_connections = 0\n[nonsense]\na = 1\n";
-    std::fs::write(place.path("work/wrong.toml"), text).unwrap();
-    let ran = place.run(&["--config", "wrong.toml", "config"]).await;
-    assert_eq!(ran.code, Some(2));
-    insta::assert_snapshot!("config_mistakes", ran.stderr);
-    let ran = place
+    std::fs::write(home.path("work/wrong.toml"), text).unwrap();
+    let output = home.run(&["--config", "wrong.toml", "config"]).await;
+    assert_eq!(output.code, Some(2));
+    insta::assert_snapshot!("config_mistakes", output.stderr);
+    let output = home
         .run(&["--set", "modle=x", "--set", "log.level=loud", "config"])
         .await;
-    assert_eq!(ran.code, Some(2));
+    assert_eq!(output.code, Some(2));
     assert!(
-        ran.stderr
+        output
+            .stderr
             .contains("unknown key `modle` in flag --set; did you mean `model`?"),
         "{}",
-        ran.stderr
+        output.stderr
     );
     assert!(
-        ran.stderr.contains("`loud` is not one of"),
+        output.stderr.contains("`loud` is not one of"),
         "{}",
-        ran.stderr
+        output.stderr
     );
 }
 
 #[tokio::test]
 async fn a_provider_that_is_named_without_its_key_is_told_at_the_start() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     for (provider, variable) in [
         ("langbase", "LANGBASE_API_KEY"),
         ("anthropic", "ANTHROPIC_API_KEY"),
         ("groq", "GROQ_API_KEY"),
     ] {
-        let ran = place.run(&["--provider", provider, "serve"]).await;
-        assert_eq!(ran.code, Some(2), "{provider}");
-        assert!(ran.stderr.contains(variable), "{}", ran.stderr);
+        let output = home.run(&["--provider", provider, "serve"]).await;
+        assert_eq!(output.code, Some(2), "{provider}");
+        assert!(output.stderr.contains(variable), "{}", output.stderr);
         // Commands that need no provider work without one.
         assert_eq!(
-            place.run(&["--provider", provider, "sessions"]).await.code,
+            home.run(&["--provider", provider, "sessions"]).await.code,
             Some(0)
         );
         assert_eq!(
-            place.run(&["--provider", provider, "config"]).await.code,
+            home.run(&["--provider", provider, "config"]).await.code,
             Some(0)
         );
     }
@@ -207,13 +208,13 @@ async fn a_provider_that_is_named_without_its_key_is_told_at_the_start() {
 
 #[tokio::test]
 async fn plain_http_is_for_this_machine_only() {
-    let place = TestHome::new();
-    let mut command = place.command();
+    let home = TestHome::new();
+    let mut command = home.command();
     command
         .env("LANGBASE_API_KEY", "k")
         .env("LANGBASE_BASE_URL", "http://example.com")
         .arg("serve");
-    let ran = run_command(&mut command).await;
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("https"), "{}", ran.stderr);
+    let output = run_command(&mut command).await;
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("https"), "{}", output.stderr);
 }

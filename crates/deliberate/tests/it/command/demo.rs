@@ -13,15 +13,15 @@ const REPLIES: &str = include_str!("../../../src/commands/demo/replies.toml");
 
 /// Creates a home that also contains the temporary directory.
 fn create_home() -> TestHome {
-    let place = TestHome::new();
-    std::fs::create_dir(place.path("tmp")).unwrap();
-    place
+    let home = TestHome::new();
+    std::fs::create_dir(home.path("tmp")).unwrap();
+    home
 }
 
-fn demo_command(place: &TestHome, arguments: &[&str]) -> Command {
-    let mut command = place.command();
+fn demo_command(home: &TestHome, arguments: &[&str]) -> Command {
+    let mut command = home.command();
     command
-        .env("TMPDIR", place.path("tmp"))
+        .env("TMPDIR", home.path("tmp"))
         .arg("demo")
         .args(arguments);
     command
@@ -31,15 +31,19 @@ fn is_empty(folder: &Path) -> bool {
     std::fs::read_dir(folder).unwrap().next().is_none()
 }
 
-fn assert_home_empty(place: &TestHome) {
+fn assert_home_empty(test_home: &TestHome) {
     for folder in ["home", "data", "config", "work", "tmp"] {
-        assert!(is_empty(&place.path(folder)), "{folder}");
+        assert!(is_empty(&test_home.path(folder)), "{folder}");
     }
 }
 
-fn assert_success(ran: &CliOutput) {
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
-    assert!(!ran.stdout.contains('\u{1b}'), "{}", ran.stdout);
+fn assert_success(output: &CliOutput) {
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (Some(0), ""),
+        "{output:?}"
+    );
+    assert!(!output.stdout.contains('\u{1b}'), "{}", output.stdout);
 }
 
 /// Normalizes what differs between runs, machines and releases.
@@ -61,20 +65,20 @@ fn normalize_output(stdout: &str) -> String {
 
 #[tokio::test]
 async fn it_plays_in_an_empty_home_and_leaves_nothing_behind() {
-    let place = create_home();
-    let ran = run_command(&mut demo_command(&place, &[])).await;
-    assert_success(&ran);
-    assert_home_empty(&place);
-    insta::assert_snapshot!("demo", normalize_output(&ran.stdout));
+    let home = create_home();
+    let output = run_command(&mut demo_command(&home, &[])).await;
+    assert_success(&output);
+    assert_home_empty(&home);
+    insta::assert_snapshot!("demo", normalize_output(&output.stdout));
 }
 
 #[tokio::test]
 async fn json_holds_the_ids_and_the_pictures_and_every_shipped_reply_was_given() {
-    let place = create_home();
-    let ran = run_command(&mut demo_command(&place, &["--json"])).await;
-    assert_success(&ran);
-    assert_home_empty(&place);
-    let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let home = create_home();
+    let output = run_command(&mut demo_command(&home, &["--json"])).await;
+    assert_success(&output);
+    assert_home_empty(&home);
+    let shown: Value = serde_json::from_str(&output.stdout).unwrap();
     for (mode, id) in [("tree", "session_id"), ("graph", "graph_id")] {
         assert_eq!(shown[mode][id].as_str().unwrap().len(), 36);
         let mermaid = shown[mode]["mermaid"].as_str().unwrap();
@@ -91,28 +95,28 @@ async fn json_holds_the_ids_and_the_pictures_and_every_shipped_reply_was_given()
 
 #[tokio::test]
 async fn kept_sessions_lie_in_ones_own_database_and_can_be_read() {
-    let place = create_home();
-    let ran = run_command(&mut demo_command(&place, &["--keep", "--json"])).await;
-    assert_success(&ran);
-    assert!(is_empty(&place.path("tmp")));
-    let shown: Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(shown["kept_in"], place.database().to_str().unwrap());
-    let listed = place.run_json(&["sessions", "list", "--json"]).await;
+    let home = create_home();
+    let output = run_command(&mut demo_command(&home, &["--keep", "--json"])).await;
+    assert_success(&output);
+    assert!(is_empty(&home.path("tmp")));
+    let shown: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(shown["kept_in"], home.database().to_str().unwrap());
+    let listed = home.run_json(&["sessions", "list", "--json"]).await;
     assert_eq!(listed.as_array().unwrap().len(), 2);
     for mode in ["tree", "graph"] {
         let id = shown[mode]["session_id"].as_str().unwrap();
-        let read = place.run_json(&["sessions", "show", id, "--json"]).await;
+        let read = home.run_json(&["sessions", "show", id, "--json"]).await;
         assert_eq!(read["session"]["id"], id);
-        let read = place.run(&["sessions", "show", id]).await;
+        let read = home.run(&["sessions", "show", id]).await;
         assert!(read.stdout.contains(id), "{read:?}");
     }
-    let again = run_command(&mut demo_command(&place, &["--keep"])).await;
+    let again = run_command(&mut demo_command(&home, &["--keep"])).await;
     assert_success(&again);
-    let database = place.database().display().to_string();
+    let database = home.database().display().to_string();
     assert!(again.stdout.contains(&database), "{}", again.stdout);
     assert!(again.stdout.contains(&format!("    {PROGRAM} sessions\n")));
     assert!(!again.stdout.contains("Nothing is kept"));
-    assert_eq!(place.stored_counts().await.0, 4);
+    assert_eq!(home.stored_counts().await.0, 4);
 }
 
 /// Returns the words of the line with this prefix, after the program, as a shell parses them.
@@ -123,28 +127,28 @@ async fn find_command_line(stdout: &str, begins: &str) -> Vec<String> {
         .find(|line| line.starts_with(begins));
     let line = line.unwrap_or_else(|| panic!("no {begins} in {stdout}"));
     let script = format!("printf '%s\\n' {}", line.strip_prefix(begins).unwrap());
-    let ran = run_command(Command::new("sh").args(["-c", &script])).await;
-    ran.stdout.lines().map(str::to_owned).collect()
+    let output = run_command(Command::new("sh").args(["-c", &script])).await;
+    output.stdout.lines().map(str::to_owned).collect()
 }
 
 #[tokio::test]
 async fn a_chosen_database_is_named_in_every_line_to_paste() {
-    let place = create_home();
-    let chosen = place.path("work/own place/it's.db");
-    std::fs::create_dir(place.path("work/own place")).unwrap();
+    let home = create_home();
+    let chosen = home.path("work/own place/it's.db");
+    std::fs::create_dir(home.path("work/own place")).unwrap();
     let chosen = chosen.to_str().unwrap();
-    let mut by_variable = demo_command(&place, &["--keep"]);
+    let mut by_variable = demo_command(&home, &["--keep"]);
     by_variable.env("DATABASE_PATH", chosen);
     // Relative to the working directory, which a client does not share.
-    let by_flag = demo_command(&place, &["--keep", "--database", "own place/it's.db"]);
+    let by_flag = demo_command(&home, &["--keep", "--database", "own place/it's.db"]);
     let by_key = demo_command(
-        &place,
+        &home,
         &["--keep", "--set", &format!("database.path={chosen}")],
     );
     for mut command in [by_variable, by_flag, by_key] {
-        let ran = run_command(&mut command).await;
-        assert_success(&ran);
-        let said = &ran.stdout;
+        let output = run_command(&mut command).await;
+        assert_success(&output);
+        let said = &output.stdout;
         assert!(
             said.contains(&format!("stored in      {chosen}\n")),
             "{said}"
@@ -162,74 +166,78 @@ async fn a_chosen_database_is_named_in_every_line_to_paste() {
         let show = find_command_line(said, &format!("{PROGRAM} sessions show")).await;
         let arguments = [&["sessions".to_owned(), "show".to_owned()], show.as_slice()].concat();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let shown = place.run(&arguments).await;
-        assert!(shown.stdout.contains("## Branches"), "{shown:?}");
+        let cli_output = home.run(&arguments).await;
+        assert!(cli_output.stdout.contains("## Branches"), "{cli_output:?}");
     }
-    let listed = place
+    let listed = home
         .run_json(&["sessions", "list", "--json", "--database", chosen])
         .await;
     assert_eq!(listed.as_array().unwrap().len(), 6);
-    assert!(is_empty(&place.path("data")));
+    assert!(is_empty(&home.path("data")));
 }
 
 #[tokio::test]
 async fn nobody_is_asked_whatever_keys_and_settings_there_are() {
-    let (place, standin) = (create_home(), MockProvider::start().await.unwrap());
+    let (home, standin) = (create_home(), MockProvider::start().await.unwrap());
     let settings = "provider = \"anthropic\"\nmodel = \"x\"\n";
-    std::fs::write(place.path("config/own.toml"), settings).unwrap();
-    let mut command = place.command_with_provider(&standin);
+    std::fs::write(home.path("config/own.toml"), settings).unwrap();
+    let mut command = home.command_with_provider(&standin);
     command
-        .env("TMPDIR", place.path("tmp"))
-        .env("DELIBERATE_CONFIG", place.path("config/own.toml"))
+        .env("TMPDIR", home.path("tmp"))
+        .env("DELIBERATE_CONFIG", home.path("config/own.toml"))
         .env("DELIBERATE_PROVIDER", "langbase")
         .env("DELIBERATE_DISCOVER", "on")
         .arg("demo");
     assert_success(&run_command(&mut command).await);
     assert_eq!(standin.requests().len(), 0);
-    assert!(is_empty(&place.path("tmp")) && is_empty(&place.path("data")));
+    assert!(is_empty(&home.path("tmp")) && is_empty(&home.path("data")));
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_home_that_can_not_be_written_is_enough() {
-    let place = create_home();
-    let mut command = demo_command(&place, &[]);
+    let home = create_home();
+    let mut command = demo_command(&home, &[]);
     // Not even root can create a folder there.
     command
         .env("HOME", "/proc/self")
         .env_remove("XDG_DATA_HOME")
         .env_remove("XDG_CONFIG_HOME");
     assert_success(&run_command(&mut command).await);
-    assert_home_empty(&place);
+    assert_home_empty(&home);
 
-    let mut command = demo_command(&place, &["--keep"]);
+    let mut command = demo_command(&home, &["--keep"]);
     command
         .env("HOME", "/proc/self")
         .env_remove("XDG_DATA_HOME");
-    let ran = run_command(&mut command).await;
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains("/proc/self"), "{}", ran.stderr);
-    assert_home_empty(&place);
+    let output = run_command(&mut command).await;
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains("/proc/self"), "{}", output.stderr);
+    assert_home_empty(&home);
 }
 
 #[tokio::test]
 async fn without_a_temporary_folder_it_says_what_to_do() {
-    let place = create_home();
-    let mut command = demo_command(&place, &[]);
-    command.env("TMPDIR", place.path("nowhere"));
-    let ran = run_command(&mut command).await;
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:?}");
+    let home = create_home();
+    let mut command = demo_command(&home, &[]);
+    command.env("TMPDIR", home.path("nowhere"));
+    let output = run_command(&mut command).await;
+    assert_eq!(
+        (output.code, output.stdout.as_str()),
+        (Some(2), ""),
+        "{output:?}"
+    );
     assert!(
-        ran.stderr.contains("TMPDIR") && ran.stderr.contains("--keep"),
+        output.stderr.contains("TMPDIR") && output.stderr.contains("--keep"),
         "{}",
-        ran.stderr
+        output.stderr
     );
 }
 
 #[tokio::test]
 async fn a_reader_that_has_seen_enough_is_no_error_and_leaves_nothing_behind() {
-    let place = create_home();
-    let mut command = demo_command(&place, &[]);
+    let home = create_home();
+    let mut command = demo_command(&home, &[]);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -239,30 +247,30 @@ async fn a_reader_that_has_seen_enough_is_no_error_and_leaves_nothing_behind() {
     let ended = child.wait_with_output().await.unwrap();
     assert_eq!(ended.status.code(), Some(0));
     assert_eq!(String::from_utf8(ended.stderr).unwrap(), "");
-    assert_home_empty(&place);
+    assert_home_empty(&home);
 }
 
 #[tokio::test]
 async fn stopped_half_way_it_leaves_nothing_behind() {
-    let place = create_home();
-    let mut command = demo_command(&place, &[]);
+    let home = create_home();
+    let mut command = demo_command(&home, &[]);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut child = command.kill_on_drop(true).spawn().unwrap();
-    let begun = || !is_empty(&place.path("tmp"));
+    let begun = || !is_empty(&home.path("tmp"));
     wait_until("the demo begins", begun).await;
     terminate(child.id().unwrap()).await;
     // It may have ended by itself in the meantime.
     let code = child.wait().await.unwrap().code();
     assert!(matches!(code, Some(0 | 2)), "{code:?}");
-    assert_home_empty(&place);
+    assert_home_empty(&home);
 }
 
 #[tokio::test]
 async fn it_explains_itself() {
-    let ran = create_home().run(&["demo", "--help"]).await;
-    assert_success(&ran);
-    insta::assert_snapshot!("help_demo", ran.stdout);
+    let output = create_home().run(&["demo", "--help"]).await;
+    assert_success(&output);
+    insta::assert_snapshot!("help_demo", output.stdout);
 }

@@ -16,55 +16,55 @@ fn is_empty(folder: &Path) -> bool {
 async fn the_database_lies_with_the_users_data_for_the_user_alone() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (test_home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut test_home.command_with_provider(&standin)).await;
     output(&think(&mut client, "where?").await);
     shut_down(client).await;
-    assert!(place.database().is_file());
-    let folder = std::fs::metadata(place.path("data/deliberate")).unwrap();
+    assert!(test_home.database().is_file());
+    let folder = std::fs::metadata(test_home.path("data/deliberate")).unwrap();
     assert_eq!(
         folder.permissions().mode() & 0o077,
         0,
         "others can't look into it"
     );
     for untouched in ["work", "home", "config"] {
-        assert!(is_empty(&place.path(untouched)), "{untouched}");
+        assert!(is_empty(&test_home.path(untouched)), "{untouched}");
     }
 }
 
 #[tokio::test]
 async fn without_a_data_directory_of_its_own_it_is_the_usual_one_at_home() {
-    let place = TestHome::new();
-    let mut command = place.command();
+    let test_home = TestHome::new();
+    let mut command = test_home.command();
     command
         .env_remove("XDG_DATA_HOME")
         .args(["config", "--json"]);
-    let ran = run_command(&mut command).await;
-    let path = place.path("home/.local/share/deliberate/deliberate.db");
+    let output = run_command(&mut command).await;
+    let path = test_home.path("home/.local/share/deliberate/deliberate.db");
     assert!(
-        ran.stdout.contains(&path.display().to_string()),
+        output.stdout.contains(&path.display().to_string()),
         "{}",
-        ran.stdout
+        output.stdout
     );
 }
 
 #[tokio::test]
 async fn a_path_of_ones_own_is_taken_by_flag_variable_and_file() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (test_home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     std::fs::write(
-        place.path("config/own.toml"),
+        test_home.path("config/own.toml"),
         "[database]\npath = \"by-file.db\"\n",
     )
     .unwrap();
     let think = |arguments: &[&str], variable: Option<&str>| {
-        let mut command = place.command_with_provider(&standin);
+        let mut command = test_home.command_with_provider(&standin);
         command.args(arguments).args(["think", "where?"]);
         if let Some(path) = variable {
             command.env("DATABASE_PATH", path);
         }
         command
     };
-    let file = place.path("config/own.toml").display().to_string();
+    let file = test_home.path("config/own.toml").display().to_string();
     let cases = [
         (
             think(&["--database", "by-flag.db"], Some("no.db")),
@@ -77,33 +77,33 @@ async fn a_path_of_ones_own_is_taken_by_flag_variable_and_file() {
         (think(&["--config", &file], None), "config/by-file.db"),
     ];
     for (mut command, path) in cases {
-        let ran = run_command(&mut command).await;
-        assert_eq!(ran.code, Some(0), "{ran:?}");
-        assert!(place.path(path).is_file(), "{path}");
+        let output = run_command(&mut command).await;
+        assert_eq!(output.code, Some(0), "{output:?}");
+        assert!(test_home.path(path).is_file(), "{path}");
     }
-    assert!(!place.database().exists());
+    assert!(!test_home.database().exists());
 }
 
 #[tokio::test]
 async fn a_dotenv_file_in_the_working_directory_or_above_is_not_read() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let text = "LANGBASE_API_KEY=sk-not-mine\nDATABASE_PATH=./stray.db\nLOG_LEVEL=trace\n";
-    std::fs::create_dir(place.path("work/deeper")).unwrap();
-    std::fs::write(place.path("work/.env"), text).unwrap();
-    std::fs::write(place.path("work/config.toml"), "nonsense = 1\n").unwrap();
+    std::fs::create_dir(home.path("work/deeper")).unwrap();
+    std::fs::write(home.path("work/.env"), text).unwrap();
+    std::fs::write(home.path("work/config.toml"), "nonsense = 1\n").unwrap();
     for folder in ["work", "work/deeper"] {
-        let mut command = place.command();
-        command.current_dir(place.path(folder)).arg("config");
-        let ran = run_command(&mut command).await;
-        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let mut command = home.command();
+        command.current_dir(home.path(folder)).arg("config");
+        let output = run_command(&mut command).await;
+        assert_eq!(output.code, Some(0), "{output:?}");
         assert!(
-            !ran.stdout.contains("stray.db") && !ran.stdout.contains("hidden"),
+            !output.stdout.contains("stray.db") && !output.stdout.contains("hidden"),
             "{}",
-            ran.stdout
+            output.stdout
         );
-        let mut command = place.command();
+        let mut command = home.command();
         command
-            .current_dir(place.path(folder))
+            .current_dir(home.path(folder))
             .args(["think", "who?"]);
         assert_eq!(
             run_command(&mut command).await.code,
@@ -115,21 +115,21 @@ async fn a_dotenv_file_in_the_working_directory_or_above_is_not_read() {
 
 #[tokio::test]
 async fn commands_that_need_no_database_make_none() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     for arguments in [
         &["tools"][..],
         &["config"],
         &["completions", "bash"],
         &["setup", "zed", "--print"],
     ] {
-        assert_eq!(place.run(arguments).await.code, Some(0), "{arguments:?}");
+        assert_eq!(home.run(arguments).await.code, Some(0), "{arguments:?}");
     }
-    assert!(is_empty(&place.path("data")));
+    assert!(is_empty(&home.path("data")));
 }
 
 #[tokio::test]
 async fn a_reader_that_has_seen_enough_is_no_error() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     for arguments in [
         &["tools", "--markdown"][..],
         &["tools", "--json"],
@@ -139,7 +139,7 @@ async fn a_reader_that_has_seen_enough_is_no_error() {
         &["completions", "bash"],
         &["--help"],
     ] {
-        let mut command = place.command();
+        let mut command = home.command();
         command
             .args(arguments)
             .stdin(Stdio::null())

@@ -4,7 +4,7 @@ use crate::support::TestHome;
 
 #[tokio::test]
 async fn every_command_explains_itself() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let commands: [&[&str]; 41] = [
         &[],
         &["serve"],
@@ -49,18 +49,18 @@ async fn every_command_explains_itself() {
         &["completions"],
     ];
     for command in commands {
-        let ran = place.run(&[command, &["--help"]].concat()).await;
-        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+        let output = home.run(&[command, &["--help"]].concat()).await;
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
         let name = format!("help_{}", command.join("_"));
-        insta::assert_snapshot!(name.trim_end_matches('_'), ran.stdout);
+        insta::assert_snapshot!(name.trim_end_matches('_'), output.stdout);
     }
 }
 
 #[tokio::test]
 async fn the_version_is_printed() {
-    let ran = TestHome::new().run(&["--version"]).await;
+    let output = TestHome::new().run(&["--version"]).await;
     assert_eq!(
-        ran.stdout,
+        output.stdout,
         format!("deliberate {}\n", env!("CARGO_PKG_VERSION"))
     );
 }
@@ -75,30 +75,38 @@ async fn wrong_usage_ends_with_two_and_says_what_was_meant() {
         (&["setup", "notepad"], "cursor"),
         (&["sessions", "list", "--limit", "0"], "1..=1000"),
     ];
-    let place = TestHome::new();
+    let home = TestHome::new();
     for (arguments, named) in cases {
-        let ran = place.run(arguments).await;
+        let output = home.run(arguments).await;
         assert_eq!(
-            (ran.code, ran.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (Some(2), ""),
             "{arguments:?}"
         );
-        assert!(ran.stderr.contains(named), "{arguments:?}: {}", ran.stderr);
+        assert!(
+            output.stderr.contains(named),
+            "{arguments:?}: {}",
+            output.stderr
+        );
     }
 }
 
 #[tokio::test]
 async fn completions_are_printed_for_every_shell_even_when_the_settings_are_wrong() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let mut command = place.command();
+        let mut command = home.command();
         command
             .env("DATABASE_MAX_CONNECTIONS", "0")
             .args(["completions", shell]);
-        let ran = crate::support::run_command(&mut command).await;
-        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{shell}");
+        let output = crate::support::run_command(&mut command).await;
+        assert_eq!(
+            (output.code, output.stderr.as_str()),
+            (Some(0), ""),
+            "{shell}"
+        );
         assert!(
-            ran.stdout.contains("doctor") && ran.stdout.contains("markdown"),
+            output.stdout.contains("doctor") && output.stdout.contains("markdown"),
             "{shell}"
         );
     }

@@ -54,21 +54,21 @@ async fn fill_tables(connection: &mut SqliteConnection) {
 }
 
 /// Checks that the imported sessions can be read and the scores are in range.
-async fn check_imported(place: &TestHome, database: Option<&Path>) {
-    let mut command = place.command();
+async fn check_imported(home: &TestHome, database: Option<&Path>) {
+    let mut command = home.command();
     if let Some(path) = database {
         command.env("DATABASE_PATH", path);
     }
-    let ran = run_command(command.args(["sessions", "show", "s1", "--json"])).await;
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    let shown: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let output = run_command(command.args(["sessions", "show", "s1", "--json"])).await;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let shown: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(shown["thoughts"][0]["content"], "First.");
     assert_eq!(shown["thoughts"][1]["content"], "Second.");
     assert_eq!(shown["thoughts"][1]["parent_id"], "t1");
     assert_eq!(shown["thoughts"][1]["confidence"], 0.904);
     let mut connection = match database {
         Some(path) => open_sqlite(path).await,
-        None => place.open_database().await,
+        None => home.open_database().await,
     };
     let whole: String = sqlx::query_scalar("PRAGMA integrity_check")
         .fetch_one(&mut connection)
@@ -79,37 +79,37 @@ async fn check_imported(place: &TestHome, database: Option<&Path>) {
 
 #[tokio::test]
 async fn an_old_database_is_taken_over_and_reported() {
-    let place = TestHome::new();
-    let old = place.path("work/reasoning.db");
+    let home = TestHome::new();
+    let old = home.path("work/reasoning.db");
     create_legacy_database(&old).await;
     let before = std::fs::read(&old).unwrap();
-    let ran = place.run(&["import", "reasoning.db"]).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let report = ran
+    let output = home.run(&["import", "reasoning.db"]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let report = output
         .stdout
-        .replace(&place.database().display().to_string(), "DATABASE");
+        .replace(&home.database().display().to_string(), "DATABASE");
     insta::assert_snapshot!("import_report", report);
-    check_imported(&place, None).await;
+    check_imported(&home, None).await;
     assert_eq!(
         std::fs::read(&old).unwrap(),
         before,
         "the old file is only read"
     );
-    assert_eq!(place.stored_counts().await, (2, 3));
+    assert_eq!(home.stored_counts().await, (2, 3));
 
     // The second time, everything is already there.
-    let again = place.run(&["import", "reasoning.db"]).await;
+    let again = home.run(&["import", "reasoning.db"]).await;
     assert_eq!(again.code, Some(0), "{}", again.stderr);
-    assert_eq!(place.stored_counts().await, (2, 3));
+    assert_eq!(home.stored_counts().await, (2, 3));
 }
 
 #[tokio::test]
 async fn an_imported_session_is_continued() {
-    let place = TestHome::new();
-    create_legacy_database(&place.path("work/reasoning.db")).await;
-    place.run(&["import", "reasoning.db"]).await;
+    let home = TestHome::new();
+    create_legacy_database(&home.path("work/reasoning.db")).await;
+    home.run(&["import", "reasoning.db"]).await;
     let standin = deliberate_testkit::MockProvider::start().await.unwrap();
-    let ran = run_command(place.command_with_provider(&standin).args([
+    let cli_output = run_command(home.command_with_provider(&standin).args([
         "think",
         "--json",
         "--session",
@@ -117,10 +117,10 @@ async fn an_imported_session_is_continued() {
         "And then?",
     ]))
     .await;
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let output: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(cli_output.code, Some(0), "{}", cli_output.stderr);
+    let output: serde_json::Value = serde_json::from_str(&cli_output.stdout).unwrap();
     assert_eq!(output["previous_thought"], "t2");
-    let asked = standin.asks().pop().unwrap().body["messages"].to_string();
+    let asked = standin.model_requests().pop().unwrap().body["messages"].to_string();
     assert!(
         asked.contains("First.") && asked.contains("Second."),
         "{asked}"
@@ -129,24 +129,25 @@ async fn an_imported_session_is_continued() {
 
 #[tokio::test]
 async fn a_database_in_the_new_ones_place_is_put_aside() {
-    let place = TestHome::new();
-    let old = place.path("work/reasoning.db");
+    let home = TestHome::new();
+    let old = home.path("work/reasoning.db");
     create_legacy_database(&old).await;
     let before = std::fs::read(&old).unwrap();
-    let mut command = place.command();
+    let mut command = home.command();
     command.env("DATABASE_PATH", &old).arg("import").arg(&old);
-    let ran = run_command(&mut command).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let kept = place.path("work/reasoning.original.db");
+    let output = run_command(&mut command).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let kept = home.path("work/reasoning.original.db");
     assert!(
-        ran.stdout
+        output
+            .stdout
             .contains(&format!("The old database is now {}.", kept.display())),
         "{}",
-        ran.stdout
+        output.stdout
     );
     assert_eq!(std::fs::read(&kept).unwrap(), before);
-    check_imported(&place, Some(&old)).await;
-    let mut left: Vec<String> = std::fs::read_dir(place.path("work"))
+    check_imported(&home, Some(&old)).await;
+    let mut left: Vec<String> = std::fs::read_dir(home.path("work"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm"))
@@ -159,8 +160,8 @@ async fn a_database_in_the_new_ones_place_is_put_aside() {
 /// database.
 #[tokio::test]
 async fn so_is_one_that_was_not_closed_with_its_log() {
-    let place = TestHome::new();
-    let live = place.path("work/live.db");
+    let home = TestHome::new();
+    let live = home.path("work/live.db");
     let mut connection = open_sqlite(&live).await;
     sqlx::raw_sql("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;")
         .execute(&mut connection)
@@ -168,22 +169,22 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
         .unwrap();
     fill_tables(&mut connection).await;
     // As a crash leaves it: both files, and no process that uses them.
-    let old = place.path("work/reasoning.db");
+    let old = home.path("work/reasoning.db");
     std::fs::copy(&live, &old).unwrap();
     std::fs::copy(
-        place.path("work/live.db-wal"),
-        place.path("work/reasoning.db-wal"),
+        home.path("work/live.db-wal"),
+        home.path("work/reasoning.db-wal"),
     )
     .unwrap();
     connection.close().await.unwrap();
 
-    let mut command = place.command();
+    let mut command = home.command();
     command.env("DATABASE_PATH", &old).arg("import").arg(&old);
-    let ran = run_command(&mut command).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    check_imported(&place, Some(&old)).await;
+    let output = run_command(&mut command).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    check_imported(&home, Some(&old)).await;
     // The old database is complete as well.
-    let mut kept = open_sqlite(&place.path("work/reasoning.original.db")).await;
+    let mut kept = open_sqlite(&home.path("work/reasoning.original.db")).await;
     let thoughts: i64 = sqlx::query_scalar("SELECT count(*) FROM thoughts")
         .fetch_one(&mut kept)
         .await
@@ -193,9 +194,9 @@ async fn so_is_one_that_was_not_closed_with_its_log() {
 
 #[tokio::test]
 async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
-    let place = TestHome::new();
-    std::fs::write(place.path("work/notes.txt"), "just notes\n".repeat(200)).unwrap();
-    drop(open_sqlite(&place.path("work/empty.db")).await);
+    let home = TestHome::new();
+    std::fs::write(home.path("work/notes.txt"), "just notes\n".repeat(200)).unwrap();
+    drop(open_sqlite(&home.path("work/empty.db")).await);
     let cases = [
         ("nowhere.db", "there is no file nowhere.db"),
         ("notes.txt", "not an SQLite database"),
@@ -206,18 +207,26 @@ async fn what_is_no_old_database_is_refused_and_nothing_is_made() {
         (".", "there is no file"),
     ];
     for (path, sentence) in cases {
-        let ran = place.run(&["import", path]).await;
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{path}");
-        assert!(ran.stderr.contains(sentence), "{path}: {}", ran.stderr);
+        let output = home.run(&["import", path]).await;
+        assert_eq!(
+            (output.code, output.stdout.as_str()),
+            (Some(2), ""),
+            "{path}"
+        );
+        assert!(
+            output.stderr.contains(sentence),
+            "{path}: {}",
+            output.stderr
+        );
     }
-    assert_eq!(place.stored_counts().await, (0, 0));
-    let ours = place.database().display().to_string();
-    let ran = place.run(&["import", &ours]).await;
-    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert_eq!(home.stored_counts().await, (0, 0));
+    let ours = home.database().display().to_string();
+    let output = home.run(&["import", &ours]).await;
+    assert_eq!(output.code, Some(2), "{}", output.stdout);
     assert!(
-        ran.stderr.contains("already a database of deliberate"),
+        output.stderr.contains("already a database of deliberate"),
         "{}",
-        ran.stderr
+        output.stderr
     );
-    assert!(place.database().exists());
+    assert!(home.database().exists());
 }

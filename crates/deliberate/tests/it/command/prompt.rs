@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::support::{TestHome, run_command};
 
 /// Returns the default folder of prompts.
-fn prompt_workspace(place: &TestHome) -> PathBuf {
-    place.path("data/deliberate/prompts")
+fn prompt_workspace(home: &TestHome) -> PathBuf {
+    home.path("data/deliberate/prompts")
 }
 
 /// Writes a file and creates its folders.
@@ -24,54 +24,54 @@ fn ids(list: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn the_library_is_listed_and_searched() {
-    let place = TestHome::new();
-    let all = place.run_json(&["prompt", "list", "--json"]).await;
+    let home = TestHome::new();
+    let all = home.run_json(&["prompt", "list", "--json"]).await;
     assert!(ids(&all).contains(&"code_review"), "{all}");
     assert!(
         ids(&all).iter().all(|id| !id.contains('/')),
         "parts are left out"
     );
-    let some = place
+    let some = home
         .run_json(&["prompt", "list", "DECISION", "--json"])
         .await;
     let some = ids(&some);
     assert!(some.contains(&"decision_memo") && !some.contains(&"code_review"));
-    let table = place.run(&["prompt"]).await;
+    let table = home.run(&["prompt"]).await;
     assert_eq!((table.code, table.stderr.as_str()), (Some(0), ""));
     assert!(
         table.stdout.contains("decision_memo (chain)"),
         "{}",
         table.stdout
     );
-    let none = place.run(&["prompt", "list", "zzzz"]).await;
+    let none = home.run(&["prompt", "list", "zzzz"]).await;
     assert_eq!(none.code, Some(0));
     assert!(
         none.stdout.contains("No prompt contains \"zzzz\""),
         "{}",
         none.stdout
     );
-    assert!(!place.database().exists(), "looking opens no database");
-    assert!(!prompt_workspace(&place).exists(), "and makes no folder");
+    assert!(!home.database().exists(), "looking opens no database");
+    assert!(!prompt_workspace(&home).exists(), "and makes no folder");
 }
 
 #[tokio::test]
 async fn one_prompt_is_shown_with_all_it_takes() {
-    let place = TestHome::new();
-    let shown = place.run(&["prompt", "show", "decision_memo"]).await;
-    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
+    let home = TestHome::new();
+    let output = home.run(&["prompt", "show", "decision_memo"]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     for part in [
         "question (required)",
         "2. Explore (tool reasoning_tree)",
         "{{ question }}",
     ] {
-        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+        assert!(output.stdout.contains(part), "{part}: {}", output.stdout);
     }
-    let whole = place
+    let whole = home
         .run_json(&["prompt", "show", ">>decision-memo", "--json"])
         .await;
     assert_eq!(whole["id"], "decision_memo");
     assert_eq!(whole["steps"].as_array().unwrap().len(), 4);
-    let wrong = place.run(&["prompt", "show", "code_reviw"]).await;
+    let wrong = home.run(&["prompt", "show", "code_reviw"]).await;
     assert_eq!((wrong.code, wrong.stdout.as_str()), (Some(2), ""));
     assert!(
         wrong.stderr.contains("did you mean `code_review`?"),
@@ -82,7 +82,7 @@ async fn one_prompt_is_shown_with_all_it_takes() {
 
 #[tokio::test]
 async fn what_is_new_passes_its_check_and_is_never_written_over() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let made: [&[&str]; 4] = [
         &["prompt", "new", "weekly_report", "--category", "writing"],
         &["prompt", "new", "two-steps", "--chain"],
@@ -90,42 +90,50 @@ async fn what_is_new_passes_its_check_and_is_never_written_over() {
         &["prompt", "new", "true"],
     ];
     for arguments in made {
-        let ran = place.run(arguments).await;
+        let output = home.run(arguments).await;
         assert_eq!(
-            (ran.code, ran.stderr.as_str()),
+            (output.code, output.stderr.as_str()),
             (Some(0), ""),
             "{arguments:?}"
         );
     }
-    let checked = place.run(&["prompt", "check"]).await;
+    let checked = home.run(&["prompt", "check"]).await;
     assert_eq!(checked.code, Some(0), "{}", checked.stdout);
     assert!(
-        checked.stdout.starts_with("6 things checked in "),
+        checked.stdout.starts_with("6 items checked in "),
         "{}",
         checked.stdout
     );
 
-    let file = prompt_workspace(&place).join("resources/prompts/writing/weekly_report/prompt.yaml");
+    let file = prompt_workspace(&home).join("resources/prompts/writing/weekly_report/prompt.yaml");
     let before = std::fs::read_to_string(&file).unwrap();
     for category in ["writing", "other"] {
         let again = ["prompt", "new", "weekly_report", "--category", category];
-        let ran = place.run(&again).await;
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{category}");
-        assert!(ran.stderr.contains("already"), "{}", ran.stderr);
+        let output = home.run(&again).await;
+        assert_eq!(
+            (output.code, output.stdout.as_str()),
+            (Some(2), ""),
+            "{category}"
+        );
+        assert!(output.stderr.contains("already"), "{}", output.stderr);
     }
     // A folder without a prompt belongs to the user, too.
-    let folder = prompt_workspace(&place).join("resources/prompts/general/mine");
+    let folder = prompt_workspace(&home).join("resources/prompts/general/mine");
     std::fs::create_dir_all(&folder).unwrap();
-    let ran = place.run(&["prompt", "new", "mine"]).await;
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("was not changed"), "{}", ran.stderr);
+    let output = home.run(&["prompt", "new", "mine"]).await;
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("was not changed"),
+        "{}",
+        output.stderr
+    );
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
 }
 
 #[tokio::test]
 async fn ids_that_would_leave_the_workspace_are_refused() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     for arguments in [
         ["prompt", "new", "../out"].as_slice(),
         &["prompt", "new", "a/../../out"],
@@ -133,15 +141,15 @@ async fn ids_that_would_leave_the_workspace_are_refused() {
         &["prompt", "new", "ok", "--category", ".."],
         &["prompt", "new", ""],
     ] {
-        let ran = place.run(arguments).await;
-        assert_eq!(ran.code, Some(2), "{arguments:?}");
+        let output = home.run(arguments).await;
+        assert_eq!(output.code, Some(2), "{arguments:?}");
         assert!(
-            ran.stderr.contains("is not a valid"),
+            output.stderr.contains("is not a valid"),
             "{arguments:?}: {}",
-            ran.stderr
+            output.stderr
         );
     }
-    assert!(!prompt_workspace(&place).exists());
+    assert!(!prompt_workspace(&home).exists());
 }
 
 /// Writes a workspace with one error of every kind.
@@ -178,13 +186,13 @@ fn write_broken_workspace(folder: &Path) {
 
 #[tokio::test]
 async fn mistakes_are_drawn_at_their_places() {
-    let place = TestHome::new();
-    write_broken_workspace(&place.path("work/mine"));
-    let ran = place.run(&["prompt", "check", "mine"]).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""));
-    insta::assert_snapshot!("prompt_check", ran.stdout);
+    let home = TestHome::new();
+    write_broken_workspace(&home.path("work/mine"));
+    let output = home.run(&["prompt", "check", "mine"]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(1), ""));
+    insta::assert_snapshot!("prompt_check", output.stdout);
 
-    let json = place.run(&["prompt", "check", "mine", "--json"]).await;
+    let json = home.run(&["prompt", "check", "mine", "--json"]).await;
     assert_eq!(json.code, Some(1));
     let found: Value = serde_json::from_str(&json.stdout).unwrap();
     let problems = found["problems"].as_array().unwrap();
@@ -195,11 +203,14 @@ async fn mistakes_are_drawn_at_their_places() {
     assert_eq!(template["file"], "prompts/general/no_end/user-message.md");
 
     // Valid prompts work despite the invalid ones.
-    let shown = place
+    let cli_output = home
         .run(&["prompt", "--workspace", "mine", "run", "fine"])
         .await;
-    assert_eq!((shown.code, shown.stdout.as_str()), (Some(0), "Fine.\n"));
-    let listed = place.run(&["prompt", "list", "--workspace", "mine"]).await;
+    assert_eq!(
+        (cli_output.code, cli_output.stdout.as_str()),
+        (Some(0), "Fine.\n")
+    );
+    let listed = home.run(&["prompt", "list", "--workspace", "mine"]).await;
     assert!(
         listed
             .stderr
@@ -211,54 +222,59 @@ async fn mistakes_are_drawn_at_their_places() {
 
 #[tokio::test]
 async fn a_check_of_nothing_is_no_comfort() {
-    let place = TestHome::new();
-    let ran = place.run(&["prompt", "check"]).await;
-    assert_eq!(ran.code, Some(0));
+    let home = TestHome::new();
+    let output = home.run(&["prompt", "check"]).await;
+    assert_eq!(output.code, Some(0));
     assert!(
-        ran.stdout
+        output
+            .stdout
             .contains("Create a prompt with: deliberate prompt new"),
         "{}",
-        ran.stdout
+        output.stdout
     );
-    let ran = place.run(&["prompt", "check", "."]).await;
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.contains("nothing to check"), "{}", ran.stderr);
-    let ran = place.run(&["prompt", "check", "nowhere"]).await;
-    assert_eq!(ran.code, Some(2));
+    let output = home.run(&["prompt", "check", "."]).await;
+    assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
     assert!(
-        ran.stderr.contains("there is no folder nowhere"),
+        output.stderr.contains("nothing to check"),
         "{}",
-        ran.stderr
+        output.stderr
+    );
+    let output = home.run(&["prompt", "check", "nowhere"]).await;
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("there is no folder nowhere"),
+        "{}",
+        output.stderr
     );
 }
 
 #[tokio::test]
 async fn the_doctor_looks_at_the_prompts() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let line = |findings: &Value| {
         let mut all = findings.as_array().unwrap().iter();
         let found = all.find(|it| it["what"] == "prompts").unwrap();
         let text = |field: &str| found[field].as_str().unwrap().to_owned();
         (text("verdict"), text("text"))
     };
-    let (verdict, text) = line(&place.run_json(&["doctor", "--json"]).await);
+    let (verdict, text) = line(&home.run_json(&["doctor", "--json"]).await);
     assert_eq!(verdict, "ok");
     assert!(
-        text.contains(&prompt_workspace(&place).display().to_string()),
+        text.contains(&prompt_workspace(&home).display().to_string()),
         "{text}"
     );
-    let listed = place.run_json(&["prompt", "list", "--json"]).await;
+    let listed = home.run_json(&["prompt", "list", "--json"]).await;
     let many = format!(": {} prompts ", listed.as_array().unwrap().len());
     assert!(text.contains(&many), "{text}");
-    write_broken_workspace(&prompt_workspace(&place));
-    let (verdict, text) = line(&place.run_json(&["doctor", "--json"]).await);
+    write_broken_workspace(&prompt_workspace(&home));
+    let (verdict, text) = line(&home.run_json(&["doctor", "--json"]).await);
     assert_eq!(verdict, "note");
     assert!(
         text.contains("`deliberate prompt check` shows them"),
         "{text}"
     );
     let off = ["--set", "tools.sets=reasoning", "doctor", "--json"];
-    let (verdict, text) = line(&place.run_json(&off).await);
+    let (verdict, text) = line(&home.run_json(&off).await);
     assert_eq!(
         (verdict.as_str(), text.contains("tools.sets")),
         ("note", true)
@@ -272,10 +288,10 @@ fn tool_names(tools: &Value) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_set_of_tools_can_be_left_out() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let tools = |sets: &'static str| {
-        let place = &place;
-        async move { place.run_json(&["--set", sets, "tools", "--json"]).await }
+        let home = &home;
+        async move { home.run_json(&["--set", sets, "tools", "--json"]).await }
     };
     let reasoning = tools("tools.sets=reasoning").await;
     assert!(tool_names(&reasoning).contains(&"reasoning_linear"));
@@ -287,7 +303,7 @@ async fn a_set_of_tools_can_be_left_out() {
     assert!(tool_names(&both).contains(&"prompt_engine"));
     assert!(tool_names(&both).contains(&"reasoning_linear"));
     // In the shell a prompt works whatever is offered to clients.
-    let ran = place
+    let output = home
         .run(&[
             "--set",
             "tools.sets=reasoning",
@@ -296,21 +312,25 @@ async fn a_set_of_tools_can_be_left_out() {
             "no_such_prompt",
         ])
         .await;
-    assert!(ran.stderr.contains("there is no prompt"), "{}", ran.stderr);
+    assert!(
+        output.stderr.contains("there is no prompt"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[tokio::test]
 async fn folders_of_the_original_are_read_where_its_variables_say() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let says = |id: &str| {
         format!("id: {id}\nname: {id}\ndescription: d\nuserMessageTemplate: This is {id}.\n")
     };
-    let all = place.path("work/all");
+    let all = home.path("work/all");
     write(&all.join("prompts/general/one/prompt.yaml"), &says("one"));
-    let own = place.path("work/own");
+    let own = home.path("work/own");
     write(&own.join("general/two/prompt.yaml"), &says("two"));
     let ask = |id: &'static str| {
-        let mut command = place.command();
+        let mut command = home.command();
         command
             .env("MCP_RESOURCES_PATH", &all)
             .args(["prompt", "run", id]);
@@ -325,15 +345,15 @@ async fn folders_of_the_original_are_read_where_its_variables_say() {
         "This is two.\n"
     );
     let mut command = ask("one");
-    let ran = run_command(command.env("MCP_PROMPTS_PATH", &own)).await;
-    assert_eq!(ran.code, Some(2), "the variable for prompts wins");
+    let output = run_command(command.env("MCP_PROMPTS_PATH", &own)).await;
+    assert_eq!(output.code, Some(2), "the variable for prompts wins");
 }
 
 #[tokio::test]
 async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
-    let place = TestHome::new();
-    let folder = place.path("work/mine");
-    let mut command = place.command();
+    let home = TestHome::new();
+    let folder = home.path("work/mine");
+    let mut command = home.command();
     command.args(["serve", "--workspace", "mine"]);
     let mut client = crate::support::serve(&mut command).await;
     let call = json!({ "command": ">>hello world" });
@@ -373,22 +393,22 @@ async fn a_client_hears_of_a_prompt_that_is_written_while_it_is_served() {
 
 #[tokio::test]
 async fn a_shipped_prompt_is_replaced_only_by_who_says_so() {
-    let place = TestHome::new();
-    let refused = place.run(&["prompt", "new", "code_review"]).await;
+    let home = TestHome::new();
+    let refused = home.run(&["prompt", "new", "code_review"]).await;
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""));
     assert!(refused.stderr.contains("--replace"), "{}", refused.stderr);
-    assert!(!prompt_workspace(&place).exists());
-    let made = place
+    assert!(!prompt_workspace(&home).exists());
+    let output = home
         .run(&["prompt", "new", "code_review", "--replace"])
         .await;
-    assert_eq!((made.code, made.stderr.as_str()), (Some(0), ""));
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
 }
 
 #[tokio::test]
 async fn a_workspace_that_is_named_has_to_be_a_folder() {
-    let place = TestHome::new();
-    let missing = place.path("missing");
-    let file = place.path("a-file");
+    let home = TestHome::new();
+    let missing = home.path("missing");
+    let file = home.path("a-file");
     write(&file, "x");
     let commands: [&[&str]; 4] = [
         &["list"],
@@ -399,9 +419,9 @@ async fn a_workspace_that_is_named_has_to_be_a_folder() {
     for command in commands {
         for folder in [&missing, &file] {
             let at = ["prompt", "--workspace", folder.to_str().unwrap()];
-            let ran = place.run(&[&at[..], command].concat()).await;
+            let output = home.run(&[&at[..], command].concat()).await;
             assert_eq!(
-                (ran.code, ran.stdout.as_str()),
+                (output.code, output.stdout.as_str()),
                 (Some(2), ""),
                 "{command:?}"
             );
@@ -414,37 +434,37 @@ async fn a_workspace_that_is_named_has_to_be_a_folder() {
         "new",
         "mine",
     ];
-    let made = place.run(&at).await;
-    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    let cli_output = home.run(&at).await;
+    assert_eq!(cli_output.code, Some(0), "{}", cli_output.stderr);
     assert!(
-        made.stdout.contains("check --workspace '"),
+        cli_output.stdout.contains("check --workspace '"),
         "{}",
-        made.stdout
+        cli_output.stdout
     );
 }
 
 #[tokio::test]
 async fn a_prompt_that_is_broken_says_why() {
-    let place = TestHome::new();
-    let file = prompt_workspace(&place).join("prompts/general/p/prompt.yaml");
+    let home = TestHome::new();
+    let file = prompt_workspace(&home).join("prompts/general/p/prompt.yaml");
     write(&file, "id: p\nname: P\n");
-    let shown = place.run(&["prompt", "show", "p"]).await;
-    assert_eq!(shown.code, Some(2));
+    let output = home.run(&["prompt", "show", "p"]).await;
+    assert_eq!(output.code, Some(2));
     assert!(
-        shown.stderr.contains("`description` is missing"),
+        output.stderr.contains("`description` is missing"),
         "{}",
-        shown.stderr
+        output.stderr
     );
     write(
         &file,
         "id: p\nname: P\ndescription: d\nuserMessageTemplate: \"{{a\"\n",
     );
-    let shown = place.run(&["prompt", "show", "p"]).await;
+    let output = home.run(&["prompt", "show", "p"]).await;
     assert!(
-        shown
+        output
             .stderr
             .contains("prompt.yaml:4: The template is invalid"),
         "{}",
-        shown.stderr
+        output.stderr
     );
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::support::{TestHome, run_with_input, serve, shut_down, text, think, think_in_session};
 
 /// Creates two sessions, the first with two steps, and returns both ids.
-async fn create_two_sessions(place: &TestHome) -> (String, String) {
+async fn create_two_sessions(home: &TestHome) -> (String, String) {
     let standin = MockProvider::start().await.unwrap();
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let first = text(
         &think(&mut client, "What is\n a   tide?").await,
         "session_id",
@@ -24,13 +24,13 @@ async fn create_two_sessions(place: &TestHome) -> (String, String) {
 
 #[tokio::test]
 async fn the_list_shows_the_last_changed_first() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     assert_eq!(
-        place.run(&["sessions"]).await.stdout,
+        home.run(&["sessions"]).await.stdout,
         "No sessions yet. Try: deliberate think \"…\"\n"
     );
-    let (first, second) = create_two_sessions(&place).await;
-    let list = place.run_json(&["sessions", "list", "--json"]).await;
+    let (first, second) = create_two_sessions(&home).await;
+    let list = home.run_json(&["sessions", "list", "--json"]).await;
     let ids: Vec<&str> = list
         .as_array()
         .unwrap()
@@ -43,22 +43,22 @@ async fn the_list_shows_the_last_changed_first() {
         (&json!(2), &json!(0))
     );
     assert_eq!(list[0]["session"]["title"], "What is a tide?");
-    let table = place.run(&["sessions"]).await.stdout;
-    assert_eq!(table, place.run(&["sessions", "list"]).await.stdout);
+    let table = home.run(&["sessions"]).await.stdout;
+    assert_eq!(table, home.run(&["sessions", "list"]).await.stdout);
     assert!(
         table.lines().nth(1).unwrap().contains("What is a tide?"),
         "{table}"
     );
     assert_eq!(table.lines().count(), 3);
 
-    let one = place
+    let one = home
         .run_json(&[
             "sessions", "list", "--json", "--limit", "1", "--offset", "1",
         ])
         .await;
     assert_eq!(one.as_array().unwrap().len(), 1);
     assert_eq!(one[0]["session"]["id"], second);
-    let beyond = place
+    let beyond = home
         .run_json(&["sessions", "list", "--json", "--offset", "9"])
         .await;
     assert_eq!(beyond.as_array().unwrap().len(), 0);
@@ -66,41 +66,43 @@ async fn the_list_shows_the_last_changed_first() {
 
 #[tokio::test]
 async fn a_session_is_shown_step_by_step() {
-    let place = TestHome::new();
-    let (first, _) = create_two_sessions(&place).await;
-    let shown = place.run(&["sessions", "show", &first]).await;
-    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
-    let begun = shown
+    let home = TestHome::new();
+    let (first, _) = create_two_sessions(&home).await;
+    let output = home.run(&["sessions", "show", &first]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let begun = output
         .stdout
         .lines()
         .find(|line| line.contains("begun"))
         .unwrap();
     assert!(begun.starts_with(&format!("linear session `{first}`, ")));
-    let steady = shown.stdout.replace(begun, "linear session ID, begun TIME");
+    let steady = output
+        .stdout
+        .replace(begun, "linear session ID, begun TIME");
     insta::assert_snapshot!("sessions_show", steady);
 }
 
 /// Runs the demo and returns its sessions: a tree and a graph.
-async fn run_demo(place: &TestHome) -> (String, String) {
-    let played = place.run_json(&["demo", "--keep", "--json"]).await;
+async fn run_demo(home: &TestHome) -> (String, String) {
+    let played = home.run_json(&["demo", "--keep", "--json"]).await;
     let id = |mode: &str| played[mode]["session_id"].as_str().unwrap().to_owned();
     (id("tree"), id("graph"))
 }
 
 #[tokio::test]
 async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
-    let place = TestHome::new();
-    let (tree, graph) = run_demo(&place).await;
-    let shown = place.run(&["sessions", "show", &tree]).await.stdout;
+    let home = TestHome::new();
+    let (tree, graph) = run_demo(&home).await;
+    let text = home.run(&["sessions", "show", &tree]).await.stdout;
     for part in [
         "## Branches\n",
         "- **Fill it when shopping is put away** ",
         "*Keep an eat-first shelf* supports *Cook a leftovers evening*",
         "\n## Step 2 · Shop by a plan (64 %)\n",
     ] {
-        assert!(shown.contains(part), "{part:?} in {shown}");
+        assert!(text.contains(part), "{part:?} in {text}");
     }
-    let data = place.run_json(&["sessions", "show", &tree, "--json"]).await;
+    let data = home.run_json(&["sessions", "show", &tree, "--json"]).await;
     let fields: Vec<&String> = data.as_object().unwrap().keys().collect();
     assert_eq!(
         fields,
@@ -116,19 +118,17 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
     assert_eq!(data["branches"].as_array().unwrap().len(), 6);
     assert_eq!(data["cross_references"].as_array().unwrap().len(), 1);
 
-    let shown = place.run(&["sessions", "show", &graph]).await.stdout;
-    assert!(shown.contains("\n### 5. "), "{shown}");
-    assert!(shown.contains(", conclusion ← "), "{shown}");
-    let data = place
-        .run_json(&["sessions", "show", &graph, "--json"])
-        .await;
+    let text = home.run(&["sessions", "show", &graph]).await.stdout;
+    assert!(text.contains("\n### 5. "), "{text}");
+    assert!(text.contains(", conclusion ← "), "{text}");
+    let data = home.run_json(&["sessions", "show", &graph, "--json"]).await;
     assert_eq!(data["graphs"][0]["nodes"].as_array().unwrap().len(), 5);
 
-    let table = place.run(&["sessions"]).await.stdout;
+    let table = home.run(&["sessions"]).await.stdout;
     let row = |id: &str| table.lines().find(|line| line.contains(id)).unwrap();
     assert!(row(&graph).contains("  5 nodes  "), "{table}");
     assert!(row(&tree).contains("  7  "), "{table}");
-    let list = place.run_json(&["sessions", "list", "--json"]).await;
+    let list = home.run_json(&["sessions", "list", "--json"]).await;
     assert_eq!(
         (&list[0]["thoughts"], &list[0]["nodes"]),
         (&json!(0), &json!(5))
@@ -136,8 +136,8 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
 }
 
 /// Returns the numbers of the headings with this prefix.
-fn heading_numbers(shown: &str, heading: &str) -> Vec<usize> {
-    let found = shown.lines().filter_map(|line| line.strip_prefix(heading));
+fn heading_numbers(text: &str, heading: &str) -> Vec<usize> {
+    let found = text.lines().filter_map(|line| line.strip_prefix(heading));
     let number = |rest: &str| {
         let end = rest.find(|letter: char| !letter.is_ascii_digit());
         rest[..end.unwrap_or(rest.len())].parse().unwrap()
@@ -147,9 +147,9 @@ fn heading_numbers(shown: &str, heading: &str) -> Vec<usize> {
 
 #[tokio::test]
 async fn a_long_session_is_shown_whole_and_once() {
-    let place = TestHome::new();
-    let (_, session) = run_demo(&place).await;
-    let mut database = place.open_database().await;
+    let home = TestHome::new();
+    let (_, session) = run_demo(&home).await;
+    let mut database = home.open_database().await;
     for query in [
         "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 450)
          INSERT INTO thoughts (id, session_id, input, content, confidence, mode, created_at)
@@ -164,29 +164,29 @@ async fn a_long_session_is_shown_whole_and_once() {
         let grow = sqlx::query(query).bind(&session);
         grow.execute(&mut database).await.unwrap();
     }
-    let shown = place.run(&["sessions", "show", &session]).await;
-    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
-    let shown = shown.stdout;
+    let output = home.run(&["sessions", "show", &session]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let text = output.stdout;
     assert_eq!(
-        heading_numbers(&shown, "## Step "),
+        heading_numbers(&text, "## Step "),
         (1..=450).collect::<Vec<_>>()
     );
     assert_eq!(
-        heading_numbers(&shown, "### "),
+        heading_numbers(&text, "### "),
         (1..=455).collect::<Vec<_>>()
     );
     for number in 1..=450 {
         for what in ["Thought", "Node"] {
             let said = format!("{what} {number} of many.");
-            assert_eq!(shown.matches(&said).count(), 1, "{said}");
+            assert_eq!(text.matches(&said).count(), 1, "{said}");
         }
     }
-    let titles = shown.lines().filter(|line| line.starts_with("# "));
+    let titles = text.lines().filter(|line| line.starts_with("# "));
     assert_eq!(titles.count(), 1);
-    assert_eq!(shown.matches("## Graph `").count(), 1);
-    assert!(!shown.contains("\n*More "), "{shown}");
+    assert_eq!(text.matches("## Graph `").count(), 1);
+    assert!(!text.contains("\n*More "), "{text}");
 
-    let data = place
+    let data = home
         .run_json(&["sessions", "show", &session, "--json"])
         .await;
     let graph = &data["graphs"][0];
@@ -198,14 +198,14 @@ async fn a_long_session_is_shown_whole_and_once() {
     );
     assert_eq!(count(&graph["edges"]), 5);
     assert_eq!(graph.get("next_offset"), None);
-    let table = place.run(&["sessions"]).await.stdout;
+    let table = home.run(&["sessions"]).await.stdout;
     assert!(table.contains("  450 + 455 nodes  "), "{table}");
 }
 
 #[tokio::test]
 async fn a_providers_conversation_is_not_told() {
-    let place = TestHome::new();
-    let (first, second) = create_two_sessions(&place).await;
+    let home = TestHome::new();
+    let (first, second) = create_two_sessions(&home).await;
     let set = "UPDATE sessions SET metadata = $2 WHERE id = $1";
     let given = [
         (&first, r#"{"thread": "t-1"}"#, Value::Null),
@@ -217,33 +217,31 @@ async fn a_providers_conversation_is_not_told() {
     ];
     for (id, metadata, _) in &given {
         let set = sqlx::query(set).bind(*id).bind(*metadata);
-        set.execute(&mut place.open_database().await).await.unwrap();
+        set.execute(&mut home.open_database().await).await.unwrap();
     }
-    let list = place.run_json(&["sessions", "list", "--json"]).await;
+    let list = home.run_json(&["sessions", "list", "--json"]).await;
     for ((id, _, told), listed) in given.iter().zip(list.as_array().unwrap()) {
         assert_eq!(&listed["session"]["metadata"], told);
-        let shown = place.run_json(&["sessions", "show", id, "--json"]).await;
+        let shown = home.run_json(&["sessions", "show", id, "--json"]).await;
         assert_eq!(&shown["session"]["metadata"], told);
     }
 }
 
 #[tokio::test]
 async fn the_beginning_of_an_id_is_enough_if_it_fits_one() {
-    let place = TestHome::new();
-    let (first, second) = create_two_sessions(&place).await;
+    let home = TestHome::new();
+    let (first, second) = create_two_sessions(&home).await;
     let shared = first
         .bytes()
         .zip(second.bytes())
         .take_while(|(a, b)| a == b)
         .count();
-    let whole = place
-        .run_json(&["sessions", "show", &first, "--json"])
-        .await;
-    let part = place
+    let whole = home.run_json(&["sessions", "show", &first, "--json"]).await;
+    let part = home
         .run_json(&["sessions", "show", &first[..=shared], "--json"])
         .await;
     assert_eq!(part, whole);
-    let both = place.run(&["sessions", "show", &first[..shared]]).await;
+    let both = home.run(&["sessions", "show", &first[..shared]]).await;
     assert_eq!(both.code, Some(2));
     assert!(
         both.stderr.contains("several sessions start with"),
@@ -251,37 +249,35 @@ async fn the_beginning_of_an_id_is_enough_if_it_fits_one() {
         both.stderr
     );
     for unknown in ["zzz", "", "%", "'; --"] {
-        let ran = place.run(&["sessions", "show", unknown]).await;
+        let output = home.run(&["sessions", "show", unknown]).await;
         assert_eq!(
-            (ran.code, ran.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (Some(2), ""),
             "{unknown:?}"
         );
-        assert!(!ran.stderr.contains("sqlite"), "{}", ran.stderr);
+        assert!(!output.stderr.contains("sqlite"), "{}", output.stderr);
     }
-    let ran = place.run(&["sessions", "show", "zzz"]).await;
+    let output = home.run(&["sessions", "show", "zzz"]).await;
     assert_eq!(
-        ran.stderr,
+        output.stderr,
         "error: there is no session \"zzz\"; `deliberate sessions` lists them\n"
     );
 }
 
 #[tokio::test]
 async fn thoughts_are_found_by_their_words_and_can_not_command_the_terminal() {
-    let place = TestHome::new();
-    let mut command = place.command();
+    let home = TestHome::new();
+    let mut command = home.command();
     command.args([
         "think",
         "--manual",
         "Where do \u{1b}]0;pwned\u{7}the swallows go?",
     ]);
-    let ran = run_with_input(&mut command, "South, \u{1b}[2Jover the desert.\n").await;
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    let found = place
-        .run(&["sessions", "search", "desert", "swallow"])
-        .await;
+    let cli_output = run_with_input(&mut command, "South, \u{1b}[2Jover the desert.\n").await;
+    assert_eq!(cli_output.code, Some(0), "{cli_output:?}");
+    let found = home.run(&["sessions", "search", "desert", "swallow"]).await;
     assert!(found.stdout.contains("[swallows]"), "{found:?}");
-    let listed = place.run(&["sessions"]).await;
+    let listed = home.run(&["sessions"]).await;
     let id = listed
         .stdout
         .lines()
@@ -290,11 +286,11 @@ async fn thoughts_are_found_by_their_words_and_can_not_command_the_terminal() {
         .split_whitespace()
         .next()
         .unwrap();
-    let shown = place.run(&["sessions", "show", id]).await;
+    let shown = home.run(&["sessions", "show", id]).await;
     assert!(shown.stdout.contains("over the desert"), "{shown:?}");
-    for output in [&ran, &found, &listed, &shown] {
+    for output in [&cli_output, &found, &listed, &shown] {
         assert!(!output.stdout.contains(['\u{1b}', '\u{7}']), "{output:?}");
     }
-    let none = place.run(&["sessions", "search", "penguin"]).await;
+    let none = home.run(&["sessions", "search", "penguin"]).await;
     assert_eq!(none.stdout, "No thought contains all these words.\n");
 }

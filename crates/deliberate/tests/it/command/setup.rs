@@ -10,33 +10,36 @@ fn expected_block() -> Value {
 
 #[tokio::test]
 async fn print_only_prints_the_block_to_paste() {
-    let place = TestHome::new();
-    let ran = place.run(&["setup", "cursor", "--print"]).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let test_home = TestHome::new();
+    let output = test_home.run(&["setup", "cursor", "--print"]).await;
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     assert_eq!(
-        serde_json::from_str::<Value>(&ran.stdout).unwrap(),
+        serde_json::from_str::<Value>(&output.stdout).unwrap(),
         expected_block()
     );
-    assert_eq!(std::fs::read_dir(place.path("home")).unwrap().count(), 0);
+    assert_eq!(
+        std::fs::read_dir(test_home.path("home")).unwrap().count(),
+        0
+    );
 }
 
 #[tokio::test]
 async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
-    let place = TestHome::new();
-    let file = place.path("home/.cursor/mcp.json");
-    std::fs::create_dir(place.path("home/.cursor")).unwrap();
+    let test_home = TestHome::new();
+    let file = test_home.path("home/.cursor/mcp.json");
+    std::fs::create_dir(test_home.path("home/.cursor")).unwrap();
     let before =
         "{\n  // mine\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" }\n  }\n}\n";
     std::fs::write(&file, before.replace("  // mine\n", "")).unwrap();
-    let ran = place.run(&["setup", "cursor", "--yes"]).await;
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let output = test_home.run(&["setup", "cursor", "--yes"]).await;
+    assert_eq!(output.code, Some(0), "{output:?}");
     let written: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(written["mcpServers"]["other"], json!({ "command": "x" }));
     assert_eq!(
         written["mcpServers"]["deliberate"],
         expected_block()["mcpServers"]["deliberate"]
     );
-    let backup = ran
+    let backup = output
         .stdout
         .split("The backup of the old file is ")
         .nth(1)
@@ -47,7 +50,7 @@ async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
         before.replace("  // mine\n", "")
     );
 
-    let again = place.run(&["setup", "cursor", "--yes"]).await;
+    let again = test_home.run(&["setup", "cursor", "--yes"]).await;
     assert_eq!(again.code, Some(0));
     assert!(
         again.stdout.contains("nothing was changed"),
@@ -58,24 +61,24 @@ async fn yes_writes_and_keeps_what_was_there_and_a_backup() {
 
 #[tokio::test]
 async fn without_a_yes_nothing_is_written() {
-    let place = TestHome::new();
-    let file = place.path("home/.cursor/mcp.json");
+    let test_home = TestHome::new();
+    let file = test_home.path("home/.cursor/mcp.json");
     for (answer, is_written) in [
         ("", false),
         ("n\n", false),
         ("what?\n", false),
         ("y\n", true),
     ] {
-        let ran = run_with_input(place.command().args(["setup", "cursor"]), answer).await;
+        let output = run_with_input(test_home.command().args(["setup", "cursor"]), answer).await;
         assert_eq!(
-            ran.code,
+            output.code,
             Some(i32::from(!is_written)),
-            "{answer:?}: {ran:?}"
+            "{answer:?}: {output:?}"
         );
         assert!(
-            ran.stdout.contains("+++"),
+            output.stdout.contains("+++"),
             "the change is shown: {}",
-            ran.stdout
+            output.stdout
         );
         assert_eq!(file.exists(), is_written, "{answer:?}");
     }
@@ -83,7 +86,7 @@ async fn without_a_yes_nothing_is_written() {
 
 #[tokio::test]
 async fn a_key_for_the_server_is_written_but_not_shown() {
-    let place = TestHome::new();
+    let test_home = TestHome::new();
     let arguments = [
         "setup",
         "cursor",
@@ -91,9 +94,13 @@ async fn a_key_for_the_server_is_written_but_not_shown() {
         "--env",
         "LANGBASE_API_KEY=sk-very-secret",
     ];
-    let ran = place.run(&arguments).await;
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(!ran.stdout.contains("sk-very-secret"), "{}", ran.stdout);
-    let written = std::fs::read_to_string(place.path("home/.cursor/mcp.json")).unwrap();
+    let output = test_home.run(&arguments).await;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(
+        !output.stdout.contains("sk-very-secret"),
+        "{}",
+        output.stdout
+    );
+    let written = std::fs::read_to_string(test_home.path("home/.cursor/mcp.json")).unwrap();
     assert!(written.contains("sk-very-secret"));
 }

@@ -6,17 +6,17 @@ use crate::support::{TestHome, serve, shut_down};
 
 #[tokio::test]
 async fn the_tools_are_shown_as_a_table_and_as_markdown() {
-    let place = TestHome::new();
-    let table = place.run(&["tools"]).await;
+    let home = TestHome::new();
+    let table = home.run(&["tools"]).await;
     assert_eq!((table.code, table.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!("tools_table", table.stdout);
-    let markdown = place.run(&["tools", "--markdown"]).await;
+    let markdown = home.run(&["tools", "--markdown"]).await;
     assert_eq!(markdown.code, Some(0));
     // The same as in the documentation, which `deliberate tools --markdown` generates.
     let page = include_str!("../../../../../docs/tools.md");
     assert_eq!(markdown.stdout, page);
     assert_eq!(
-        place.run(&["tools", "--markdown", "--json"]).await.code,
+        home.run(&["tools", "--markdown", "--json"]).await.code,
         Some(2)
     );
 }
@@ -63,9 +63,9 @@ fn assert_schema_subset(listed: &Value, whole: &Value) {
 
 #[tokio::test]
 async fn the_json_has_all_of_what_a_client_is_told_in_outline() {
-    let place = TestHome::new();
-    let printed = place.run_json(&["tools", "--json"]).await;
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let printed = home.run_json(&["tools", "--json"]).await;
+    let mut client = serve(&mut home.command()).await;
     let listed = client.request("tools/list", json!({})).await.unwrap();
     let listed = listed["result"]["tools"].as_array().unwrap();
     let printed = printed.as_array().unwrap();

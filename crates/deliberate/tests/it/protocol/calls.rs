@@ -20,9 +20,9 @@ async fn cancel(client: &mut StdioClient, id: impl Into<Value>) {
 
 #[tokio::test]
 async fn ping_and_the_list_are_answered_while_eight_calls_hang() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.set_default_fault(MockFault::Hang);
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let mut calls = Vec::new();
     for number in 0..8 {
         calls.push(send_call(&mut client, &format!("slow {number}")).await);
@@ -43,9 +43,9 @@ async fn ping_and_the_list_are_answered_while_eight_calls_hang() {
 
 #[tokio::test]
 async fn calls_run_at_once_and_each_gets_its_own_answer() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.set_default_fault(MockFault::Delay(3_000));
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let mut calls = Vec::new();
     for number in 0..8 {
         let content = format!("question {number}");
@@ -55,21 +55,21 @@ async fn calls_run_at_once_and_each_gets_its_own_answer() {
         let answer = client.response(id).await.unwrap();
         assert!(text(&answer, "content").contains(&content), "{answer}");
     }
-    assert_eq!(standin.peak(), 8);
+    assert_eq!(standin.peak_concurrency(), 8);
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
-    assert_eq!(place.stored_counts().await, (8, 8));
+    assert_eq!(home.stored_counts().await, (8, 8));
 }
 
 #[tokio::test]
 async fn a_cancelled_call_gets_no_answer_and_its_request_upstream_is_dropped() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.push_fault(MockFault::Hang);
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let hung = send_call(&mut client, "never mind").await;
     wait_until("the ask is under way", || standin.in_flight() == 1).await;
     cancel(&mut client, hung).await;
     wait_until("the ask is dropped", || {
-        standin.asks()[0].outcome == RequestOutcome::Dropped
+        standin.model_requests()[0].outcome == RequestOutcome::Dropped
     })
     .await;
     let next = think(&mut client, "and now?").await;
@@ -79,11 +79,11 @@ async fn a_cancelled_call_gets_no_answer_and_its_request_upstream_is_dropped() {
         [] as [Value; 0],
         "a cancelled call is not answered"
     );
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 
     let sql = "SELECT error_code FROM invocations WHERE success = 0";
     let codes: Vec<String> = sqlx::query_scalar(sql)
-        .fetch_all(&mut place.open_database().await)
+        .fetch_all(&mut home.open_database().await)
         .await
         .unwrap();
     assert_eq!(codes, ["Cancelled"]);
@@ -91,8 +91,8 @@ async fn a_cancelled_call_gets_no_answer_and_its_request_upstream_is_dropped() {
 
 #[tokio::test]
 async fn cancelling_what_does_not_run_changes_nothing() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let first = think(&mut client, "first").await;
     for id in [
         json!(first["id"]),
@@ -117,8 +117,8 @@ async fn cancelling_what_does_not_run_changes_nothing() {
 
 #[tokio::test]
 async fn progress_is_told_under_the_callers_token_and_only_if_there_is_one() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     for token in [json!("a token"), json!(7)] {
         let params = json!({
             "name": "reasoning_linear",
@@ -143,9 +143,9 @@ async fn progress_is_told_under_the_callers_token_and_only_if_there_is_one() {
 
 #[tokio::test]
 async fn an_id_that_is_in_use_is_refused_and_the_first_call_is_not_disturbed() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.push_fault(MockFault::Delay(3_000));
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let call = |content: &str| {
         let params = json!({ "name": "reasoning_linear", "arguments": { "content": content } });
         json!({ "jsonrpc": "2.0", "id": "same", "method": "tools/call", "params": params })
@@ -159,6 +159,6 @@ async fn an_id_that_is_in_use_is_refused_and_the_first_call_is_not_disturbed() {
     // After the answer the id is free again.
     client.send(&call("the third")).await.unwrap();
     assert!(text(&client.response("same").await.unwrap(), "content").contains("the third"));
-    assert_eq!(standin.asks().len(), 2);
+    assert_eq!(standin.model_requests().len(), 2);
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }

@@ -38,9 +38,9 @@ async fn every_handshake_revision_is_echoed_and_an_unknown_one_gets_the_newest()
         ("not a date", "2025-11-25"),
         ("", "2025-11-25"),
     ];
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     for (asked, given) in cases {
-        let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
+        let mut client = StdioClient::spawn(&mut home.command_with_provider(&standin)).unwrap();
         let hello = client
             .request("initialize", initialize_request(asked))
             .await
@@ -62,8 +62,8 @@ async fn every_handshake_revision_is_echoed_and_an_unknown_one_gets_the_newest()
 
 #[tokio::test]
 async fn initialize_may_be_repeated() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let again = client
         .request("initialize", initialize_request("2025-06-18"))
         .await
@@ -75,8 +75,8 @@ async fn initialize_may_be_repeated() {
 
 #[tokio::test]
 async fn a_call_before_the_handshake_is_an_error_with_its_id_and_does_nothing() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut home.command_with_provider(&standin)).unwrap();
     let early = think(&mut client, "too early").await;
     assert!(error_code(&early) < 0);
     assert!(error_code(&client.request("tools/list", json!({})).await.unwrap()) < 0);
@@ -86,14 +86,14 @@ async fn a_call_before_the_handshake_is_an_error_with_its_id_and_does_nothing() 
     );
     client.initialize().await.unwrap();
     output(&think(&mut client, "in time").await);
-    assert_eq!(standin.asks().len(), 1);
+    assert_eq!(standin.model_requests().len(), 1);
     shut_down(client).await;
 }
 
 #[tokio::test]
 async fn the_newest_revision_needs_no_handshake() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut home.command_with_provider(&standin)).unwrap();
     let found = client
         .request("server/discover", json!({ "_meta": request_meta() }))
         .await
@@ -118,8 +118,8 @@ async fn the_newest_revision_needs_no_handshake() {
 
 #[tokio::test]
 async fn a_modern_call_may_be_the_very_first_message() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut home.command_with_provider(&standin)).unwrap();
     output(
         &client
             .request("tools/call", stateless_call("at once"))
@@ -131,9 +131,9 @@ async fn a_modern_call_may_be_the_very_first_message() {
 
 #[tokio::test]
 async fn a_modern_call_can_be_cancelled() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.push_fault(MockFault::Hang);
-    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
+    let mut client = StdioClient::spawn(&mut home.command_with_provider(&standin)).unwrap();
     let id = client
         .send_request("tools/call", stateless_call("never mind"))
         .await
@@ -155,8 +155,8 @@ async fn a_modern_call_can_be_cancelled() {
 
 #[tokio::test]
 async fn discovering_first_and_then_shaking_hands_works() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = StdioClient::spawn(&mut place.command_with_provider(&standin)).unwrap();
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = StdioClient::spawn(&mut home.command_with_provider(&standin)).unwrap();
     let found = client
         .request("server/discover", json!({ "_meta": request_meta() }))
         .await
@@ -170,8 +170,8 @@ async fn discovering_first_and_then_shaking_hands_works() {
 
 #[tokio::test]
 async fn a_notification_that_comes_too_early_is_ignored() {
-    let place = TestHome::new();
-    let mut client = StdioClient::spawn(&mut place.command()).unwrap();
+    let home = TestHome::new();
+    let mut client = StdioClient::spawn(&mut home.command()).unwrap();
     client
         .notify("notifications/initialized", json!({}))
         .await
@@ -211,9 +211,9 @@ async fn so_is_one_between_an_early_request_and_the_handshake() {
         ),
         ("tools/list", json!({ "_meta": unknown })),
     ];
-    let place = TestHome::new();
+    let home = TestHome::new();
     for (method, params) in early {
-        let mut client = StdioClient::spawn(&mut place.command()).unwrap();
+        let mut client = StdioClient::spawn(&mut home.command()).unwrap();
         client.request(method, params).await.unwrap();
         client
             .notify("notifications/cancelled", json!({ "requestId": 1 }))
@@ -235,7 +235,7 @@ async fn so_is_one_between_an_early_request_and_the_handshake() {
 
 #[tokio::test]
 async fn a_client_that_leaves_without_a_word_is_no_failure() {
-    let place = TestHome::new();
-    let client = StdioClient::spawn(&mut place.command()).unwrap();
+    let home = TestHome::new();
+    let client = StdioClient::spawn(&mut home.command()).unwrap();
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }

@@ -18,8 +18,8 @@ async fn strings_and_whole_numbers_are_ids_and_come_back_unchanged() {
         json!(i64::MIN),
         json!("x".repeat(10_000)),
     ];
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     for id in ids {
         client
             .send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))
@@ -43,8 +43,8 @@ async fn other_ids_are_refused_and_echoed_if_they_are_numbers() {
         ("[1]", json!(null)),
         (r#""\ud800""#, json!(null)),
     ];
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     for (id, echoed) in cases {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         client.send_line(&line).await.unwrap();
@@ -57,8 +57,8 @@ async fn other_ids_are_refused_and_echoed_if_they_are_numbers() {
 
 #[tokio::test]
 async fn a_number_and_the_same_number_as_text_are_two_ids() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     client
         .send_line(
             r#"{"jsonrpc":"2.0","id":8,"method":"ping"}{"jsonrpc":"2.0","id":"8","method":"ping"}"#,

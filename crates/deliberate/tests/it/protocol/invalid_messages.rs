@@ -30,8 +30,8 @@ async fn a_line_that_cannot_be_read_is_answered_under_its_id_and_the_next_is_ser
         ("a bad escape", br#""\x""#),
         ("a number that is none", b"01"),
     ];
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     for (what, argument) in cases {
         client.send_bytes(&raw_call(argument)).await.unwrap();
         let answer = client.response(42).await.unwrap();
@@ -58,8 +58,8 @@ async fn what_has_no_readable_id_is_answered_with_a_null_id() {
         (b"\"ping\"", -32_600),
         (b"{}", -32_600),
     ];
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     for (line, expected) in cases {
         client.send_bytes(&[line, b"\n"].concat()).await.unwrap();
         let answer = client.response(Value::Null).await.unwrap();
@@ -75,8 +75,8 @@ async fn what_has_no_readable_id_is_answered_with_a_null_id() {
 
 #[tokio::test]
 async fn blank_lines_a_byte_order_mark_and_windows_line_ends_are_taken() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     client.send_bytes(b"\n\r\n   \n\t\n").await.unwrap();
     let ping = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#);
     client
@@ -103,8 +103,8 @@ async fn blank_lines_a_byte_order_mark_and_windows_line_ends_are_taken() {
 
 #[tokio::test]
 async fn two_messages_on_one_line_are_both_answered() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let line = r#"{"jsonrpc":"2.0","id":"a","method":"ping"} {"jsonrpc":"2.0","id":"b","method":"tools/list"}{"jsonrpc":"2.0","id":"c","method":"#;
     client.send_line(line).await.unwrap();
     assert_eq!(client.response("a").await.unwrap()["result"], json!({}));
@@ -115,8 +115,8 @@ async fn two_messages_on_one_line_are_both_answered() {
 
 #[tokio::test]
 async fn a_message_may_come_byte_by_byte_and_the_last_one_without_a_newline() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     for byte in "{\"jsonrpc\":\"2.0\",\"id\":\"é\",\"method\":\"ping\"}\n".as_bytes() {
         client.send_bytes(&[*byte]).await.unwrap();
     }
@@ -133,8 +133,8 @@ async fn a_message_may_come_byte_by_byte_and_the_last_one_without_a_newline() {
 #[tokio::test]
 async fn ten_thousand_lines_of_rubbish_are_each_answered() {
     const COUNT: usize = 10_000;
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let mut flood = String::new();
     for number in 0..COUNT {
         match number % 3 {

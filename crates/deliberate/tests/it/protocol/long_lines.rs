@@ -39,8 +39,8 @@ async fn fifty_megabytes_are_refused_under_their_id_in_little_memory() {
         ),
         ("", "", Value::Null),
     ];
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     output(&think(&mut client, "before").await);
     let before = client.resident_kib().unwrap();
     for (head, tail, id) in cases {
@@ -53,14 +53,14 @@ async fn fifty_megabytes_are_refused_under_their_id_in_little_memory() {
         );
         output(&think(&mut client, "and this?").await);
     }
-    assert_eq!(standin.asks().len(), 4);
+    assert_eq!(standin.model_requests().len(), 4);
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
-    let place = TestHome::new();
-    let mut command = place.command();
+    let home = TestHome::new();
+    let mut command = home.command();
     command.env("DELIBERATE_LIMITS_LINE_BYTES", "65536");
     let mut client = serve(&mut command).await;
     for (length, is_taken) in [(65_536, true), (65_537, false)] {
@@ -96,8 +96,8 @@ async fn the_limit_is_the_setting_and_a_line_just_under_it_is_taken() {
 #[tokio::test]
 async fn a_line_of_countless_messages_is_answered_in_little_memory() {
     const ANSWERED: usize = 64;
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let before = client.resident_kib().unwrap();
     client.send_line(&"{}".repeat(2_000_000)).await.unwrap();
     assert!(client.request("ping", json!({})).await.unwrap()["result"].is_object());

@@ -7,8 +7,8 @@ use crate::support::{TestHome, error_code, output, serve, shut_down, think};
 
 #[tokio::test]
 async fn requests_without_an_id_get_no_answer_and_cause_nothing() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let call = json!({ "name": "reasoning_linear", "arguments": { "content": "quietly" } });
     client.notify("ping", json!({})).await.unwrap();
     client.notify("tools/list", json!({})).await.unwrap();
@@ -20,15 +20,15 @@ async fn requests_without_an_id_get_no_answer_and_cause_nothing() {
         .unwrap();
     client.notify("tools/call", json!([call])).await.unwrap();
     output(&think(&mut client, "aloud").await);
-    assert_eq!(standin.asks().len(), 1);
+    assert_eq!(standin.model_requests().len(), 1);
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn a_batch_is_refused_for_each_id_in_it_and_for_nobody_once() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     let batch = r#"[{"jsonrpc":"2.0","id":11,"method":"ping"},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":"b","method":"ping"}]"#;
     client.send_line(batch).await.unwrap();
     assert_eq!(error_code(&client.response(11).await.unwrap()), -32_600);
@@ -134,8 +134,8 @@ async fn wrong_requests_are_told_so_under_their_own_id() {
             -32_601,
         ),
     ];
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let mut wrong = Vec::new();
     for (line, expected) in cases {
         client.send_line(line).await.unwrap();
@@ -146,14 +146,14 @@ async fn wrong_requests_are_told_so_under_their_own_id() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     output(&think(&mut client, "still here?").await);
-    assert_eq!(standin.asks().len(), 1);
+    assert_eq!(standin.model_requests().len(), 1);
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }
 
 #[tokio::test]
 async fn an_unknown_tool_is_an_error_that_names_the_nearest() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let answer = client
         .call("reasoning_liner", json!({ "content": "x" }))
         .await
@@ -202,8 +202,8 @@ async fn arguments_that_break_the_schema_are_named_and_cost_nothing() {
         (json!({ "content": "x", "session_id": 7 }), "session_id"),
         (json!({ "content": "x".repeat(100_001) }), "content"),
     ];
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     for (arguments, named) in cases {
         let answer = client
             .call("reasoning_linear", arguments.clone())
@@ -219,5 +219,5 @@ async fn arguments_that_break_the_schema_are_named_and_cost_nothing() {
         [] as [deliberate_testkit::RequestRecord; 0]
     );
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (0, 0));
+    assert_eq!(home.stored_counts().await, (0, 0));
 }

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::support::{TestHome, output, shut_down, text, think, tool_failure};
 
-async fn serve_with_sampling(place: &TestHome, standin: Option<&MockProvider>) -> StdioClient {
+async fn serve_with_sampling(home: &TestHome, standin: Option<&MockProvider>) -> StdioClient {
     let mut command = match standin {
-        Some(standin) => place.command_with_provider(standin),
-        None => place.command(),
+        Some(standin) => home.command_with_provider(standin),
+        None => home.command(),
     };
     let mut client = StdioClient::spawn(&mut command).unwrap();
     client
@@ -42,8 +42,8 @@ fn sampling_result(text: &str) -> Value {
 
 #[tokio::test]
 async fn a_client_that_offers_its_model_is_asked_when_nobody_else_is_there() {
-    let place = TestHome::new();
-    let mut client = serve_with_sampling(&place, None).await;
+    let home = TestHome::new();
+    let mut client = serve_with_sampling(&home, None).await;
     let (id, request) = call_until_sampled(&mut client, "think for me").await;
     let reply = sampling_result(r#"{"thought": "Done.", "confidence_percent": 40}"#);
     client.reply(&request["id"], reply).await.unwrap();
@@ -51,13 +51,13 @@ async fn a_client_that_offers_its_model_is_asked_when_nobody_else_is_there() {
     assert_eq!(text(&answer, "content"), "Done.");
     assert_eq!(output(&answer)["confidence"], 0.4);
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn an_unusable_reply_is_asked_for_again_and_a_refusal_is_an_error() {
-    let place = TestHome::new();
-    let mut client = serve_with_sampling(&place, None).await;
+    let home = TestHome::new();
+    let mut client = serve_with_sampling(&home, None).await;
     let (id, request) = call_until_sampled(&mut client, "try twice").await;
     client
         .reply(&request["id"], sampling_result(""))
@@ -79,14 +79,14 @@ async fn an_unusable_reply_is_asked_for_again_and_a_refusal_is_an_error() {
     let answer = client.response(id).await.unwrap();
     assert!(tool_failure(&answer).text.contains("rejected"), "{answer}");
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn a_provider_of_ones_own_comes_first() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve_with_sampling(&place, Some(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve_with_sampling(&home, Some(&standin)).await;
     output(&think(&mut client, "who thinks?").await);
-    assert_eq!(standin.asks().len(), 1);
+    assert_eq!(standin.model_requests().len(), 1);
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
 }

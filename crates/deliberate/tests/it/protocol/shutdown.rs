@@ -19,9 +19,9 @@ fn call_request(content: &str) -> Value {
 
 #[tokio::test]
 async fn a_running_call_is_answered_after_sigterm_and_the_exit_is_clean() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.push_fault(MockFault::Delay(500));
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let id = client
         .send_request("tools/call", call_request("finish this"))
         .await
@@ -36,14 +36,14 @@ async fn a_running_call_is_answered_after_sigterm_and_the_exit_is_clean() {
         client.stderr()
     );
     check_protocol(&mut client);
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn running_calls_are_answered_after_the_input_ends() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.set_default_fault(MockFault::Delay(300));
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let mut ids = Vec::new();
     for number in 0..3 {
         ids.push(
@@ -59,26 +59,26 @@ async fn running_calls_are_answered_after_the_input_ends() {
     }
     assert!(client.wait_exit().await.unwrap().success());
     assert_eq!(check_protocol(&mut client), [] as [Value; 0]);
-    assert_eq!(place.stored_counts().await, (3, 3));
+    assert_eq!(home.stored_counts().await, (3, 3));
 }
 
 #[tokio::test]
 async fn an_idle_server_ends_at_once_when_told() {
-    let place = TestHome::new();
-    let mut client = serve(&mut place.command()).await;
+    let home = TestHome::new();
+    let mut client = serve(&mut home.command()).await;
     terminate(client.pid().unwrap()).await;
     assert!(client.wait_exit().await.unwrap().success());
     // Before the handshake too.
-    let mut client = deliberate_testkit::StdioClient::spawn(&mut place.command()).unwrap();
+    let mut client = deliberate_testkit::StdioClient::spawn(&mut home.command()).unwrap();
     client.request("ping", json!({})).await.unwrap();
     terminate(client.pid().unwrap()).await;
     assert!(client.wait_exit().await.unwrap().success());
 }
 
 /// Returns the program with a provider that never answers and a short grace period.
-fn command_with_short_grace(place: &TestHome, standin: &MockProvider) -> Command {
+fn command_with_short_grace(home: &TestHome, standin: &MockProvider) -> Command {
     standin.set_default_fault(MockFault::Hang);
-    let mut command = place.command_with_provider(standin);
+    let mut command = home.command_with_provider(standin);
     command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
     command
 }
@@ -86,8 +86,8 @@ fn command_with_short_grace(place: &TestHome, standin: &MockProvider) -> Command
 #[tokio::test]
 async fn a_call_that_never_ends_is_given_up_after_the_grace_and_told_so() {
     for by_signal in [false, true] {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut client = serve(&mut command_with_short_grace(&place, &standin)).await;
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve(&mut command_with_short_grace(&home, &standin)).await;
         let id = client
             .send_request("tools/call", call_request("never"))
             .await
@@ -102,14 +102,14 @@ async fn a_call_that_never_ends_is_given_up_after_the_grace_and_told_so() {
         assert_eq!(tool_failure(&told).code, "Stopping", "{told}");
         assert!(client.wait_exit().await.unwrap().success());
         check_protocol(&mut client);
-        assert_eq!(place.stored_counts().await, (0, 0));
+        assert_eq!(home.stored_counts().await, (0, 0));
     }
 }
 
 #[tokio::test]
 async fn a_call_that_was_told_to_run_on_is_picked_up_after_the_stop() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut command = command_with_short_grace(&place, &standin);
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = command_with_short_grace(&home, &standin);
     command.env("DELIBERATE_LIMITS_ANSWER_WITHIN_MS", "100");
     let mut client = serve(&mut command).await;
     let running = client
@@ -122,20 +122,20 @@ async fn a_call_that_was_told_to_run_on_is_picked_up_after_the_stop() {
     check_protocol(&mut client);
 
     standin.reset();
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let resumed = client
         .call("reasoning_resume", json!({ "id": id }))
         .await
         .unwrap();
     assert!(text(&resumed, "content").contains("later"), "{resumed}");
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn the_process_ends_when_nobody_reads_its_answers() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut command = place.command_with_provider(&standin);
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = home.command_with_provider(&standin);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -167,9 +167,9 @@ async fn a_client_that_never_reads_cannot_keep_the_process_from_ending() {
         ),
         ("rubbish", "rubbish ID"),
     ];
-    let place = TestHome::new();
+    let home = TestHome::new();
     for (what, line) in lines {
-        let mut command = place.command();
+        let mut command = home.command();
         command.env("DELIBERATE_LIMITS_SHUTDOWN_MS", "200");
         command
             .stdin(Stdio::piped())

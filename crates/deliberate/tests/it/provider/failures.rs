@@ -18,14 +18,14 @@ async fn start_with_provider(
     wire: ProviderFormat,
     set: impl FnOnce(&mut Command),
 ) -> ProviderSetup {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut command = place.command();
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = home.command();
     wire.configure(&mut command, &standin);
     command.env("MAX_RETRIES", "2");
     set(&mut command);
     let client = serve(&mut command).await;
     ProviderSetup {
-        place,
+        place: home,
         standin,
         client,
     }
@@ -34,9 +34,9 @@ async fn start_with_provider(
 #[tokio::test]
 async fn the_server_starts_and_lists_its_tools_while_the_provider_is_down() {
     for wire in ProviderFormat::ALL {
-        let place = TestHome::new();
+        let home = TestHome::new();
         let standin = MockProvider::start().await.unwrap();
-        let mut command = place.command();
+        let mut command = home.command();
         wire.configure(&mut command, &standin);
         command.env("MAX_RETRIES", "1");
         drop(standin);
@@ -49,7 +49,7 @@ async fn the_server_starts_and_lists_its_tools_while_the_provider_is_down() {
         assert!(failure.text.contains("2 attempt"), "{failure:?}");
         assert!(failure.hint.is_some_and(|hint| hint.contains("doctor")));
         shut_down(client).await;
-        assert_eq!(place.stored_counts().await, (0, 0));
+        assert_eq!(home.stored_counts().await, (0, 0));
     }
 }
 
@@ -57,8 +57,8 @@ async fn the_server_starts_and_lists_its_tools_while_the_provider_is_down() {
 async fn a_wrong_key_costs_one_call_and_is_never_repeated() {
     const WRONG: &str = "sk-wrong-0123456789abcdef";
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut command = place.command();
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut command = home.command();
         wire.configure_with_key(&mut command, &standin, WRONG);
         command.env("LOG_LEVEL", "trace");
         let mut client = serve(&mut command).await;
@@ -79,7 +79,7 @@ async fn a_wrong_key_costs_one_call_and_is_never_repeated() {
             "something is logged"
         );
         assert!(!client.stderr().contains(WRONG), "{wire:?}");
-        assert_eq!(place.stored_counts().await, (0, 0));
+        assert_eq!(home.stored_counts().await, (0, 0));
     }
 }
 
@@ -87,7 +87,7 @@ async fn a_wrong_key_costs_one_call_and_is_never_repeated() {
 async fn what_cannot_be_cured_is_asked_once() {
     for wire in ProviderFormat::ALL {
         let ProviderSetup {
-            place,
+            place: home,
             standin,
             mut client,
         } = start_with_provider(wire, |_| {}).await;
@@ -103,10 +103,10 @@ async fn what_cannot_be_cured_is_asked_once() {
             let failure = tool_failure(&answer);
             assert_eq!(failure.code, "ApiError", "{wire:?}: {failure:?}");
             assert!(failure.text.contains(&status.to_string()), "{failure:?}");
-            assert_eq!(standin.asks().len(), 1, "{wire:?} {status}");
+            assert_eq!(standin.model_requests().len(), 1, "{wire:?} {status}");
         }
         shut_down(client).await;
-        assert_eq!(place.stored_counts().await, (0, 0));
+        assert_eq!(home.stored_counts().await, (0, 0));
     }
 }
 
@@ -116,17 +116,17 @@ async fn what_cannot_be_cured_is_asked_once() {
 async fn a_request_that_is_malformed_in_every_form_ends_in_an_error() {
     for wire in [ProviderFormat::OpenAi, ProviderFormat::Anthropic] {
         for status in [400, 422] {
-            let asked = start_with_provider(wire, |_| {}).await;
-            let (standin, mut client) = (asked.standin, asked.client);
+            let setup = start_with_provider(wire, |_| {}).await;
+            let (standin, mut client) = (setup.standin, setup.client);
             standin.set_default_fault(MockFault::status(status));
             assert_eq!(
                 tool_failure(&think(&mut client, "please").await).code,
                 "ApiError"
             );
             assert!(
-                standin.asks().len() <= 4,
+                standin.model_requests().len() <= 4,
                 "{wire:?} {status}: {}",
-                standin.asks().len()
+                standin.model_requests().len()
             );
             shut_down(client).await;
         }
@@ -146,7 +146,7 @@ async fn what_may_pass_is_tried_again_and_the_answer_is_used() {
     ];
     for wire in ProviderFormat::ALL {
         let ProviderSetup {
-            place,
+            place: home,
             standin,
             mut client,
         } = start_with_provider(wire, |_| {}).await;
@@ -158,11 +158,11 @@ async fn what_may_pass_is_tried_again_and_the_answer_is_used() {
                 text(&answer, "content").contains("again"),
                 "{wire:?} {fault:?}"
             );
-            assert_eq!(standin.asks().len(), 2, "{wire:?} {fault:?}");
+            assert_eq!(standin.model_requests().len(), 2, "{wire:?} {fault:?}");
         }
         shut_down(client).await;
         assert_eq!(
-            place.stored_counts().await,
+            home.stored_counts().await,
             (passing.len(), passing.len() as u64)
         );
     }
@@ -171,25 +171,33 @@ async fn what_may_pass_is_tried_again_and_the_answer_is_used() {
 #[tokio::test]
 async fn a_provider_that_keeps_failing_is_given_up_after_the_retries() {
     for wire in ProviderFormat::ALL {
-        let asked = start_with_provider(wire, |_| {}).await;
-        let (standin, mut client) = (asked.standin, asked.client);
+        let setup = start_with_provider(wire, |_| {}).await;
+        let (standin, mut client) = (setup.standin, setup.client);
         standin.set_default_fault(MockFault::status(503));
         let answer = think(&mut client, "hello?").await;
         assert_eq!(tool_failure(&answer).code, wire.unavailable_code());
-        assert_eq!(standin.asks().len(), 3, "one attempt and two retries");
+        assert_eq!(
+            standin.model_requests().len(),
+            3,
+            "one attempt and two retries"
+        );
         shut_down(client).await;
-        assert_eq!(asked.place.stored_counts().await, (0, 0));
+        assert_eq!(setup.place.stored_counts().await, (0, 0));
     }
 }
 
 #[tokio::test]
 async fn the_wait_that_a_provider_asks_for_is_kept() {
     for wire in ProviderFormat::ALL {
-        let asked = start_with_provider(wire, |_| {}).await;
-        let (standin, mut client) = (asked.standin, asked.client);
+        let setup = start_with_provider(wire, |_| {}).await;
+        let (standin, mut client) = (setup.standin, setup.client);
         standin.push_fault(MockFault::status_with(429, "retry-after", "1"));
         output(&think(&mut client, "patiently").await);
-        let times: Vec<u64> = standin.asks().iter().map(|ask| ask.at_ms).collect();
+        let times: Vec<u64> = standin
+            .model_requests()
+            .iter()
+            .map(|ask| ask.at_ms)
+            .collect();
         assert_eq!(times.len(), 2);
         assert!(
             times[1] - times[0] >= 990,
@@ -202,11 +210,11 @@ async fn the_wait_that_a_provider_asks_for_is_kept() {
 
 #[tokio::test]
 async fn a_wait_that_does_not_fit_into_the_call_is_told_and_not_waited() {
-    let asked = start_with_provider(ProviderFormat::Langbase, |command| {
+    let setup = start_with_provider(ProviderFormat::Langbase, |command| {
         command.env("DELIBERATE_LIMITS_CALL_TIMEOUT_MS", "20000");
     })
     .await;
-    let (standin, mut client) = (asked.standin, asked.client);
+    let (standin, mut client) = (setup.standin, setup.client);
     standin.set_default_fault(MockFault::status_with(429, "retry-after", "3600"));
     let answer = think(&mut client, "now").await;
     let failure = tool_failure(&answer);
@@ -215,20 +223,20 @@ async fn a_wait_that_does_not_fit_into_the_call_is_told_and_not_waited() {
         failure.hint.is_some_and(|hint| hint.contains("3600")),
         "{failure:?}"
     );
-    assert_eq!(standin.asks().len(), 1);
+    assert_eq!(standin.model_requests().len(), 1);
     shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_provider_that_never_answers_ends_in_a_timeout() {
     for wire in ProviderFormat::ALL {
-        let asked = start_with_provider(wire, |command| {
+        let setup = start_with_provider(wire, |command| {
             command
                 .env("REQUEST_TIMEOUT_MS", "2000")
                 .env("MAX_RETRIES", "1");
         })
         .await;
-        let (standin, mut client) = (asked.standin, asked.client);
+        let (standin, mut client) = (setup.standin, setup.client);
         // The first request builds the HTTP client, which takes part of its time.
         output(&think(&mut client, "are you there?").await);
         standin.reset();
@@ -237,21 +245,21 @@ async fn a_provider_that_never_answers_ends_in_a_timeout() {
             tool_failure(&think(&mut client, "hello?").await).code,
             "Timeout"
         );
-        assert_eq!(standin.asks().len(), 2);
+        assert_eq!(standin.model_requests().len(), 2);
         shut_down(client).await;
-        assert_eq!(asked.place.stored_counts().await, (1, 1), "the first alone");
+        assert_eq!(setup.place.stored_counts().await, (1, 1), "the first alone");
     }
 }
 
 #[tokio::test]
 async fn a_call_has_one_limit_over_all_its_attempts() {
-    let asked = start_with_provider(ProviderFormat::Langbase, |command| {
+    let setup = start_with_provider(ProviderFormat::Langbase, |command| {
         command
             .env("DELIBERATE_LIMITS_CALL_TIMEOUT_MS", "3000")
             .env("MAX_RETRIES", "10");
     })
     .await;
-    let (standin, mut client) = (asked.standin, asked.client);
+    let (standin, mut client) = (setup.standin, setup.client);
     // The first call builds the HTTP client and opens the store, in time or not.
     think(&mut client, "are you there?").await;
     standin.reset();
@@ -260,7 +268,7 @@ async fn a_call_has_one_limit_over_all_its_attempts() {
         tool_failure(&think(&mut client, "hello?").await).code,
         "Timeout"
     );
-    assert_eq!(standin.asks().len(), 1);
+    assert_eq!(standin.model_requests().len(), 1);
     shut_down(client).await;
 }
 
@@ -268,8 +276,8 @@ async fn a_call_has_one_limit_over_all_its_attempts() {
 async fn what_a_provider_says_is_shown_in_short() {
     let body = format!("<b>internal</b> {}", "stack frame ".repeat(5_000));
     for wire in ProviderFormat::ALL {
-        let asked = start_with_provider(wire, |_| {}).await;
-        let (standin, mut client) = (asked.standin, asked.client);
+        let setup = start_with_provider(wire, |_| {}).await;
+        let (standin, mut client) = (setup.standin, setup.client);
         for code in [403, 500] {
             standin.set_default_fault(MockFault::Status {
                 code,

@@ -18,11 +18,11 @@ async fn start_strict_provider() -> MockProvider {
 
 #[tokio::test]
 async fn the_envelope_may_be_nested_or_flat_with_or_without_success() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     for success in [None, Some(true)] {
         for flat in [false, true] {
-            standin.set(|settings| {
+            standin.update_settings(|settings| {
                 settings.success = success;
                 settings.flat = flat;
             });
@@ -33,14 +33,14 @@ async fn the_envelope_may_be_nested_or_flat_with_or_without_success() {
             );
         }
     }
-    assert_eq!(standin.asks().len(), 4);
+    assert_eq!(standin.model_requests().len(), 4);
     shut_down(client).await;
 }
 
 #[tokio::test]
 async fn a_failure_in_a_good_status_keeps_its_message_and_is_not_tried_again() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let body = json!({
         "success": false,
         "error": { "code": "FORBIDDEN", "status": 403, "message": "Your plan has run out." },
@@ -53,25 +53,25 @@ async fn a_failure_in_a_good_status_keeps_its_message_and_is_not_tried_again() {
         failure.text.contains("Your plan has run out."),
         "{failure:?}"
     );
-    assert_eq!(standin.asks().len(), 1);
+    assert_eq!(standin.model_requests().len(), 1);
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (0, 0));
+    assert_eq!(home.stored_counts().await, (0, 0));
 }
 
 #[tokio::test]
 async fn nothing_is_asked_or_made_before_the_first_call() {
-    let (place, standin) = (TestHome::new(), start_strict_provider().await);
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     client.request("tools/list", json!({})).await.unwrap();
     shut_down(client).await;
     assert!(standin.requests().is_empty());
-    assert!(!place.database().exists(), "nor is a database");
+    assert!(!home.database().exists(), "nor is a database");
 }
 
 #[tokio::test]
 async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
-    let (place, standin) = (TestHome::new(), start_strict_provider().await);
-    let mut command = place.command_with_provider(&standin);
+    let (home, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut command = home.command_with_provider(&standin);
     command
         .env("PIPE_LINEAR", "my-own-name")
         .env("DELIBERATE_MODEL", "openai:gpt-9");
@@ -95,7 +95,7 @@ async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
     assert_eq!(pipe["upsert"], false);
     assert_eq!(pipe["model"], "openai:gpt-9");
     assert_eq!(
-        standin.creations().len(),
+        standin.pipe_writes().len(),
         1,
         "four calls at once make it once"
     );
@@ -104,46 +104,49 @@ async fn a_missing_pipe_is_made_once_private_and_storing_nothing() {
 
 #[tokio::test]
 async fn a_pipe_of_the_users_own_is_used_and_left_alone() {
-    let (place, standin) = (TestHome::new(), start_strict_provider().await);
+    let (home, standin) = (TestHome::new(), start_strict_provider().await);
     let own = json!({ "name": "linear-reasoning-v1", "model": "mine", "status": "public" });
     standin.add_pipe("linear-reasoning-v1", own.clone());
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     output(&think(&mut client, "with mine").await);
     shut_down(client).await;
-    assert_eq!(standin.creations().len(), 0);
+    assert_eq!(standin.pipe_writes().len(), 0);
     assert_eq!(standin.pipes(), [("linear-reasoning-v1".to_owned(), own)]);
 }
 
 #[tokio::test]
 async fn a_pipe_that_cannot_be_made_is_an_error_and_not_tried_for_ever() {
-    let (place, standin) = (TestHome::new(), start_strict_provider().await);
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     standin.push_pipe_fault(MockFault::status(403));
     assert_eq!(
         tool_failure(&think(&mut client, "no").await).code,
         "ApiError"
     );
-    assert_eq!((standin.asks().len(), standin.creations().len()), (1, 1));
+    assert_eq!(
+        (standin.model_requests().len(), standin.pipe_writes().len()),
+        (1, 1)
+    );
     output(&think(&mut client, "now it may").await);
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (1, 1));
+    assert_eq!(home.stored_counts().await, (1, 1));
 }
 
 #[tokio::test]
 async fn a_session_continues_the_thread_that_was_issued_for_it_in_another_process_too() {
-    let (place, standin) = (TestHome::new(), start_strict_provider().await);
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let first = think(&mut client, "one").await;
     let session = text(&first, "session_id").to_owned();
     output(&think(&mut client, "elsewhere").await);
     output(&think_in_session(&mut client, &session, "two").await);
     shut_down(client).await;
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     output(&think_in_session(&mut client, &session, "three").await);
     shut_down(client).await;
 
     let threads = |content: &str| {
-        let asks = standin.asks();
+        let asks = standin.model_requests();
         let ask = asks
             .iter()
             .rev()
@@ -160,12 +163,12 @@ async fn a_session_continues_the_thread_that_was_issued_for_it_in_another_proces
 /// Langbase may delete the thread; the reasoning is stored here and sent with the request.
 #[tokio::test]
 async fn a_session_whose_thread_is_forgotten_can_be_continued() {
-    let (place, standin) = (TestHome::new(), start_strict_provider().await);
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let (home, standin) = (TestHome::new(), start_strict_provider().await);
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let first = think(&mut client, "one").await;
     let session = text(&first, "session_id").to_owned();
     sqlx::query("UPDATE sessions SET metadata = '{\"thread\": \"thread-gone\"}'")
-        .execute(&mut place.open_database().await)
+        .execute(&mut home.open_database().await)
         .await
         .unwrap();
     let second = think_in_session(&mut client, &session, "two").await;
@@ -178,13 +181,16 @@ async fn a_session_whose_thread_is_forgotten_can_be_continued() {
 
 #[tokio::test]
 async fn a_pipe_that_stays_missing_is_an_error_after_one_attempt_to_make_it() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     standin.set_default_fault(MockFault::status(404));
-    let mut client = serve(&mut place.command_with_provider(&standin)).await;
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
     let answer = think(&mut client, "anyone?").await;
     assert_eq!(tool_failure(&answer).code, "ApiError");
     assert!(tool_failure(&answer).text.contains("404"), "{answer}");
-    assert_eq!((standin.asks().len(), standin.creations().len()), (2, 1));
+    assert_eq!(
+        (standin.model_requests().len(), standin.pipe_writes().len()),
+        (2, 1)
+    );
     shut_down(client).await;
-    assert_eq!(place.stored_counts().await, (0, 0));
+    assert_eq!(home.stored_counts().await, (0, 0));
 }

@@ -13,13 +13,13 @@ const KEY: &str = "sk-secret-5f2b9c71d0a84e6f";
 async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
     for wire in ProviderFormat::ALL {
         for format in ["pretty", "json"] {
-            let place = TestHome::new();
+            let home = TestHome::new();
             let settings = MockSettings {
                 key: Some(KEY.to_owned()),
                 ..MockSettings::default()
             };
             let standin = MockProvider::start_with(settings, 0).await.unwrap();
-            let mut command = place.command();
+            let mut command = home.command();
             wire.configure(&mut command, &standin);
             command
                 .env("LOG_LEVEL", "trace")
@@ -46,7 +46,7 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
             let log = client.stderr();
             assert!(log.contains("a call failed"), "the log is on");
             assert!(!log.contains(KEY), "{wire:?}: the key is in the log");
-            let kept = std::fs::read(place.database()).unwrap();
+            let kept = std::fs::read(home.database()).unwrap();
             assert!(
                 !String::from_utf8_lossy(&kept).contains(KEY),
                 "{wire:?}: it is in the database"
@@ -57,7 +57,7 @@ async fn a_key_is_not_logged_even_at_trace_nor_kept_nor_shown() {
 
 #[tokio::test]
 async fn a_key_is_not_shown_by_any_command() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     for arguments in [
         &["config"][..],
         &["config", "--json"],
@@ -68,36 +68,40 @@ async fn a_key_is_not_shown_by_any_command() {
         &["--log-level", "trace", "think", "why?"],
         &["--set", "limits.line_bytes=1", "config"],
     ] {
-        let mut command = place.command();
+        let mut command = home.command();
         for wire in ProviderFormat::ALL {
             wire.configure_with_key(&mut command, &standin, KEY);
         }
         command.env("DELIBERATE_API_KEY", KEY);
-        let ran = run_command(command.args(arguments)).await;
+        let output = run_command(command.args(arguments)).await;
         assert!(
-            !ran.stdout.contains(KEY) && !ran.stderr.contains(KEY),
-            "{arguments:?}: {ran:?}"
+            !output.stdout.contains(KEY) && !output.stderr.contains(KEY),
+            "{arguments:?}: {output:?}"
         );
     }
 }
 
 #[tokio::test]
 async fn a_key_that_was_pasted_wrongly_is_refused_without_being_shown() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     for wrong in ["sk-secret with spaces", "sk-secret-ключ"] {
-        let ran = run_command(place.command().env("LANGBASE_API_KEY", wrong).arg("config")).await;
-        assert_eq!(ran.code, Some(2));
-        assert!(ran.stderr.contains("LANGBASE_API_KEY"), "{}", ran.stderr);
-        assert!(!ran.stderr.contains("sk-secret"), "{}", ran.stderr);
+        let output = run_command(home.command().env("LANGBASE_API_KEY", wrong).arg("config")).await;
+        assert_eq!(output.code, Some(2));
+        assert!(
+            output.stderr.contains("LANGBASE_API_KEY"),
+            "{}",
+            output.stderr
+        );
+        assert!(!output.stderr.contains("sk-secret"), "{}", output.stderr);
     }
 }
 
 /// A base URL without a vendor may belong to anyone.
 #[tokio::test]
 async fn a_vendors_key_is_not_sent_to_an_address_of_ones_own() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     for variable in ["ANTHROPIC_API_KEY", "LANGBASE_API_KEY", "OPENAI_API_KEY"] {
-        let mut command = place.command();
+        let mut command = home.command();
         command
             .env(variable, KEY)
             .env("DELIBERATE_BASE_URL", standin.openai_url())
@@ -118,15 +122,18 @@ async fn a_vendors_key_is_not_sent_to_an_address_of_ones_own() {
 
 #[tokio::test]
 async fn a_key_without_an_owner_is_a_mistake_that_is_named() {
-    let place = TestHome::new();
-    let ran = run_command(
-        place
-            .command()
+    let home = TestHome::new();
+    let output = run_command(
+        home.command()
             .env("DELIBERATE_API_KEY", KEY)
             .args(["tools"]),
     )
     .await;
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("DELIBERATE_PROVIDER"), "{}", ran.stderr);
-    assert!(!ran.stderr.contains(KEY));
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("DELIBERATE_PROVIDER"),
+        "{}",
+        output.stderr
+    );
+    assert!(!output.stderr.contains(KEY));
 }

@@ -9,11 +9,11 @@ use crate::support::{
 };
 
 async fn serve_with_provider(
-    place: &TestHome,
+    home: &TestHome,
     wire: ProviderFormat,
     standin: &MockProvider,
 ) -> StdioClient {
-    let mut command = place.command();
+    let mut command = home.command();
     wire.configure(&mut command, standin);
     command.env("MAX_RETRIES", "1");
     serve(&mut command).await
@@ -68,8 +68,8 @@ async fn what_models_write_around_their_json_is_understood() {
         ),
     ];
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut client = serve_with_provider(&place, wire, &standin).await;
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&home, wire, &standin).await;
         for (what, fault) in &cases {
             standin.push_fault(fault.clone());
             let answer = think(&mut client, "What is the weather?").await;
@@ -77,13 +77,13 @@ async fn what_models_write_around_their_json_is_understood() {
             assert_eq!(output(&answer)["confidence"], 0.7, "{wire:?} {what}");
         }
         assert_eq!(
-            standin.asks().len(),
+            standin.model_requests().len(),
             cases.len(),
             "{wire:?}: none was asked twice"
         );
         shut_down(client).await;
         assert_eq!(
-            place.stored_counts().await,
+            home.stored_counts().await,
             (cases.len(), cases.len() as u64)
         );
     }
@@ -101,8 +101,8 @@ async fn scores_out_of_range_are_brought_into_it() {
         ("null", 0.8),
     ];
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut client = serve_with_provider(&place, wire, &standin).await;
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&home, wire, &standin).await;
         for (written, kept) in cases {
             // The same answer twice, in case the first is rejected.
             for _ in 0..2 {
@@ -116,7 +116,7 @@ async fn scores_out_of_range_are_brought_into_it() {
         }
         shut_down(client).await;
         let scores: Vec<f64> = sqlx::query_scalar("SELECT confidence FROM thoughts ORDER BY seq")
-            .fetch_all(&mut place.open_database().await)
+            .fetch_all(&mut home.open_database().await)
             .await
             .unwrap();
         assert_eq!(scores, cases.map(|(_, kept)| kept));
@@ -125,8 +125,8 @@ async fn scores_out_of_range_are_brought_into_it() {
 
 #[tokio::test]
 async fn plain_text_is_a_thought_without_fences_or_quotes() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve_with_provider(&place, ProviderFormat::Langbase, &standin).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve_with_provider(&home, ProviderFormat::Langbase, &standin).await;
     for text_said in ["Just words.", "  Just words.\n", "\"Just words.\""] {
         standin.push_fault(model_reply(text_said));
         let answer = think(&mut client, "Plainly?").await;
@@ -151,8 +151,8 @@ async fn an_unusable_answer_is_asked_for_once_more_with_what_is_wrong() {
         model_reply("{\"thought\": \"The answer is forty-"),
     ];
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut client = serve_with_provider(&place, wire, &standin).await;
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&home, wire, &standin).await;
         for fault in &bad {
             standin.reset();
             standin.push_fault(fault.clone());
@@ -162,7 +162,7 @@ async fn an_unusable_answer_is_asked_for_once_more_with_what_is_wrong() {
                 content.starts_with("Thought 2"),
                 "{wire:?} {fault:?}: {content}"
             );
-            let asks = standin.asks();
+            let asks = standin.model_requests();
             assert_eq!(asks.len(), 2, "{wire:?} {fault:?}");
             let messages = asks[1].body["messages"].to_string();
             assert!(
@@ -171,7 +171,7 @@ async fn an_unusable_answer_is_asked_for_once_more_with_what_is_wrong() {
             );
         }
         shut_down(client).await;
-        assert_eq!(place.stored_counts().await, (bad.len(), bad.len() as u64));
+        assert_eq!(home.stored_counts().await, (bad.len(), bad.len() as u64));
     }
 }
 
@@ -191,8 +191,8 @@ async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
         ),
     ];
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut client = serve_with_provider(&place, wire, &standin).await;
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&home, wire, &standin).await;
         for (fault, _) in &cases {
             standin.set_default_fault(fault.clone());
             let answer = think(&mut client, "And?").await;
@@ -203,10 +203,10 @@ async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
             );
         }
         shut_down(client).await;
-        assert_eq!(place.stored_counts().await, (0, 0), "{wire:?}");
+        assert_eq!(home.stored_counts().await, (0, 0), "{wire:?}");
         let sql = "SELECT success, error_code, output, model_calls FROM invocations ORDER BY seq";
         let records: Vec<(bool, String, String, i64)> = sqlx::query_as(sql)
-            .fetch_all(&mut place.open_database().await)
+            .fetch_all(&mut home.open_database().await)
             .await
             .unwrap();
         assert_eq!(records.len(), cases.len());
@@ -226,8 +226,8 @@ async fn an_answer_that_stays_unusable_is_an_error_and_is_kept_in_the_record() {
 
 #[tokio::test]
 async fn a_fence_around_half_an_object_is_no_thought() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut client = serve_with_provider(&place, ProviderFormat::Langbase, &standin).await;
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve_with_provider(&home, ProviderFormat::Langbase, &standin).await;
     standin.push_fault(model_reply("```json\n{\"thought\": \n```"));
     let answer = think(&mut client, "Well?").await;
     assert!(
@@ -248,8 +248,8 @@ async fn a_body_that_is_no_answer_is_a_clear_error() {
         MockFault::Body("null".to_owned()),
     ];
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut client = serve_with_provider(&place, wire, &standin).await;
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve_with_provider(&home, wire, &standin).await;
         for fault in &cases {
             standin.reset();
             standin.set_default_fault(fault.clone());
@@ -257,18 +257,18 @@ async fn a_body_that_is_no_answer_is_a_clear_error() {
             let failure = tool_failure(&answer);
             assert_eq!(failure.code, "InvalidResponse", "{wire:?} {fault:?}");
             assert!(!failure.text.contains("decoding"), "{failure:?}");
-            assert!(standin.asks().len() <= 2, "{wire:?} {fault:?}");
+            assert!(standin.model_requests().len() <= 2, "{wire:?} {fault:?}");
         }
         shut_down(client).await;
-        assert_eq!(place.stored_counts().await, (0, 0));
+        assert_eq!(home.stored_counts().await, (0, 0));
     }
 }
 
 #[tokio::test]
 async fn tokens_and_cost_are_recorded_for_every_wire() {
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut command = place.command();
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut command = home.command();
         wire.configure(&mut command, &standin);
         command
             .env("DELIBERATE_PRICES_INPUT_PER_MTOK", "1")
@@ -279,7 +279,7 @@ async fn tokens_and_cost_are_recorded_for_every_wire() {
         let sql = "SELECT input, model, model_calls, prompt_tokens, completion_tokens, cost_usd FROM invocations";
         let (input, model, calls, sent, received, cost): (String, String, i64, i64, i64, f64) =
             sqlx::query_as(sql)
-                .fetch_one(&mut place.open_database().await)
+                .fetch_one(&mut home.open_database().await)
                 .await
                 .unwrap();
         let input: Value = serde_json::from_str(&input).unwrap();

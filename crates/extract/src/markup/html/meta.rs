@@ -96,7 +96,7 @@ impl HtmlMetadata {
             pdf_url: self.first_value(&["citation_pdf_url"]),
             language: self.first_value(LANGUAGES),
             doi: IDS.iter().find_map(doi),
-            arxiv_id: arxiv.and_then(|said| find_arxiv(&format!("arxiv:{said}"))),
+            arxiv_id: arxiv.and_then(|text| find_arxiv(&format!("arxiv:{text}"))),
             ..DocumentMetadata::default()
         }
     }

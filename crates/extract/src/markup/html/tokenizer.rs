@@ -167,16 +167,16 @@ impl HtmlTag<'_> {
             rest = rest.trim_start_matches(space);
             let end = rest.find(|c: char| space(c) || c == '=');
             let (key, after) = rest.split_at(end.unwrap_or(rest.len()));
-            let Some(said) = after.trim_start().strip_prefix('=') else {
+            let Some(text) = after.trim_start().strip_prefix('=') else {
                 if rest.is_empty() {
                     return None;
                 }
                 rest = after;
                 continue;
             };
-            let (said, after) = split_value(said.trim_start());
+            let (text, after) = split_value(text.trim_start());
             if key.eq_ignore_ascii_case(wanted) {
-                return Some(crate::markup::unescape(said));
+                return Some(crate::markup::unescape(text));
             }
             rest = after;
         }

@@ -46,9 +46,9 @@ fn read_part(
     limits: &ExtractLimits,
 ) -> Result<(), ExtractError> {
     let mut reading = DocxReader::default();
-    parse_xml(xml, |met| {
+    parse_xml(xml, |event| {
         if writer.len() <= limits.text_bytes {
-            reading.handle_event(&met, writer);
+            reading.handle_event(&event, writer);
         }
     })
 }
@@ -102,8 +102,8 @@ struct DocxReader {
 }
 
 impl DocxReader {
-    fn handle_event(&mut self, met: &XmlEvent<'_>, writer: &mut DocumentBuilder) {
-        match met {
+    fn handle_event(&mut self, event: &XmlEvent<'_>, writer: &mut DocumentBuilder) {
+        match event {
             XmlEvent::Open {
                 name: "Fallback", ..
             } => self.copies += 1,
@@ -223,7 +223,7 @@ impl DocxParagraph {
 /// Reads the metadata in `docProps/core.xml`.
 fn read_core_properties(xml: &str) -> Result<DocumentMetadata, ExtractError> {
     let mut meta = DocumentMetadata::default();
-    for_each_text_element(xml, |name, said| {
+    for_each_text_element(xml, |name, text| {
         let place = match name {
             "title" => &mut meta.title,
             "creator" => &mut meta.authors,
@@ -233,7 +233,7 @@ fn read_core_properties(xml: &str) -> Result<DocumentMetadata, ExtractError> {
             "language" => &mut meta.language,
             _ => return,
         };
-        place.get_or_insert_with(|| said.to_owned());
+        place.get_or_insert_with(|| text.to_owned());
     })?;
     Ok(meta)
 }

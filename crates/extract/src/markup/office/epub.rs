@@ -64,11 +64,11 @@ pub(crate) fn read_epub(
 
 fn find_package_path(container: &str) -> Result<String, ExtractError> {
     let mut found = None;
-    parse_xml(container, |met| {
+    parse_xml(container, |event| {
         if let XmlEvent::Open {
             name: "rootfile",
             attributes,
-        } = met
+        } = event
             && found.is_none()
         {
             found = attributes.get("full-path").map(str::to_owned);
@@ -86,8 +86,8 @@ fn parse_package(xml: &str, path: &str) -> Result<EpubPackage, ExtractError> {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut items: HashMap<String, String> = HashMap::new();
     let mut chapters = Vec::new();
-    parse_xml(xml, |met| {
-        let XmlEvent::Open { name, attributes } = met else {
+    parse_xml(xml, |event| {
+        let XmlEvent::Open { name, attributes } = event else {
             return;
         };
         match name {
@@ -116,19 +116,19 @@ fn parse_package(xml: &str, path: &str) -> Result<EpubPackage, ExtractError> {
 fn parse_metadata(xml: &str) -> Result<DocumentMetadata, ExtractError> {
     let mut meta = DocumentMetadata::default();
     let mut subjects: Vec<String> = Vec::new();
-    for_each_text_element(xml, |name, said| {
+    for_each_text_element(xml, |name, text| {
         let place = match name {
             "title" => &mut meta.title,
             "date" => &mut meta.published,
             "language" => &mut meta.language,
             // Each author and each subject has its own element.
             "creator" if meta.author_list.len() < MAX_VALUES => {
-                return meta.author_list.push(said.to_owned());
+                return meta.author_list.push(text.to_owned());
             }
-            "subject" if subjects.len() < MAX_VALUES => return subjects.push(said.to_owned()),
+            "subject" if subjects.len() < MAX_VALUES => return subjects.push(text.to_owned()),
             _ => return,
         };
-        place.get_or_insert_with(|| said.to_owned());
+        place.get_or_insert_with(|| text.to_owned());
     })?;
     meta.authors = meta::join_values(&meta.author_list);
     meta.keywords = meta::join_values(&subjects);

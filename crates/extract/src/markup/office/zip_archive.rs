@@ -127,7 +127,7 @@ pub(crate) fn for_each_text_element(
     mut meet: impl FnMut(&str, &str),
 ) -> Result<(), ExtractError> {
     let (mut inside, mut said) = (String::new(), String::new());
-    parse_xml(xml, |met| match met {
+    parse_xml(xml, |event| match event {
         XmlEvent::Open { name, .. } => {
             name.clone_into(&mut inside);
             said.clear();

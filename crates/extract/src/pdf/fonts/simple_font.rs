@@ -193,8 +193,10 @@ fn decode_with_library(
     let ask = |program, encoding, subtype| {
         catch_panic(|| {
             let file = build_probe_pdf(core, subtype, program, encoding);
-            let mut heard = GlyphRecorder::default();
-            output_doc(&file, &mut heard).ok().map(|()| heard.codes)
+            let mut recorder = GlyphRecorder::default();
+            output_doc(&file, &mut recorder)
+                .ok()
+                .map(|()| recorder.codes)
         })
         .flatten()
         .filter(|codes| codes.len() == 256)

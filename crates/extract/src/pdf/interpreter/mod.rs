@@ -106,7 +106,7 @@ impl<'f> ContentInterpreter<'f> {
         resources: &'f Dictionary,
         ctm: Matrix,
     ) -> Result<(), ExtractError> {
-        let mut pen = TextState::new(ctm);
+        let mut state = TextState::new(ctm);
         let mut operands: Vec<PdfToken<'_>> = Vec::new();
         let mut scanner = PdfLexer::new(content);
         while let Some(token) = scanner.next() {
@@ -122,9 +122,9 @@ impl<'f> ContentInterpreter<'f> {
             }
             match operator {
                 b"ID" => scanner.skip_image(),
-                b"Tf" => self.set_font(&mut pen.state, resources, &operands)?,
-                b"Do" => self.draw_xobject(&pen.state.ctm, resources, &operands)?,
-                _ => pen.run_operator(operator, &operands, &mut self.page),
+                b"Tf" => self.set_font(&mut state.state, resources, &operands)?,
+                b"Do" => self.draw_xobject(&state.state.ctm, resources, &operands)?,
+                _ => state.run_operator(operator, &operands, &mut self.page),
             }
             operands.clear();
             self.page.hit_work_limit |= self.budget.is_page_exhausted() || self.page.is_full();

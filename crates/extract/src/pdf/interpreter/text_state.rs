@@ -157,8 +157,8 @@ impl TextState {
                 self.marked_content.push(actual_text(operands))
             }
             b"EMC" => {
-                if let Some(Some((text, Some(place)))) = self.marked_content.pop() {
-                    push_text(&text, &place, page);
+                if let Some(Some((text, Some(glyph)))) = self.marked_content.pop() {
+                    push_text(&text, &glyph, page);
                 }
             }
             _ => {}
@@ -307,23 +307,23 @@ fn unit_vector(across: f64, up: f64) -> (f64, f64) {
 }
 
 /// Adds the characters of `text` at a position, dividing its width.
-fn push_text(text: &str, place: &Glyph, page: &mut PageOutput) {
+fn push_text(text: &str, glyph: &Glyph, page: &mut PageOutput) {
     let count = text.chars().count();
     if count == 0 {
         return;
     }
-    let share = (place.right - place.left) / count as f32;
+    let share = (glyph.right - glyph.left) / count as f32;
     for (at, letter) in text.chars().enumerate() {
         // One code may map to a text of any length.
         if page.is_full() {
             return;
         }
-        let left = place.left + share * at as f32;
+        let left = glyph.left + share * at as f32;
         page.glyphs.push(Glyph {
             letter,
             left,
             right: left + share,
-            ..*place
+            ..*glyph
         });
     }
 }

@@ -70,26 +70,26 @@ mod tests {
 
     #[test]
     fn a_page_has_its_own_allowance_and_the_document_one_for_all() {
-        let mut purse = WorkBudget::default();
+        let mut budget = WorkBudget::default();
         for _ in 0..MAX_PAGE_FORMS {
-            purse.spend_form(0);
+            budget.spend_form(0);
         }
-        assert!(!purse.is_page_exhausted());
-        purse.spend_form(0);
-        assert!(purse.is_page_exhausted());
-        purse.start_page();
-        purse.spend_step();
-        assert!(!purse.is_page_exhausted());
-        purse.spend_form(MAX_PAGE_STEPS * BYTES_PER_STEP);
-        assert!(purse.is_page_exhausted());
+        assert!(!budget.is_page_exhausted());
+        budget.spend_form(0);
+        assert!(budget.is_page_exhausted());
+        budget.start_page();
+        budget.spend_step();
+        assert!(!budget.is_page_exhausted());
+        budget.spend_form(MAX_PAGE_STEPS * BYTES_PER_STEP);
+        assert!(budget.is_page_exhausted());
         for _ in 0..MAX_DOCUMENT_FORMS / MAX_PAGE_FORMS {
-            purse.start_page();
+            budget.start_page();
             for _ in 0..MAX_PAGE_FORMS {
-                purse.spend_form(0);
+                budget.spend_form(0);
             }
         }
-        purse.start_page();
-        purse.spend_form(0);
-        assert!(purse.is_page_exhausted());
+        budget.start_page();
+        budget.spend_form(0);
+        assert!(budget.is_page_exhausted());
     }
 }

@@ -47,7 +47,7 @@ impl CohereReranker {
     }
 
     async fn rerank_batch(&self, query: &str, texts: &[String]) -> Result<Vec<f32>, EmbedError> {
-        let asked = RerankRequest {
+        let request = RerankRequest {
             model: self.service.model(),
             query: head(query, MAX_TEXT_BYTES),
             documents: texts
@@ -56,7 +56,7 @@ impl CohereReranker {
                 .collect(),
             top_n: texts.len(),
         };
-        let answer: RerankResponse = self.service.post(&asked).await?;
+        let answer: RerankResponse = self.service.post(&request).await?;
         scores_in_order(&answer.results, texts.len())
     }
 }

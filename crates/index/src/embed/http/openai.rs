@@ -90,13 +90,13 @@ impl OpenAiEmbedder {
 
     /// Embeds one batch.
     async fn embed_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let asked = EmbeddingRequest {
+        let request = EmbeddingRequest {
             model: self.service.model(),
             input: texts,
             encoding_format: "float",
             dimensions: self.requested_dimensions,
         };
-        let answer: EmbeddingResponse = self.service.post(&asked).await?;
+        let answer: EmbeddingResponse = self.service.post(&request).await?;
         let vectors = vectors_in_order(answer.data, texts.len())?;
         let found = vectors.first().map_or(0, Vec::len);
         if !(1..=MAX_DIMENSIONS).contains(&found) {
@@ -148,9 +148,9 @@ impl Embedder for OpenAiEmbedder {
     fn embed<'a>(
         &'a self,
         texts: &'a [String],
-        what: EmbeddingPurpose,
+        purpose: EmbeddingPurpose,
     ) -> BoxFuture<'a, Result<Vec<Vec<f32>>, EmbedError>> {
-        let prefix = match what {
+        let prefix = match purpose {
             EmbeddingPurpose::Query => &self.query_prefix,
             EmbeddingPurpose::Passage => &self.passage_prefix,
         };

@@ -130,17 +130,17 @@ impl Anthropic {
         let mut in_words = false;
         for _ in 0..=MAX_DOWNGRADES {
             let native = !in_words && !ask.functions.is_empty() && self.supports_tools();
-            let told = if native {
+            let model_request = if native {
                 Cow::Borrowed(ask)
             } else {
                 without_native_tools(ask)
             };
-            let described = matches!(told, Cow::Owned(_));
+            let described = matches!(model_request, Cow::Owned(_));
             // With the tools in the prompt, the text contains calls, so it is not streamed to the
             // caller.
             let on = on.filter(|_| !described);
             let with_temperature = self.supports_temperature.load(Ordering::Relaxed);
-            let body = self.body(&told, native, with_temperature, on.is_some());
+            let body = self.body(&model_request, native, with_temperature, on.is_some());
             let request = ProviderRequest::post("/v1/messages", &body);
             let refused = match self.exchange(&request, deadline, on).await? {
                 MessagesResponse::Message(message) => {
@@ -159,7 +159,7 @@ impl Anthropic {
             }
             match ToolSupportError::classify(refused.status, &text, ask).filter(|_| native) {
                 Some(ToolSupportError::Unsupported) => {
-                    self.supports_tools.store(false, Ordering::Relaxed)
+                    self.supports_tools.store(false, Ordering::Relaxed);
                 }
                 Some(ToolSupportError::ThisRequest) => in_words = true,
                 None => return Err(self.http.api_error(&refused)),
@@ -212,17 +212,17 @@ impl Anthropic {
         on: Option<OnStreamEvent<'_>>,
     ) -> Result<MessagesResponse, ModelError> {
         let Some(on) = on else {
-            let answered = self.http.send(request, deadline).await?;
-            return self.classify(answered);
+            let response = self.http.send(request, deadline).await?;
+            return self.classify(response);
         };
         let mut stream = match self.http.open(request, deadline).await? {
             ResponseKind::Stream(stream) => stream,
-            ResponseKind::Buffered(answered) => {
-                let came = self.classify(answered)?;
-                if let MessagesResponse::Message(message) = &came {
+            ResponseKind::Buffered(response) => {
+                let messages_response = self.classify(response)?;
+                if let MessagesResponse::Message(message) = &messages_response {
                     chat_json::emit_text(on, chat_json::content_text(message.get("content")));
                 }
-                return Ok(came);
+                return Ok(messages_response);
             }
         };
         let mut events = MessageAssembler::default();
@@ -236,11 +236,11 @@ impl Anthropic {
         }
         if let Some(error) = events.error() {
             let kind = chat_json::string_field(error, "type").unwrap_or_default();
-            let said =
+            let text =
                 chat_json::string_field(error, "message").unwrap_or_else(|| error.to_string());
             return Err(self.http.api_error_with_message(
                 if kind == "overloaded_error" { 529 } else { 500 },
-                &said,
+                &text,
             ));
         }
         let message = events.into_message();
@@ -249,11 +249,11 @@ impl Anthropic {
             .ok_or_else(|| stream.invalid_stream("it has no end"))
     }
 
-    fn classify(&self, answered: ProviderResponse) -> Result<MessagesResponse, ModelError> {
-        Ok(if answered.is_success() {
-            MessagesResponse::Message(self.http.json(&answered)?)
+    fn classify(&self, response: ProviderResponse) -> Result<MessagesResponse, ModelError> {
+        Ok(if response.is_success() {
+            MessagesResponse::Message(self.http.json(&response)?)
         } else {
-            MessagesResponse::Refusal(answered)
+            MessagesResponse::Refusal(response)
         })
     }
 

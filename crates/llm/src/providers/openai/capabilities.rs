@@ -74,7 +74,7 @@ impl EndpointCapabilities {
     }
 
     /// Returns whether the request's tools can be sent natively.
-    pub(crate) fn supports_tools_of(self, ask: &ModelRequest) -> bool {
+    pub(crate) fn supports_request_tools(self, ask: &ModelRequest) -> bool {
         !ask.functions.is_empty() && self.tools && (self.tool_choice || !ask.answer_now)
     }
 

@@ -162,13 +162,13 @@ impl OpenAi {
         let mut in_words = false;
         for _ in 0..=EndpointCapabilities::MAX_DOWNGRADES {
             let dialect = *self.capabilities();
-            let native = !in_words && dialect.supports_tools_of(ask);
-            let told = if native {
+            let native = !in_words && dialect.supports_request_tools(ask);
+            let model_request = if native {
                 Cow::Borrowed(ask)
             } else {
                 without_native_tools(ask)
             };
-            let described = matches!(told, Cow::Owned(_));
+            let described = matches!(model_request, Cow::Owned(_));
             // With the tools in the prompt, the text contains calls, so it is not streamed to the
             // caller.
             let on = on.filter(|_| !described);
@@ -176,7 +176,7 @@ impl OpenAi {
                 native_tools: native,
                 streaming: on.is_some(),
             };
-            let request = build_request(model, &told, shape, dialect);
+            let request = build_request(model, &model_request, shape, dialect);
             let refused = match self.exchange(&request, deadline, on).await? {
                 CompletionResponse::Completion(completion) => {
                     let reply = self.parse_completion(&completion)?;
@@ -217,44 +217,44 @@ impl OpenAi {
         on: Option<OnStreamEvent<'_>>,
     ) -> Result<CompletionResponse, ModelError> {
         let Some(on) = on else {
-            let answered = self.http.send(request, deadline).await?;
-            return self.classify(answered);
+            let response = self.http.send(request, deadline).await?;
+            return self.classify(response);
         };
         let mut stream = match self.http.open(request, deadline).await? {
             ResponseKind::Stream(stream) => stream,
-            ResponseKind::Buffered(answered) => {
-                let came = self.classify(answered)?;
-                if let CompletionResponse::Completion(completion) = &came {
+            ResponseKind::Buffered(response) => {
+                let completion_response = self.classify(response)?;
+                if let CompletionResponse::Completion(completion) = &completion_response {
                     let content = completion.pointer("/choices/0/message/content");
                     chat_json::emit_text(on, chat_json::content_text(content));
                 }
-                return Ok(came);
+                return Ok(completion_response);
             }
         };
-        let mut pieces = ChunkAssembler::default();
+        let mut assembler = ChunkAssembler::default();
         while let Some(data) = stream.next().await? {
             if data.trim() == "[DONE]" {
-                pieces.finish();
+                assembler.finish();
                 break;
             }
             let chunk = serde_json::from_str(&data)
                 .map_err(|_| stream.invalid_stream("an event of it is not JSON"))?;
-            chat_json::emit_text(on, pieces.push_chunk(&chunk));
-            if pieces.has_failed() {
+            chat_json::emit_text(on, assembler.push_chunk(&chunk));
+            if assembler.has_failed() {
                 break;
             }
         }
-        let completion = pieces.into_completion();
+        let completion = assembler.into_completion();
         completion
             .map(CompletionResponse::Completion)
             .ok_or_else(|| stream.invalid_stream("it has no end"))
     }
 
-    fn classify(&self, answered: ProviderResponse) -> Result<CompletionResponse, ModelError> {
-        Ok(if answered.is_success() {
-            CompletionResponse::Completion(self.http.json(&answered)?)
+    fn classify(&self, response: ProviderResponse) -> Result<CompletionResponse, ModelError> {
+        Ok(if response.is_success() {
+            CompletionResponse::Completion(self.http.json(&response)?)
         } else {
-            CompletionResponse::Refusal(answered)
+            CompletionResponse::Refusal(response)
         })
     }
 
@@ -285,11 +285,11 @@ impl OpenAi {
         let model = self
             .discovered_model
             .get_or_try_init(|| async {
-                let answered = self
+                let response = self
                     .http
                     .send(&ProviderRequest::get("/models"), deadline)
                     .await?;
-                let listed = self.http.json(&answered)?;
+                let listed = self.http.json(&response)?;
                 first_model(&listed).ok_or_else(|| ModelError::Misconfigured {
                     provider: self.name().to_owned(),
                     reason: "no model is set, and the endpoint offers none".to_owned(),

@@ -184,7 +184,9 @@ async fn discover(
                 ClientErrorKind::Rpc(error.into()),
             ));
         }
-        Err(RequestFailure::Lost(LostResponse::Transport(error))) if !is_refusal(&error) => {
+        Err(RequestFailure::Lost(LostResponse::Transport(error)))
+            if !is_legacy_rejection(&error) =>
+        {
             return Err(connection_error(
                 client,
                 &connection,
@@ -209,7 +211,7 @@ fn supports_our_version(error: &RpcError) -> bool {
 }
 
 /// Returns true if an older server may answer `server/discover` with this error.
-fn is_refusal(error: &TransportError) -> bool {
+fn is_legacy_rejection(error: &TransportError) -> bool {
     match error {
         TransportError::Http { status, .. } => (400..500).contains(status) && *status != 429,
         TransportError::Closed { .. } | TransportError::Garbage { .. } => true,

@@ -267,7 +267,7 @@ impl ConnectionState {
                 return Err(RpcError::new(code::INTERNAL, why));
             }
         };
-        let _answering = self.pending.hold_deadlines(during);
+        let _answering = self.pending.suspend_deadlines(during);
         self.call_handler(handler.as_ref(), method, params).await
     }
 

@@ -171,7 +171,7 @@ impl PendingRequests {
 
     /// Suspends the time limits of all requests that may have caused a server request, until the
     /// guard is dropped.
-    pub(crate) fn hold_deadlines(&self, during: Option<RequestId>) -> ServerRequestGuard {
+    pub(crate) fn suspend_deadlines(&self, during: Option<RequestId>) -> ServerRequestGuard {
         let held: Vec<_> = self.with_requests(|all| match during.and_then(|id| all.get(&id)) {
             Some(waiting) => vec![waiting.deadline_extension.clone()],
             None => (all.values())

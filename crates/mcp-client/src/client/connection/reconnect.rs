@@ -92,15 +92,15 @@ impl McpClient {
     /// Joins the running attempt or starts a new one. All waiting callers share the attempt, and it
     /// continues if one of them stops waiting.
     fn connect_or_join(&self) -> Result<ConnectionOrAttempt, ClientError> {
-        let mut standing = self.0.reconnect_state();
-        if let Some(attempt) = &standing.attempt {
+        let mut state = self.0.reconnect_state();
+        if let Some(attempt) = &state.attempt {
             return Ok(ConnectionOrAttempt::Pending(attempt.clone()));
         }
         // Another caller may have connected in the meantime.
         if let Some(live) = self.current_connection() {
             return Ok(ConnectionOrAttempt::Live(live));
         }
-        if let Some((until, because)) = &standing.retry_at {
+        if let Some((until, because)) = &state.retry_at {
             let wait = until.saturating_duration_since(Instant::now());
             if !wait.is_zero() {
                 let because = because.clone();
@@ -114,7 +114,7 @@ impl McpClient {
             }
         }
         // The attempt holds no user handle, so it ends when the last user is dropped.
-        let (client, era) = (Self(self.0.clone(), None), standing.last_era);
+        let (client, era) = (Self(self.0.clone(), None), state.last_era);
         let running = tokio::spawn(async move {
             let outcome = connect(&client, era).await;
             // The attempt clears itself, because there may be no waiting caller left to do it.
@@ -127,14 +127,14 @@ impl McpClient {
             running.await.unwrap_or_else(ended)
         };
         let attempt = attempt.boxed().shared();
-        standing.attempt = Some(attempt.clone());
+        state.attempt = Some(attempt.clone());
         Ok(ConnectionOrAttempt::Pending(attempt))
     }
 
     /// Returns the remaining backoff after failures, if the client is in backoff.
     pub fn backoff_remaining(&self) -> Option<Duration> {
-        let standing = self.0.reconnect_state();
-        let (until, _) = standing.retry_at.as_ref()?;
+        let state = self.0.reconnect_state();
+        let (until, _) = state.retry_at.as_ref()?;
         let wait = until.saturating_duration_since(Instant::now());
         (!wait.is_zero()).then_some(wait)
     }
@@ -162,12 +162,12 @@ impl McpClientInner {
     }
 
     fn record_failure(&self, because: String) {
-        let mut standing = self.reconnect_state();
-        standing.failures = standing.failures.saturating_add(1);
+        let mut state = self.reconnect_state();
+        state.failures = state.failures.saturating_add(1);
         let rest = MIN_BACKOFF
-            .saturating_mul(1 << standing.failures.saturating_sub(1).min(10))
+            .saturating_mul(1 << state.failures.saturating_sub(1).min(10))
             .min(MAX_BACKOFF);
-        standing.retry_at = Some((Instant::now() + rest, because));
+        state.retry_at = Some((Instant::now() + rest, because));
     }
 
     /// Handles an event of the connection that concerns the client as a whole.
@@ -234,9 +234,9 @@ async fn connect(
             let connection = Arc::new(connection);
             {
                 // The failure count is reset only when the connection has lasted for a while.
-                let mut standing = client.0.reconnect_state();
-                standing.retry_at = None;
-                standing.last_era = connection.server_info().map(|side| side.era);
+                let mut state = client.0.reconnect_state();
+                state.retry_at = None;
+                state.last_era = connection.server_info().map(|side| side.era);
             }
             client.0.metrics.record_connect();
             // The previous connection has ended; callers that still wait for an answer on it keep

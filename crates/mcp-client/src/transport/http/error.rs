@@ -98,7 +98,7 @@ pub(crate) async fn read_status_error(
         ) => body_message(&bytes),
         (None, _) => None,
     };
-    let message = said.and_then(|said| redact(&said, secrets));
+    let message = said.and_then(|text| redact(&text, secrets));
     let error = match status {
         401 | 403 => TransportError::Unauthorized {
             reason: match message {

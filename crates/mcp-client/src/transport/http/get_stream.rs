@@ -37,10 +37,10 @@ pub(super) async fn run(shared: Arc<HttpSession>, tried: oneshot::Sender<()>) {
                 let ended = (shared.read_stream(&mut response, &mut events, None)).await;
                 let heard = matches!(ended, StreamEnd::Interrupted { heard: true, .. });
                 if matches!(ended, StreamEnd::TooLarge) {
-                    let said = "an event on the GET stream exceeds the size limit";
+                    let text = "an event on the GET stream exceeds the size limit";
                     shared
                         .incoming
-                        .push(IncomingEvent::Garbage(said.to_owned()));
+                        .push(IncomingEvent::Garbage(text.to_owned()));
                     events.clear_last_id();
                 }
                 failures = if heard || since.elapsed() > MIN_STABLE_STREAM {

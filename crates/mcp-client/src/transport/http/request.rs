@@ -142,8 +142,8 @@ fn is_session_lost(status: u16, rpc: Option<&RpcError>) -> bool {
         (404, Some(error)) => error.code != code::METHOD_NOT_FOUND,
         (404, None) => true,
         (400, Some(error)) if error.code == -32_000 => {
-            let said = error.message.to_ascii_lowercase();
-            said.contains("session") || said.contains("not initialized")
+            let text = error.message.to_ascii_lowercase();
+            text.contains("session") || text.contains("not initialized")
         }
         _ => false,
     }

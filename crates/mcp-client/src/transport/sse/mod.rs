@@ -99,7 +99,7 @@ async fn read_endpoint(
     let address = said.filter(|said| said.len() <= MAX_ENDPOINT);
     let url = address
         .and_then(|said| String::from_utf8(said).ok())
-        .and_then(|said| exchange.url.join(said.trim()).ok())
+        .and_then(|text| exchange.url.join(text.trim()).ok())
         .ok_or_else(|| TransportError::Garbage {
             reason: "the endpoint is not a valid URL".to_owned(),
         })?;

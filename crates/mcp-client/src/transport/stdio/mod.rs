@@ -87,9 +87,9 @@ impl StdioConnector {
         });
         tokio::spawn({
             let writer = Arc::clone(&writer);
-            async move { writer.pump().await }
+            async move { writer.write_queue().await }
         });
-        let keeper = supervisor::ProcessSupervisor {
+        let process_supervisor = supervisor::ProcessSupervisor {
             process: family,
             writer: Arc::clone(&writer),
             reader: reading,
@@ -97,7 +97,7 @@ impl StdioConnector {
             stop: asked.clone(),
             stage,
         };
-        tokio::spawn(keeper.supervise());
+        tokio::spawn(process_supervisor.supervise());
         Ok(Arc::new(StdioClientTransport {
             writer,
             stderr_log: notes,

@@ -41,28 +41,29 @@ impl StderrLog {
     }
 
     fn add(&self, bytes: &[u8]) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (text, ended) = match piece.strip_suffix(b"\n") {
                 Some(text) => (text, true),
                 None => (piece, false),
             };
             let room = MAX_LINE_BYTES
-                .saturating_sub(kept.partial.len())
+                .saturating_sub(lines.partial.len())
                 .min(text.len());
-            kept.partial
+            lines
+                .partial
                 .extend_from_slice(text.get(..room).unwrap_or_default());
             if ended {
-                kept.end_line();
+                lines.end_line();
             }
         }
     }
 
     /// Returns the last lines, if there are any.
     pub(super) fn text(&self) -> Option<String> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = sanitize_line(&kept.partial);
-        let mut lines: Vec<&str> = kept.lines.iter().map(String::as_str).collect();
+        let stderr_lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = sanitize_line(&stderr_lines.partial);
+        let mut lines: Vec<&str> = stderr_lines.lines.iter().map(String::as_str).collect();
         if !open.is_empty() {
             lines.push(&open);
         }

@@ -98,16 +98,16 @@ impl LineHandler {
     }
 
     fn handle_malformed(&mut self, why: &str, line: &[u8]) -> Result<(), TransportError> {
-        let shown = sanitize_line(line.get(..MAX_SHOWN_BYTES).unwrap_or(line));
+        let text = sanitize_line(line.get(..MAX_SHOWN_BYTES).unwrap_or(line));
         self.incoming
-            .push(IncomingEvent::Garbage(format!("{why}: {shown:?}")));
+            .push(IncomingEvent::Garbage(format!("{why}: {text:?}")));
         self.garbage += 1;
         if self.garbage < MAX_GARBAGE {
             return Ok(());
         }
         Err(TransportError::Garbage {
             reason: format!(
-                "{MAX_GARBAGE} consecutive lines are not messages, the last one is {shown:?}"
+                "{MAX_GARBAGE} consecutive lines are not messages, the last one is {text:?}"
             ),
         })
     }

@@ -31,7 +31,7 @@ impl FrameReader {
     }
 
     async fn read_frames(&mut self) -> Option<TransportError> {
-        let mut said = None;
+        let mut transport_error = None;
         loop {
             let frame = tokio::select! {
                 frame = self.frames.next() => frame,
@@ -47,23 +47,26 @@ impl FrameReader {
                         .push(IncomingEvent::Garbage("not UTF-8".to_owned())),
                 },
                 // The socket answers; the end of the stream follows.
-                Some(Ok(Frame::Close(frame))) => said = Some(close_frame_error(frame.as_ref())),
+                Some(Ok(Frame::Close(frame))) => {
+                    transport_error = Some(close_frame_error(frame.as_ref()))
+                }
                 Some(Ok(_)) => {}
-                Some(Err(error)) => return Some(self.end_reason(&error, said)),
+                Some(Err(error)) => return Some(self.end_reason(&error, transport_error)),
                 None => {
-                    return said.or_else(|| Some(ended_error("the server dropped the connection")));
+                    return transport_error
+                        .or_else(|| Some(ended_error("the server dropped the connection")));
                 }
             }
         }
     }
 
-    fn end_reason(&self, error: &Error, said: Option<TransportError>) -> TransportError {
+    fn end_reason(&self, error: &Error, transport_error: Option<TransportError>) -> TransportError {
         match error {
             // The frame was not read, so its request is unknown.
             Error::Capacity(CapacityError::MessageTooLong { .. }) => {
                 TransportError::TooLarge { limit: self.limit }
             }
-            other => said.unwrap_or_else(|| ended_error(&other.to_string())),
+            other => transport_error.unwrap_or_else(|| ended_error(&other.to_string())),
         }
     }
 }

@@ -36,9 +36,9 @@ pub(crate) struct LibraryChangeLog(Mutex<VecDeque<LibraryChange>>);
 impl LibraryChangeLog {
     pub(crate) fn add(&self, changed: &LibraryDiff, now: Option<&PromptLibrary>) {
         let at = SystemClock.now();
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (kind, id) in &changed.ids {
-            kept.push_front(LibraryChange {
+            changes.push_front(LibraryChange {
                 at,
                 kind: *kind,
                 id: id.clone(),
@@ -46,7 +46,7 @@ impl LibraryChangeLog {
                 there: now.is_none_or(|library| library.has(*kind, id)),
             });
         }
-        kept.truncate(MAX_CHANGES);
+        changes.truncate(MAX_CHANGES);
     }
 
     /// Returns the matching changes, newest first.
@@ -55,8 +55,9 @@ impl LibraryChangeLog {
         limit: usize,
         fits: impl Fn(&LibraryChange) -> bool,
     ) -> Vec<LibraryChange> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.iter()
+        let changes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        changes
+            .iter()
             .filter(|it| fits(it))
             .take(limit)
             .cloned()

@@ -37,11 +37,11 @@ struct CachedPlan {
 impl PlanCache {
     /// Returns the cached plan of the run with that id, and the time the run began.
     pub(crate) fn find(&self, run: &RunId) -> Option<(Timestamp, Arc<ChainPlan>)> {
-        let mut kept = self.lock();
-        let at = kept.iter().position(|it| it.run == *run)?;
-        let found = kept.remove(at)?;
+        let mut plans = self.lock();
+        let at = plans.iter().position(|it| it.run == *run)?;
+        let found = plans.remove(at)?;
         let answer = (found.started_at, Arc::clone(&found.plan));
-        kept.push_front(found);
+        plans.push_front(found);
         Some(answer)
     }
 
@@ -53,20 +53,20 @@ impl PlanCache {
         plan: &Arc<ChainPlan>,
         bytes: usize,
     ) {
-        let mut kept = self.lock();
-        kept.retain(|it| it.run != *run);
+        let mut plans = self.lock();
+        plans.retain(|it| it.run != *run);
         if bytes > MAX_BYTES {
             return;
         }
-        kept.push_front(CachedPlan {
+        plans.push_front(CachedPlan {
             run: run.clone(),
             started_at: begun,
             plan: Arc::clone(plan),
             bytes,
         });
-        let mut all: usize = kept.iter().map(|it| it.bytes).sum();
-        while kept.len() > MAX_PLANS || all > MAX_BYTES {
-            let Some(oldest) = kept.pop_back() else {
+        let mut all: usize = plans.iter().map(|it| it.bytes).sum();
+        while plans.len() > MAX_PLANS || all > MAX_BYTES {
+            let Some(oldest) = plans.pop_back() else {
                 return;
             };
             all = all.saturating_sub(oldest.bytes);

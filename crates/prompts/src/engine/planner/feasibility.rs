@@ -52,9 +52,9 @@ impl Planner<'_, '_> {
     pub(super) fn check_nesting(
         &self,
         prompt: &Prompt,
-        place: &StepScope<'_>,
+        scope: &StepScope<'_>,
     ) -> Result<(), ToolError> {
-        if place.is_parallel {
+        if scope.is_parallel {
             let id = &prompt.id;
             return Err(engine_error(
                 ErrorCode::InvalidChain,
@@ -63,8 +63,8 @@ impl Planner<'_, '_> {
             ));
         }
         let deepest = self.context.engine.options.limits.depth;
-        if place.chain_ids.contains(&prompt.id.as_str()) || place.chain_ids.len() >= deepest {
-            let way = place.chain_ids.join(" → ");
+        if scope.chain_ids.contains(&prompt.id.as_str()) || scope.chain_ids.len() >= deepest {
+            let way = scope.chain_ids.join(" → ");
             return Err(engine_error(
                 ErrorCode::InvalidChain,
                 format!(

@@ -127,7 +127,7 @@ impl<'a, 'c> Planner<'a, 'c> {
                     name: name.clone(),
                     before: self.stage,
                 });
-            let place = StepScope {
+            let scope = StepScope {
                 annotations: &step.annotations,
                 arguments: &step.arguments,
                 previous_result: takes,
@@ -147,7 +147,7 @@ impl<'a, 'c> Planner<'a, 'c> {
                 prompt,
                 &prompt.name,
                 &ChainStep::for_prompt(&prompt.id),
-                &place,
+                &scope,
             )?;
         }
         Ok(())
@@ -159,18 +159,18 @@ impl<'a, 'c> Planner<'a, 'c> {
         prompt: &Arc<Prompt>,
         name: &str,
         step: &ChainStep,
-        place: &StepScope<'_>,
+        scope: &StepScope<'_>,
     ) -> Result<(), ToolError> {
         if self.plan.title.is_empty() {
             self.plan.title.clone_from(&prompt.name);
             self.plan.base.clone_from(&prompt.id);
         }
         if prompt.is_chain() {
-            return self.add_chain(prompt, name, step, place);
+            return self.add_chain(prompt, name, step, scope);
         }
         self.add_prompt_definition(prompt);
         let does = StepAction::Prompt(prompt.id.clone());
-        self.add_step(does, Some(prompt), name, step, place)
+        self.add_step(does, Some(prompt), name, step, scope)
     }
 
     fn add_chain(
@@ -178,16 +178,16 @@ impl<'a, 'c> Planner<'a, 'c> {
         prompt: &Arc<Prompt>,
         name: &str,
         outer: &ChainStep,
-        place: &StepScope<'_>,
+        scope: &StepScope<'_>,
     ) -> Result<(), ToolError> {
-        self.check_nesting(prompt, place)?;
-        let mut within = place.chain_ids.clone();
+        self.check_nesting(prompt, scope)?;
+        let mut within = scope.chain_ids.clone();
         within.push(&prompt.id);
-        let mut path = place.path.clone();
-        path.push(self.next_position(place.chain_number, name));
+        let mut path = scope.path.clone();
+        path.push(self.next_position(scope.chain_number, name));
         let number = u32::try_from(self.step_counts.len()).unwrap_or(u32::MAX);
         self.step_counts.push(0);
-        let mut declared = place.declared.clone();
+        let mut declared = scope.declared.clone();
         declared.extend(prompt.arguments.iter().map(|it| it.name.clone()));
         let mut inner = StepScope {
             chain: Some(prompt),
@@ -196,7 +196,7 @@ impl<'a, 'c> Planner<'a, 'c> {
             chain_ids: within,
             declared,
             preface: prompt.system.as_ref().map(|text| text.body.clone()),
-            ..place.clone()
+            ..scope.clone()
         };
         if !outer.input.is_empty() {
             inner.input.push(outer.input.clone());
@@ -219,8 +219,8 @@ impl<'a, 'c> Planner<'a, 'c> {
     }
 
     /// Adds a step of a chain.
-    fn add_chain_step(&mut self, step: &ChainStep, place: &StepScope<'_>) -> Result<(), ToolError> {
-        let mut inner = place.clone();
+    fn add_chain_step(&mut self, step: &ChainStep, scope: &StepScope<'_>) -> Result<(), ToolError> {
+        let mut inner = scope.clone();
         let asked = step.when.as_ref().map(|text| self.add_condition(text));
         inner.only_if.extend(asked.map(|at| (at, true)));
         let before = self.stage;
@@ -254,7 +254,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         if let (Some(asked), Some(otherwise)) = (asked, &step.otherwise) {
             let after = self.stage;
             self.stage = before;
-            let mut other = place.clone();
+            let mut other = scope.clone();
             other.only_if.push((asked, false));
             self.add_chain_step(otherwise, &other)?;
             self.stage = self.stage.max(after);
@@ -288,7 +288,7 @@ impl<'a, 'c> Planner<'a, 'c> {
         prompt: Option<&Arc<Prompt>>,
         name: &str,
         step: &ChainStep,
-        place: &StepScope<'_>,
+        scope: &StepScope<'_>,
     ) -> Result<(), ToolError> {
         let most = self.context.engine.options.limits.steps;
         if self.plan.nodes.len() >= most {
@@ -298,10 +298,10 @@ impl<'a, 'c> Planner<'a, 'c> {
                 "Split it into several chains.",
             ));
         }
-        let chosen = self.choose_guidance(prompt, place);
-        let mut path = place.path.clone();
-        path.push(self.next_position(place.chain_number, name));
-        let mut input = place.input.clone();
+        let guidance = self.choose_guidance(prompt, scope);
+        let mut path = scope.path.clone();
+        path.push(self.next_position(scope.chain_number, name));
+        let mut input = scope.input.clone();
         input.extend((!step.input.is_empty()).then(|| step.input.clone()));
         let id = prompt.map(|it| it.id.as_str()).unwrap_or_default();
         let mut node = PlannedStep {
@@ -309,38 +309,38 @@ impl<'a, 'c> Planner<'a, 'c> {
             stage: self.stage,
             name: name.to_owned(),
             does,
-            delegated: place.delegated || step.delegation != Delegation::default(),
+            delegated: scope.delegated || step.delegation != Delegation::default(),
             delegation: step.delegation.clone(),
-            only_if: place.only_if.clone(),
+            only_if: scope.only_if.clone(),
             input,
             maps_own_input: !step.input.is_empty(),
-            declared: place.declared.clone(),
+            declared: scope.declared.clone(),
             output: step.output.clone(),
-            arguments: place.arguments.clone(),
-            takes: place.previous_result.clone(),
+            arguments: scope.arguments.clone(),
+            takes: scope.previous_result.clone(),
             path,
             retries: step.retries,
             gates: Vec::new(),
-            modifier: chosen.modifier.map(|it| it.name().to_owned()),
-            methodology: chosen.methodology.as_ref().map(|it| it.id.clone()),
-            style: chosen.style.as_ref().map(|it| it.id.clone()),
-            rules: step_rules(step, place),
-            chain_rules: chain_rules(place.chain, prompt),
-            chain: place.chain.map_or(id, |chain| chain.id.as_str()).to_owned(),
+            modifier: guidance.modifier.map(|it| it.name().to_owned()),
+            methodology: guidance.methodology.as_ref().map(|it| it.id.clone()),
+            style: guidance.style.as_ref().map(|it| it.id.clone()),
+            rules: step_rules(step, scope),
+            chain_rules: chain_rules(scope.chain, prompt),
+            chain: scope.chain.map_or(id, |chain| chain.id.as_str()).to_owned(),
             category: prompt.map(|it| it.category.clone()).unwrap_or_default(),
-            preface: place.preface.clone(),
+            preface: scope.preface.clone(),
         };
         self.choose_gates(
             &mut node,
             prompt,
             step,
-            place,
-            chosen.methodology.as_deref(),
+            scope,
+            guidance.methodology.as_deref(),
         )?;
-        if let Some(it) = chosen.methodology {
+        if let Some(it) = guidance.methodology {
             self.plan.methodologies.insert(it.id.clone(), it);
         }
-        if let Some(it) = chosen.style {
+        if let Some(it) = guidance.style {
             self.plan.styles.insert(it.id.clone(), it);
         }
         self.plan.nodes.push(node);
@@ -363,17 +363,17 @@ impl<'a, 'c> Planner<'a, 'c> {
 
 /// Returns the injection rules of a step. A methodology or style that the command gives to the step
 /// itself is always injected.
-fn step_rules(step: &ChainStep, place: &StepScope<'_>) -> InjectionRules {
+fn step_rules(step: &ChainStep, scope: &StepScope<'_>) -> InjectionRules {
     let mut rules = step.injection.clone();
     let always = InjectionRule {
         enabled: Some(true),
         ..InjectionRule::default()
     };
-    if place.chain.is_none() {
-        if place.annotations.methodology.is_some() {
+    if scope.chain.is_none() {
+        if scope.annotations.methodology.is_some() {
             rules.system_prompt.get_or_insert_with(|| always.clone());
         }
-        if place.annotations.style.is_some() {
+        if scope.annotations.style.is_some() {
             rules.style_guidance.get_or_insert(always);
         }
     }

@@ -25,20 +25,20 @@ impl Planner<'_, '_> {
     pub(super) fn choose_guidance(
         &mut self,
         prompt: Option<&Arc<Prompt>>,
-        place: &StepScope<'_>,
+        scope: &StepScope<'_>,
     ) -> StepGuidance {
-        let modifier = place
+        let modifier = scope
             .annotations
             .modifier
             .or(self.context.annotations.modifier);
         // A prompt that runs its own scripts gets no guidance.
-        let nothing_asked = place.annotations.gates.is_empty()
+        let nothing_asked = scope.annotations.gates.is_empty()
             && self.context.annotations.gates.is_empty()
             && self.context.gate_parameters.is_empty();
         let scripted = nothing_asked && prompt.is_some_and(|it| !it.tools.is_empty());
         let modifier = modifier.or(scripted.then_some(CommandModifier::Clean));
-        let methodology = self.choose_methodology(place.annotations, modifier);
-        let style = self.choose_style(place.annotations, modifier, prompt, methodology.as_deref());
+        let methodology = self.choose_methodology(scope.annotations, modifier);
+        let style = self.choose_style(scope.annotations, modifier, prompt, methodology.as_deref());
         StepGuidance {
             modifier,
             methodology,
@@ -49,7 +49,7 @@ impl Planner<'_, '_> {
     /// Returns the methodology of a step: the step's own, the command's, or the active one.
     fn choose_methodology(
         &self,
-        marks: &ResolvedAnnotations,
+        annotations: &ResolvedAnnotations,
         modifier: Option<CommandModifier>,
     ) -> Option<Arc<Methodology>> {
         if matches!(
@@ -58,11 +58,11 @@ impl Planner<'_, '_> {
         ) {
             return None;
         }
-        let asked = marks.methodology.as_ref();
-        let asked = asked
+        let methodology = annotations.methodology.as_ref();
+        let methodology = methodology
             .or(self.context.annotations.methodology.as_ref())
             .cloned();
-        asked.or_else(|| {
+        methodology.or_else(|| {
             let active = self.context.settings.methodology()?;
             self.context.library.methodology(active).cloned()
         })
@@ -72,7 +72,7 @@ impl Planner<'_, '_> {
     /// with the highest priority.
     fn choose_style(
         &mut self,
-        marks: &ResolvedAnnotations,
+        annotations: &ResolvedAnnotations,
         modifier: Option<CommandModifier>,
         prompt: Option<&Arc<Prompt>>,
         methodology: Option<&Methodology>,
@@ -91,11 +91,11 @@ impl Planner<'_, '_> {
             };
             wanted.is_empty() || methodology.is_none_or(named)
         };
-        let asked = marks
+        let response_style = annotations
             .style
             .as_ref()
             .or(self.context.annotations.style.as_ref());
-        if let Some(style) = asked {
+        if let Some(style) = response_style {
             if !goes_with(style) {
                 self.notes.push(format!(
                     "Style {:?} is meant for other methodologies than the active one.",
@@ -124,19 +124,19 @@ impl Planner<'_, '_> {
         node: &mut PlannedStep,
         prompt: Option<&Arc<Prompt>>,
         step: &ChainStep,
-        place: &StepScope<'_>,
+        scope: &StepScope<'_>,
         methodology: Option<&Methodology>,
     ) -> Result<(), ToolError> {
         let without = matches!(node.modifier.as_deref(), Some("clean" | "framework"));
         if without || prompt.is_none() {
             return Ok(());
         }
-        let whole = &self.context.annotations.gates;
-        let inline: Vec<_> = place
+        let specs = &self.context.annotations.gates;
+        let inline: Vec<_> = scope
             .annotations
             .gates
             .iter()
-            .chain(whole)
+            .chain(specs)
             .cloned()
             .collect();
         if self.context.settings.gates_off {
@@ -148,17 +148,17 @@ impl Planner<'_, '_> {
             return Ok(());
         }
         self.check_commands(&inline)?;
-        let (chosen, written) =
+        let (chosen, parameters) =
             split_client_gates(&self.context.gate_parameters, &self.context.library);
         let collected = select_gates(&GateSources {
             library: &self.context.library,
             inline: &inline,
             client: if node.number == 1 { &chosen } else { &[] },
-            parameter: &written,
+            parameter: &parameters,
             parameter_step: Some(1),
             prompt: prompt.map(|it| &it.gates),
             step_gates: &step.gates,
-            chain: place.chain.map(|it| &it.gates),
+            chain: scope.chain.map(|it| &it.gates),
             methodology,
             category: Some(&node.category),
             step: node.number,
@@ -221,16 +221,16 @@ impl Planner<'_, '_> {
 /// Splits the `gates` parameter into the library gates that the client chose and the gates it wrote
 /// itself.
 fn split_client_gates(
-    asked: &[GateParameter],
+    parameters: &[GateParameter],
     library: &PromptLibrary,
 ) -> (Vec<String>, Vec<GateParameter>) {
     let mut chosen = Vec::new();
-    let mut written = Vec::new();
-    for gate in asked {
+    let mut gate_parameters = Vec::new();
+    for gate in parameters {
         match gate {
             GateParameter::Word(word) if library.gate(word).is_some() => chosen.push(word.clone()),
-            other => written.push(other.clone()),
+            other => gate_parameters.push(other.clone()),
         }
     }
-    (chosen, written)
+    (chosen, gate_parameters)
 }

@@ -48,8 +48,8 @@ pub(crate) fn compile_pattern(pattern: &str) -> CompiledPattern {
         ));
     }
     {
-        let kept = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(read) = kept.patterns.get(pattern) {
+        let cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(read) = cache.patterns.get(pattern) {
             return read.clone();
         }
     }
@@ -59,17 +59,17 @@ pub(crate) fn compile_pattern(pattern: &str) -> CompiledPattern {
         Err(_) => return compile_uncached(pattern, MAX_COMPILED_BYTES),
         read => read,
     };
-    let mut kept = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    if kept
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if cache
         .patterns
         .insert(pattern.to_owned(), read.clone())
         .is_none()
     {
-        kept.order.push_back(pattern.to_owned());
+        cache.order.push_back(pattern.to_owned());
     }
-    while kept.order.len() > CACHE_CAPACITY {
-        if let Some(oldest) = kept.order.pop_front() {
-            kept.patterns.remove(&oldest);
+    while cache.order.len() > CACHE_CAPACITY {
+        if let Some(oldest) = cache.order.pop_front() {
+            cache.patterns.remove(&oldest);
         }
     }
     read
@@ -183,9 +183,11 @@ mod tests {
         for at in 0..(CACHE_CAPACITY * 3) {
             assert!(compile_pattern(&format!("word{at}")).is_ok());
         }
-        let kept = CACHE.lock().unwrap();
-        assert!(kept.patterns.len() <= CACHE_CAPACITY && kept.order.len() == kept.patterns.len());
-        drop(kept);
+        let cache = CACHE.lock().unwrap();
+        assert!(
+            cache.patterns.len() <= CACHE_CAPACITY && cache.order.len() == cache.patterns.len()
+        );
+        drop(cache);
         assert!(compile_pattern("(").unwrap_err().contains("can't be used"));
         assert!(compile_pattern("(").is_err());
         assert!(compile_pattern(&"a".repeat(MAX_PATTERN_BYTES + 1)).is_err());

@@ -34,12 +34,12 @@ pub(super) fn read(desk: ReadContext<'_>, folder: &str, file: &str, unit: &mut L
         .is_usable()
         .then(|| sheet.deserialize::<CategoryFile>())
         .flatten()
-        .map(|said| PromptCategory {
+        .map(|category_file| PromptCategory {
             id: folder.to_owned(),
-            name: said.name.unwrap_or_else(|| folder.to_owned()),
-            description: said.description,
-            register_with_mcp: said.register_with_mcp,
-            injection: said.injection,
+            name: category_file.name.unwrap_or_else(|| folder.to_owned()),
+            description: category_file.description,
+            register_with_mcp: category_file.register_with_mcp,
+            injection: category_file.injection,
         });
     unit.add_source(sheet, item.map(|it| LibraryItem::Category(Arc::new(it))));
 }

@@ -47,64 +47,65 @@ pub(super) fn read(desk: ReadContext<'_>, folder: &str, unit: &mut LibraryPart) 
     let Some(file) = first_existing(desk, folder, &["gate.yaml", "gate.yml"]) else {
         return;
     };
-    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Gate, folder, folder, file);
-    let item = sheet
+    let mut source_file =
+        LibrarySourceFile::open(desk, LibraryItemKind::Gate, folder, folder, file);
+    let item = source_file
         .is_usable()
-        .then(|| sheet.deserialize::<GateFile>())
+        .then(|| source_file.deserialize::<GateFile>())
         .flatten()
-        .and_then(|said| build_gate(&mut sheet, said));
-    unit.add_source(sheet, item);
+        .and_then(|gate_file| build_gate(&mut source_file, gate_file));
+    unit.add_source(source_file, item);
 }
 
-fn build_gate(sheet: &mut LibrarySourceFile<'_>, said: GateFile) -> Option<LibraryItem> {
-    let folder = sheet.folder.clone();
-    let id = sheet.check_id(&said.id, &folder)?;
-    sheet.require_non_empty("name", &said.name);
-    sheet.require_non_empty("description", &said.description);
-    if said.kind.is_none() {
-        sheet.error(
+fn build_gate(file: &mut LibrarySourceFile<'_>, gate_file: GateFile) -> Option<LibraryItem> {
+    let folder = file.folder.clone();
+    let id = file.check_id(&gate_file.id, &folder)?;
+    file.require_non_empty("name", &gate_file.name);
+    file.require_non_empty("description", &gate_file.description);
+    if gate_file.kind.is_none() {
+        file.error(
             None,
             "`type` is missing.".to_owned(),
             Some("Write `type: validation` or `type: guidance`.".to_owned()),
         );
     }
-    let gate_type = said.gate_type.unwrap_or_else(|| "custom".to_owned());
+    let gate_type = gate_file.gate_type.unwrap_or_else(|| "custom".to_owned());
     if !matches!(gate_type.as_str(), "framework" | "category" | "custom") {
-        let at = sheet.node.get("gate_type").map(|node| node.position);
-        sheet.error(
+        let at = file.node.get("gate_type").map(|node| node.position);
+        file.error(
             at,
             format!("`{gate_type}` is not a gate type."),
             Some("Use `framework`, `category` or `custom`.".to_owned()),
         );
     }
-    let mut guidance = said.guidance;
-    if let Some(name) = said.guidance_file
+    let mut guidance = gate_file.guidance;
+    if let Some(name) = gate_file.guidance_file
         && let Some(text) =
-            sheet.read_sibling_or_report(&name, "guidanceFile", ProblemSeverity::Warning)
+            file.read_sibling_or_report(&name, "guidanceFile", ProblemSeverity::Warning)
     {
         guidance = text;
     }
-    let listed = ["pass_criteria", "passCriteria"]
+    let yaml_node = ["pass_criteria", "passCriteria"]
         .iter()
-        .find_map(|name| sheet.node.get(name).cloned());
-    if let Some(list) = listed {
-        check_criteria(sheet, &list);
+        .find_map(|name| file.node.get(name).cloned());
+    if let Some(list) = yaml_node {
+        check_criteria(file, &list);
     }
-    sheet.is_usable().then(|| {
+    file.is_usable().then(|| {
         LibraryItem::Gate(Arc::new(Gate {
             id,
-            name: said.name,
-            description: said.description,
-            kind: said.kind.unwrap_or_default(),
-            severity: said.severity,
-            enforcement: said.enforcement,
+            name: gate_file.name,
+            description: gate_file.description,
+            kind: gate_file.kind.unwrap_or_default(),
+            severity: gate_file.severity,
+            enforcement: gate_file.enforcement,
             gate_type,
             guidance,
-            criteria: said.pass_criteria,
-            retry: said.retry_config,
-            activation: said.activation,
-            evaluation: said.evaluation,
-            origin: sheet.origin(),
+            criteria: gate_file.pass_criteria,
+            retry: gate_file.retry_config,
+            activation: gate_file.activation,
+            evaluation: gate_file.evaluation,
+            origin: file.origin(),
         }))
     })
 }

@@ -58,15 +58,16 @@ static NUMBERED_ITEM: LazyLock<Option<Regex>> =
 
 /// Reads a file. A file without these headings is not a prompt, and that is not a problem.
 pub(super) fn read(
-    desk: ReadContext<'_>,
+    context: ReadContext<'_>,
     category: &str,
     folder: &str,
     file: &str,
     id: &str,
     unit: &mut LibraryPart,
 ) {
-    let mut sheet = LibrarySourceFile::open_plain(desk, LibraryItemKind::Prompt, id, folder, file);
-    let source = sheet.source.clone();
+    let mut source_file =
+        LibrarySourceFile::open_plain(context, LibraryItemKind::Prompt, id, folder, file);
+    let source = source_file.source.clone();
     let (title, about, sections) = split_sections(&source);
     let known = [SYSTEM, TEMPLATE, STEPS];
     let is_prompt = sections
@@ -80,15 +81,15 @@ pub(super) fn read(
             .iter()
             .find(|section| section.title.eq_ignore_ascii_case(wanted))
     };
-    let shown = sheet.display_path(file);
+    let shown = source_file.display_path(file);
     let text = |section: &LegacySection<'_>| {
         Some(section.text(&shown)).filter(|text| !text.body.is_empty())
     };
     let template = find(TEMPLATE).and_then(text);
     let system = find(SYSTEM).and_then(text);
     let mut mentions = Vec::new();
-    let gates = find(GATES).map(|section| parse_gates(&mut sheet, section, &mut mentions));
-    let steps = find(STEPS).map(|section| parse_chain(&mut sheet, section, &mut mentions));
+    let gates = find(GATES).map(|section| parse_gates(&mut source_file, section, &mut mentions));
+    let steps = find(STEPS).map(|section| parse_chain(&mut source_file, section, &mut mentions));
     let name = title.unwrap_or(id).to_owned();
     let prompt = Prompt {
         id: id.to_owned(),
@@ -104,11 +105,11 @@ pub(super) fn read(
         system,
         gates: gates.unwrap_or_default(),
         steps: steps.unwrap_or_default(),
-        origin: sheet.origin(),
+        origin: source_file.origin(),
         ..Prompt::default()
     };
-    let item = finish(&mut sheet, prompt, mentions, true);
-    unit.add_source(sheet, item);
+    let item = finish(&mut source_file, prompt, mentions, true);
+    unit.add_source(source_file, item);
 }
 
 /// Returns the title, the description below it, and the sections.
@@ -175,14 +176,14 @@ impl LegacySection<'_> {
 
 /// Parses the gates as YAML: JSON is YAML except for tabs.
 fn parse_gates(
-    sheet: &mut LibrarySourceFile<'_>,
+    source_file: &mut LibrarySourceFile<'_>,
     section: &LegacySection<'_>,
     mentions: &mut Vec<NameReference>,
 ) -> GateConfiguration {
     let source = section
         .map_lines(|line| (!line.trim_start().starts_with("```")).then(|| line.replace('\t', " ")));
-    let file = sheet.file.clone();
-    let Some(node) = sheet.parse(&file, &source) else {
+    let file = source_file.file.clone();
+    let Some(node) = source_file.parse(&file, &source) else {
         return GateConfiguration::default();
     };
     // In an older format the gates are a plain list.
@@ -199,30 +200,32 @@ fn parse_gates(
         },
         _ => node,
     };
-    references::collect_gates(sheet, &node, mentions);
-    sheet.deserialize_node(&file, &node).unwrap_or_default()
+    references::collect_gates(source_file, &node, mentions);
+    source_file
+        .deserialize_node(&file, &node)
+        .unwrap_or_default()
 }
 
 /// Parses the steps. `1. promptId: x` with further lines is a YAML list except for its numbers;
 /// `1. x` and `1. Name (x)` are short forms.
 fn parse_chain(
-    sheet: &mut LibrarySourceFile<'_>,
+    source_file: &mut LibrarySourceFile<'_>,
     section: &LegacySection<'_>,
     mentions: &mut Vec<NameReference>,
 ) -> Vec<ChainStep> {
     let source = section.map_lines(|line| Some(to_list_line(line)));
-    let file = sheet.file.clone();
-    let Some(mut node) = sheet.parse(&file, &source) else {
+    let file = source_file.file.clone();
+    let Some(mut node) = source_file.parse(&file, &source) else {
         return Vec::new();
     };
     if let YamlValue::List(items) = &mut node.value {
         items.iter_mut().for_each(expand_short_step);
     }
-    let Some(said) = sheet.deserialize_node::<Vec<StepFile>>(&file, &node) else {
+    let Some(files) = source_file.deserialize_node::<Vec<StepFile>>(&file, &node) else {
         return Vec::new();
     };
     let nodes = node.items().to_vec();
-    steps::build_steps(sheet, said, &nodes, mentions)
+    steps::build_steps(source_file, files, &nodes, mentions)
 }
 
 fn to_list_line(line: &str) -> String {

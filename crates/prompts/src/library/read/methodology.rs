@@ -86,74 +86,79 @@ pub(super) fn read(desk: ReadContext<'_>, folder: &str, unit: &mut LibraryPart) 
     let Some(file) = first_existing(desk, folder, &MAIN_FILES) else {
         return;
     };
-    let mut sheet =
+    let mut source_file =
         LibrarySourceFile::open(desk, LibraryItemKind::Methodology, folder, folder, file);
-    let item = sheet
+    let item = source_file
         .is_usable()
-        .then(|| sheet.deserialize::<MethodologyFile>())
+        .then(|| source_file.deserialize::<MethodologyFile>())
         .flatten()
-        .and_then(|said| build_methodology(&mut sheet, said));
-    unit.add_source(sheet, item);
+        .and_then(|methodology_file| build_methodology(&mut source_file, methodology_file));
+    unit.add_source(source_file, item);
 }
 
 fn build_methodology(
-    sheet: &mut LibrarySourceFile<'_>,
-    said: MethodologyFile,
+    file: &mut LibrarySourceFile<'_>,
+    methodology_file: MethodologyFile,
 ) -> Option<LibraryItem> {
-    let folder = sheet.folder.clone();
-    let id = sheet.check_id(&said.id, &folder)?;
-    sheet.require_non_empty("name", &said.name);
+    let folder = file.folder.clone();
+    let id = file.check_id(&methodology_file.id, &folder)?;
+    file.require_non_empty("name", &methodology_file.name);
     let mut phases = PhasesFile {
-        processing_steps: said.processing_steps,
-        execution_steps: said.execution_steps,
-        quality_indicators: said.quality_indicators,
+        processing_steps: methodology_file.processing_steps,
+        execution_steps: methodology_file.execution_steps,
+        quality_indicators: methodology_file.quality_indicators,
         ..PhasesFile::default()
     };
-    let main = sheet.node.clone();
-    let main_file = sheet.file.clone();
-    check_patterns(sheet, &main_file, &main);
+    let main = file.node.clone();
+    let main_file = file.file.clone();
+    check_patterns(file, &main_file, &main);
     let mut rest = extra_fields(&main);
-    read_phases(sheet, said.phases_file.as_deref(), &mut phases, &mut rest);
+    read_phases(
+        file,
+        methodology_file.phases_file.as_deref(),
+        &mut phases,
+        &mut rest,
+    );
     let judge_prompt = named_or_default_file(
-        sheet,
-        said.judge_prompt_file.as_deref(),
+        file,
+        methodology_file.judge_prompt_file.as_deref(),
         "judgePromptFile",
         "judge-prompt.md",
     );
     let guidance = named_or_default_file(
-        sheet,
-        said.system_prompt_file.as_deref(),
+        file,
+        methodology_file.system_prompt_file.as_deref(),
         "systemPromptFile",
         "system-prompt.md",
     )
-    .unwrap_or(said.system_prompt_guidance);
-    if sheet.is_usable() {
-        sheet.require_non_empty("systemPromptGuidance", &guidance);
+    .unwrap_or(methodology_file.system_prompt_guidance);
+    if file.is_usable() {
+        file.require_non_empty("systemPromptGuidance", &guidance);
     }
     phases
         .processing_steps
         .sort_by(|a, b| a.order.total_cmp(&b.order));
-    let mentions = collect_references(sheet);
-    sheet.is_usable().then(|| {
-        let made = Methodology {
+    let mentions = collect_references(file);
+    file.is_usable().then(|| {
+        let methodology = Methodology {
             id,
-            kind: said.kind,
-            name: said.name,
-            version: said.version,
-            description: said.description,
-            enabled: said.enabled.unwrap_or(true),
+            kind: methodology_file.kind,
+            name: methodology_file.name,
+            version: methodology_file.version,
+            description: methodology_file.description,
+            enabled: methodology_file.enabled.unwrap_or(true),
             system_prompt_guidance: guidance,
-            gates: said.gates,
-            methodology_gates: said.methodology_gates,
+            gates: methodology_file.gates,
+            methodology_gates: methodology_file.methodology_gates,
             phases: phases.processing_steps,
             execution_steps: phases.execution_steps,
             quality_indicators: phases.quality_indicators,
             judge_prompt,
-            tool_descriptions: said.tool_descriptions,
+            tool_descriptions: methodology_file.tool_descriptions,
             rest,
-            origin: sheet.origin(),
+            origin: file.origin(),
         };
-        LibraryItem::Methodology(Arc::new(made), mentions)
+        LibraryItem::Methodology(Arc::new(methodology), mentions)
     })
 }
 
@@ -186,57 +191,57 @@ fn extra_fields(node: &YamlNode) -> Map<String, Value> {
 }
 
 fn read_phases(
-    sheet: &mut LibrarySourceFile<'_>,
+    source_file: &mut LibrarySourceFile<'_>,
     named: Option<&str>,
     phases: &mut PhasesFile,
     rest: &mut Map<String, Value>,
 ) {
     let file = named.unwrap_or("phases.yaml");
-    let Some(source) = named_or_default_file(sheet, named, "phasesFile", file) else {
+    let Some(source) = named_or_default_file(source_file, named, "phasesFile", file) else {
         return;
     };
-    let Some(node) = sheet.parse(file, &source) else {
+    let Some(node) = source_file.parse(file, &source) else {
         return;
     };
-    check_patterns(sheet, file, &node);
+    check_patterns(source_file, file, &node);
     rest.extend(extra_fields(&node));
-    if let Some(said) = sheet.deserialize_node::<PhasesFile>(file, &node) {
-        if !said.processing_steps.is_empty() {
-            phases.processing_steps = said.processing_steps;
+    if let Some(phases_file) = source_file.deserialize_node::<PhasesFile>(file, &node) {
+        if !phases_file.processing_steps.is_empty() {
+            phases.processing_steps = phases_file.processing_steps;
         }
-        if !said.execution_steps.is_empty() {
-            phases.execution_steps = said.execution_steps;
+        if !phases_file.execution_steps.is_empty() {
+            phases.execution_steps = phases_file.execution_steps;
         }
-        if !said.quality_indicators.is_null() {
-            phases.quality_indicators = said.quality_indicators;
+        if !phases_file.quality_indicators.is_null() {
+            phases.quality_indicators = phases_file.quality_indicators;
         }
     }
 }
 
 /// Reads the file that a field names, which must exist, or else the default file.
 fn named_or_default_file(
-    sheet: &mut LibrarySourceFile<'_>,
+    file: &mut LibrarySourceFile<'_>,
     named: Option<&str>,
     field: &str,
     usual: &str,
 ) -> Option<String> {
     match named {
-        Some(name) => sheet.read_sibling_or_report(name, field, ProblemSeverity::Error),
-        None if sheet.has_file(usual) => {
-            sheet.read_sibling_or_report(usual, field, ProblemSeverity::Error)
+        Some(name) => file.read_sibling_or_report(name, field, ProblemSeverity::Error),
+        None if file.has_file(usual) => {
+            file.read_sibling_or_report(usual, field, ProblemSeverity::Error)
         }
         None => None,
     }
 }
 
 /// Checks the patterns of guards and of quality indicators.
-fn check_patterns(sheet: &mut LibrarySourceFile<'_>, file: &str, node: &YamlNode) {
+fn check_patterns(source_file: &mut LibrarySourceFile<'_>, file: &str, node: &YamlNode) {
     for list in ["processingSteps", "phases"] {
         for phase in node.get(list).map(YamlNode::items).unwrap_or_default() {
             if let Some(pattern) = phase.get("guards").and_then(|it| it.get("matches_pattern"))
                 && let Some(text) = pattern.text()
             {
-                sheet.check_pattern(ProblemSeverity::Error, file, text, pattern.position);
+                source_file.check_pattern(ProblemSeverity::Error, file, text, pattern.position);
             }
         }
     }
@@ -248,14 +253,14 @@ fn check_patterns(sheet: &mut LibrarySourceFile<'_>, file: &str, node: &YamlNode
             .unwrap_or_default()
         {
             if let Some(text) = pattern.text() {
-                sheet.check_pattern(ProblemSeverity::Warning, file, text, pattern.position);
+                source_file.check_pattern(ProblemSeverity::Warning, file, text, pattern.position);
             }
         }
     }
 }
 
-fn collect_references(sheet: &LibrarySourceFile<'_>) -> Vec<NameReference> {
-    sheet
+fn collect_references(source_file: &LibrarySourceFile<'_>) -> Vec<NameReference> {
+    source_file
         .node
         .get("gates")
         .and_then(|gates| gates.get("include"))
@@ -266,7 +271,7 @@ fn collect_references(sheet: &LibrarySourceFile<'_>) -> Vec<NameReference> {
             Some(NameReference {
                 kind: NameReferenceKind::Gate,
                 name: gate.text()?.to_owned(),
-                file: sheet.display_path(&sheet.file),
+                file: source_file.display_path(&source_file.file),
                 position: Some(gate.position),
             })
         })

@@ -29,13 +29,13 @@ pub(crate) fn read_part(desk: ReadContext<'_>, path: &str) -> LibraryPart {
     let is_link = desk.root.tree.entry_kind(path) == Some(TreeEntryKind::Link);
     match desk.root.kind {
         LibraryRootKind::Items(kind) if is_link && kind != LibraryItemKind::Prompt => {
-            let mut sheet = LibrarySourceFile::unopened(desk, kind, path);
-            sheet.error(
+            let mut file = LibrarySourceFile::unopened(desk, kind, path);
+            file.error(
                 None,
                 "Links to folders are not followed.".to_owned(),
                 Some("Replace the link with the folder itself.".to_owned()),
             );
-            unit.add_source(sheet, None);
+            unit.add_source(file, None);
         }
         LibraryRootKind::Settings => settings::read(desk, path, &mut unit),
         LibraryRootKind::Items(LibraryItemKind::Prompt) => {
@@ -55,18 +55,25 @@ pub(crate) fn read_part(desk: ReadContext<'_>, path: &str) -> LibraryPart {
 
 impl LibraryPart {
     /// Adds the problems of a source file, and its item if there is one.
-    fn add_source(&mut self, sheet: LibrarySourceFile<'_>, item: Option<LibraryItem>) {
-        self.files += sheet.files;
-        self.problems.extend(sheet.problems);
+    fn add_source(&mut self, file: LibrarySourceFile<'_>, item: Option<LibraryItem>) {
+        self.files += file.files;
+        self.problems.extend(file.problems);
         self.items.extend(item);
     }
 }
 
 /// Returns the first of some files that exists in a folder.
-fn first_existing<'n>(desk: ReadContext<'_>, folder: &str, names: &[&'n str]) -> Option<&'n str> {
+fn first_existing<'n>(
+    context: ReadContext<'_>,
+    folder: &str,
+    names: &[&'n str],
+) -> Option<&'n str> {
     names.iter().copied().find(|name| {
         matches!(
-            desk.root.tree.entry_kind(&source_file::join(folder, name)),
+            context
+                .root
+                .tree
+                .entry_kind(&source_file::join(folder, name)),
             Some(TreeEntryKind::File | TreeEntryKind::Link | TreeEntryKind::Other)
         )
     })

@@ -81,7 +81,7 @@ fn is_category_file(name: &str) -> bool {
 
 /// Reads a folder and everything below it; `id` is the full id of the folder.
 fn walk(
-    desk: ReadContext<'_>,
+    context: ReadContext<'_>,
     category: &str,
     path: &str,
     id: &str,
@@ -94,10 +94,10 @@ fn walk(
             format!("The folder name `{}` is not a valid id.", truncate(last)),
             ID_GRAMMAR,
         ))
-    } else if depth > desk.limits.depth {
+    } else if depth > context.limits.depth {
         let message = format!(
             "Prompts are nested more than {} levels deep.",
-            desk.limits.depth
+            context.limits.depth
         );
         Some((message, "Move it to a higher level."))
     } else {
@@ -105,10 +105,10 @@ fn walk(
     };
     if let Some((message, help)) = refused {
         unit.problems
-            .push(problem_at_path(desk, path, id, message, help));
+            .push(problem_at_path(context, path, id, message, help));
         return;
     }
-    let entries = desk.root.tree.list(path);
+    let entries = context.root.tree.list(path);
     let main = MAIN_FILES.into_iter().find(|main| {
         entries
             .iter()
@@ -118,10 +118,10 @@ fn walk(
         let has_tools = entries
             .iter()
             .any(|entry| entry.name == TOOLS_FOLDER && entry.kind == TreeEntryKind::Folder);
-        read_folder(desk, category, path, file, id, has_tools, unit);
+        read_folder(context, category, path, file, id, has_tools, unit);
     }
     for entry in entries {
-        if unit.files > desk.limits.files {
+        if unit.files > context.limits.files {
             return;
         }
         let inner = join(path, &entry.name);
@@ -129,7 +129,7 @@ fn walk(
             TreeEntryKind::Folder if main.is_some() && entry.name == TOOLS_FOLDER => {}
             TreeEntryKind::Folder => {
                 walk(
-                    desk,
+                    context,
                     category,
                     &inner,
                     &join(id, &entry.name),
@@ -137,11 +137,11 @@ fn walk(
                     unit,
                 );
             }
-            TreeEntryKind::Link if desk.root.tree.real_path(&inner).is_dir() => {
+            TreeEntryKind::Link if context.root.tree.real_path(&inner).is_dir() => {
                 unit.problems
-                    .push(symlink_problem(desk, &inner, &join(id, &entry.name)));
+                    .push(symlink_problem(context, &inner, &join(id, &entry.name)));
             }
-            _ if main.is_none() => read_single_file(desk, category, path, &entry.name, id, unit),
+            _ if main.is_none() => read_single_file(context, category, path, &entry.name, id, unit),
             _ => {}
         }
     }
@@ -149,7 +149,7 @@ fn walk(
 
 /// Creates a problem of a folder rather than of one of its files.
 fn problem_at_path(
-    desk: ReadContext<'_>,
+    context: ReadContext<'_>,
     path: &str,
     id: &str,
     message: String,
@@ -157,7 +157,7 @@ fn problem_at_path(
 ) -> LibraryProblem {
     LibraryProblem {
         weight: ProblemSeverity::Error,
-        file: desk.root.display_path(path),
+        file: context.root.display_path(path),
         line: None,
         column: None,
         kind: LibraryItemKind::Prompt,
@@ -168,10 +168,10 @@ fn problem_at_path(
     }
 }
 
-fn symlink_problem(desk: ReadContext<'_>, path: &str, id: &str) -> LibraryProblem {
+fn symlink_problem(context: ReadContext<'_>, path: &str, id: &str) -> LibraryProblem {
     let message = "Links to folders are not followed.".to_owned();
     problem_at_path(
-        desk,
+        context,
         path,
         id,
         message,
@@ -181,7 +181,7 @@ fn symlink_problem(desk: ReadContext<'_>, path: &str, id: &str) -> LibraryProble
 
 /// Reads a prompt folder, with the tools it owns.
 fn read_folder(
-    desk: ReadContext<'_>,
+    context: ReadContext<'_>,
     category: &str,
     folder: &str,
     file: &str,
@@ -192,10 +192,10 @@ fn read_folder(
     let mut owned = Vec::new();
     let tools = join(folder, TOOLS_FOLDER);
     if has_tools {
-        for entry in desk.root.tree.list(&tools) {
+        for entry in context.root.tree.list(&tools) {
             if entry.kind == TreeEntryKind::Folder {
                 owned.extend(script::read(
-                    desk,
+                    context,
                     &join(&tools, &entry.name),
                     Some(id),
                     unit,
@@ -203,14 +203,15 @@ fn read_folder(
             }
         }
     }
-    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Prompt, id, folder, file);
-    let item = build_prompt(&mut sheet, category, &owned, false);
-    unit.add_source(sheet, item);
+    let mut source_file =
+        LibrarySourceFile::open(context, LibraryItemKind::Prompt, id, folder, file);
+    let item = build_prompt(&mut source_file, category, &owned, false);
+    unit.add_source(source_file, item);
 }
 
 /// Reads a prompt in a single file: YAML, or legacy Markdown.
 fn read_single_file(
-    desk: ReadContext<'_>,
+    context: ReadContext<'_>,
     category: &str,
     folder: &str,
     file: &str,
@@ -229,63 +230,64 @@ fn read_single_file(
         let message = format!("The file name `{}` is not a valid id.", truncate(file));
         let path = join(folder, file);
         unit.problems
-            .push(problem_at_path(desk, &path, &id, message, ID_GRAMMAR));
+            .push(problem_at_path(context, &path, &id, message, ID_GRAMMAR));
         return;
     }
     if yaml {
-        let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Prompt, &id, folder, file);
-        let item = build_prompt(&mut sheet, category, &[], true);
-        unit.add_source(sheet, item);
+        let mut source_file =
+            LibrarySourceFile::open(context, LibraryItemKind::Prompt, &id, folder, file);
+        let item = build_prompt(&mut source_file, category, &[], true);
+        unit.add_source(source_file, item);
     } else if id_grammar::is_segment(stem) {
-        legacy_markdown::read(desk, category, folder, file, &id, unit);
+        legacy_markdown::read(context, category, folder, file, &id, unit);
     }
 }
 
 fn build_prompt(
-    sheet: &mut LibrarySourceFile<'_>,
+    file: &mut LibrarySourceFile<'_>,
     category: &str,
     owned: &[String],
     single: bool,
 ) -> Option<LibraryItem> {
-    if !sheet.is_usable() {
+    if !file.is_usable() {
         return None;
     }
-    let said: PromptFile = sheet.deserialize()?;
-    let expected = sheet.id.rsplit('/').next().unwrap_or_default().to_owned();
-    sheet.check_id(&said.id, &expected)?;
-    sheet.require_non_empty("name", &said.name);
-    sheet.require_non_empty("description", &said.description);
-    check_arguments(sheet, &said.arguments);
+    let said: PromptFile = file.deserialize()?;
+    let expected = file.id.rsplit('/').next().unwrap_or_default().to_owned();
+    file.check_id(&said.id, &expected)?;
+    file.require_non_empty("name", &said.name);
+    file.require_non_empty("description", &said.description);
+    check_arguments(file, &said.arguments);
     let template = read_text(
-        sheet,
+        file,
         ("userMessageTemplate", said.user_message_template),
         ("userMessageTemplateFile", said.user_message_template_file),
         ProblemSeverity::Error,
     );
     let system = read_text(
-        sheet,
+        file,
         ("systemMessage", said.system_message),
         ("systemMessageFile", said.system_message_file),
         ProblemSeverity::Warning,
     );
     let mut mentions = Vec::new();
-    let nodes = sheet
+    let nodes = file
         .node
         .get("chainSteps")
         .map(|node| node.items().to_vec());
     let steps = steps::build_steps(
-        sheet,
+        file,
         said.chain_steps,
         nodes.as_deref().unwrap_or_default(),
         &mut mentions,
     );
-    if let Some(said) = sheet.node.get("gateConfiguration").cloned() {
-        references::collect_gates(sheet, &said, &mut mentions);
+    if let Some(yaml_node) = file.node.get("gateConfiguration").cloned() {
+        references::collect_gates(file, &yaml_node, &mut mentions);
     }
-    references::collect_tools(sheet, owned, &mut mentions);
+    references::collect_tools(file, owned, &mut mentions);
     let prompt = Prompt {
         // The spelling of the path, so that problems of the path are problems of the prompt.
-        id: sheet.id.clone(),
+        id: file.id.clone(),
         name: said.name,
         description: said.description,
         category: said.category.unwrap_or_else(|| category.to_owned()),
@@ -302,21 +304,21 @@ fn build_prompt(
             agent: said.agent_type,
         },
         creates: said.creates,
-        origin: sheet.origin(),
+        origin: file.origin(),
     };
-    finish(sheet, prompt, mentions, single)
+    finish(file, prompt, mentions, single)
 }
 
 /// Checks a prompt of any format and collects its includes.
 pub(super) fn finish(
-    sheet: &mut LibrarySourceFile<'_>,
+    file: &mut LibrarySourceFile<'_>,
     prompt: Prompt,
     mut mentions: Vec<NameReference>,
     single: bool,
 ) -> Option<LibraryItem> {
     let empty = prompt.template.is_none() && prompt.system.is_none() && prompt.steps.is_empty();
-    if empty && sheet.is_usable() {
-        sheet.error(
+    if empty && file.is_usable() {
+        file.error(
             None,
             "The prompt has no template, no system message and no steps.".to_owned(),
             Some(
@@ -328,7 +330,7 @@ pub(super) fn finish(
     for text in [&prompt.template, &prompt.system].into_iter().flatten() {
         references::collect_includes(text, &mut mentions);
     }
-    sheet.is_usable().then(|| {
+    file.is_usable().then(|| {
         LibraryItem::Prompt(PromptItem {
             prompt: Arc::new(prompt),
             is_single_file: single,
@@ -339,45 +341,45 @@ pub(super) fn finish(
 
 /// Reads a text from the file itself or from the file it names, which takes precedence.
 fn read_text(
-    sheet: &mut LibrarySourceFile<'_>,
+    source_file: &mut LibrarySourceFile<'_>,
     inline: (&str, Option<String>),
     named: (&str, Option<String>),
     missing: ProblemSeverity,
 ) -> Option<TemplateSource> {
     if let Some(name) = named.1
-        && let Some(body) = sheet.read_sibling_or_report(&name, named.0, missing)
+        && let Some(body) = source_file.read_sibling_or_report(&name, named.0, missing)
     {
         return Some(TemplateSource {
             body,
-            file: sheet.display_path(&name),
+            file: source_file.display_path(&name),
             line: 1,
         });
     }
     let body = inline.1.filter(|body| !body.is_empty())?;
-    let line = sheet
+    let line = source_file
         .node
         .get(inline.0)
-        .map_or(1, |node| node.text_line(&sheet.source));
+        .map_or(1, |node| node.text_line(&source_file.source));
     Some(TemplateSource {
         body,
-        file: sheet.display_path(&sheet.file),
+        file: source_file.display_path(&source_file.file),
         line,
     })
 }
 
-fn check_arguments(sheet: &mut LibrarySourceFile<'_>, said: &[ArgumentDefinition]) {
-    let nodes = sheet
+fn check_arguments(source_file: &mut LibrarySourceFile<'_>, definitions: &[ArgumentDefinition]) {
+    let nodes = source_file
         .node
         .get("arguments")
         .map(|node| node.items().to_vec());
-    let file = sheet.file.clone();
-    for (index, argument) in said.iter().enumerate() {
+    let file = source_file.file.clone();
+    for (index, argument) in definitions.iter().enumerate() {
         let node = nodes.as_ref().and_then(|nodes| nodes.get(index));
         let at = node.map(|node| node.position);
         if argument.name.trim().is_empty() {
-            sheet.error(at, "An argument has no `name`.".to_owned(), None);
+            source_file.error(at, "An argument has no `name`.".to_owned(), None);
         }
-        if said
+        if definitions
             .iter()
             .take(index)
             .any(|other| other.name == argument.name)
@@ -386,7 +388,7 @@ fn check_arguments(sheet: &mut LibrarySourceFile<'_>, said: &[ArgumentDefinition
                 "The argument `{}` is declared twice.",
                 truncate(&argument.name)
             );
-            sheet.error(at, message, Some("Remove one of them.".to_owned()));
+            source_file.error(at, message, Some("Remove one of them.".to_owned()));
         }
         let pattern = node
             .and_then(|node| node.get("validation"))
@@ -394,7 +396,7 @@ fn check_arguments(sheet: &mut LibrarySourceFile<'_>, said: &[ArgumentDefinition
         if let Some(pattern) = pattern
             && let Some(text) = pattern.text()
         {
-            sheet.check_pattern(ProblemSeverity::Error, &file, text, pattern.position);
+            source_file.check_pattern(ProblemSeverity::Error, &file, text, pattern.position);
         }
     }
 }

@@ -12,47 +12,47 @@ use crate::{
 
 /// Collects gates referenced by id, and checks inline gates.
 pub(super) fn collect_gates(
-    sheet: &mut LibrarySourceFile<'_>,
-    said: &YamlNode,
+    source_file: &mut LibrarySourceFile<'_>,
+    node: &YamlNode,
     mentions: &mut Vec<NameReference>,
 ) {
-    let own: Vec<&str> = said
+    let own: Vec<&str> = node
         .get("inline_gate_definitions")
         .map(YamlNode::items)
         .unwrap_or_default()
         .iter()
         .filter_map(|gate| gate.get("id")?.text())
         .collect();
-    for gate in said.get("include").map(YamlNode::items).unwrap_or_default() {
+    for gate in node.get("include").map(YamlNode::items).unwrap_or_default() {
         if let Some(name) = gate.text()
             && !own.contains(&name)
         {
             mentions.push(NameReference {
                 kind: NameReferenceKind::Gate,
                 name: name.to_owned(),
-                file: sheet.display_path(&sheet.file),
+                file: source_file.display_path(&source_file.file),
                 position: Some(gate.position),
             });
         }
     }
-    for gate in said
+    for gate in node
         .get("inline_gate_definitions")
         .map(YamlNode::items)
         .unwrap_or_default()
     {
         if let Some(list) = gate.get("pass_criteria") {
-            gate::check_criteria(sheet, list);
+            gate::check_criteria(source_file, list);
         }
     }
 }
 
 /// Collects the tools that the prompt does not own.
 pub(super) fn collect_tools(
-    sheet: &LibrarySourceFile<'_>,
+    source_file: &LibrarySourceFile<'_>,
     owned: &[String],
     mentions: &mut Vec<NameReference>,
 ) {
-    for tool in sheet
+    for tool in source_file
         .node
         .get("tools")
         .map(YamlNode::items)
@@ -64,7 +64,7 @@ pub(super) fn collect_tools(
             mentions.push(NameReference {
                 kind: NameReferenceKind::Tool,
                 name: name.to_owned(),
-                file: sheet.display_path(&sheet.file),
+                file: source_file.display_path(&source_file.file),
                 position: Some(tool.position),
             });
         }

@@ -41,100 +41,112 @@ struct ScriptToolFile {
 
 /// Reads the tool in a folder, and returns its id if it is valid.
 pub(super) fn read(
-    desk: ReadContext<'_>,
+    context: ReadContext<'_>,
     folder: &str,
     owner: Option<&str>,
     unit: &mut LibraryPart,
 ) -> Option<String> {
-    let file = first_existing(desk, folder, &["tool.yaml", "tool.yml"])?;
+    let file = first_existing(context, folder, &["tool.yaml", "tool.yml"])?;
     let last = folder.rsplit('/').next().unwrap_or(folder);
     let key = owner.map_or_else(|| last.to_owned(), |owner| format!("{owner}:{last}"));
-    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Script, &key, folder, file);
-    let tool = sheet
+    let mut source_file =
+        LibrarySourceFile::open(context, LibraryItemKind::Script, &key, folder, file);
+    let tool = source_file
         .is_usable()
-        .then(|| sheet.deserialize::<ScriptToolFile>())
+        .then(|| source_file.deserialize::<ScriptToolFile>())
         .flatten()
-        .and_then(|said| build_tool(&mut sheet, said, last, owner));
+        .and_then(|tool_file| build_tool(&mut source_file, tool_file, last, owner));
     let id = tool.as_ref().map(|tool| tool.id.clone());
-    unit.add_source(sheet, tool.map(|tool| LibraryItem::Script(Arc::new(tool))));
+    unit.add_source(
+        source_file,
+        tool.map(|tool| LibraryItem::Script(Arc::new(tool))),
+    );
     id
 }
 
 fn build_tool(
-    sheet: &mut LibrarySourceFile<'_>,
-    said: ScriptToolFile,
+    file: &mut LibrarySourceFile<'_>,
+    tool_file: ScriptToolFile,
     last: &str,
     owner: Option<&str>,
 ) -> Option<ScriptTool> {
-    let id = sheet.check_id(&said.id, last)?;
-    sheet.require_non_empty("name", &said.name);
-    sheet.require_non_empty("script", &said.script);
-    check_path(sheet, "script", &said.script, TreeEntryKind::File);
-    if let Some(folder) = said.working_dir.as_deref().filter(|it| *it != ".") {
-        check_path(sheet, "workingDir", folder, TreeEntryKind::Folder);
+    let id = file.check_id(&tool_file.id, last)?;
+    file.require_non_empty("name", &tool_file.name);
+    file.require_non_empty("script", &tool_file.script);
+    check_path(file, "script", &tool_file.script, TreeEntryKind::File);
+    if let Some(folder) = tool_file.working_dir.as_deref().filter(|it| *it != ".") {
+        check_path(file, "workingDir", folder, TreeEntryKind::Folder);
     }
-    if let Ok(source) = sheet.read_sibling(&said.script) {
+    if let Ok(source) = file.read_sibling(&tool_file.script) {
         // Only the hash of the source is needed: a changed script is a changed tool.
         drop(source);
     }
-    let mut description = said.description;
-    if let Some(name) = said.description_file
+    let mut description = tool_file.description;
+    if let Some(name) = tool_file.description_file
         && let Some(text) =
-            sheet.read_sibling_or_report(&name, "descriptionFile", ProblemSeverity::Warning)
+            file.read_sibling_or_report(&name, "descriptionFile", ProblemSeverity::Warning)
     {
         description = text;
     }
-    let schema = said
+    let schema = tool_file
         .schema
-        .or_else(|| read_schema(sheet, said.schema_file.as_deref()));
-    if said.timeout.is_some_and(|given| given > MAX_TIMEOUT_MS) {
-        let at = sheet.node.get("timeout").map(|node| node.position);
-        sheet.warn(
+        .or_else(|| read_schema(file, tool_file.schema_file.as_deref()));
+    if tool_file
+        .timeout
+        .is_some_and(|given| given > MAX_TIMEOUT_MS)
+    {
+        let at = file.node.get("timeout").map(|node| node.position);
+        file.warn(
             at,
             format!("The timeout exceeds the maximum of {MAX_TIMEOUT_MS} ms; the maximum is used."),
             None,
         );
     }
-    sheet.is_usable().then(|| ScriptTool {
+    file.is_usable().then(|| ScriptTool {
         id,
-        name: said.name,
+        name: tool_file.name,
         description,
         owner: owner.map(str::to_owned),
-        script: said.script,
-        runtime: said.runtime,
+        script: tool_file.script,
+        runtime: tool_file.runtime,
         schema,
-        timeout_ms: said.timeout.map(|given| given.min(MAX_TIMEOUT_MS)),
-        env: said.env,
-        working_dir: said.working_dir,
-        enabled: said.enabled.unwrap_or(true),
-        execution: said.execution,
-        folder: sheet.context.root.tree.real_path(&sheet.folder),
-        origin: sheet.origin(),
+        timeout_ms: tool_file.timeout.map(|given| given.min(MAX_TIMEOUT_MS)),
+        env: tool_file.env,
+        working_dir: tool_file.working_dir,
+        enabled: tool_file.enabled.unwrap_or(true),
+        execution: tool_file.execution,
+        folder: file.context.root.tree.real_path(&file.folder),
+        origin: file.origin(),
     })
 }
 
 /// Checks that a field names a file or folder in the tool's folder.
-fn check_path(sheet: &mut LibrarySourceFile<'_>, field: &str, name: &str, wanted: TreeEntryKind) {
+fn check_path(
+    source_file: &mut LibrarySourceFile<'_>,
+    field: &str,
+    name: &str,
+    kind: TreeEntryKind,
+) {
     if name.is_empty() {
         return;
     }
     let found = is_inside_path(name)
         .then(|| {
-            sheet
+            source_file
                 .context
                 .root
                 .tree
-                .entry_kind(&join(&sheet.folder, name))
+                .entry_kind(&join(&source_file.folder, name))
         })
         .flatten();
-    if found != Some(wanted) {
-        let at = sheet.node.get(field).map(|node| node.position);
-        let thing = if wanted == TreeEntryKind::File {
+    if found != Some(kind) {
+        let at = source_file.node.get(field).map(|node| node.position);
+        let thing = if kind == TreeEntryKind::File {
             "file"
         } else {
             "folder"
         };
-        sheet.error(
+        source_file.error(
             at,
             format!("`{field}` is not a {thing} in the tool's folder."),
             Some("Use a relative path without `..`; links are not followed.".to_owned()),
@@ -142,25 +154,25 @@ fn check_path(sheet: &mut LibrarySourceFile<'_>, field: &str, name: &str, wanted
     }
 }
 
-fn read_schema(sheet: &mut LibrarySourceFile<'_>, named: Option<&str>) -> Option<Value> {
+fn read_schema(source_file: &mut LibrarySourceFile<'_>, named: Option<&str>) -> Option<Value> {
     let file = named.unwrap_or("schema.json");
-    if named.is_none() && !sheet.has_file(file) {
+    if named.is_none() && !source_file.has_file(file) {
         return None;
     }
-    let source = sheet.read_sibling_or_report(file, "schemaFile", ProblemSeverity::Error)?;
-    let shown = sheet.display_path(file);
+    let source = source_file.read_sibling_or_report(file, "schemaFile", ProblemSeverity::Error)?;
+    let text = source_file.display_path(file);
     match serde_json::from_str::<Value>(&source) {
         Ok(schema) => {
             if let Err(error) = jsonschema::validator_for(&schema) {
                 let message = format!("The schema is invalid: {error}.");
-                sheet.add_problem(ProblemSeverity::Error, shown, None, message, None);
+                source_file.add_problem(ProblemSeverity::Error, text, None, message, None);
             }
             Some(schema)
         }
         Err(error) => {
             let at = super::json_position(&error);
             let message = "The JSON is invalid.".to_owned();
-            sheet.add_problem(ProblemSeverity::Error, shown, Some(at), message, None);
+            source_file.add_problem(ProblemSeverity::Error, text, Some(at), message, None);
             None
         }
     }

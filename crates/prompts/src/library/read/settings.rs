@@ -33,30 +33,30 @@ struct EngineFile {
 pub(super) fn read(desk: ReadContext<'_>, path: &str, unit: &mut LibraryPart) {
     let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
     if file == "config.json" {
-        let mut sheet =
+        let mut source_file =
             LibrarySourceFile::open_plain(desk, LibraryItemKind::Prompt, "config", folder, file);
-        let item = sheet
+        let item = source_file
             .is_usable()
-            .then(|| parse_config(&mut sheet))
+            .then(|| parse_config(&mut source_file))
             .flatten();
-        unit.add_source(sheet, item);
+        unit.add_source(source_file, item);
     } else {
-        let mut sheet =
+        let mut source_file =
             LibrarySourceFile::open(desk, LibraryItemKind::Prompt, "engine", folder, file);
-        let item = sheet
+        let item = source_file
             .is_usable()
-            .then(|| sheet.deserialize::<EngineFile>())
+            .then(|| source_file.deserialize::<EngineFile>())
             .flatten()
-            .map(|said| LibraryItem::Injection(Arc::new(said.injection)));
-        unit.add_source(sheet, item);
+            .map(|engine_file| LibraryItem::Injection(Arc::new(engine_file.injection)));
+        unit.add_source(source_file, item);
     }
 }
 
-fn parse_config(sheet: &mut LibrarySourceFile<'_>) -> Option<LibraryItem> {
-    let said: Value = match serde_json::from_str(&sheet.source) {
+fn parse_config(file: &mut LibrarySourceFile<'_>) -> Option<LibraryItem> {
+    let said: Value = match serde_json::from_str(&file.source) {
         Ok(said) => said,
         Err(error) => {
-            sheet.error(
+            file.error(
                 Some(json_position(&error)),
                 "The JSON is invalid; none of its settings are used.".to_owned(),
                 Some("Check the commas, quotes and brackets here.".to_owned()),
@@ -74,9 +74,9 @@ fn parse_config(sheet: &mut LibrarySourceFile<'_>) -> Option<LibraryItem> {
         None => {}
         Some(given) => match given.as_u64().map(u32::try_from) {
             Some(Ok(steps)) => global.system_prompt = Some(every_n_steps(steps)),
-            _ => sheet.add_problem(
+            _ => file.add_problem(
                 ProblemSeverity::Warning,
-                sheet.display_path(&sheet.file),
+                file.display_path(&file.file),
                 None,
                 "`systemPromptFrequency` is not a number of steps and is ignored.".to_owned(),
                 Some("Write a whole number; 0 means never.".to_owned()),

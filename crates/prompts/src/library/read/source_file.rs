@@ -75,55 +75,59 @@ impl<'a> LibrarySourceFile<'a> {
 
     /// Opens a file without parsing it as YAML.
     pub(crate) fn open_plain(
-        desk: ReadContext<'a>,
+        context: ReadContext<'a>,
         kind: LibraryItemKind,
         id: &str,
         folder: &str,
         file: &str,
     ) -> Self {
-        let mut sheet = Self {
+        let mut source_file = Self {
             id: id.to_owned(),
             folder: folder.to_owned(),
-            ..Self::unopened(desk, kind, file)
+            ..Self::unopened(context, kind, file)
         };
-        match desk.root.tree.read(folder, file, desk.limits.file_bytes) {
+        match context
+            .root
+            .tree
+            .read(folder, file, context.limits.file_bytes)
+        {
             Ok(source) => {
-                sheet.add_to_hash(file, &source);
-                sheet.source = source;
+                source_file.add_to_hash(file, &source);
+                source_file.source = source;
             }
-            Err(fault) => sheet.error(
+            Err(fault) => source_file.error(
                 None,
                 format!("`{file}` was not read: {fault}."),
                 Some(read_error_help(&fault)),
             ),
         }
-        sheet
+        source_file
     }
 
     /// Opens a YAML file. Invalid YAML is reported as a problem.
     pub(crate) fn open(
-        desk: ReadContext<'a>,
+        context: ReadContext<'a>,
         kind: LibraryItemKind,
         id: &str,
         folder: &str,
         file: &str,
     ) -> Self {
-        let mut sheet = Self::open_plain(desk, kind, id, folder, file);
-        if sheet.is_usable() {
-            let source = std::mem::take(&mut sheet.source);
-            if let Some(node) = sheet.parse(file, &source) {
-                sheet.node = node;
+        let mut source_file = Self::open_plain(context, kind, id, folder, file);
+        if source_file.is_usable() {
+            let source = std::mem::take(&mut source_file.source);
+            if let Some(node) = source_file.parse(file, &source) {
+                source_file.node = node;
             }
-            sheet.source = source;
-            if sheet.is_usable() && !matches!(sheet.node.value, YamlValue::Map(_)) {
-                sheet.error(
+            source_file.source = source;
+            if source_file.is_usable() && !matches!(source_file.node.value, YamlValue::Map(_)) {
+                source_file.error(
                     None,
                     "The file is not a mapping of fields to values.".to_owned(),
                     Some("Start with `id:`, `name:` and `description:`.".to_owned()),
                 );
             }
         }
-        sheet
+        source_file
     }
 
     /// Parses YAML of this file or of a file next to it.
@@ -131,10 +135,10 @@ impl<'a> LibrarySourceFile<'a> {
         match yaml::parse(source) {
             Ok(node) => Some(node),
             Err(broken) => {
-                let shown = self.display_path(file);
+                let text = self.display_path(file);
                 self.add_problem(
                     ProblemSeverity::Error,
-                    shown,
+                    text,
                     broken.position,
                     format!("The YAML is invalid: {}", with_period(&broken.message)),
                     Some("Check the indentation, quotes and colons here.".to_owned()),
@@ -166,16 +170,16 @@ impl<'a> LibrarySourceFile<'a> {
         node: &YamlNode,
     ) -> Option<T> {
         let (value, unknown) = deserializer::deserialize(node);
-        let shown = self.display_path(file);
+        let text = self.display_path(file);
         for name in unknown {
-            self.warn_unknown_key(&shown, &name.name, name.position, name.known_keys);
+            self.warn_unknown_key(&text, &name.name, name.position, name.known_keys);
         }
         match value {
             Ok(value) => Some(value),
             Err(misfit) => {
                 self.add_problem(
                     ProblemSeverity::Error,
-                    shown,
+                    text,
                     misfit.position,
                     format!("The value is invalid: {}", with_period(&misfit.message)),
                     None,
@@ -233,10 +237,10 @@ impl<'a> LibrarySourceFile<'a> {
                     LibraryReadError::Missing => missing,
                     _ => ProblemSeverity::Error,
                 };
-                let shown = self.display_path(&self.file);
+                let text = self.display_path(&self.file);
                 self.add_problem(
                     weight,
-                    shown,
+                    text,
                     at,
                     format!("`{name}`, named by `{field}`, was not read: {fault}."),
                     Some(read_error_help(&fault)),
@@ -301,10 +305,10 @@ impl<'a> LibrarySourceFile<'a> {
             let whole = error.to_string();
             let last = whole.lines().last().unwrap_or_default();
             let why = with_period(last.strip_prefix("error: ").unwrap_or(last));
-            let shown = self.display_path(file);
+            let text = self.display_path(file);
             self.add_problem(
                 weight,
-                shown,
+                text,
                 Some(at),
                 format!("The pattern `{}` is invalid: {why}", truncate(pattern)),
                 Some("Patterns run in linear time: look-around and backreferences are not supported.".to_owned()),
@@ -319,8 +323,8 @@ impl<'a> LibrarySourceFile<'a> {
         message: String,
         help: Option<String>,
     ) {
-        let shown = self.display_path(&self.file);
-        self.add_problem(ProblemSeverity::Error, shown, at, message, help);
+        let text = self.display_path(&self.file);
+        self.add_problem(ProblemSeverity::Error, text, at, message, help);
     }
 
     /// Reports a warning about the main file.
@@ -330,8 +334,8 @@ impl<'a> LibrarySourceFile<'a> {
         message: String,
         help: Option<String>,
     ) {
-        let shown = self.display_path(&self.file);
-        self.add_problem(ProblemSeverity::Warning, shown, at, message, help);
+        let text = self.display_path(&self.file);
+        self.add_problem(ProblemSeverity::Warning, text, at, message, help);
     }
 
     pub(crate) fn add_problem(

@@ -39,29 +39,32 @@ pub(super) struct StepFile {
 
 /// Converts the fields to steps, and collects their references.
 pub(super) fn build_steps(
-    sheet: &mut LibrarySourceFile<'_>,
-    said: Vec<StepFile>,
+    file: &mut LibrarySourceFile<'_>,
+    files: Vec<StepFile>,
     nodes: &[YamlNode],
     mentions: &mut Vec<NameReference>,
 ) -> Vec<ChainStep> {
-    if said.len() > sheet.context.limits.steps {
-        let most = sheet.context.limits.steps;
-        sheet.error(
+    if files.len() > file.context.limits.steps {
+        let most = file.context.limits.steps;
+        file.error(
             None,
-            format!("The chain has {} steps; {most} are allowed.", said.len()),
+            format!("The chain has {} steps; {most} are allowed.", files.len()),
             Some("Split it, or raise the limit.".to_owned()),
         );
         return Vec::new();
     }
-    said.into_iter()
+    files
+        .into_iter()
         .enumerate()
-        .filter_map(|(index, said)| build_step(sheet, said, nodes.get(index), mentions, MAX_DEPTH))
+        .filter_map(|(index, step_file)| {
+            build_step(file, step_file, nodes.get(index), mentions, MAX_DEPTH)
+        })
         .collect()
 }
 
 fn build_step(
-    sheet: &mut LibrarySourceFile<'_>,
-    said: StepFile,
+    file: &mut LibrarySourceFile<'_>,
+    step_file: StepFile,
     node: Option<&YamlNode>,
     mentions: &mut Vec<NameReference>,
     depth: usize,
@@ -69,23 +72,23 @@ fn build_step(
     let at = node.map(|node| node.position);
     let Some(depth) = depth.checked_sub(1) else {
         let message = format!("Steps are nested more than {MAX_DEPTH} levels deep.");
-        sheet.error(at, message, None);
+        file.error(at, message, None);
         return None;
     };
-    let name = said
+    let name = step_file
         .step_name
-        .or_else(|| said.prompt_id.clone())
-        .or_else(|| said.tool.clone());
-    let parallel = !said.parallel.is_empty();
-    let kind = match (said.prompt_id, said.tool, parallel) {
-        (Some(id), None, false) => collect_prompt(sheet, id, node, mentions)?,
+        .or_else(|| step_file.prompt_id.clone())
+        .or_else(|| step_file.tool.clone());
+    let parallel = !step_file.parallel.is_empty();
+    let kind = match (step_file.prompt_id, step_file.tool, parallel) {
+        (Some(id), None, false) => collect_prompt(file, id, node, mentions)?,
         (None, Some(name), false) => {
             if let Some(node) = node.and_then(|node| node.get("arguments")) {
-                collect_argument_texts(sheet, node, mentions);
+                collect_argument_texts(file, node, mentions);
             }
             StepKind::Tool {
                 name,
-                arguments: said.arguments,
+                arguments: step_file.arguments,
             }
         }
         (None, None, true) => {
@@ -93,18 +96,19 @@ fn build_step(
                 .and_then(|node| node.get("parallel"))
                 .map(YamlNode::items);
             StepKind::Parallel(
-                said.parallel
+                step_file
+                    .parallel
                     .into_iter()
                     .enumerate()
                     .filter_map(|(index, inner)| {
                         let node = nodes.and_then(|nodes| nodes.get(index));
-                        build_step(sheet, inner, node, mentions, depth)
+                        build_step(file, inner, node, mentions, depth)
                     })
                     .collect(),
             )
         }
         _ => {
-            sheet.error(
+            file.error(
                 at,
                 "A step must have exactly one of `promptId`, `tool` and `parallel`.".to_owned(),
                 None,
@@ -112,12 +116,12 @@ fn build_step(
             return None;
         }
     };
-    let otherwise = said.otherwise.and_then(|inner| {
+    let otherwise = step_file.otherwise.and_then(|inner| {
         let node = node.and_then(|node| node.get("otherwise"));
-        build_step(sheet, *inner, node, mentions, depth).map(Box::new)
+        build_step(file, *inner, node, mentions, depth).map(Box::new)
     });
-    if otherwise.is_some() && said.when.is_none() {
-        sheet.error(
+    if otherwise.is_some() && step_file.when.is_none() {
+        file.error(
             at,
             "`otherwise` needs a `when`.".to_owned(),
             Some("Add `when: …` to the step.".to_owned()),
@@ -126,22 +130,22 @@ fn build_step(
     Some(ChainStep {
         name: name.unwrap_or_else(|| "parallel".to_owned()),
         kind,
-        when: said.when,
+        when: step_file.when,
         otherwise,
-        input: said.input_mapping,
-        output: parse_outputs(said.output_mapping),
-        retries: said.retries,
-        gates: said.gates,
-        injection: said.injection,
+        input: step_file.input_mapping,
+        output: parse_outputs(step_file.output_mapping),
+        retries: step_file.retries,
+        gates: step_file.gates,
+        injection: step_file.injection,
         delegation: Delegation {
-            model: said.subagent_model,
-            agent: said.agent_type,
+            model: step_file.subagent_model,
+            agent: step_file.agent_type,
         },
     })
 }
 
 fn collect_prompt(
-    sheet: &mut LibrarySourceFile<'_>,
+    source_file: &mut LibrarySourceFile<'_>,
     id: String,
     node: Option<&YamlNode>,
     mentions: &mut Vec<NameReference>,
@@ -152,13 +156,13 @@ fn collect_prompt(
         .map(|node| node.position);
     if !id_grammar::is_id(&id) {
         let message = format!("`{}` is not a valid prompt id.", truncate(&id));
-        sheet.error(at, message, Some(ID_GRAMMAR.to_owned()));
+        source_file.error(at, message, Some(ID_GRAMMAR.to_owned()));
         return None;
     }
     mentions.push(NameReference {
         kind: NameReferenceKind::Step,
         name: id.clone(),
-        file: sheet.display_path(&sheet.file),
+        file: source_file.display_path(&source_file.file),
         position: at,
     });
     Some(StepKind::Prompt { id })
@@ -166,7 +170,7 @@ fn collect_prompt(
 
 /// Collects the text arguments of a tool that may be templates.
 fn collect_argument_texts(
-    sheet: &LibrarySourceFile<'_>,
+    source_file: &LibrarySourceFile<'_>,
     node: &YamlNode,
     mentions: &mut Vec<NameReference>,
 ) {
@@ -174,18 +178,18 @@ fn collect_argument_texts(
         YamlValue::Text(text) if text.contains('{') => mentions.push(NameReference {
             kind: NameReferenceKind::ArgumentText,
             name: text.clone(),
-            file: sheet.display_path(&sheet.file),
+            file: source_file.display_path(&source_file.file),
             position: Some(SourcePosition {
-                line: node.text_line(&sheet.source),
+                line: node.text_line(&source_file.source),
                 column: 1,
             }),
         }),
         YamlValue::List(items) => items
             .iter()
-            .for_each(|item| collect_argument_texts(sheet, item, mentions)),
+            .for_each(|item| collect_argument_texts(source_file, item, mentions)),
         YamlValue::Map(entries) => entries
             .iter()
-            .for_each(|(_, node)| collect_argument_texts(sheet, node, mentions)),
+            .for_each(|(_, node)| collect_argument_texts(source_file, node, mentions)),
         _ => {}
     }
 }

@@ -34,41 +34,42 @@ pub(super) fn read(desk: ReadContext<'_>, folder: &str, unit: &mut LibraryPart) 
     let Some(file) = first_existing(desk, folder, &["style.yaml", "style.yml"]) else {
         return;
     };
-    let mut sheet = LibrarySourceFile::open(desk, LibraryItemKind::Style, folder, folder, file);
-    let item = sheet
+    let mut source_file =
+        LibrarySourceFile::open(desk, LibraryItemKind::Style, folder, folder, file);
+    let item = source_file
         .is_usable()
-        .then(|| sheet.deserialize::<StyleFile>())
+        .then(|| source_file.deserialize::<StyleFile>())
         .flatten()
-        .and_then(|said| build_style(&mut sheet, said));
-    unit.add_source(sheet, item);
+        .and_then(|style_file| build_style(&mut source_file, style_file));
+    unit.add_source(source_file, item);
 }
 
-fn build_style(sheet: &mut LibrarySourceFile<'_>, said: StyleFile) -> Option<LibraryItem> {
-    let folder = sheet.folder.clone();
-    let id = sheet.check_id(&said.id, &folder)?;
-    sheet.require_non_empty("name", &said.name);
-    let mut guidance = said.guidance;
-    if let Some(name) = said.guidance_file
+fn build_style(file: &mut LibrarySourceFile<'_>, style_file: StyleFile) -> Option<LibraryItem> {
+    let folder = file.folder.clone();
+    let id = file.check_id(&style_file.id, &folder)?;
+    file.require_non_empty("name", &style_file.name);
+    let mut guidance = style_file.guidance;
+    if let Some(name) = style_file.guidance_file
         && let Some(text) =
-            sheet.read_sibling_or_report(&name, "guidanceFile", ProblemSeverity::Error)
+            file.read_sibling_or_report(&name, "guidanceFile", ProblemSeverity::Error)
     {
         guidance = text;
     }
-    if sheet.is_usable() {
-        sheet.require_non_empty("guidance", &guidance);
+    if file.is_usable() {
+        file.require_non_empty("guidance", &guidance);
     }
-    sheet.is_usable().then(|| {
+    file.is_usable().then(|| {
         LibraryItem::Style(Arc::new(ResponseStyle {
             id,
-            name: said.name,
-            description: said.description,
+            name: style_file.name,
+            description: style_file.description,
             guidance,
-            priority: said.priority,
-            enabled: said.enabled.unwrap_or(true),
-            enhancement_mode: said.enhancement_mode,
-            activation: said.activation,
-            compatible_frameworks: said.compatible_frameworks,
-            origin: sheet.origin(),
+            priority: style_file.priority,
+            enabled: style_file.enabled.unwrap_or(true),
+            enhancement_mode: style_file.enhancement_mode,
+            activation: style_file.activation,
+            compatible_frameworks: style_file.compatible_frameworks,
+            origin: file.origin(),
         }))
     })
 }

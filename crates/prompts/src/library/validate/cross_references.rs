@@ -48,8 +48,8 @@ pub(crate) fn cross_reference_errors(
         .map(|key| (id_grammar::normalize_name(key), key.as_str()))
         .collect();
     let mut found = unknown_reference_errors(prompts, &index, gone);
-    for what in [NameReferenceKind::Step, NameReferenceKind::Include] {
-        found.extend(cycle_and_depth_errors(prompts, &index, what, limits));
+    for kind in [NameReferenceKind::Step, NameReferenceKind::Include] {
+        found.extend(cycle_and_depth_errors(prompts, &index, kind, limits));
     }
     found
 }
@@ -119,22 +119,22 @@ fn unknown_reference_errors(
 fn cycle_and_depth_errors(
     prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
-    what: NameReferenceKind,
+    kind: NameReferenceKind,
     limits: &EngineLimits,
 ) -> Vec<CrossReferenceError> {
-    let edges = edges(prompts, index, what);
+    let edges = edges(prompts, index, kind);
     let heights = heights(&edges);
     let mut found = Vec::new();
     for (key, height) in &heights {
         if *height > limits.depth
             && let Some(item) = prompts.get(*key)
-            && let Some(mention) = item.references.iter().find(|it| it.kind == what)
+            && let Some(mention) = item.references.iter().find(|it| it.kind == kind)
         {
             let message = format!(
                 "Prompts are nested {height} levels deep from here; at most {} are allowed.",
                 limits.depth
             );
-            let made = reference_problem(
+            let problem = reference_problem(
                 ProblemSeverity::Error,
                 LibraryItemKind::Prompt,
                 &item.prompt.id,
@@ -142,21 +142,21 @@ fn cycle_and_depth_errors(
                 message,
                 None,
             );
-            found.push(CrossReferenceError::new(key, made));
+            found.push(CrossReferenceError::new(key, problem));
         }
     }
     let circles = find_cycles(&edges, &heights);
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for circle in &circles {
         told.extend(circle);
-        found.extend(cycle_errors(prompts, index, what, circle));
+        found.extend(cycle_errors(prompts, index, kind, circle));
     }
     let stuck = |key: &str| edges.contains_key(key) && !heights.contains_key(key);
     for key in edges
         .keys()
         .filter(|key| stuck(key) && !told.contains(*key))
     {
-        found.extend(downstream_error(prompts, index, what, key, &stuck));
+        found.extend(downstream_error(prompts, index, kind, key, &stuck));
     }
     found
 }
@@ -165,17 +165,17 @@ fn cycle_and_depth_errors(
 fn downstream_error(
     prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
-    what: NameReferenceKind,
+    kind: NameReferenceKind,
     key: &str,
     stuck: &dyn Fn(&str) -> bool,
 ) -> Option<CrossReferenceError> {
     let item = prompts.get(key)?;
     let mention = item.references.iter().find(|mention| {
-        mention.kind == what && resolve(prompts, index, &mention.name).is_some_and(stuck)
+        mention.kind == kind && resolve(prompts, index, &mention.name).is_some_and(stuck)
     })?;
     let (message, help) = unusable_prompt_message(&mention.name);
     let id = &item.prompt.id;
-    let made = reference_problem(
+    let problem = reference_problem(
         ProblemSeverity::Error,
         LibraryItemKind::Prompt,
         id,
@@ -185,7 +185,7 @@ fn downstream_error(
     );
     Some(CrossReferenceError {
         downstream: true,
-        ..CrossReferenceError::new(key, made)
+        ..CrossReferenceError::new(key, problem)
     })
 }
 
@@ -201,7 +201,7 @@ type PromptEdges<'p> = BTreeMap<&'p str, Vec<&'p str>>;
 fn edges<'p>(
     prompts: &'p PromptsByKey,
     index: &HashMap<String, &'p str>,
-    what: NameReferenceKind,
+    kind: NameReferenceKind,
 ) -> PromptEdges<'p> {
     prompts
         .iter()
@@ -209,7 +209,7 @@ fn edges<'p>(
             let targets = item
                 .references
                 .iter()
-                .filter(|mention| mention.kind == what)
+                .filter(|mention| mention.kind == kind)
                 .filter_map(|mention| resolve(prompts, index, &mention.name))
                 .collect();
             (key.as_str(), targets)
@@ -289,7 +289,7 @@ fn find_cycles<'p>(edges: &PromptEdges<'p>, heights: &BTreeMap<&str, usize>) -> 
 fn cycle_errors(
     prompts: &PromptsByKey,
     index: &HashMap<String, &str>,
-    what: NameReferenceKind,
+    kind: NameReferenceKind,
     circle: &[&str],
 ) -> Vec<CrossReferenceError> {
     let mut found = Vec::new();
@@ -299,7 +299,7 @@ fn cycle_errors(
             continue;
         };
         let Some(mention) = item.references.iter().find(|mention| {
-            mention.kind == what && resolve(prompts, index, &mention.name) == next.copied()
+            mention.kind == kind && resolve(prompts, index, &mention.name) == next.copied()
         }) else {
             continue;
         };
@@ -313,7 +313,7 @@ fn cycle_errors(
             .collect();
         let message = format!("The prompt contains itself: {}.", names.join(" → "));
         let help = Some("Remove one of these steps.".to_owned());
-        let made = reference_problem(
+        let problem = reference_problem(
             ProblemSeverity::Error,
             LibraryItemKind::Prompt,
             &item.prompt.id,
@@ -321,7 +321,7 @@ fn cycle_errors(
             message,
             help,
         );
-        found.push(CrossReferenceError::new(key, made));
+        found.push(CrossReferenceError::new(key, problem));
     }
     found
 }

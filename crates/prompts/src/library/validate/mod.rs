@@ -44,9 +44,9 @@ pub fn check_workspace(
 ) -> (PromptLibrary, Vec<LibraryFinding>) {
     let mut stock = PartCache::load(options);
     stock.check_templates();
-    let made = merge_layers(&stock, None);
-    let library = PromptLibrary::clone(&made.library);
-    drop(made);
+    let merged_library = merge_layers(&stock, None);
+    let library = PromptLibrary::clone(&merged_library.library);
+    drop(merged_library);
     let mut problems = library.problems.clone();
     for prompt in library.prompts.values() {
         for text in [&prompt.template, &prompt.system].into_iter().flatten() {

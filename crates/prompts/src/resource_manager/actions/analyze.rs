@@ -46,17 +46,17 @@ impl ManageContext {
         if !prompt.tools.is_empty() {
             why.push(format!("owns tools: {}", prompt.tools.join(", ")));
         }
-        let said = format!(
+        let text = format!(
             "`{}` is a {}.\n{}",
             prompt.id,
             prompt_kind(prompt),
             why.join("\n")
         );
-        let told = ManageReply::new(said)
+        let reply = ManageReply::new(text)
             .with_fact("id", prompt.id.clone())
             .with_fact("type", if prompt.is_chain() { "chain" } else { "prompt" })
             .with_fact("total_steps", prompt.steps.len());
-        Ok(ManageResult::without_changes(told, Vec::new()))
+        Ok(ManageResult::without_changes(reply, Vec::new()))
     }
 
     /// Reports the gates of a prompt and their sources.
@@ -107,7 +107,7 @@ impl ManageContext {
                 names.join(", ")
             }
         };
-        let said = format!(
+        let text = format!(
             "Gates of `{}`\nits own: {}\ndefined in it: {}\nautomatic: {}\nexcluded: {}\nmissing: \
              {}",
             prompt.id,
@@ -121,13 +121,13 @@ impl ManageContext {
             },
             listed(&missing)
         );
-        let told = ManageReply::new(said)
+        let reply = ManageReply::new(text)
             .with_fact("id", prompt.id.clone())
             .with_fact("own", own)
             .with_fact("inline", inline)
             .with_fact("by_themselves", by_themselves)
             .with_fact("missing", missing);
-        Ok(ManageResult::without_changes(told, Vec::new()))
+        Ok(ManageResult::without_changes(reply, Vec::new()))
     }
 
     /// Returns the usage guide.

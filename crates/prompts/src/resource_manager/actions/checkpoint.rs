@@ -71,13 +71,13 @@ impl ManageContext {
                 let text =
                     extra_fields::text_field(&input.rest, "description")?.unwrap_or_default();
                 let about = self.create_checkpoint(&name, text)?;
-                let told = ManageReply::new(format!(
+                let reply = ManageReply::new(format!(
                     "Checkpoint `{name}` contains {} files, {} bytes.",
                     about.files, about.bytes
                 ))
                 .with_fact("name", name)
                 .with_fact("files", about.files);
-                Ok(ManageResult::without_changes(told, Vec::new()))
+                Ok(ManageResult::without_changes(reply, Vec::new()))
             }
             ResourceAction::Rollback => {
                 self.restore_checkpoint(&checkpoint_name(input)?, input.confirm)
@@ -92,8 +92,8 @@ impl ManageContext {
                     )));
                 }
                 remove_folder(&folder)?;
-                let told = ManageReply::new(format!("Deleted checkpoint `{name}`."));
-                Ok(ManageResult::without_changes(told, Vec::new()))
+                let reply = ManageReply::new(format!("Deleted checkpoint `{name}`."));
+                Ok(ManageResult::without_changes(reply, Vec::new()))
             }
             ResourceAction::Clear => {
                 let _held = lock::acquire(&self.library_paths().workspace)?;
@@ -107,9 +107,9 @@ impl ManageContext {
                 for about in &all {
                     remove_folder(&self.checkpoint_folder(&about.name)?)?;
                 }
-                let told = ManageReply::new(format!("Deleted {} checkpoints.", all.len()));
+                let reply = ManageReply::new(format!("Deleted {} checkpoints.", all.len()));
                 Ok(ManageResult::without_changes(
-                    told.with_fact("deleted", all.len()),
+                    reply.with_fact("deleted", all.len()),
                     Vec::new(),
                 ))
             }
@@ -129,7 +129,7 @@ impl ManageContext {
             }
         }
         let items = serde_json::json!(all);
-        let said = match input.format.unwrap_or_default() {
+        let text = match input.format.unwrap_or_default() {
             ReplyFormat::Json => items.to_string(),
             ReplyFormat::Text => {
                 let lines: Vec<String> = all
@@ -144,10 +144,10 @@ impl ManageContext {
                 format!("{} checkpoints\n{}", all.len(), lines.join("\n"))
             }
         };
-        let told = ManageReply::new(said.trim_end())
+        let reply = ManageReply::new(text.trim_end())
             .with_fact("total", all.len())
             .with_fact("items", items);
-        Ok(ManageResult::without_changes(told, Vec::new()))
+        Ok(ManageResult::without_changes(reply, Vec::new()))
     }
 
     /// Copies all files. The copy is complete before it gets its name.
@@ -156,8 +156,8 @@ impl ManageContext {
         name: &str,
         description: &str,
     ) -> Result<CheckpointInfo, ToolError> {
-        let kept = self.load_checkpoints();
-        if kept
+        let infos = self.load_checkpoints();
+        if infos
             .iter()
             .any(|about| about.name.eq_ignore_ascii_case(name))
         {
@@ -167,7 +167,7 @@ impl ManageContext {
                 Some("Choose another name, or delete that one.".to_owned()),
             ));
         }
-        if kept.len() >= MAX_CHECKPOINTS {
+        if infos.len() >= MAX_CHECKPOINTS {
             return Err(manage_error(
                 ErrorCode::LimitReached,
                 format!("There are already {MAX_CHECKPOINTS} checkpoints, which is the limit."),
@@ -275,7 +275,7 @@ impl ManageContext {
                 removed += 1;
             }
         }
-        let told = ManageReply::new(format!(
+        let reply = ManageReply::new(format!(
             "Rolled back to checkpoint `{name}`: {written} files written, {removed} removed. The \
              previous state is checkpoint `{safety}`."
         ))
@@ -283,16 +283,16 @@ impl ManageContext {
         .with_fact("safety", safety)
         .with_fact("written", written)
         .with_fact("removed", removed);
-        Ok(ManageResult::with_full_reload(told))
+        Ok(ManageResult::with_full_reload(reply))
     }
 
     fn unused_name(&self, name: &str) -> String {
-        let kept = self.load_checkpoints();
+        let infos = self.load_checkpoints();
         let short: String = name.chars().take(80).collect();
         (1..=MAX_CHECKPOINTS + 1)
             .map(|number| format!("before-{short}-{number}"))
             .find(|name| {
-                !kept
+                !infos
                     .iter()
                     .any(|about| about.name.eq_ignore_ascii_case(name))
             })

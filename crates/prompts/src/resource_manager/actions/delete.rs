@@ -35,13 +35,13 @@ impl ManageContext {
         check_id(kind, id)?;
         let _held = lock::acquire(&self.library_paths().workspace)?;
         let library = self.refresh_library(kind, id)?;
-        let thing = self.find_existing(kind, id, &library)?;
-        if thing.layer == LibraryLayer::Shipped {
+        let files = self.find_existing(kind, id, &library)?;
+        if files.layer == LibraryLayer::Shipped {
             return Err(manage_error(
                 ErrorCode::Shipped,
                 format!(
                     "`{}` is shipped with the program and can't be deleted.",
-                    thing.id
+                    files.id
                 ),
                 Some(
                     "Update it: this creates a copy in the workspace, which is used instead."
@@ -49,12 +49,12 @@ impl ManageContext {
                 ),
             ));
         }
-        Self::check_expected_hash(&library, &thing, input)?;
-        let shipped = Self::find_shipped(kind, &thing.id);
-        let mut users = dependents::find_dependents(&library, kind, &thing.id);
+        Self::check_expected_hash(&library, &files, input)?;
+        let shipped = Self::find_shipped(kind, &files.id);
+        let mut users = dependents::find_dependents(&library, kind, &files.id);
         let in_use = self.active_methodology.as_deref();
         if kind == LibraryItemKind::Methodology
-            && in_use.is_some_and(|it| it.eq_ignore_ascii_case(&thing.id))
+            && in_use.is_some_and(|it| it.eq_ignore_ascii_case(&files.id))
         {
             users.push("every command, as the active methodology".to_owned());
         }
@@ -62,7 +62,7 @@ impl ManageContext {
         if is_used && extra_fields::text_field(&input.rest, "reason")?.is_none() {
             return Err(manage_error(
                 ErrorCode::InUse,
-                format!("`{}` is used by {}.", thing.id, users.join(", ")),
+                format!("`{}` is used by {}.", files.id, users.join(", ")),
                 Some("Change those first, or give a `reason`.".to_owned()),
             ));
         }
@@ -70,10 +70,10 @@ impl ManageContext {
             return Err(confirmation_needed(&format!(
                 "{} `{}` would be deleted, with its versions.",
                 kind.as_str(),
-                thing.id
+                files.id
             )));
         }
-        let gone = self.remove_files(&thing)?;
+        let gone = self.remove_files(&files)?;
         let mut notes = Vec::new();
         if shipped.is_some() {
             notes.push("The shipped version is used again.".to_owned());
@@ -81,29 +81,29 @@ impl ManageContext {
         if is_used {
             notes.push(format!("No longer available to: {}.", users.join(", ")));
         }
-        let told = ManageReply::new(format!(
+        let reply = ManageReply::new(format!(
             "Deleted {} `{}`: {}.",
             kind.as_str(),
-            thing.id,
-            thing.files.keys().cloned().collect::<Vec<_>>().join(", ")
+            files.id,
+            files.files.keys().cloned().collect::<Vec<_>>().join(", ")
         ))
-        .with_fact("id", thing.id.clone());
-        Ok(ManageResult::with_changed_paths(told, notes, gone))
+        .with_fact("id", files.id.clone());
+        Ok(ManageResult::with_changed_paths(reply, notes, gone))
     }
 
     /// Removes the files of a resource; files below it that belong to other resources stay.
-    fn remove_files(&self, thing: &ResourceFiles) -> Result<Vec<PathBuf>, ToolError> {
-        let folder = self.ensure_folder(thing)?;
-        let gone = changed_paths(&folder, thing);
+    fn remove_files(&self, files: &ResourceFiles) -> Result<Vec<PathBuf>, ToolError> {
+        let folder = self.ensure_folder(files)?;
+        let gone = changed_paths(&folder, files);
         // Without its main file the resource no longer exists, even if a later removal fails.
-        let main = folder.join(&thing.main_file);
+        let main = folder.join(&files.main_file);
         fs::remove_file(&main).map_err(|error| io_error("remove", &main, &error))?;
         // Files next to a single-file resource may belong to another one.
-        let own = thing
+        let own = files
             .files
             .keys()
-            .filter(|_| thing.layout == FileLayout::Folder);
-        for name in own.chain(&history_files(&folder, thing)) {
+            .filter(|_| files.layout == FileLayout::Folder);
+        for name in own.chain(&history_files(&folder, files)) {
             let path = folder.join(name);
             if let Err(error) = fs::remove_file(&path)
                 && error.kind() != std::io::ErrorKind::NotFound
@@ -113,8 +113,8 @@ impl ManageContext {
             atomic_files::remove_empty_folders(&folder, path.parent());
         }
         atomic_files::remove_temp_files(&folder);
-        let root = self.ensure_kind_root(thing.kind)?;
-        if thing.kind != LibraryItemKind::Prompt {
+        let root = self.ensure_kind_root(files.kind)?;
+        if files.kind != LibraryItemKind::Prompt {
             // The whole folder belongs to the resource; a link in it is removed, not followed.
             let _ = fs::remove_dir_all(&folder);
         }
@@ -124,8 +124,8 @@ impl ManageContext {
 }
 
 /// Returns the version history file and damaged ones that were set aside.
-fn history_files(folder: &Path, thing: &ResourceFiles) -> Vec<String> {
-    let name = thing.history_file();
+fn history_files(folder: &Path, files: &ResourceFiles) -> Vec<String> {
+    let name = files.history_file();
     fs::read_dir(folder)
         .into_iter()
         .flatten()

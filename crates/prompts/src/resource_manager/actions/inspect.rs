@@ -72,20 +72,20 @@ impl ManageContext {
                 check_id(kind, given)?;
                 return Err(missing());
             }
-            let told =
+            let reply =
                 ManageReply::new(format!("`{given}` can't be used:\n{}", problems.join("\n")))
                     .with_fact("problems", problems);
-            return Ok(ManageResult::without_changes(told, Vec::new()));
+            return Ok(ManageResult::without_changes(reply, Vec::new()));
         };
         let full = wants_full_detail(&input.rest)?;
-        let (mut said, mut facts) =
+        let (mut text, mut facts) =
             render_resource(&library, kind, &id, full).ok_or_else(missing)?;
-        self.add_common_facts(&library, kind, &id, &mut said, &mut facts)?;
+        self.add_common_facts(&library, kind, &id, &mut text, &mut facts)?;
         if input.format == Some(ReplyFormat::Json) {
-            said = Value::Object(facts.clone()).to_string();
+            text = Value::Object(facts.clone()).to_string();
         }
         Ok(ManageResult::without_changes(
-            ManageReply { said, facts },
+            ManageReply { said: text, facts },
             Vec::new(),
         ))
     }
@@ -102,7 +102,7 @@ impl ManageContext {
             return Ok(());
         };
         let versions = match self.find_in_workspace(kind, id) {
-            Ok(Some(thing)) => VersionHistory::read(&self.resource_folder(&thing)?, &thing)?
+            Ok(Some(files)) => VersionHistory::read(&self.resource_folder(&files)?, &files)?
                 .map_or(0, |history| history.versions.len()),
             _ => 0,
         };

@@ -70,7 +70,7 @@ impl ManageContext {
         let page: Vec<ResourceListEntry<'_>> = lines.into_iter().skip(offset).take(limit).collect();
         let full = wants_full_detail(&input.rest)?;
         let next = (offset + page.len() < total).then_some(offset + page.len());
-        let mut told = match input.format.unwrap_or_default() {
+        let mut reply = match input.format.unwrap_or_default() {
             ReplyFormat::Text => ManageReply::new(self.render_list(kind, &page, full, total, next)),
             ReplyFormat::Json => {
                 let items: Vec<Value> = page.iter().map(ResourceListEntry::to_json).collect();
@@ -78,11 +78,11 @@ impl ManageContext {
                 ManageReply::new(whole.to_string()).with_fact("items", items)
             }
         };
-        told = told.with_fact("total", total);
+        reply = reply.with_fact("total", total);
         if let Some(next) = next {
-            told = told.with_fact("next_offset", next);
+            reply = reply.with_fact("next_offset", next);
         }
-        Ok(ManageResult::without_changes(told, Vec::new()))
+        Ok(ManageResult::without_changes(reply, Vec::new()))
     }
 
     fn render_list(
@@ -93,7 +93,7 @@ impl ManageContext {
         total: usize,
         next: Option<usize>,
     ) -> String {
-        let mut said = format!(
+        let mut text = format!(
             "{total} {}{}",
             kind.as_str(),
             if total == 1 { "" } else { "s" }
@@ -102,30 +102,30 @@ impl ManageContext {
         for line in page {
             if kind == LibraryItemKind::Prompt && line.group != group {
                 group = line.group;
-                let _ = write!(said, "\n[{group}]");
+                let _ = write!(text, "\n[{group}]");
             }
-            let _ = write!(said, "\n{}: {}", line.id, line.name);
+            let _ = write!(text, "\n{}: {}", line.id, line.name);
             if kind == LibraryItemKind::Methodology
                 && self.active_methodology.as_deref() == Some(line.id)
             {
-                said.push_str(" (active)");
+                text.push_str(" (active)");
             }
             if !line.enabled {
-                said.push_str(" (off)");
+                text.push_str(" (off)");
             }
             if line.kind != "prompt" && !line.kind.is_empty() {
                 let more = line.severity.as_ref();
                 let more = more.map_or_else(String::new, |it| format!(", {it}"));
-                let _ = write!(said, " ({}{more})", line.kind);
+                let _ = write!(text, " ({}{more})", line.kind);
             }
             if full && !line.description.is_empty() {
-                let _ = write!(said, " - {}", truncate_chars(line.description, 200));
+                let _ = write!(text, " - {}", truncate_chars(line.description, 200));
             }
         }
         if let Some(next) = next {
-            let _ = write!(said, "\nMore with offset: {next}.");
+            let _ = write!(text, "\nMore with offset: {next}.");
         }
-        said
+        text
     }
 }
 

@@ -34,7 +34,7 @@ impl ManageContext {
         kind: LibraryItemKind,
         input: &Input,
     ) -> Result<ManageResult, ToolError> {
-        let (thing, history) = self.load_history(kind, requested_id(input)?)?;
+        let (resource_files, history) = self.load_history(kind, requested_id(input)?)?;
         let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
         let shown: Vec<Value> = history
             .versions
@@ -49,17 +49,21 @@ impl ManageContext {
                 })
             })
             .collect();
-        let mut said = if history.versions.is_empty() {
+        let mut text = if history.versions.is_empty() {
             format!(
                 "`{}` has no versions yet; the first update creates them.",
-                thing.id
+                resource_files.id
             )
         } else {
-            format!("{} versions of `{}`:", history.versions.len(), thing.id)
+            format!(
+                "{} versions of `{}`:",
+                history.versions.len(),
+                resource_files.id
+            )
         };
         for version in history.versions.iter().take(limit) {
             let _ = write!(
-                said,
+                text,
                 "\n{}  {}  {}  {}",
                 version.number,
                 version.date,
@@ -67,17 +71,17 @@ impl ManageContext {
                 single_line(&version.description)
             );
         }
-        if !history.versions.is_empty() && !history.newest_matches(&thing.files) {
-            said.push_str("\nThe files were edited by hand since then.");
+        if !history.versions.is_empty() && !history.newest_matches(&resource_files.files) {
+            text.push_str("\nThe files were edited by hand since then.");
         }
         if input.format == Some(ReplyFormat::Json) {
-            said = Value::Array(shown.clone()).to_string();
+            text = Value::Array(shown.clone()).to_string();
         }
-        let told = ManageReply::new(said)
-            .with_fact("id", thing.id)
+        let reply = ManageReply::new(text)
+            .with_fact("id", resource_files.id)
             .with_fact("total", history.versions.len())
             .with_fact("versions", shown);
-        Ok(ManageResult::without_changes(told, Vec::new()))
+        Ok(ManageResult::without_changes(reply, Vec::new()))
     }
 
     /// Shows the difference between two versions, or between a version and the current files.
@@ -86,44 +90,44 @@ impl ManageContext {
         kind: LibraryItemKind,
         input: &Input,
     ) -> Result<ManageResult, ToolError> {
-        let (thing, history) = self.load_history(kind, requested_id(input)?)?;
+        let (files, history) = self.load_history(kind, requested_id(input)?)?;
         let from = input.from_version.or(input.version).or_else(|| {
             let before = |version: &&ResourceVersion| {
                 input.to_version.is_none_or(|to| version.number < to)
-                    && (input.to_version.is_some() || Self::differs_from_version(&thing, version))
+                    && (input.to_version.is_some() || Self::differs_from_version(&files, version))
             };
             Some(history.versions.iter().find(before)?.number)
         });
         let Some(from) = from else {
             return Err(invalid_input(
-                format!("`{}` has no version to compare with.", thing.id),
+                format!("`{}` has no version to compare with.", files.id),
                 "Action history lists the versions.",
             ));
         };
-        let old = Self::version_files(&thing, history.find(from)?)?;
+        let old = Self::version_files(&files, history.find(from)?)?;
         let (new, to) = match input.to_version {
             Some(to) => (
-                Self::version_files(&thing, history.find(to)?)?,
+                Self::version_files(&files, history.find(to)?)?,
                 format!("version {to}"),
             ),
-            None => (thing.files.clone(), "now".to_owned()),
+            None => (files.files.clone(), "now".to_owned()),
         };
         let diff = diff::unified_diff(&old, &new);
-        let said = if diff.is_empty() {
+        let text = if diff.is_empty() {
             format!("No difference between version {from} and {to}.")
         } else {
             format!(
                 "`{}`, version {from} → {to}:\n{}",
-                thing.id,
+                files.id,
                 diff.trim_end()
             )
         };
-        let told = ManageReply::new(said)
-            .with_fact("id", thing.id)
+        let reply = ManageReply::new(text)
+            .with_fact("id", files.id)
             .with_fact("from_version", from)
             .with_fact("to_version", input.to_version)
             .with_fact("diff_summary", diff::diff_summary(&old, &new));
-        Ok(ManageResult::without_changes(told, Vec::new()))
+        Ok(ManageResult::without_changes(reply, Vec::new()))
     }
 
     /// Restores a version. The current state is stored as a version first.
@@ -153,11 +157,11 @@ impl ManageContext {
             )));
         }
         if files == before.files {
-            let told = ManageReply::new(format!(
+            let reply = ManageReply::new(format!(
                 "`{}` is already identical to version {number}.",
                 before.id
             ));
-            return Ok(ManageResult::without_changes(told, Vec::new()));
+            return Ok(ManageResult::without_changes(reply, Vec::new()));
         }
         let after = ResourceFiles {
             files,
@@ -165,14 +169,14 @@ impl ManageContext {
             ..before.clone()
         };
         self.check_allowed_scripts_unchanged(&after, &before.files)?;
-        let tried = self.dry_run(&library, &after)?;
-        let mut notes = tried.notes;
+        let result = self.dry_run(&library, &after)?;
+        let mut notes = result.notes;
         let reason = extra_fields::text_field(&input.rest, "reason")?.map_or_else(
             || format!("Rolled back to version {number}"),
             |reason| format!("Rolled back to version {number}: {reason}"),
         );
         let (folder, version) = self.replace_files(&before, &after, true, &reason, &mut notes)?;
-        let told = ManageReply::new(format!(
+        let reply = ManageReply::new(format!(
             "Rolled {} `{}` back to version {number}; this is now version {}.\n{}",
             kind.as_str(),
             after.id,
@@ -180,11 +184,11 @@ impl ManageContext {
             diff::unified_diff(&before.files, &after.files).trim_end()
         ))
         .with_fact("id", after.id.clone())
-        .with_fact("hash", tried.hash)
+        .with_fact("hash", result.hash)
         .with_fact("version", version)
         .with_fact("restored", number);
         Ok(ManageResult::with_changed_paths(
-            told,
+            reply,
             notes,
             changed_paths(&folder, &after),
         ))
@@ -198,33 +202,36 @@ impl ManageContext {
     ) -> Result<(ResourceFiles, VersionHistory), ToolError> {
         check_id(kind, id)?;
         let library = self.engine.live_library.current().unwrap_or_default();
-        let thing = self.find_existing(kind, id, &library)?;
-        if thing.layer == LibraryLayer::Shipped {
-            return Ok((thing, VersionHistory::default()));
+        let files = self.find_existing(kind, id, &library)?;
+        if files.layer == LibraryLayer::Shipped {
+            return Ok((files, VersionHistory::default()));
         }
-        let folder = self.resource_folder(&thing)?;
-        let history = VersionHistory::read_or_fail(&folder, &thing)?;
-        Ok((thing, history))
+        let folder = self.resource_folder(&files)?;
+        let history = VersionHistory::read_or_fail(&folder, &files)?;
+        Ok((files, history))
     }
 
-    fn differs_from_version(thing: &ResourceFiles, version: &ResourceVersion) -> bool {
-        Self::version_files(thing, version).is_ok_and(|files| files != thing.files)
+    fn differs_from_version(resource_files: &ResourceFiles, version: &ResourceVersion) -> bool {
+        Self::version_files(resource_files, version)
+            .is_ok_and(|files| files != resource_files.files)
     }
 
     /// Returns the files of a version; a record of an earlier program is converted to files.
     fn version_files(
-        thing: &ResourceFiles,
+        resource_files: &ResourceFiles,
         version: &ResourceVersion,
     ) -> Result<FileTexts, ToolError> {
         match version.content() {
             VersionContent::Files(files)
-                if files.contains_key(&thing.main_file)
-                    && files.keys().all(|name| is_resource_file(thing, name)) =>
+                if files.contains_key(&resource_files.main_file)
+                    && files
+                        .keys()
+                        .all(|name| is_resource_file(resource_files, name)) =>
             {
                 Ok(files)
             }
             VersionContent::Record(Some(record)) if !record.is_empty() => {
-                files_from_record(thing, record)
+                files_from_record(resource_files, record)
             }
             _ => Err(manage_error(
                 ErrorCode::DamagedHistory,
@@ -253,10 +260,10 @@ const CLEARABLE_FIELDS: [&str; 9] = [
 
 /// Returns the current files with the fields of a record applied.
 fn files_from_record(
-    thing: &ResourceFiles,
+    files: &ResourceFiles,
     record: &Map<String, Value>,
 ) -> Result<FileTexts, ToolError> {
-    let known = extra_fields::resource_fields(thing.kind);
+    let known = extra_fields::resource_fields(files.kind);
     let mut given: Map<String, Value> = record
         .iter()
         .map(|(name, value)| (extra_fields::to_snake_case(name), value.clone()))
@@ -266,24 +273,24 @@ fn files_from_record(
     for name in known.iter().filter(|name| CLEARABLE_FIELDS.contains(name)) {
         given.entry(*name).or_insert_with(|| "".into());
     }
-    let mut thing = thing.clone();
-    let mut draft = FileDraft::open(&mut thing)?;
+    let mut files = files.clone();
+    let mut draft = FileDraft::open(&mut files)?;
     draft.apply(&given)?;
     draft.finish();
-    Ok(thing.files)
+    Ok(files.files)
 }
 
 /// Returns whether a file name in a history, which anyone may have written, belongs to the
 /// resource.
-fn is_resource_file(thing: &ResourceFiles, name: &str) -> bool {
+fn is_resource_file(files: &ResourceFiles, name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty() && !part.starts_with('.') && !part.contains(['\\', '\0', ':'])
     };
-    match (thing.layout, name.split_once('/')) {
+    match (files.layout, name.split_once('/')) {
         (_, None) => is_plain(name),
         (FileLayout::Folder, Some((first, _))) => {
             name.split('/').all(is_plain)
-                && (thing.kind != LibraryItemKind::Prompt || first == "tools")
+                && (files.kind != LibraryItemKind::Prompt || first == "tools")
         }
         _ => false,
     }

@@ -44,11 +44,15 @@ impl ManageContext {
         if let Some((taken, origin)) = resource_path::find_origin(&library, kind, id) {
             return Err(already_exists(kind, &taken, &origin.file));
         }
-        if let Some(thing) = self.find_in_workspace(kind, id)? {
-            let file = format!("{}/{}", thing.folder_path.join("/"), thing.main_file);
-            return Err(already_exists(kind, &thing.id, &file));
+        if let Some(resource_files) = self.find_in_workspace(kind, id)? {
+            let file = format!(
+                "{}/{}",
+                resource_files.folder_path.join("/"),
+                resource_files.main_file
+            );
+            return Err(already_exists(kind, &resource_files.id, &file));
         }
-        let mut thing = ResourceFiles {
+        let mut resource_files = ResourceFiles {
             kind,
             id: id.to_owned(),
             layer: LibraryLayer::Workspace,
@@ -61,36 +65,42 @@ impl ManageContext {
                 .to_owned(),
             files: FileTexts::new(),
         };
-        let mut notes = write_draft(&mut thing, id, &input.rest)?;
-        self.check_allowed_scripts_unchanged(&thing, &FileTexts::new())?;
-        let tried = self.dry_run(&library, &thing)?;
-        tried.check_undeclared_names(&library, &thing)?;
-        notes.extend(tried.notes);
-        let folder = self.ensure_folder(&thing)?;
-        atomic_files::replace_files(&folder, &FileTexts::new(), &thing.files, &thing.main_file)?;
+        let mut notes = write_draft(&mut resource_files, id, &input.rest)?;
+        self.check_allowed_scripts_unchanged(&resource_files, &FileTexts::new())?;
+        let result = self.dry_run(&library, &resource_files)?;
+        result.check_undeclared_names(&library, &resource_files)?;
+        notes.extend(result.notes);
+        let folder = self.ensure_folder(&resource_files)?;
+        atomic_files::replace_files(
+            &folder,
+            &FileTexts::new(),
+            &resource_files.files,
+            &resource_files.main_file,
+        )?;
         let version = if extra_fields::bool_field(&input.rest, "skip_version")? {
             None
         } else {
-            let mut history = VersionHistory::read_for_append(&folder, &thing, &mut notes)?;
+            let mut history =
+                VersionHistory::read_for_append(&folder, &resource_files, &mut notes)?;
             let reason = extra_fields::text_field(&input.rest, "reason")?;
-            let number = history.add(&thing.files, reason.unwrap_or("Created"), self.now);
-            history.write(&folder, &thing, self.max_versions())?;
+            let number = history.add(&resource_files.files, reason.unwrap_or("Created"), self.now);
+            history.write(&folder, &resource_files, self.max_versions())?;
             Some(number)
         };
-        let names: Vec<&str> = thing.files.keys().map(String::as_str).collect();
-        let told = ManageReply::new(format!(
+        let names: Vec<&str> = resource_files.files.keys().map(String::as_str).collect();
+        let reply = ManageReply::new(format!(
             "Created {} `{id}` in {}: {}.",
             kind.as_str(),
-            thing.folder_path.join("/"),
+            resource_files.folder_path.join("/"),
             names.join(", ")
         ))
         .with_fact("id", id)
-        .with_fact("hash", tried.hash)
+        .with_fact("hash", result.hash)
         .with_fact("version", version);
         Ok(ManageResult::with_changed_paths(
-            told,
+            reply,
             notes,
-            changed_paths(&folder, &thing),
+            changed_paths(&folder, &resource_files),
         ))
     }
 
@@ -113,27 +123,27 @@ impl ManageContext {
                 Some("Delete it and create it again, or edit the file by hand.".to_owned()),
             ));
         }
-        let mut thing = before.clone();
-        thing.layer = LibraryLayer::Workspace;
+        let mut files = before.clone();
+        files.layer = LibraryLayer::Workspace;
         let given = expand_section_fields(&input.rest)?;
-        let mut draft = FileDraft::open(&mut thing)?;
+        let mut draft = FileDraft::open(&mut files)?;
         draft.apply(&given)?;
         chain_steps::apply_step_operation(&mut draft, &given)?;
         let mut notes = draft.finish();
-        if thing.files == before.files {
-            let told = ManageReply::new(format!(
+        if files.files == before.files {
+            let reply = ManageReply::new(format!(
                 "Nothing to change: `{id}` already has these \
                                                  values."
             ));
-            return Ok(ManageResult::without_changes(told, notes));
+            return Ok(ManageResult::without_changes(reply, notes));
         }
-        self.check_allowed_scripts_unchanged(&thing, &before.files)?;
-        let tried = self.dry_run(&library, &thing)?;
-        tried.check_undeclared_names(&library, &thing)?;
-        notes.extend(tried.notes);
+        self.check_allowed_scripts_unchanged(&files, &before.files)?;
+        let result = self.dry_run(&library, &files)?;
+        result.check_undeclared_names(&library, &files)?;
+        notes.extend(result.notes);
         let reason = extra_fields::text_field(&input.rest, "reason")?.unwrap_or("Updated");
         let keeps = !extra_fields::bool_field(&input.rest, "skip_version")?;
-        let (folder, version) = self.replace_files(&before, &thing, keeps, reason, &mut notes)?;
+        let (folder, version) = self.replace_files(&before, &files, keeps, reason, &mut notes)?;
         if before.layer == LibraryLayer::Shipped {
             notes.push(
                 "The workspace now has a copy, which is used instead of the shipped version; \
@@ -141,20 +151,20 @@ impl ManageContext {
                     .to_owned(),
             );
         }
-        let told = ManageReply::new(format!(
+        let reply = ManageReply::new(format!(
             "Updated {} `{}`{}.\n{}",
             kind.as_str(),
-            thing.id,
+            files.id,
             version.map_or_else(String::new, |number| format!(", version {number}")),
-            diff::unified_diff(&before.files, &thing.files).trim_end()
+            diff::unified_diff(&before.files, &files.files).trim_end()
         ))
-        .with_fact("id", thing.id.clone())
-        .with_fact("hash", tried.hash)
+        .with_fact("id", files.id.clone())
+        .with_fact("hash", result.hash)
         .with_fact("version", version);
         Ok(ManageResult::with_changed_paths(
-            told,
+            reply,
             notes,
-            changed_paths(&folder, &thing),
+            changed_paths(&folder, &files),
         ))
     }
 
@@ -200,8 +210,8 @@ impl ManageContext {
         id: &str,
         library: &crate::library::PromptLibrary,
     ) -> Result<ResourceFiles, ToolError> {
-        if let Some(thing) = self.find_in_workspace(kind, id)? {
-            return Ok(thing);
+        if let Some(files) = self.find_in_workspace(kind, id)? {
+            return Ok(files);
         }
         Self::find_shipped(kind, id).ok_or_else(|| {
             unknown_name(
@@ -215,20 +225,20 @@ impl ManageContext {
     /// Fails if the resource differs from the one the caller saw.
     pub(crate) fn check_expected_hash(
         library: &crate::library::PromptLibrary,
-        thing: &ResourceFiles,
+        files: &ResourceFiles,
         input: &Input,
     ) -> Result<(), ToolError> {
         let Some(expected) = &input.expected_hash else {
             return Ok(());
         };
-        let now = resource_path::find_origin(library, thing.kind, &thing.id)
+        let now = resource_path::find_origin(library, files.kind, &files.id)
             .map(|(_, origin)| origin.hash)
             .unwrap_or_default();
         // The remembered version of a file that can no longer be read is not the file's content.
         let is_remembered = library.problems.iter().any(|problem| {
             problem.last_good_kept
-                && problem.kind == thing.kind
-                && problem.id.eq_ignore_ascii_case(&thing.id)
+                && problem.kind == files.kind
+                && problem.id.eq_ignore_ascii_case(&files.id)
         });
         if *expected == now && !is_remembered {
             return Ok(());
@@ -237,7 +247,7 @@ impl ManageContext {
             ErrorCode::Conflict,
             format!(
                 "`{}` has changed: its hash is now {now}. Nothing was written.",
-                thing.id
+                files.id
             ),
             Some("Inspect it, then update again with the current hash.".to_owned()),
         ))
@@ -290,15 +300,15 @@ impl ManageContext {
 
 /// Writes the files of a new resource into a draft.
 fn write_draft(
-    thing: &mut ResourceFiles,
+    files: &mut ResourceFiles,
     id: &str,
     given: &Map<String, Value>,
 ) -> Result<Vec<String>, ToolError> {
-    let kind = thing.kind;
-    let category = thing.folder_path.first().cloned();
+    let kind = files.kind;
+    let category = files.folder_path.first().cloned();
     let name = given.get("name").and_then(Value::as_str).unwrap_or(id);
     let last = id.rsplit('/').next().unwrap_or(id);
-    let mut draft = FileDraft::open(thing)?;
+    let mut draft = FileDraft::open(files)?;
     draft.set("id", last.into())?;
     let mut given = given.clone();
     match kind {

@@ -84,16 +84,16 @@ impl VersionHistory {
     /// Reads the versions of a resource in a folder; empty if there are none.
     pub(crate) fn read(
         folder: &Path,
-        thing: &ResourceFiles,
+        files: &ResourceFiles,
     ) -> Result<Result<Self, DamagedHistory>, ToolError> {
-        let path = folder.join(thing.history_file());
+        let path = folder.join(files.history_file());
         match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => {}
             Ok(_) => return Ok(Err(DamagedHistory)),
             Err(_) => {
                 return Ok(Ok(Self {
-                    resource_type: thing.kind.as_str().to_owned(),
-                    resource_id: thing.id.clone(),
+                    resource_type: files.kind.as_str().to_owned(),
+                    resource_id: files.id.clone(),
                     ..Self::default()
                 }));
             }
@@ -131,13 +131,13 @@ impl VersionHistory {
     /// Reads the versions to add one. A damaged file is set aside, and a note says so.
     pub(crate) fn read_for_append(
         folder: &Path,
-        thing: &ResourceFiles,
+        files: &ResourceFiles,
         notes: &mut Vec<String>,
     ) -> Result<Self, ToolError> {
-        if let Ok(history) = Self::read(folder, thing)? {
+        if let Ok(history) = Self::read(folder, files)? {
             return Ok(history);
         }
-        let name = thing.history_file();
+        let name = files.history_file();
         let aside = (1..1_000)
             .map(|number| format!("{name}.damaged-{number}"))
             .find(|aside| fs::symlink_metadata(folder.join(aside)).is_err())
@@ -149,8 +149,8 @@ impl VersionHistory {
             "The earlier versions could not be read; their file was renamed to `{aside}`."
         ));
         Ok(Self {
-            resource_type: thing.kind.as_str().to_owned(),
-            resource_id: thing.id.clone(),
+            resource_type: files.kind.as_str().to_owned(),
+            resource_id: files.id.clone(),
             ..Self::default()
         })
     }
@@ -222,7 +222,7 @@ impl VersionHistory {
     pub(crate) fn write(
         &mut self,
         folder: &Path,
-        thing: &ResourceFiles,
+        files: &ResourceFiles,
         most: usize,
     ) -> Result<(), ToolError> {
         self.versions.truncate(most.max(2));
@@ -231,7 +231,7 @@ impl VersionHistory {
             self.versions.pop();
             text = self.to_json();
         }
-        atomic_files::write_file(folder, &thing.history_file(), &text)
+        atomic_files::write_file(folder, &files.history_file(), &text)
     }
 
     fn to_json(&self) -> String {

@@ -206,13 +206,13 @@ impl ManageContext {
     }
 
     fn is_configured(&self, kind: LibraryItemKind) -> bool {
-        let places = self.library_paths();
+        let paths = self.library_paths();
         match kind {
-            LibraryItemKind::Prompt => places.prompts.is_some(),
-            LibraryItemKind::Gate => places.gates.is_some(),
-            LibraryItemKind::Methodology => places.methodologies.is_some(),
-            LibraryItemKind::Style => places.styles.is_some(),
-            LibraryItemKind::Script => places.scripts.is_some(),
+            LibraryItemKind::Prompt => paths.prompts.is_some(),
+            LibraryItemKind::Gate => paths.gates.is_some(),
+            LibraryItemKind::Methodology => paths.methodologies.is_some(),
+            LibraryItemKind::Style => paths.styles.is_some(),
+            LibraryItemKind::Script => paths.scripts.is_some(),
         }
     }
 
@@ -240,13 +240,13 @@ impl ManageContext {
                 || parts
                     .first()
                     .is_some_and(|first| has_main_file(&root.join(first), kind));
-            if outer && let Some(thing) = find_below(&root, &[], &parts, kind, single)? {
-                return Ok(Some(thing));
+            if outer && let Some(files) = find_below(&root, &[], &parts, kind, single)? {
+                return Ok(Some(files));
             }
             for category in &categories {
                 let way = [category.as_str()];
-                if let Some(thing) = find_below(&root, &way, &parts, kind, single)? {
-                    return Ok(Some(thing));
+                if let Some(files) = find_below(&root, &way, &parts, kind, single)? {
+                    return Ok(Some(files));
                 }
             }
         }
@@ -295,7 +295,7 @@ fn find_below(
         here.push(&name);
         way.push(name);
     }
-    let mut thing = ResourceFiles {
+    let mut resource_files = ResourceFiles {
         kind,
         id: String::new(),
         layer: LibraryLayer::Workspace,
@@ -310,15 +310,15 @@ fn find_below(
             if here.join(&main).is_file()
                 && fs::symlink_metadata(here.join(&main)).is_ok_and(|it| it.is_file())
             {
-                thing.files = read_single_file(&here, &main)?;
-                thing.layout = if ending == "md" {
+                resource_files.files = read_single_file(&here, &main)?;
+                resource_files.layout = if ending == "md" {
                     FileLayout::Markdown
                 } else {
                     FileLayout::SingleFile
                 };
-                thing.main_file = main;
-                thing.id = id.join("/");
-                return Ok(Some(thing));
+                resource_files.main_file = main;
+                resource_files.id = id.join("/");
+                return Ok(Some(resource_files));
             }
         }
         return Ok(None);
@@ -327,7 +327,7 @@ fn find_below(
         return Ok(None);
     };
     here.push(&name);
-    thing.folder_path.push(name);
+    resource_files.folder_path.push(name);
     let Some(main) = main_file_names(kind)
         .iter()
         .find(|main| is_file(&here.join(main)))
@@ -335,18 +335,22 @@ fn find_below(
         return Ok(None);
     };
     let only: Option<&[&str]> = (kind == LibraryItemKind::Prompt).then_some(&["tools"]);
-    thing.files = atomic_files::read_folder(&here, only)?;
-    if !thing.files.contains_key(*main) {
+    resource_files.files = atomic_files::read_folder(&here, only)?;
+    if !resource_files.files.contains_key(*main) {
         return Err(manage_error(
             ErrorCode::NotText,
             format!("`{main}` is not a text file that can be changed."),
             Some("Replace it by hand.".to_owned()),
         ));
     }
-    (*main).clone_into(&mut thing.main_file);
-    let own = thing.folder_path.len().saturating_sub(id.len());
-    thing.id = thing.folder_path.get(own..).unwrap_or_default().join("/");
-    Ok(Some(thing))
+    (*main).clone_into(&mut resource_files.main_file);
+    let own = resource_files.folder_path.len().saturating_sub(id.len());
+    resource_files.id = resource_files
+        .folder_path
+        .get(own..)
+        .unwrap_or_default()
+        .join("/");
+    Ok(Some(resource_files))
 }
 
 /// Returns the subfolder with that name, ignoring case. A link in its place is an error.

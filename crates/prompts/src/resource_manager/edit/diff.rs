@@ -15,7 +15,7 @@ const MAX_DIFF_CHARS: usize = 20_000;
 
 /// Returns the diff of two states, file by file; empty if they are equal.
 pub(crate) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
-    let mut shown = String::new();
+    let mut text = String::new();
     for name in file_names(old, new) {
         let (before, after) = (file_text(old, name), file_text(new, name));
         if before == after {
@@ -39,9 +39,9 @@ pub(crate) fn unified_diff(old: &FileTexts, new: &FileTexts) -> String {
             .context_radius(3)
             .header(from, to)
             .to_string();
-        shown.push_str(&part);
+        text.push_str(&part);
     }
-    truncate_chars(&shown, MAX_DIFF_CHARS)
+    truncate_chars(&text, MAX_DIFF_CHARS)
 }
 
 /// Summarizes the numbers of added and removed lines.

@@ -49,10 +49,10 @@ impl DryRunResult {
     pub(crate) fn check_undeclared_names(
         &self,
         library: &PromptLibrary,
-        thing: &ResourceFiles,
+        files: &ResourceFiles,
     ) -> Result<(), ToolError> {
         if self.undeclared.is_empty()
-            || !dependents::find_dependents(library, thing.kind, &thing.id).is_empty()
+            || !dependents::find_dependents(library, files.kind, &files.id).is_empty()
         {
             return Ok(());
         }
@@ -82,31 +82,31 @@ impl ManageContext {
     pub(crate) fn dry_run(
         &self,
         library: &PromptLibrary,
-        thing: &ResourceFiles,
+        files: &ResourceFiles,
     ) -> Result<DryRunResult, ToolError> {
-        self.check_file_sizes(thing)?;
+        self.check_file_sizes(files)?;
         let stage = self.create_staging_folder()?;
         let root = stage.0.join("own");
-        write_resource(&root, &thing.folder_path, thing)?;
-        if thing.kind == LibraryItemKind::Prompt {
-            write_placeholders(library, thing, &root)?;
+        write_resource(&root, &files.folder_path, files)?;
+        if files.kind == LibraryItemKind::Prompt {
+            write_placeholders(library, files, &root)?;
         }
-        let options = self.staging_options(&stage.0, &root, thing.kind);
-        let (seen, findings) = library::check_workspace(&options, &|_| None);
-        let own = |finding: &&LibraryFinding| finding.problem.id.eq_ignore_ascii_case(&thing.id);
+        let options = self.staging_options(&stage.0, &root, files.kind);
+        let (prompt_library, findings) = library::check_workspace(&options, &|_| None);
+        let own = |finding: &&LibraryFinding| finding.problem.id.eq_ignore_ascii_case(&files.id);
         let errors: Vec<String> = findings
             .iter()
             .filter(own)
             .filter(|finding| finding.problem.weight == ProblemSeverity::Error)
             .map(finding_line)
             .collect();
-        let loaded = find_origin(&seen, thing.kind, &thing.id)
+        let loaded = find_origin(&prompt_library, files.kind, &files.id)
             .filter(|(_, origin)| origin.layer == LibraryLayer::Workspace);
         let Some((_, origin)) = loaded.filter(|_| errors.is_empty()) else {
             return Err(invalid_resource(errors));
         };
-        self.check_templates(&seen, thing)?;
-        check_references_exist(&seen, library, thing)?;
+        self.check_templates(&prompt_library, files)?;
+        check_references_exist(&prompt_library, library, files)?;
         let notes = findings
             .iter()
             .filter(own)
@@ -116,13 +116,13 @@ impl ManageContext {
         Ok(DryRunResult {
             hash: origin.hash,
             notes,
-            undeclared: self.undeclared_names(&seen, thing),
+            undeclared: self.undeclared_names(&prompt_library, files),
         })
     }
 
-    fn check_file_sizes(&self, thing: &ResourceFiles) -> Result<(), ToolError> {
+    fn check_file_sizes(&self, files: &ResourceFiles) -> Result<(), ToolError> {
         let most = self.engine.options.limits.file_bytes;
-        match thing
+        match files
             .files
             .iter()
             .find(|(_, text)| text.len() as u64 > most)
@@ -164,8 +164,8 @@ impl ManageContext {
     /// may refer to from the real folders.
     fn staging_options(&self, stage: &Path, own: &Path, kind: LibraryItemKind) -> EngineOptions {
         let real = |other: LibraryItemKind| Some(self.engine.live_library.folder(other));
-        let own = |wanted: LibraryItemKind, otherwise: Option<PathBuf>| {
-            if wanted == kind {
+        let own = |item_kind: LibraryItemKind, otherwise: Option<PathBuf>| {
+            if item_kind == kind {
                 Some(own.to_path_buf())
             } else {
                 otherwise.or_else(|| Some(stage.join("none")))
@@ -188,13 +188,13 @@ impl ManageContext {
     /// Rejects templates that cannot be parsed, before they are used.
     fn check_templates(
         &self,
-        seen: &PromptLibrary,
-        thing: &ResourceFiles,
+        library: &PromptLibrary,
+        files: &ResourceFiles,
     ) -> Result<(), ToolError> {
-        let Some(prompt) = seen
+        let Some(prompt) = library
             .prompts
-            .get(&thing.id)
-            .filter(|_| thing.kind == LibraryItemKind::Prompt)
+            .get(&files.id)
+            .filter(|_| files.kind == LibraryItemKind::Prompt)
         else {
             return Ok(());
         };
@@ -204,7 +204,7 @@ impl ManageContext {
                 file: file.to_owned(),
                 ..text.clone()
             };
-            if let Some(error) = self.engine.renderer.compile_check(&text, &thing.id) {
+            if let Some(error) = self.engine.renderer.compile_check(&text, &files.id) {
                 return Err(invalid_resource(vec![error.to_string()]));
             }
         }
@@ -215,11 +215,11 @@ impl ManageContext {
 impl ManageContext {
     fn undeclared_names(
         &self,
-        seen: &PromptLibrary,
-        thing: &ResourceFiles,
+        prompt_library: &PromptLibrary,
+        files: &ResourceFiles,
     ) -> Vec<(String, String)> {
-        let prompt = seen.prompts.get(&thing.id);
-        let Some(prompt) = prompt.filter(|_| thing.kind == LibraryItemKind::Prompt) else {
+        let prompt = prompt_library.prompts.get(&files.id);
+        let Some(prompt) = prompt.filter(|_| files.kind == LibraryItemKind::Prompt) else {
             return Vec::new();
         };
         library::undeclared_names(&self.engine.renderer, prompt)
@@ -232,10 +232,10 @@ impl ManageContext {
     }
 }
 
-fn write_resource(root: &Path, way: &[String], thing: &ResourceFiles) -> Result<(), ToolError> {
+fn write_resource(root: &Path, way: &[String], files: &ResourceFiles) -> Result<(), ToolError> {
     fs::create_dir_all(root).map_err(|error| io_error("create", root, &error))?;
     let folder = create_folders(root, way.iter().map(String::as_str))?;
-    for (name, text) in &thing.files {
+    for (name, text) in &files.files {
         if let Some((inner, _)) = name.rsplit_once('/') {
             create_folders(&folder, inner.split('/'))?;
         }
@@ -249,11 +249,11 @@ fn write_resource(root: &Path, way: &[String], thing: &ResourceFiles) -> Result<
 /// enough to detect missing prompts and cycles.
 fn write_placeholders(
     library: &PromptLibrary,
-    thing: &ResourceFiles,
+    files: &ResourceFiles,
     root: &Path,
 ) -> Result<(), ToolError> {
-    let mut waiting = referenced_prompts(thing);
-    let mut seen: BTreeSet<String> = BTreeSet::from([thing.id.to_ascii_lowercase()]);
+    let mut waiting = referenced_prompts(files);
+    let mut seen: BTreeSet<String> = BTreeSet::from([files.id.to_ascii_lowercase()]);
     while let Some(name) = waiting.pop() {
         let Some(prompt) = library.prompt(&name) else {
             continue;
@@ -289,7 +289,7 @@ fn write_placeholders(
 }
 
 /// Returns the prompts that the raw files name.
-fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
+fn referenced_prompts(files: &ResourceFiles) -> Vec<String> {
     fn collect_prompt_ids(value: &Value, names: &mut Vec<String>) {
         match value {
             Value::Object(fields) => {
@@ -307,11 +307,11 @@ fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
         }
     }
     let mut names = Vec::new();
-    for text in thing.files.values() {
+    for text in files.files.values() {
         names.extend(dependents::template_includes(text));
     }
-    if thing.layout != FileLayout::Markdown
-        && let Some(text) = thing.files.get(&thing.main_file)
+    if files.layout != FileLayout::Markdown
+        && let Some(text) = files.files.get(&files.main_file)
         && let Ok(value) = parse_yaml(text)
     {
         collect_prompt_ids(&value, &mut names);
@@ -327,24 +327,24 @@ fn referenced_prompts(thing: &ResourceFiles) -> Vec<String> {
 /// Rejects references to missing gates and tools. The library only warns of them, because a prompt
 /// works without; but a new reference must exist.
 fn check_references_exist(
-    seen: &PromptLibrary,
+    library: &PromptLibrary,
     now: &PromptLibrary,
-    thing: &ResourceFiles,
+    files: &ResourceFiles,
 ) -> Result<(), ToolError> {
     let gate = |name: &String| {
-        if seen.gate(name).is_some() {
+        if library.gate(name).is_some() {
             Ok(())
         } else {
             Err(unknown_name(
                 "gate",
                 name,
-                resource_ids(seen, LibraryItemKind::Gate),
+                resource_ids(library, LibraryItemKind::Gate),
             ))
         }
     };
-    match thing.kind {
+    match files.kind {
         LibraryItemKind::Prompt => {
-            let Some(prompt) = seen.prompts.get(&thing.id) else {
+            let Some(prompt) = library.prompts.get(&files.id) else {
                 return Ok(());
             };
             let own = |name: &String| {
@@ -358,10 +358,10 @@ fn check_references_exist(
                 .filter(|name| !own(name))
                 .try_for_each(gate)?;
             prompt.tools.iter().try_for_each(|name| {
-                if seen.script(&prompt.id, name).is_some() {
+                if library.script(&prompt.id, name).is_some() {
                     Ok(())
                 } else {
-                    let shared = seen.scripts.keys().map(String::as_str);
+                    let shared = library.scripts.keys().map(String::as_str);
                     Err(unknown_name(
                         "script tool",
                         name,
@@ -370,14 +370,14 @@ fn check_references_exist(
                 }
             })
         }
-        LibraryItemKind::Methodology => seen
+        LibraryItemKind::Methodology => library
             .methodologies
             .values()
-            .filter(|it| it.id.eq_ignore_ascii_case(&thing.id))
+            .filter(|it| it.id.eq_ignore_ascii_case(&files.id))
             .flat_map(|it| &it.gates.include)
             .try_for_each(gate),
         LibraryItemKind::Gate => {
-            let criteria = seen.gate(&thing.id).map(|it| it.criteria.as_slice());
+            let criteria = library.gate(&files.id).map(|it| it.criteria.as_slice());
             criteria
                 .unwrap_or_default()
                 .iter()

@@ -21,16 +21,16 @@ impl ManageContext {
     /// Fails if a changed file belongs to a script that the operator allowed.
     pub(crate) fn check_allowed_scripts_unchanged(
         &self,
-        thing: &ResourceFiles,
+        files: &ResourceFiles,
         before: &FileTexts,
     ) -> Result<(), ToolError> {
-        let after = &thing.files;
+        let after = &files.files;
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
             if before.get(name) != after.get(name) {
-                let way = thing.folder_path.iter().map(String::as_str);
+                let way = files.folder_path.iter().map(String::as_str);
                 self.check_not_allowed_script(
-                    thing.kind,
+                    files.kind,
                     &way.chain(name.split('/')).collect::<Vec<_>>(),
                 )?;
             }

@@ -128,20 +128,22 @@ pub(super) fn join(
     }
     let with = with.map_or(Ok(String::new()), |it| text(it, most))?;
     let mut joined = String::new();
-    let mut room = ValueSizeBudget(most);
+    let mut budget = ValueSizeBudget(most);
     for (index, item) in value.try_iter()?.enumerate() {
         if index > 0 {
-            room.consume(with.len())
+            budget
+                .consume(with.len())
                 .map_err(|ValueTooLarge| output_too_large())?;
             joined.push_str(&with);
         }
-        room.consume(1)
+        budget
+            .consume(1)
             .map_err(|ValueTooLarge| output_too_large())?;
         let item = match attribute {
             Some(name) => item.get_attr(name)?,
             None => item,
         };
-        write_text(&item, &mut joined, &mut room).map_err(|ValueTooLarge| output_too_large())?;
+        write_text(&item, &mut joined, &mut budget).map_err(|ValueTooLarge| output_too_large())?;
     }
     Ok(joined)
 }

@@ -189,10 +189,10 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
     environment.add_filter(
         SIZE_GUARD_FILTER,
         move |state: &mut State<'_, '_>, value: Value| {
-            let mut room = ValueSizeBudget(most);
-            measure(&value, &mut room).map_err(|ValueTooLarge| output_too_large())?;
+            let mut budget = ValueSizeBudget(most);
+            measure(&value, &mut budget).map_err(|ValueTooLarge| output_too_large())?;
             let used = state.get_or_insert_extension_with(RenderUsage::default);
-            used.count_inspected(most.saturating_sub(room.0), most.saturating_mul(64))?;
+            used.count_inspected(most.saturating_sub(budget.0), most.saturating_mul(64))?;
             Ok(value)
         },
     );

@@ -260,8 +260,8 @@ mod tests {
         assert_eq!(done.source, "a {{-taken_in_0\n-}} b {{taken_in_1}}");
         assert_eq!(done.includes.len(), 2);
         assert_eq!(done.original_offset(done.source.find(" b ").unwrap()), 16);
-        let taken = preprocess("taken_in_ {{ref:x}}").unwrap();
-        assert_eq!(taken.source, "taken_in_ {{_taken_in_0}}");
+        let template = preprocess("taken_in_ {{ref:x}}").unwrap();
+        assert_eq!(template.source, "taken_in_ {{_taken_in_0}}");
     }
 
     #[test]

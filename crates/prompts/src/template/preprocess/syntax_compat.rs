@@ -30,7 +30,7 @@ pub(crate) fn normalize_expression(
             return Err(fault.with_help(format!("write `{ours}`")));
         }
     }
-    if let Some(at) = find_lone_bang(mask) {
+    if let Some(at) = find_negation(mask) {
         return Err(
             TemplateFault::at_byte(start + at, "`!` is not supported").with_help("write `not`")
         );
@@ -46,7 +46,7 @@ pub(crate) fn normalize_expression(
     Ok(rewrite_none(&rewrite_length(inside, mask), mask))
 }
 
-fn find_lone_bang(mask: &str) -> Option<usize> {
+fn find_negation(mask: &str) -> Option<usize> {
     mask.match_indices('!')
         .map(|(at, _)| at)
         .find(|at| mask.get(at + 1..).is_none_or(|rest| !rest.starts_with('=')))

@@ -66,18 +66,20 @@ impl TemplateRenderer {
         values: &TemplateValues,
     ) -> Result<String, TemplateError> {
         let compiled = self.get_compiled(text, prompt_id)?;
-        if let Some(taken) = compiled.preprocessed.includes.first() {
-            let fault =
-                TemplateFault::at_byte(taken.offset, "prompts and scripts cannot be included here");
+        if let Some(template_include) = compiled.preprocessed.includes.first() {
+            let fault = TemplateFault::at_byte(
+                template_include.offset,
+                "prompts and scripts cannot be included here",
+            );
             let help = "include them in the template of a prompt";
             return Err(to_template_error(&fault.with_help(help), text, prompt_id));
         }
-        let given = TemplateScope {
+        let scope = TemplateScope {
             values,
             declared: &[],
             includes: BTreeMap::new(),
         };
-        self.run(&compiled, text, prompt_id, &given)
+        self.run(&compiled, text, prompt_id, &scope)
     }
 
     /// Returns the error in a template, if any, before it is given values.
@@ -126,8 +128,8 @@ impl TemplateRenderer {
         for (global, _) in environment.globals() {
             names.remove(global);
         }
-        for taken in &prepared.includes {
-            names.remove(&taken.variable);
+        for include in &prepared.includes {
+            names.remove(&include.variable);
         }
         Ok(CompiledTemplate {
             preprocessed: prepared,
@@ -142,26 +144,26 @@ impl TemplateRenderer {
         compiled: &CompiledTemplate,
         text: &TemplateSource,
         prompt_id: &str,
-        given: &TemplateScope<'_>,
+        template_scope: &TemplateScope<'_>,
     ) -> Result<String, TemplateError> {
         let mut scope = BTreeMap::new();
         for name in &compiled.names {
-            if let Some(value) = given.get(name) {
+            if let Some(value) = template_scope.get(name) {
                 scope.insert(name.clone(), from_json(value));
             }
         }
-        let known: Vec<&str> = given.names().collect();
-        scope.extend(given.includes.clone());
-        let mut written = BoundedWriter::new(&self.limits, text.body.len());
-        scope.insert(BYTE_COUNT_VARIABLE.to_owned(), written.count());
+        let known: Vec<&str> = template_scope.names().collect();
+        scope.extend(template_scope.includes.clone());
+        let mut writer = BoundedWriter::new(&self.limits, text.body.len());
+        scope.insert(BYTE_COUNT_VARIABLE.to_owned(), writer.count());
         let outcome = compiled
             .environment
             .get_template("")
-            .and_then(|template| template.render_captured_to(scope, &mut written).map(drop));
+            .and_then(|template| template.render_captured_to(scope, &mut writer).map(drop));
         match outcome {
-            Ok(()) => Ok(written.into_text()),
+            Ok(()) => Ok(writer.into_text()),
             Err(error) => {
-                let error = if written.has_overflowed() {
+                let error = if writer.has_overflowed() {
                     output_too_large()
                 } else {
                     error
@@ -229,10 +231,10 @@ fn set_formatter(environment: &mut Environment<'static>, most: usize, times: usi
         // Without captures, the bytes written are known, and so is the location that exceeds the
         // limit.
         let before = if times == 1 { bytes_written(state) } else { 0 };
-        let mut room = ValueSizeBudget(most.saturating_sub(before));
-        write_text(value, out, &mut room).map_err(|ValueTooLarge| output_too_large())?;
+        let mut budget = ValueSizeBudget(most.saturating_sub(before));
+        write_text(value, out, &mut budget).map_err(|ValueTooLarge| output_too_large())?;
         let used = state.get_or_insert_extension_with(RenderUsage::default);
-        used.count_printed(most - before - room.0, most.saturating_mul(times))
+        used.count_printed(most - before - budget.0, most.saturating_mul(times))
     });
 }
 

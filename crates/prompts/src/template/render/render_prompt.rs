@@ -84,18 +84,18 @@ impl TemplateRenderer {
         prompt: &Prompt,
     ) -> Result<Vec<ScriptCall>, TemplateError> {
         let mut calls = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut script_calls = BTreeSet::new();
         self.visit(library, prompt, &mut |owner, text, compiled| {
-            for taken in &compiled.preprocessed.includes {
-                if let IncludeTarget::Script { id, input, .. } = &taken.target {
-                    let call = resolve_script_call(library, owner, text, taken, id, input)?;
-                    if seen.insert(call.clone()) {
+            for include in &compiled.preprocessed.includes {
+                if let IncludeTarget::Script { id, input, .. } = &include.target {
+                    let call = resolve_script_call(library, owner, text, include, id, input)?;
+                    if script_calls.insert(call.clone()) {
                         calls.push(call);
                     }
                     if calls.len() > MAX_INCLUDES {
                         let message = format!("a prompt may run at most {MAX_INCLUDES} scripts");
                         let fault =
-                            TemplateFault::at_byte(taken.offset, message).with_help("run fewer");
+                            TemplateFault::at_byte(include.offset, message).with_help("run fewer");
                         return Err(to_template_error(&fault, text, &owner.id));
                     }
                 }
@@ -153,15 +153,15 @@ impl TemplateRenderer {
     ) -> Result<(), TemplateError> {
         let compiled = self.get_compiled(text, &prompt.id)?;
         see(prompt, text, &compiled)?;
-        for taken in &compiled.preprocessed.includes {
-            let IncludeTarget::Prompt(id) = &taken.target else {
+        for include in &compiled.preprocessed.includes {
+            let IncludeTarget::Prompt(id) = &include.target else {
                 continue;
             };
             let step = IncludeStep {
                 library,
                 prompt,
                 text,
-                offset: taken.offset,
+                offset: include.offset,
             };
             let (other, inner) = step.resolve(id, chain, self.limits.depth, seen.len())?;
             if seen.insert(other.id.clone()) {
@@ -192,35 +192,35 @@ impl PromptRendering<'_> {
     ) -> Result<String, TemplateError> {
         let compiled = self.renderer.get_compiled(text, &prompt.id)?;
         let mut taken_in = BTreeMap::new();
-        for taken in &compiled.preprocessed.includes {
-            let value = match &taken.target {
+        for include in &compiled.preprocessed.includes {
+            let value = match &include.target {
                 IncludeTarget::Prompt(id) => {
-                    Inner::from(self.render_include(prompt, text, taken, id)?)
+                    Inner::from(self.render_include(prompt, text, include, id)?)
                 }
-                IncludeTarget::Script { .. } => self.script_value(prompt, text, taken)?,
+                IncludeTarget::Script { .. } => self.script_value(prompt, text, include)?,
             };
-            taken_in.insert(taken.variable.clone(), value);
+            taken_in.insert(include.variable.clone(), value);
         }
-        let given = TemplateScope {
+        let scope = TemplateScope {
             values: self.values,
             declared: &prompt.arguments,
             includes: taken_in,
         };
-        self.renderer.run(&compiled, text, &prompt.id, &given)
+        self.renderer.run(&compiled, text, &prompt.id, &scope)
     }
 
     fn render_include(
         &mut self,
         prompt: &Prompt,
         text: &TemplateSource,
-        taken: &TemplateInclude,
+        include: &TemplateInclude,
         id: &str,
     ) -> Result<String, TemplateError> {
         let step = IncludeStep {
             library: self.library,
             prompt,
             text,
-            offset: taken.offset,
+            offset: include.offset,
         };
         let depth = self.renderer.limits.depth;
         let (other, inner) = step.resolve(id, &self.include_path, depth, self.rendered.len())?;
@@ -238,22 +238,24 @@ impl PromptRendering<'_> {
         &self,
         prompt: &Prompt,
         text: &TemplateSource,
-        taken: &TemplateInclude,
+        include: &TemplateInclude,
     ) -> Result<Inner, TemplateError> {
-        let IncludeTarget::Script { id, field, input } = &taken.target else {
+        let IncludeTarget::Script { id, field, input } = &include.target else {
             return Ok(Inner::from(""));
         };
-        let call = resolve_script_call(self.library, prompt, text, taken, id, input)?;
+        let call = resolve_script_call(self.library, prompt, text, include, id, input)?;
         let failed = |fault: TemplateFault| to_template_error(&fault, text, &prompt.id);
         let Some(mut found) = self.scripts.get(&call) else {
-            let fault = TemplateFault::at_byte(taken.offset, format!("script `{id}` was not run"));
+            let fault =
+                TemplateFault::at_byte(include.offset, format!("script `{id}` was not run"));
             return Err(failed(fault.with_help("allow it in the settings")));
         };
         for part in field {
             found = found.get(part).ok_or_else(|| {
                 let message = format!("the output of script `{id}` has no field `{part}`");
                 failed(
-                    TemplateFault::at_byte(taken.offset, message).with_help(describe_fields(found)),
+                    TemplateFault::at_byte(include.offset, message)
+                        .with_help(describe_fields(found)),
                 )
             })?;
         }
@@ -341,7 +343,7 @@ fn resolve_script_call(
     library: &PromptLibrary,
     prompt: &Prompt,
     text: &TemplateSource,
-    taken: &TemplateInclude,
+    include: &TemplateInclude,
     id: &str,
     input: &str,
 ) -> Result<ScriptCall, TemplateError> {
@@ -352,7 +354,7 @@ fn resolve_script_call(
     let Some(key) = key else {
         let message =
             format!("there is no script `{id}` in this prompt or among the shared scripts");
-        let fault = TemplateFault::at_byte(taken.offset, message);
+        let fault = TemplateFault::at_byte(include.offset, message);
         let names = library
             .scripts
             .keys()

@@ -60,15 +60,15 @@ struct OutcomeTally {
     open: usize,
 }
 
-async fn view(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    desk.call.flush_log().await;
-    let (store, since) = (desk.call.store(), desk.settings.counted_since);
+async fn view(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    context.call.flush_log().await;
+    let (store, since) = (context.call.store(), context.settings.counted_since);
     let usage = store.tool_usage(since).await?;
     let calls = store
         .tool_invocations(ENGINE_TOOL, since, Pagination::limit(MAX_CALLS))
         .await?;
-    let prompts = tally_by_prompt(desk, &calls);
-    let gates = tally_by_gate(desk).await?;
+    let prompts = tally_by_prompt(context, &calls);
+    let gates = tally_by_gate(context).await?;
     let mut lines = TextLines::default();
     if let Some(since) = since {
         lines.add(format!("Counted since {since}."));
@@ -90,7 +90,7 @@ async fn view(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
             })
         })
         .collect();
-    let shown = desk.limit(20, 1_000);
+    let shown = context.limit(20, 1_000);
     let total: usize = prompts.iter().map(|(_, it)| it.passed + it.failed).sum();
     lines.add(format!("prompts used: {total} times"));
     for (id, it) in prompts.iter().take(shown) {
@@ -114,7 +114,7 @@ async fn view(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
         ));
     }
     let mut last: Vec<Value> = Vec::new();
-    if desk.input.include_history == Some(true) {
+    if context.input.include_history == Some(true) {
         let calls = calls.iter().take(shown);
         last.extend(calls.map(|it| render_call(it, &mut lines)));
     }
@@ -134,7 +134,10 @@ async fn view(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
 }
 
 /// Counts the uses of each prompt, the most used first.
-fn tally_by_prompt(desk: &ControlContext<'_>, calls: &[Invocation]) -> Vec<(String, OutcomeTally)> {
+fn tally_by_prompt(
+    context: &ControlContext<'_>,
+    calls: &[Invocation],
+) -> Vec<(String, OutcomeTally)> {
     let mut tallies: BTreeMap<String, OutcomeTally> = BTreeMap::new();
     for call in calls {
         let Some(command) = call.input.get("command").and_then(Value::as_str) else {
@@ -142,7 +145,7 @@ fn tally_by_prompt(desk: &ControlContext<'_>, calls: &[Invocation]) -> Vec<(Stri
         };
         for name in prompt_ids_in(command) {
             // An unknown name is a typing error, or its prompt was deleted.
-            let id = match desk.library.prompt(&name) {
+            let id = match context.library.prompt(&name) {
                 Some(prompt) => prompt.id.clone(),
                 None if call.success => name,
                 None => continue,
@@ -184,13 +187,13 @@ fn prompt_ids_in(command: &str) -> Vec<String> {
 
 /// Counts the gate results of the last runs.
 async fn tally_by_gate(
-    desk: &ControlContext<'_>,
+    context: &ControlContext<'_>,
 ) -> Result<Vec<(String, OutcomeTally)>, ToolError> {
-    let store = desk.call.store();
-    let filter = session::visible_runs(desk, None);
+    let store = context.call.store();
+    let filter = session::visible_runs(context, None);
     let mut tallies: BTreeMap<String, OutcomeTally> = BTreeMap::new();
     for run in store.runs(&filter, Pagination::limit(MAX_RUNS)).await? {
-        if desk
+        if context
             .settings
             .counted_since
             .is_some_and(|since| run.updated_at < since)
@@ -219,9 +222,13 @@ async fn tally_by_gate(
 fn gate_results(event: ChainRunEvent) -> Vec<GateResult> {
     match event {
         ChainRunEvent::Answered {
-            review: Some(held), ..
+            review: Some(answer_review),
+            ..
         }
-        | ChainRunEvent::Judged { review: held, .. } => held.results,
+        | ChainRunEvent::Judged {
+            review: answer_review,
+            ..
+        } => answer_review.results,
         _ => Vec::new(),
     }
 }
@@ -232,11 +239,11 @@ fn sort_by_count(tallies: BTreeMap<String, OutcomeTally>) -> Vec<(String, Outcom
     sorted
 }
 
-async fn history(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let limit = u32::try_from(desk.limit(20, 200)).unwrap_or(200);
-    desk.call.flush_log().await;
-    let since = desk.settings.counted_since;
-    let calls = desk
+async fn history(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let limit = u32::try_from(context.limit(20, 200)).unwrap_or(200);
+    context.call.flush_log().await;
+    let since = context.settings.counted_since;
+    let calls = context
         .call
         .store()
         .tool_invocations(ENGINE_TOOL, since, Pagination::limit(limit))
@@ -268,22 +275,22 @@ fn render_call(call: &Invocation, lines: &mut TextLines) -> Value {
     })
 }
 
-fn reset(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    desk.require_confirmation(
+fn reset(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    context.require_confirmation(
         "the counts would be reset, and earlier calls would no longer be shown",
     )?;
-    let now = desk.call.now();
+    let now = context.call.now();
     let change = Change::SetState {
         key: SETTING_KEYS.counted_since.to_owned(),
         value: serde_json::to_value(now).ok(),
         at: now,
     };
-    let said = format!("Counting starts at {now}. The log of earlier calls stays in the store.");
-    Ok(OperationResult::new(said, json!({ "since": now })).with_change(change))
+    let text = format!("Counting starts at {now}. The log of earlier calls stays in the store.");
+    Ok(OperationResult::new(text, json!({ "since": now })).with_change(change))
 }
 
-fn trace(desk: &ControlContext<'_>) -> OperationResult {
-    let traces = desk.engine.traces.last(desk.limit(5, 50));
+fn trace(context: &ControlContext<'_>) -> OperationResult {
+    let traces = context.engine.traces.last(context.limit(5, 50));
     let mut lines = TextLines::default();
     if traces.is_empty() {
         lines.add("This process has had no calls yet.");

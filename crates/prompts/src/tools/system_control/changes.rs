@@ -22,24 +22,32 @@ const KINDS: [LibraryItemKind; 5] = [
     LibraryItemKind::Script,
 ];
 
-fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let source = desk.input.source.as_deref().map(parse_source).transpose()?;
-    let kind = desk
+fn list(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let source = context
+        .input
+        .source
+        .as_deref()
+        .map(parse_source)
+        .transpose()?;
+    let kind = context
         .input
         .resource_type
         .as_deref()
         .map(parse_kind)
         .transpose()?;
-    let since = desk
+    let since = context
         .input
         .parse_since()
         .map_err(|issue| ToolError::Invalid(vec![issue]))?;
     let fits = |it: &LibraryChange| {
-        source.is_none_or(|wanted| wanted == Some(it.source))
+        source.is_none_or(|trigger| trigger == Some(it.source))
             && kind.is_none_or(|kind| kind == it.kind)
             && since.is_none_or(|since| it.at >= since)
     };
-    let found = desk.engine.library_changes.last(desk.limit(50, 500), fits);
+    let found = context
+        .engine
+        .library_changes
+        .last(context.limit(50, 500), fits);
     let mut lines = TextLines::default();
     if found.is_empty() {
         lines.add("No matching change since this process started.");

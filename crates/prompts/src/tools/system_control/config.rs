@@ -44,33 +44,30 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
 
 /// Returns the settings by key. None of them is secret.
 fn setting_values(options: &EngineOptions) -> Map<String, Value> {
-    let places = &options.paths;
+    let paths = &options.paths;
     let path = |it: Option<&std::path::PathBuf>| json!(it.map(|it| it.display().to_string()));
     let judge = match options.judge {
         GateJudgeKind::Client => "client",
         GateJudgeKind::Model => "model",
     };
     let mut all = Map::from_iter([
-        (
-            "prompts.workspace".to_owned(),
-            path(Some(&places.workspace)),
-        ),
+        ("prompts.workspace".to_owned(), path(Some(&paths.workspace))),
         (
             "prompts.prompts_path".to_owned(),
-            path(places.prompts.as_ref()),
+            path(paths.prompts.as_ref()),
         ),
-        ("prompts.gates_path".to_owned(), path(places.gates.as_ref())),
+        ("prompts.gates_path".to_owned(), path(paths.gates.as_ref())),
         (
             "prompts.methodologies_path".to_owned(),
-            path(places.methodologies.as_ref()),
+            path(paths.methodologies.as_ref()),
         ),
         (
             "prompts.styles_path".to_owned(),
-            path(places.styles.as_ref()),
+            path(paths.styles.as_ref()),
         ),
         (
             "prompts.scripts_path".to_owned(),
-            path(places.scripts.as_ref()),
+            path(paths.scripts.as_ref()),
         ),
         ("prompts.commands".to_owned(), json!(options.commands)),
         ("prompts.scripts".to_owned(), json!(options.scripts)),
@@ -105,14 +102,14 @@ pub(super) fn limit_values(limits: &EngineLimits) -> Map<String, Value> {
     }
 }
 
-fn list(desk: &ControlContext<'_>) -> OperationResult {
-    let wanted = desk
+fn list(context: &ControlContext<'_>) -> OperationResult {
+    let wanted = context
         .input
         .search_query
         .as_deref()
         .unwrap_or_default()
         .to_lowercase();
-    let mut all = setting_values(&desk.engine.options);
+    let mut all = setting_values(&context.engine.options);
     all.retain(|key, _| key.contains(&wanted));
     let mut lines = TextLines::default();
     for (key, value) in &all {
@@ -124,9 +121,9 @@ fn list(desk: &ControlContext<'_>) -> OperationResult {
     OperationResult::new(lines.into_text(), json!({ "config": all }))
 }
 
-fn get(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let given = desk.require_text("key", desk.input.key.as_ref())?;
-    let all = setting_values(&desk.engine.options);
+fn get(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let given = context.require_text("key", context.input.key.as_ref())?;
+    let all = setting_values(&context.engine.options);
     let whole = format!("prompts.{given}");
     let Some((key, value)) = all
         .get_key_value(given)
@@ -147,9 +144,9 @@ fn get(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     Ok(OperationResult::new(format!("{key} = {value}"), fields))
 }
 
-fn read_only_error(desk: &ControlContext<'_>) -> ToolError {
-    let key = desk.input.key.as_deref().unwrap_or_default();
-    let known = setting_values(&desk.engine.options);
+fn read_only_error(context: &ControlContext<'_>) -> ToolError {
+    let key = context.input.key.as_deref().unwrap_or_default();
+    let known = setting_values(&context.engine.options);
     let key = Some(key)
         .filter(|key| known.contains_key(*key))
         .unwrap_or("prompts.…");
@@ -165,8 +162,8 @@ fn read_only_error(desk: &ControlContext<'_>) -> ToolError {
     )
 }
 
-fn validate(desk: &ControlContext<'_>) -> OperationResult {
-    let (options, library) = (&desk.engine.options, &desk.library);
+fn validate(context: &ControlContext<'_>) -> OperationResult {
+    let (options, library) = (&context.engine.options, &context.library);
     let mut found: Vec<String> = Vec::new();
     if !options.paths.workspace.is_dir() {
         found.push(

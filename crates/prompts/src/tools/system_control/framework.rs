@@ -51,22 +51,27 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     },
 ];
 
-fn list(desk: &ControlContext<'_>) -> OperationResult {
-    let wanted = desk
+fn list(context: &ControlContext<'_>) -> OperationResult {
+    let wanted = context
         .input
         .search_query
         .clone()
         .unwrap_or_default()
         .to_lowercase();
-    let active = desk.settings.methodology();
+    let active = context.settings.methodology();
     let fits = |it: &&Arc<Methodology>| {
         [&it.id, &it.name, &it.description]
             .iter()
             .any(|text| text.to_lowercase().contains(&wanted))
     };
-    let found: Vec<&Arc<Methodology>> = desk.library.methodologies.values().filter(fits).collect();
+    let found: Vec<&Arc<Methodology>> = context
+        .library
+        .methodologies
+        .values()
+        .filter(fits)
+        .collect();
     let mut lines = TextLines::default();
-    lines.add(status::framework_line(desk));
+    lines.add(status::framework_line(context));
     let entries: Vec<Value> = found
         .into_iter()
         .map(|it| {
@@ -105,36 +110,36 @@ fn has_id(methodology: &Methodology, id: &str) -> bool {
     methodology.id.eq_ignore_ascii_case(id)
 }
 
-fn switch(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    desk.require_persist()?;
-    let wanted = desk.require_text("framework", desk.input.framework.as_ref())?;
-    let found = find_methodology(desk, wanted)?;
-    let before = desk.settings.methodology().map(str::to_owned);
+fn switch(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    context.require_persist()?;
+    let wanted = context.require_text("framework", context.input.framework.as_ref())?;
+    let found = find_methodology(context, wanted)?;
+    let before = context.settings.methodology().map(str::to_owned);
     let framework = MethodologySetting {
         active: Some(found.id.clone()),
         off: false,
-        since: Some(desk.call.now()),
-        reason: reason(desk),
+        since: Some(context.call.now()),
+        reason: reason(context),
     };
     let id = &found.id;
     let from = before.as_deref().map(|it| format!(" (before: {it})"));
     let from = from.unwrap_or_default();
-    let said = format!(
+    let text = format!(
         "Active methodology from now on: {id}{from}. Runs that have begun continue as planned."
     );
     let fields = json!({ "active": id, "before": before });
-    Ok(OperationResult::new(said, fields).with_change(store_change(desk, &framework)))
+    Ok(OperationResult::new(text, fields).with_change(store_change(context, &framework)))
 }
 
 fn find_methodology<'d>(
-    desk: &'d ControlContext<'_>,
+    context: &'d ControlContext<'_>,
     wanted: &str,
 ) -> Result<&'d Arc<Methodology>, ToolError> {
-    let library = &desk.library;
+    let library = &context.library;
     if let Some(found) = library.methodology(wanted) {
         return Ok(found);
     }
-    let shown = truncate_chars(wanted, 80);
+    let text = truncate_chars(wanted, 80);
     let disabled = library
         .methodologies
         .keys()
@@ -142,30 +147,30 @@ fn find_methodology<'d>(
     if disabled {
         return Err(engine_error(
             ErrorCode::Disabled,
-            format!("methodology {shown:?} is disabled in its file"),
+            format!("methodology {text:?} is disabled in its file"),
             "Set enabled: true in its methodology.yaml.",
         ));
     }
     let known = library.methodologies.values().filter(|it| it.enabled);
     let names = known.map(|it| it.id.as_str());
-    Err(super::invalid_choice("framework", &shown, names))
+    Err(super::invalid_choice("framework", &text, names))
 }
 
 /// Enables or disables methodologies, without changing the chosen one.
-fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
-    desk.require_persist()?;
-    let chosen = desk.settings.framework.active.clone();
+fn set_enabled(context: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
+    context.require_persist()?;
+    let chosen = context.settings.framework.active.clone();
     let framework = MethodologySetting {
         // A methodology that comes from the configuration is not stored, so that changing the
         // configuration still has an effect.
         active: chosen
             .clone()
-            .filter(|_| chosen != desk.engine.options.methodology),
+            .filter(|_| chosen != context.engine.options.methodology),
         off: !on,
-        since: Some(desk.call.now()),
-        reason: reason(desk),
+        since: Some(context.call.now()),
+        reason: reason(context),
     };
-    let said = match (on, &chosen) {
+    let text = match (on, &chosen) {
         (false, _) => "Methodologies are disabled.".to_owned(),
         (true, Some(id)) => format!("Methodologies are enabled; active: {id}."),
         (true, None) => {
@@ -173,34 +178,38 @@ fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, T
         }
     };
     let fields = json!({ "on": on, "active": chosen });
-    Ok(OperationResult::new(said, fields).with_change(store_change(desk, &framework)))
+    Ok(OperationResult::new(text, fields).with_change(store_change(context, &framework)))
 }
 
-fn reason(desk: &ControlContext<'_>) -> Option<String> {
-    let reason = desk.input.reason.as_deref().map(str::trim);
+fn reason(context: &ControlContext<'_>) -> Option<String> {
+    let reason = context.input.reason.as_deref().map(str::trim);
     reason
         .filter(|it| !it.is_empty())
         .map(|it| truncate_chars(it, MAX_REASON_CHARS))
 }
 
-fn store_change(desk: &ControlContext<'_>, framework: &MethodologySetting) -> Change {
+fn store_change(context: &ControlContext<'_>, framework: &MethodologySetting) -> Change {
     Change::SetState {
         key: SETTING_KEYS.framework.to_owned(),
         value: serde_json::to_value(framework).ok(),
-        at: desk.call.now(),
+        at: context.call.now(),
     }
 }
 
-fn inspect(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let wanted = match &desk.input.framework {
+fn inspect(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let wanted = match &context.input.framework {
         Some(wanted) => wanted.clone(),
-        None => desk.settings.methodology().unwrap_or_default().to_owned(),
+        None => context
+            .settings
+            .methodology()
+            .unwrap_or_default()
+            .to_owned(),
     };
-    let wanted = desk.require_text("framework", Some(&wanted))?;
-    let all = desk.library.methodologies.values();
+    let wanted = context.require_text("framework", Some(&wanted))?;
+    let all = context.library.methodologies.values();
     let it = match all.clone().find(|it| has_id(it, wanted)) {
         Some(it) => it,
-        None => find_methodology(desk, wanted)?,
+        None => find_methodology(context, wanted)?,
     };
     let disabled = if it.enabled { "" } else { ", disabled" };
     let mut lines = TextLines::default();

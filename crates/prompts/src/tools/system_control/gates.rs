@@ -43,15 +43,15 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     },
 ];
 
-fn list(desk: &ControlContext<'_>) -> OperationResult {
-    let wanted = desk
+fn list(context: &ControlContext<'_>) -> OperationResult {
+    let wanted = context
         .input
         .search_query
         .clone()
         .unwrap_or_default()
         .to_lowercase();
-    let limit = desk.limit(100, 1_000);
-    let all = desk.library.gates.values();
+    let limit = context.limit(100, 1_000);
+    let all = context.library.gates.values();
     let found: Vec<_> = all
         .filter(|it| {
             let texts = [&it.id, &it.name, &it.description];
@@ -61,7 +61,7 @@ fn list(desk: &ControlContext<'_>) -> OperationResult {
         })
         .collect();
     let mut lines = TextLines::default();
-    lines.add(enabled_text(desk));
+    lines.add(enabled_text(context));
     let entries: Vec<Value> = found
         .iter()
         .take(limit)
@@ -87,12 +87,13 @@ fn list(desk: &ControlContext<'_>) -> OperationResult {
     } else if found.len() > limit {
         lines.add(format!("… and {} more; raise limit", found.len() - limit));
     }
-    let fields = json!({ "gates": entries, "total": found.len(), "on": !desk.settings.gates_off });
+    let fields =
+        json!({ "gates": entries, "total": found.len(), "on": !context.settings.gates_off });
     OperationResult::new(lines.into_text(), fields)
 }
 
-fn enabled_text(desk: &ControlContext<'_>) -> &'static str {
-    if desk.settings.gates_off {
+fn enabled_text(context: &ControlContext<'_>) -> &'static str {
+    if context.settings.gates_off {
         "gates are disabled: none is shown or checked"
     } else {
         "gates are enabled"
@@ -106,15 +107,18 @@ fn is_active_by_default(gate: &Gate) -> bool {
         .is_none_or(|it| !it.explicit_request)
 }
 
-fn status(desk: &ControlContext<'_>) -> OperationResult {
-    let gates = desk.library.gates.values();
+fn status(context: &ControlContext<'_>) -> OperationResult {
+    let gates = context.library.gates.values();
     let by_themselves: Vec<&str> = gates
         .filter(|it| is_active_by_default(it))
         .map(|it| it.id.as_str())
         .collect();
-    let (total, unchecked) = (desk.library.gates.len(), uncheckable_criteria(desk).len());
+    let (total, unchecked) = (
+        context.library.gates.len(),
+        uncheckable_criteria(context).len(),
+    );
     let mut lines = TextLines::default();
-    lines.add(enabled_text(desk));
+    lines.add(enabled_text(context));
     lines.add(pluralize(total, "gate"));
     lines.add(format!(
         "active automatically where they match: {}",
@@ -122,7 +126,7 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
     ));
     lines.add(format!("criteria that cannot be checked here: {unchecked}"));
     let fields = json!({
-        "on": !desk.settings.gates_off,
+        "on": !context.settings.gates_off,
         "total": total,
         "active_by_themselves": by_themselves,
         "unchecked_criteria": unchecked,
@@ -130,13 +134,13 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
     OperationResult::new(lines.into_text(), fields)
 }
 
-fn health(desk: &ControlContext<'_>) -> OperationResult {
-    let found = uncheckable_criteria(desk);
+fn health(context: &ControlContext<'_>) -> OperationResult {
+    let found = uncheckable_criteria(context);
     let mut lines = TextLines::default();
     if found.is_empty() {
         lines.add(format!(
             "All {} can be checked.",
-            pluralize(desk.library.gates.len(), "gate")
+            pluralize(context.library.gates.len(), "gate")
         ));
     }
     let entries: Vec<Value> = found
@@ -179,7 +183,7 @@ pub(super) fn uncheckable_criteria(desk: &ControlContext<'_>) -> Vec<Uncheckable
     found
 }
 
-fn uncheckable_reason(desk: &ControlContext<'_>, kind: &CriterionKind) -> Option<String> {
+fn uncheckable_reason(context: &ControlContext<'_>, kind: &CriterionKind) -> Option<String> {
     match kind {
         CriterionKind::ContentCheck {
             required_patterns,
@@ -191,19 +195,19 @@ fn uncheckable_reason(desk: &ControlContext<'_>, kind: &CriterionKind) -> Option
         }
         CriterionKind::SchemaCheck { schema } => schema_problems(schema, &Value::Null).err(),
         CriterionKind::ShellVerify(check) => {
-            let allowed = desk.engine.runner.check_command(&check.command);
+            let allowed = context.engine.runner.check_command(&check.command);
             allowed.err().map(|error| error.to_string())
         }
-        CriterionKind::ScriptTool { tool } => match desk.library.scripts.get(tool) {
+        CriterionKind::ScriptTool { tool } => match context.library.scripts.get(tool) {
             None => Some(format!("there is no script {tool:?}")),
             Some(script) => {
-                let allowed = desk.engine.runner.check_script(script);
+                let allowed = context.engine.runner.check_script(script);
                 allowed.err().map(|error| error.to_string())
             }
         },
         CriterionKind::MethodologyCompliance { methodology, .. } => {
             let named = methodology.as_deref()?;
-            let known = desk.library.methodology(named).is_some();
+            let known = context.library.methodology(named).is_some();
             (!known).then(|| format!("there is no enabled methodology {named:?}"))
         }
         // These need only the answer or a judgment.
@@ -215,9 +219,9 @@ fn invalid_pattern<'a>(mut patterns: impl Iterator<Item = &'a String>) -> Option
     patterns.find_map(|pattern| compiled_pattern(pattern).err())
 }
 
-fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
-    desk.require_persist()?;
-    let said = if on {
+fn set_enabled(context: &ControlContext<'_>, on: bool) -> Result<OperationResult, ToolError> {
+    context.require_persist()?;
+    let text = if on {
         "Gates are enabled."
     } else {
         "Gates are disabled: new commands get none, not even those they request."
@@ -225,7 +229,7 @@ fn set_enabled(desk: &ControlContext<'_>, on: bool) -> Result<OperationResult, T
     let change = Change::SetState {
         key: SETTING_KEYS.gates.to_owned(),
         value: Some(json!(on)),
-        at: desk.call.now(),
+        at: context.call.now(),
     };
-    Ok(OperationResult::new(said, json!({ "on": on })).with_change(change))
+    Ok(OperationResult::new(text, json!({ "on": on })).with_change(change))
 }

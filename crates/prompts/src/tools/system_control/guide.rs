@@ -23,9 +23,9 @@ fn topics() -> impl Iterator<Item = (&'static str, &'static str)> {
         .filter_map(|it| it.split_once('\n'))
 }
 
-fn show(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+fn show(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let names: Vec<&str> = topics().map(|(name, _)| name).collect();
-    let Some(wanted) = desk.input.topic.as_deref().map(str::trim) else {
+    let Some(wanted) = context.input.topic.as_deref().map(str::trim) else {
         let mut lines = TextLines::default();
         lines.add("Topics; call again with one of them as topic:");
         for (name, text) in topics() {

@@ -14,13 +14,13 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[ControlOperation {
     run: |desk| Box::pin(restart(desk)),
 }];
 
-async fn restart(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    desk.require_confirmation("every file of the library would be read again")?;
-    let before = desk.library.generation;
-    let library = desk.engine.live_library.reload_all().await;
+async fn restart(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    context.require_confirmation("every file of the library would be read again")?;
+    let before = context.library.generation;
+    let library = context.engine.live_library.reload_all().await;
     let (errors, warnings) = library_problems::count_by_severity(&library);
     let changed = library.generation != before;
-    let said = format!(
+    let text = format!(
         "The library was reloaded: {}, {} and {}; {errors} errors, {warnings} warnings; {}. The \
          process and all runs continue.",
         pluralize(library.prompts.len(), "prompt"),
@@ -40,5 +40,5 @@ async fn restart(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError
         "errors": errors,
         "warnings": warnings,
     });
-    Ok(OperationResult::new(said, fields))
+    Ok(OperationResult::new(text, fields))
 }

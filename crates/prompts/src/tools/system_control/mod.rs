@@ -102,14 +102,14 @@ impl Tool for SystemControl {
         call: &ToolContext,
     ) -> Result<ToolOutput<ControlReply>, ToolError> {
         let operation = find_operation(&input)?;
-        let desk = ControlContext {
+        let context = ControlContext {
             engine: &self.0,
             call,
             library: self.0.live_library.library().await,
             settings: RuntimeSettings::read(call, &self.0.options).await?,
             input: &input,
         };
-        let done = (operation.run)(&desk).await?;
+        let done = (operation.run)(&context).await?;
         Ok(ToolOutput {
             output: done.reply,
             changes: done.changes,

@@ -30,9 +30,9 @@ impl OperationResult {
             Value::Object(fields) => fields,
             _ => Map::new(),
         };
-        let said = said.into().trim_end().to_owned();
+        let text = said.into().trim_end().to_owned();
         Self {
-            reply: ControlReply { said, fields },
+            reply: ControlReply { said: text, fields },
             changes: Vec::new(),
         }
     }

@@ -38,10 +38,10 @@ const MAX_STEPS: usize = 100;
 pub(crate) async fn run_agentic_graph<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
-    asked: &AgenticRequest,
+    request: &AgenticRequest,
 ) -> Result<AgenticResponse, ToolError> {
-    let question = check_query(call, "question", &asked.question)?;
-    let scope = parse_scope(&asked.scope)?;
+    let question = check_query(call, "question", &request.question)?;
+    let scope = parse_scope(&request.scope)?;
     shelf.check_scope(call, &scope).await?;
     let options = shelf.answer_options();
     let timed = call.has_model().await;
@@ -49,7 +49,7 @@ pub(crate) async fn run_agentic_graph<R: Retriever>(
         retriever: shelf,
         call,
     };
-    let mut state = AgenticState::new(question, asked, scope, AgenticBudget::new(options, timed));
+    let mut state = AgenticState::new(question, request, scope, AgenticBudget::new(options, timed));
     let mut node = AgenticNode::Classify;
     for _ in 0..MAX_STEPS {
         if node == AgenticNode::Done {
@@ -93,10 +93,10 @@ fn is_fatal(error: &ToolError, state: &AgenticState) -> bool {
 async fn run_node<R: Retriever>(
     node: AgenticNode,
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<(), NodeError> {
     let told = node.progress_message(state);
-    desk.call.progress(node.progress(), Some(100.0), &told);
+    context.call.progress(node.progress(), Some(100.0), &told);
     let begun = Instant::now();
     let calls = state.budget.calls();
     let outcome = if node.is_skippable() && state.budget.is_nearly_exhausted() {
@@ -107,7 +107,7 @@ async fn run_node<R: Retriever>(
         }
         Ok(format!("skipped: {what}"))
     } else {
-        dispatch_node(node, state, desk).await
+        dispatch_node(node, state, context).await
     };
     let said = match &outcome {
         Ok(said) => said.clone(),
@@ -121,21 +121,21 @@ async fn run_node<R: Retriever>(
 async fn dispatch_node<R: Retriever>(
     node: AgenticNode,
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     match node {
         AgenticNode::Classify => Ok(nodes::classify::run(state)),
-        AgenticNode::Expand => nodes::expand::run(state, desk).await,
-        AgenticNode::Decompose => nodes::decompose::run(state, desk).await,
+        AgenticNode::Expand => nodes::expand::run(state, context).await,
+        AgenticNode::Decompose => nodes::decompose::run(state, context).await,
         AgenticNode::Filters => Ok(nodes::filters::run(state)),
-        AgenticNode::Retrieve => nodes::retrieve::run(state, desk).await,
-        AgenticNode::Grade => nodes::grade::run(state, desk).await,
+        AgenticNode::Retrieve => nodes::retrieve::run(state, context).await,
+        AgenticNode::Grade => nodes::grade::run(state, context).await,
         AgenticNode::Assess => Ok(nodes::assess::run(state)),
-        AgenticNode::Refine => nodes::refine::run(state, desk).await,
-        AgenticNode::Rewrite => nodes::rewrite::run(state, desk).await,
-        AgenticNode::Rerank => nodes::rerank::run(state, desk).await,
-        AgenticNode::Generate => nodes::generate::run(state, desk).await,
-        AgenticNode::Verify => nodes::verify::run(state, desk).await,
+        AgenticNode::Refine => nodes::refine::run(state, context).await,
+        AgenticNode::Rewrite => nodes::rewrite::run(state, context).await,
+        AgenticNode::Rerank => nodes::rerank::run(state, context).await,
+        AgenticNode::Generate => nodes::generate::run(state, context).await,
+        AgenticNode::Verify => nodes::verify::run(state, context).await,
         AgenticNode::Done => Ok(String::new()),
     }
 }

@@ -72,18 +72,18 @@ impl AgenticResponse {
 
 /// The share of relevant passages, or the share of supported claims if nothing was graded, as for
 /// a direct question.
-fn confidence(state: &AgenticState, judged: &CheckedAnswer) -> f64 {
+fn confidence(state: &AgenticState, answer: &CheckedAnswer) -> f64 {
     match state.assessment {
         Some(_) => state.confidence,
-        None => judged.support().unwrap_or(0.0),
+        None => answer.support().unwrap_or(0.0),
     }
 }
 
-fn status(state: &AgenticState, judged: &CheckedAnswer, grounded: bool) -> AnswerStatus {
+fn status(state: &AgenticState, answer: &CheckedAnswer, grounded: bool) -> AnswerStatus {
     let partial = !state.skipped.is_empty();
     // Without a search, nothing can be said about the collection.
     let unsearched = state.past_queries.is_empty();
-    match (judged.claim_count(), grounded) {
+    match (answer.claim_count(), grounded) {
         (0, _) if unsearched || (partial && state.pool.len() > 0) => AnswerStatus::Partial,
         (0, _) => AnswerStatus::NothingFound,
         (_, true) if partial => AnswerStatus::Partial,
@@ -93,12 +93,12 @@ fn status(state: &AgenticState, judged: &CheckedAnswer, grounded: bool) -> Answe
 }
 
 /// The passages that the answer was written from, and those that its sentences cite as evidence.
-fn used_passages(state: &AgenticState, judged: &CheckedAnswer) -> Vec<usize> {
+fn used_passages(state: &AgenticState, answer: &CheckedAnswer) -> Vec<usize> {
     let mut used = state.best_passages();
     if used.is_empty() {
         used.clone_from(&state.retrieved);
     }
-    let rests = judged.sentences.iter();
+    let rests = answer.sentences.iter();
     let rests = rests.flat_map(|(_, it)| it.evidence.iter().chain(&it.disputed));
     for evidence in rests {
         let at = evidence
@@ -117,7 +117,7 @@ fn used_passages(state: &AgenticState, judged: &CheckedAnswer) -> Vec<usize> {
 fn render_text(
     state: &AgenticState,
     status: AnswerStatus,
-    judged: &CheckedAnswer,
+    checked_answer: &CheckedAnswer,
     least: f64,
     sentences: &[AnswerSentence],
     sources: &[AnswerSource],
@@ -140,7 +140,7 @@ fn render_text(
                 markdown::render_answer(sentences, sources, true)
             )
         }
-        AnswerStatus::Partial if judged.claim_count() > 0 => format!(
+        AnswerStatus::Partial if checked_answer.claim_count() > 0 => format!(
             "This answer is partial.\n\n{}{left_out}{notes}",
             markdown::render_answer(sentences, sources, true)
         ),
@@ -150,7 +150,7 @@ fn render_text(
         ),
         AnswerStatus::Withheld => format!(
             "{}{left_out}",
-            withheld_text(judged, least, sources, &state.notes)
+            withheld_text(checked_answer, least, sources, &state.notes)
         ),
         AnswerStatus::NothingFound => {
             let asked: Vec<String> = state

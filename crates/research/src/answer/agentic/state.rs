@@ -106,16 +106,16 @@ pub(crate) struct AgenticState {
 impl AgenticState {
     pub(super) fn new(
         question: &str,
-        asked: &AgenticRequest,
+        request: &AgenticRequest,
         scope: RetrievalScope,
         budget: AgenticBudget,
     ) -> Self {
         Self {
             question: question.to_owned(),
             scope,
-            scope_text: asked.scope.clone(),
-            max_sources: asked.max_sources,
-            max_retries: asked.max_retries,
+            scope_text: request.scope.clone(),
+            max_sources: request.max_sources,
+            max_retries: request.max_retries,
             kind: QuestionKind::Standard,
             queries: vec![question.to_owned()],
             past_queries: Vec::new(),
@@ -209,12 +209,12 @@ impl AgenticState {
     pub(super) fn accept_reply<T>(
         &mut self,
         purpose: &str,
-        taken: BudgetReservation,
+        reservation: BudgetReservation,
         thought: Result<ModelAnswer<T>, ToolError>,
     ) -> Result<Option<T>, NodeError> {
         match thought {
             Ok(thinking) => {
-                self.budget.settle(taken, &thinking.usage);
+                self.budget.settle(reservation, &thinking.usage);
                 Ok(Some(thinking.value))
             }
             Err(ToolError::Model(error)) if error != ModelError::Pending => {

@@ -33,7 +33,7 @@ impl Verifier {
             .iter()
             .map(|it| self.compare(it, claim, &[]))
             .collect();
-        let worst = |wanted: ClaimVerdict| all.iter().find(|it| it.verdict == wanted).cloned();
+        let worst = |verdict: ClaimVerdict| all.iter().find(|it| it.verdict == verdict).cloned();
         let supported = all.iter().all(|it| it.verdict == ClaimVerdict::Supported);
         if supported {
             let overlap = all.iter().map(|it| it.overlap).fold(1.0, f64::min);

@@ -92,7 +92,7 @@ impl ClaimEvidencePair<'_> {
     fn compare_number(
         &self,
         number: &Number,
-        places: &[NumberContext<'_>],
+        contexts: &[NumberContext<'_>],
         findings: &mut Discrepancies,
     ) {
         let shown = |of: &SentenceFeatures, text: &str, it: &Number| {
@@ -103,10 +103,10 @@ impl ClaimEvidencePair<'_> {
         };
         let claimed = shown(self.claim, self.claim_text, number);
         let around = self.claim.neighbors(number.from, number.to);
-        let best = |wanted: NumberMatch| {
-            let of_kind = places
+        let best = |number_match: NumberMatch| {
+            let of_kind = contexts
                 .iter()
-                .filter(|(it, _)| compare_numbers(number, it) == wanted);
+                .filter(|(it, _)| compare_numbers(number, it) == number_match);
             of_kind
                 .map(|(it, there)| (self.corpus.context_fit(&around, there), *it))
                 .max_by(|one, other| one.0.total_cmp(&other.0))

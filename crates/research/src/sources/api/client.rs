@@ -146,21 +146,21 @@ impl SourceApiClient {
     /// `reason`. The response is removed from the cache.
     pub(crate) async fn response_error(
         &self,
-        got: &ApiResponse<Value>,
+        response: &ApiResponse<Value>,
         reason: &str,
     ) -> HttpClientError {
-        self.discard_responses(&[&got.request], &got.body, reason)
+        self.discard_responses(&[&response.request], &response.body, reason)
             .await
     }
 
     /// The error for unusable responses. They are removed from the cache.
     pub(crate) async fn discard_responses(
         &self,
-        asked: &[&FetchRequest],
+        requests: &[&FetchRequest],
         answer: &Value,
         reason: &str,
     ) -> HttpClientError {
-        for request in asked {
+        for request in requests {
             self.http_client.forget_response(request).await;
         }
         self.unreadable_error(answer, reason)
@@ -235,12 +235,14 @@ impl SourceApiClient {
     /// The list at a JSON pointer. A missing list is an error, never an empty list.
     pub(crate) async fn list_at<'a>(
         &self,
-        got: &'a ApiResponse<Value>,
+        response: &'a ApiResponse<Value>,
         pointer: &str,
     ) -> Result<&'a [Value], HttpClientError> {
-        match got.body.pointer(pointer).and_then(Value::as_array) {
+        match response.body.pointer(pointer).and_then(Value::as_array) {
             Some(all) => Ok(all),
-            None => Err(self.response_error(got, "it holds no list of papers").await),
+            None => Err(self
+                .response_error(response, "it holds no list of papers")
+                .await),
         }
     }
 }
@@ -270,6 +272,6 @@ fn parse_xml(reply: &FetchResponse) -> Result<XmlElement, HttpClientError> {
         return Err(reply.unreadable_error("it is a web page, not XML"));
     }
     let text = String::from_utf8_lossy(&reply.body);
-    let read = xml::read(text.trim_start_matches('\u{feff}'));
+    let read = xml::parse_document(text.trim_start_matches('\u{feff}'));
     read.map_err(|it| reply.unreadable_error(strip_markup_chars(text_cleanup::truncate(&it, 300))))
 }

@@ -50,10 +50,10 @@ impl PagedResults {
     /// Adds a page of records and counts the unreadable ones. A page without records is the last.
     pub(crate) fn add_page<T>(
         &mut self,
-        got: &ApiResponse<T>,
+        response: &ApiResponse<T>,
         records: impl IntoIterator<Item = Option<Article>>,
     ) {
-        self.record_response(got);
+        self.record_response(response);
         let before = self.records_read;
         for record in records {
             self.records_read += 1;

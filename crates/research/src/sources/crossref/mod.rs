@@ -19,7 +19,7 @@ use super::{
     },
 };
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
-use response::read;
+use response::parse_work;
 
 /// Pages are small because each record includes the work's references.
 const PAGE_SIZE: usize = 100;
@@ -71,7 +71,7 @@ impl Crossref {
             let got = self.api.get_json(&["works"], &question).await?;
             gathered.result.total = json::number(&got.body, "/message/total-results");
             let items = self.api.list_at(&got, "/message/items").await?;
-            gathered.add_page(&got, items.iter().map(read));
+            gathered.add_page(&got, items.iter().map(parse_work));
             if items.len() < PAGE_SIZE {
                 gathered.finish();
             }
@@ -131,19 +131,19 @@ impl Crossref {
     }
 }
 
-fn build_query(query: &PaperQuery, asked: &QueryTerms) -> Vec<(&'static str, String)> {
-    let order = if asked.newest_first {
+fn build_query(query: &PaperQuery, terms: &QueryTerms) -> Vec<(&'static str, String)> {
+    let order = if terms.newest_first {
         "published"
     } else {
         "relevance"
     };
     let mut question = vec![("sort", order.to_owned()), ("order", "desc".to_owned())];
     let texts = [
-        ("query.bibliographic", asked.plain_query()),
-        ("query.author", asked.author_query()),
+        ("query.bibliographic", terms.plain_query()),
+        ("query.author", terms.author_query()),
         (
             "query.container-title",
-            asked.venue.clone().unwrap_or_default(),
+            terms.venue.clone().unwrap_or_default(),
         ),
     ];
     question.extend(texts.into_iter().filter(|(_, it)| !it.is_empty()));
@@ -187,7 +187,7 @@ impl PaperSource for Crossref {
             let Some(doi) = as_doi(id) else {
                 return Ok(None);
             };
-            Ok(self.fetch_by_doi(doi).await?.as_ref().and_then(read))
+            Ok(self.fetch_by_doi(doi).await?.as_ref().and_then(parse_work))
         })
     }
 

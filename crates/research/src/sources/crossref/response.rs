@@ -9,7 +9,7 @@ use crate::sources::{
     api::{author_names, finish_article, json, text_cleanup},
 };
 
-pub(super) fn read(work: &Value) -> Option<Article> {
+pub(super) fn parse_work(work: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(work, pointer);
     let preprint = || text("/institution/0/name").or_else(|| text("/group-title"));
     let notices = notices(work);

@@ -19,7 +19,7 @@ use super::{
     },
 };
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
-use response::read;
+use response::parse_record;
 
 const PAGE_SIZE: usize = 100;
 /// The most words that a paper must contain all of. With more words any of them suffices, and the
@@ -71,7 +71,7 @@ impl EuropePmc {
             let got = self.fetch_page(question, newest, many, &mark).await?;
             gathered.result.total = json::number(&got.body, "/hitCount");
             let records = self.api.list_at(&got, "/resultList/result").await?;
-            gathered.add_page(&got, records.iter().map(read));
+            gathered.add_page(&got, records.iter().map(parse_record));
             match json::raw(&got.body, "/nextCursorMark") {
                 Some(next) if next != mark && records.len() == many => mark = next,
                 _ => gathered.finish(),
@@ -144,7 +144,7 @@ impl EuropePmc {
         };
         let links = records
             .iter()
-            .filter_map(response::read_brief)
+            .filter_map(response::parse_brief_record)
             .map(|article| CitationLink {
                 article,
                 contexts: Vec::new(),
@@ -154,14 +154,14 @@ impl EuropePmc {
     }
 }
 
-fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
-    let telling = asked.content_words();
+fn build_query(query: &PaperQuery, terms: &QueryTerms) -> String {
+    let telling = terms.content_words();
     let join = if telling.len() > MAX_REQUIRED_WORDS {
         " OR "
     } else {
         " AND "
     };
-    let phrases: Vec<String> = asked
+    let phrases: Vec<String> = terms
         .phrases
         .iter()
         .map(|it| format!("TITLE_ABS:\"{it}\""))
@@ -179,8 +179,8 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
         let initial = initial.map(|it| format!(" {it}")).unwrap_or_default();
         format!("AUTH:\"{}{initial}\"", it.family)
     };
-    parts.extend(asked.authors.iter().map(name));
-    parts.extend(asked.venue.as_ref().map(|it| format!("JOURNAL:\"{it}\"")));
+    parts.extend(terms.authors.iter().map(name));
+    parts.extend(terms.venue.as_ref().map(|it| format!("JOURNAL:\"{it}\"")));
     if query.from.is_some() || query.to.is_some() {
         let from = query.from.map_or("1800-01-01".to_owned(), first_day);
         let to = query.to.map_or("3000-12-31".to_owned(), last_day);
@@ -226,7 +226,7 @@ impl PaperSource for EuropePmc {
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
-        Box::pin(async move { Ok(self.fetch_by_id(id).await?.as_ref().and_then(read)) })
+        Box::pin(async move { Ok(self.fetch_by_id(id).await?.as_ref().and_then(parse_record)) })
     }
 
     fn citation_links<'a>(

@@ -10,7 +10,7 @@ use crate::sources::{
 };
 
 /// Converts a full record.
-pub(super) fn read(record: &Value) -> Option<Article> {
+pub(super) fn parse_record(record: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(record, pointer);
     let types = json::texts(record, "/pubTypeList/pubType", "");
     let is = |kind: &str| types.iter().any(|it| it.eq_ignore_ascii_case(kind));
@@ -60,7 +60,7 @@ pub(super) fn read(record: &Value) -> Option<Article> {
 }
 
 /// Converts a record of a list of citations or references, which has fewer fields.
-pub(super) fn read_brief(record: &Value) -> Option<Article> {
+pub(super) fn parse_brief_record(record: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(record, pointer);
     let medical = text("/source").as_deref() == Some("MED");
     let authors = json::raw(record, "/authorString").unwrap_or_default();

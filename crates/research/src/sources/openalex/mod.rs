@@ -21,7 +21,7 @@ use super::{
     },
 };
 use crate::http::{HttpClient, HttpClientError, SourceRateLimit};
-use response::read;
+use response::parse_work;
 
 const FIELDS: &str = "id,doi,display_name,publication_year,publication_date,ids,language,type,\
                       primary_location,best_oa_location,open_access,authorships,cited_by_count,\
@@ -93,7 +93,7 @@ impl OpenAlex {
             let got = self.api.get_json(&["works"], &query).await?;
             gathered.result.total = json::number(&got.body, "/meta/count");
             let records = self.api.list_at(&got, "/results").await?;
-            gathered.add_page(&got, records.iter().map(read));
+            gathered.add_page(&got, records.iter().map(parse_work));
             page += 1;
             match json::raw(&got.body, "/meta/next_cursor") {
                 _ if records.len() < PAGE_SIZE => gathered.finish(),
@@ -178,16 +178,16 @@ impl OpenAlex {
     }
 }
 
-fn build_query(query: &PaperQuery, asked: &QueryTerms) -> Vec<(&'static str, String)> {
+fn build_query(query: &PaperQuery, terms: &QueryTerms) -> Vec<(&'static str, String)> {
     let mut filters = Vec::new();
     let edge = |name: &str, day: Option<String>| day.map(|day| format!("{name}:{day}"));
     filters.extend(edge("from_publication_date", query.from.map(first_day)));
     filters.extend(edge("to_publication_date", query.to.map(last_day)));
     // A comma or a bar would start another filter; plain names contain neither.
-    let names = asked.authors.iter().map(deliberate_core::Author::full_name);
+    let names = terms.authors.iter().map(deliberate_core::Author::full_name);
     filters.extend(names.map(|it| format!("raw_author_name.search:{it}")));
-    let words = asked.boolean_query();
-    let order = match (asked.newest_first, words.is_empty()) {
+    let words = terms.boolean_query();
+    let order = match (terms.newest_first, words.is_empty()) {
         (true, _) => "publication_date:desc",
         (false, false) => "relevance_score:desc",
         // Without words there is no relevance, and sorting by it is an error.
@@ -235,7 +235,13 @@ impl PaperSource for OpenAlex {
     }
 
     fn look_up<'a>(&'a self, id: &'a PaperId) -> SourceFuture<'a, Option<Article>> {
-        Box::pin(async move { Ok(self.fetch_by_id(id, FIELDS).await?.as_ref().and_then(read)) })
+        Box::pin(async move {
+            Ok(self
+                .fetch_by_id(id, FIELDS)
+                .await?
+                .as_ref()
+                .and_then(parse_work))
+        })
     }
 
     fn citation_links<'a>(

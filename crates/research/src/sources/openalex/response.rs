@@ -14,7 +14,7 @@ use crate::sources::{
 /// The most words of an abstract; real ones have fewer.
 const MAX_ABSTRACT_WORDS: usize = 10_000;
 
-pub(super) fn read(work: &Value) -> Option<Article> {
+pub(super) fn parse_work(work: &Value) -> Option<Article> {
     let text = |pointer: &str| json::text(work, pointer);
     let arxiv = |pointer: &str| ArxivId::parse(&json::raw(work, pointer)?);
     let article = Article {

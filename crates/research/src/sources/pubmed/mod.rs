@@ -174,8 +174,8 @@ impl Pubmed {
 }
 
 /// Builds the query in `PubMed`'s syntax.
-fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
-    let telling = asked.content_words();
+fn build_query(query: &PaperQuery, terms: &QueryTerms) -> String {
+    let telling = terms.content_words();
     let join = if telling.len() > MAX_REQUIRED_WORDS {
         " OR "
     } else {
@@ -185,7 +185,7 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
         0 | 1 => all.concat(),
         _ => format!("({})", all.join(" OR ")),
     };
-    let phrases = asked
+    let phrases = terms
         .phrases
         .iter()
         .map(|it| format!("\"{it}\"[Title/Abstract]"));
@@ -195,12 +195,12 @@ fn build_query(query: &PaperQuery, asked: &QueryTerms) -> String {
     }
     parts.push(either(phrases.collect()));
     parts.extend(
-        asked
+        terms
             .authors
             .iter()
             .map(|it| format!("{}[Author]", short_name(it))),
     );
-    parts.extend(asked.venue.as_ref().map(|it| format!("\"{it}\"[Journal]")));
+    parts.extend(terms.venue.as_ref().map(|it| format!("\"{it}\"[Journal]")));
     if query.from.is_some() || query.to.is_some() {
         let slashed = |it: String| it.replace('-', "/");
         let from = query

@@ -300,7 +300,8 @@ mod tests {
                 "<A><Journal><JournalIssue><PubDate><MedlineDate>{text}</MedlineDate></PubDate>\
                  </JournalIssue></Journal></A>"
             );
-            let element = crate::sources::api::xml::read(&xml).expect("it is well-formed");
+            let element =
+                crate::sources::api::xml::parse_document(&xml).expect("it is well-formed");
             date(&element).map(|it| it.to_string()).unwrap_or_default()
         };
         assert_eq!(of("2000 Nov-Dec"), "2000-11");

@@ -179,7 +179,7 @@ fn without_particles(family: &str) -> &str {
 
 /// Whether two names can be the same person: the same family name, with or without particles, and
 /// given names that agree as far as both are known.
-fn same_person(one: &Author, wanted: &Author) -> bool {
+fn same_person(one: &Author, author: &Author) -> bool {
     let given = |it: &Author| -> Vec<String> {
         let names = author_key(it.given.as_deref().unwrap_or(""));
         names
@@ -191,11 +191,11 @@ fn same_person(one: &Author, wanted: &Author) -> bool {
     // `J` and `Johann` may be the same person, `Jakob` and `Johann` are not.
     let alike = given(one)
         .iter()
-        .zip(&given(wanted))
+        .zip(&given(author))
         .all(|(one, other)| one.starts_with(other.as_str()) || other.starts_with(one.as_str()));
-    let (own, other) = (author_key(&one.family), author_key(&wanted.family));
+    let (own, other) = (author_key(&one.family), author_key(&author.family));
     let within = own.ends_with(&format!(" {other}")) || other.ends_with(&format!(" {own}"));
     // `O Briain` may be a family name without a given name.
-    let whole = own == author_key(&wanted.full_name());
+    let whole = own == author_key(&author.full_name());
     (own == other || within) && alike || whole
 }

@@ -13,7 +13,7 @@ use super::ToolRegistrar;
 
 /// Registers the analysis tools.
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
-    let lab = adding.lab.clone();
+    let lab = adding.services.clone();
     adding
         .add_common(related::FindRelatedPapers(lab.clone()))
         .add_common(compare::CompareArticles)

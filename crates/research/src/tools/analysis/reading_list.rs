@@ -174,6 +174,6 @@ fn render_entry(it: &TopicArticle, minutes: Option<u64>, with_summary: bool) -> 
 
 /// Reading time at a thousand characters per minute, the speed of careful reading; at least 15
 /// minutes. Without a text the length is unknown.
-fn reading_minutes(kept: &ArticleRecord) -> Option<u64> {
-    (kept.pages > 0).then(|| (kept.chars / 1_000).max(15))
+fn reading_minutes(record: &ArticleRecord) -> Option<u64> {
+    (record.pages > 0).then(|| (record.chars / 1_000).max(15))
 }

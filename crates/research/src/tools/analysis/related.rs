@@ -137,9 +137,12 @@ struct ArticleTraits {
 }
 
 impl ArticleTraits {
-    async fn load(library: ArticleRepository<'_>, kept: &ArticleRecord) -> Result<Self, ToolError> {
-        let outline = library.outline(&kept.id).await?.unwrap_or_default();
-        let article = &kept.article;
+    async fn load(
+        library: ArticleRepository<'_>,
+        record: &ArticleRecord,
+    ) -> Result<Self, ToolError> {
+        let outline = library.outline(&record.id).await?.unwrap_or_default();
+        let article = &record.article;
         let cited = outline
             .references
             .iter()

@@ -98,8 +98,8 @@ pub(crate) struct TopicPassage {
 }
 
 impl TopicPaper {
-    fn from_topic_article(gathered: &TopicArticle, passages: usize) -> Self {
-        let kept = &gathered.record;
+    fn from_topic_article(article: &TopicArticle, passages: usize) -> Self {
+        let kept = &article.record;
         Self {
             article_id: kept.id.clone(),
             cite_key: kept.cite_key.clone(),
@@ -107,8 +107,8 @@ impl TopicPaper {
             year: kept.article.year(),
             venue: kept.article.venue.clone(),
             citation_count: kept.article.citation_count,
-            relevance: gathered.relative_score,
-            passages: gathered
+            relevance: article.relative_score,
+            passages: article
                 .passages
                 .iter()
                 .take(passages)

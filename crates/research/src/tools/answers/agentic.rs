@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::{
     ResearchServices,
     answer::{
-        AgenticAsked, AnswerSentence, AnswerSource, AnswerStatus, Assessment, NodeTrace, QueryKind,
-        Retriever, run_agentic_graph,
+        AgenticRequest, AnswerSentence, AnswerSource, AnswerStatus, Assessment, NodeTrace,
+        QuestionKind, Retriever, run_agentic_graph,
     },
 };
 
@@ -54,7 +54,7 @@ pub struct Output {
     status: AnswerStatus,
     /// Whether enough of the answer is supported
     grounded: bool,
-    query_type: QueryKind,
+    query_type: QuestionKind,
     /// Share of relevant passages in the last search; `support` if none was graded
     confidence: f64,
     assessment: Option<Assessment>,
@@ -94,7 +94,7 @@ impl<R: Retriever> Tool for AgenticResearchQuestion<R> {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let asked = AgenticAsked {
+        let asked = AgenticRequest {
             question: input.question,
             max_sources: input.max_sources,
             max_retries: input.max_retries,

@@ -134,7 +134,7 @@ impl<R: Retriever> Tool for EvaluateArticle<R> {
 async fn retrieve_passages<R: Retriever>(
     shelf: &R,
     call: &ToolContext,
-    kept: &ArticleRecord,
+    record: &ArticleRecord,
     question: &RelevanceQuery,
 ) -> Result<(Vec<RetrievedPassage>, Vec<String>), ToolError> {
     let words: Vec<&str> = question
@@ -151,7 +151,7 @@ async fn retrieve_passages<R: Retriever>(
     let wanted = RetrievalQuery {
         question: truncate_chars(&text, MAX_QUERY_CHARS),
         k: MAX_PASSAGES,
-        filter: ArticleFilter::for_article(&kept.id),
+        filter: ArticleFilter::for_article(&record.id),
         ..RetrievalQuery::default()
     };
     match retrieve_memoized(shelf, call, "retrieved", &wanted).await {
@@ -159,7 +159,7 @@ async fn retrieve_passages<R: Retriever>(
             // Page 0 is the abstract, which is scored anyway.
             found
                 .passages
-                .retain(|it| it.kept.id == kept.id && it.place.page > 0);
+                .retain(|it| it.kept.id == record.id && it.place.page > 0);
             Ok((found.passages, found.notes))
         }
         Err(ToolError::Cancelled) => Err(ToolError::Cancelled),

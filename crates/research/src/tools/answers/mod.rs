@@ -13,7 +13,7 @@ use super::ToolRegistrar;
 
 /// Registers the answer tools.
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
-    let lab = adding.lab.clone();
+    let lab = adding.services.clone();
     adding
         .add_common(AnswerResearchQuestion(lab.clone()))
         .add_common(AgenticResearchQuestion(lab.clone()))

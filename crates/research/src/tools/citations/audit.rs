@@ -198,7 +198,7 @@ impl LoadedBibliography {
 }
 
 async fn load_bibliography(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     input: Input,
     call: &ToolContext,
 ) -> Result<LoadedBibliography, ToolError> {
@@ -227,7 +227,7 @@ async fn load_bibliography(
     if let Some(name) = &input.article_identifier {
         return load_article_references(ArticleRepository(call.store()), name).await;
     }
-    load_collection(lab, &input, call).await
+    load_collection(services, &input, call).await
 }
 
 fn parse_bibliography(text: &str) -> LoadedBibliography {
@@ -295,7 +295,7 @@ async fn load_article_references(
 
 /// Loads the named articles, or all.
 async fn load_collection(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     input: &Input,
     call: &ToolContext,
 ) -> Result<LoadedBibliography, ToolError> {
@@ -314,7 +314,7 @@ async fn load_collection(
         )
         .await?
     } else {
-        select_articles(lab, call, &input.articles, None, input.max_entries).await?
+        select_articles(services, call, &input.articles, None, input.max_entries).await?
     };
     if articles.is_empty() && before == 0 {
         let none = "the collection has no articles".to_owned();

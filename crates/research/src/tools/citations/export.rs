@@ -179,7 +179,7 @@ fn nothing_to_export_error(not_found: Vec<String>, searched: bool, notes: &[Stri
     custom_error(ErrorCode::NothingToExport, message, hint)
 }
 
-fn output_path(lab: &ResearchServices, input: &Input) -> Result<PathBuf, ToolError> {
+fn output_path(services: &ResearchServices, input: &Input) -> Result<PathBuf, ToolError> {
     let ending = input.format.extension();
     let name = match &input.filename {
         None => format!("bibliography.{ending}"),
@@ -198,7 +198,7 @@ fn output_path(lab: &ResearchServices, input: &Input) -> Result<PathBuf, ToolErr
             safe_file_name(&name).ok_or_else(|| ToolError::Invalid(vec![issue()]))?
         }
     };
-    Ok(lab.options().exports_folder.join(name))
+    Ok(services.options().exports_folder.join(name))
 }
 
 /// Writes a temporary file and renames it, so that nobody sees a partial file.

@@ -145,10 +145,10 @@ impl Tool for ExtractCitations {
     }
 }
 
-fn render_text(kept: &ArticleRecord, output: &Output, input: &Input) -> String {
+fn render_text(record: &ArticleRecord, output: &Output, input: &Input) -> String {
     let mut said = format!(
         "# {}\n\n{}\n",
-        escape_markdown(&kept.article.title),
+        escape_markdown(&record.article.title),
         pluralize(output.references as u64, "reference")
     );
     said.push_str(&render_outbound(&output.outbound));
@@ -204,18 +204,18 @@ impl CollectionCitations {
     /// Loads at most `most` citations in each direction; `None` if there are none.
     pub(crate) async fn load(
         library: ArticleRepository<'_>,
-        kept: &ArticleRecord,
+        record: &ArticleRecord,
         most: usize,
         notes: &mut Vec<String>,
     ) -> Result<Option<Self>, ToolError> {
-        let mut outbound = find_outbound(library, kept, 1, most).await?;
+        let mut outbound = find_outbound(library, record, 1, most).await?;
         if outbound.len() > most {
             outbound.truncate(most);
             notes.push(format!(
                 "Only {most} of its references are shown; extract_citations shows more."
             ));
         }
-        let (inbound, _) = find_inbound(library, kept, most, notes).await?;
+        let (inbound, _) = find_inbound(library, record, most, notes).await?;
         let is_any = !outbound.is_empty() || !inbound.is_empty();
         Ok(is_any.then_some(Self { outbound, inbound }))
     }
@@ -235,13 +235,13 @@ impl CollectionCitations {
 /// deep; returns one more than `most` if there are more.
 async fn find_outbound(
     library: ArticleRepository<'_>,
-    kept: &ArticleRecord,
+    record: &ArticleRecord,
     depth: u32,
     most: usize,
 ) -> Result<Vec<CitedWork>, ToolError> {
     let mut all: Vec<CitedWork> = Vec::new();
-    let mut seen = BTreeSet::from([kept.id.clone()]);
-    let mut from = vec![kept.id.clone()];
+    let mut seen = BTreeSet::from([record.id.clone()]);
+    let mut from = vec![record.id.clone()];
     for depth in 1..=depth {
         let mut next = Vec::new();
         for id in from {
@@ -290,12 +290,12 @@ async fn resolve_reference(
 /// Articles whose bibliographies contain this one, newest first.
 async fn find_inbound(
     library: ArticleRepository<'_>,
-    kept: &ArticleRecord,
+    record: &ArticleRecord,
     most: usize,
     notes: &mut Vec<String>,
 ) -> Result<(Vec<CitingArticle>, usize), ToolError> {
     let filter = DocumentFilter::with_key(ARTICLE, "has_text", "yes");
-    let wanted = CitedWorkMatcher::new(&kept.article);
+    let wanted = CitedWorkMatcher::new(&record.article);
     let mut citing = Vec::new();
     let mut looked_at = 0;
     while looked_at < MAX_SCANNED_ARTICLES {
@@ -308,7 +308,7 @@ async fn find_inbound(
             return Ok((citing, looked_at));
         }
         looked_at += others.len();
-        for other in others.into_iter().filter(|it| it.record.id != kept.id) {
+        for other in others.into_iter().filter(|it| it.record.id != record.id) {
             if citing.len() >= most {
                 notes.push(format!(
                     "Only {most} citing articles are shown; there may be more."

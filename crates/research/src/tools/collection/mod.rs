@@ -11,7 +11,7 @@ mod update;
 use super::ToolRegistrar;
 
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
-    let lab = || adding.lab.clone();
+    let lab = || adding.services.clone();
     let (search, list, details) = (
         search::SearchArticles(lab()),
         list::ListArticles,

@@ -119,25 +119,25 @@ impl Tool for UpdateArticleMetadata {
     }
 }
 
-fn set_tags(kept: &mut ArticleRecord, input: &Input) -> Result<(), ToolError> {
+fn set_tags(record: &mut ArticleRecord, input: &Input) -> Result<(), ToolError> {
     let remove: Vec<String> = input
         .remove_tags
         .iter()
         .flatten()
         .map(|it| tag_key(it))
         .collect();
-    kept.tags.retain(|it| !remove.contains(it));
+    record.tags.retain(|it| !remove.contains(it));
     for tag in input.add_tags.iter().flatten().map(|it| tag_key(it)) {
         let fits = !tag.is_empty() && tag.chars().count() <= MAX_TAG_CHARS;
         if !fits || tag.chars().any(char::is_control) {
             let rule = format!("must have 1 to {MAX_TAG_CHARS} characters each");
             return Err(field_error("add_tags", rule, &tag));
         }
-        if !kept.tags.contains(&tag) {
-            kept.tags.push(tag);
+        if !record.tags.contains(&tag) {
+            record.tags.push(tag);
         }
     }
-    if kept.tags.len() > MAX_TAGS {
+    if record.tags.len() > MAX_TAGS {
         let rule = format!("would exceed {MAX_TAGS} tags");
         return Err(ToolError::Invalid(vec![ArgumentIssue::new(
             "add_tags", rule,
@@ -147,8 +147,8 @@ fn set_tags(kept: &mut ArticleRecord, input: &Input) -> Result<(), ToolError> {
 }
 
 impl ArticleFields {
-    fn apply(&self, kept: &mut ArticleRecord) -> Result<(), ToolError> {
-        let article = &mut kept.article;
+    fn apply(&self, record: &mut ArticleRecord) -> Result<(), ToolError> {
+        let article = &mut record.article;
         if let Some(title) = &self.title {
             if title.trim().is_empty() {
                 return Err(field_error(
@@ -237,8 +237,11 @@ fn field_error(field: &str, rule: String, given: &str) -> ToolError {
 }
 
 /// Rejects an id that another article already has.
-async fn check_ids(kept: &ArticleRecord, library: ArticleRepository<'_>) -> Result<(), ToolError> {
-    let article = &kept.article;
+async fn check_ids(
+    record: &ArticleRecord,
+    library: ArticleRepository<'_>,
+) -> Result<(), ToolError> {
+    let article = &record.article;
     let ids = [
         (
             "doi",
@@ -255,7 +258,7 @@ async fn check_ids(kept: &ArticleRecord, library: ArticleRepository<'_>) -> Resu
     for (name, value) in ids {
         let Some(value) = value else { continue };
         let other = library.find_by_key(name, &value).await?;
-        if let Some(other) = other.filter(|it| it.record.id != kept.id) {
+        if let Some(other) = other.filter(|it| it.record.id != record.id) {
             return Err(custom_error(
                 ErrorCode::AlreadyTaken,
                 format!(

@@ -214,7 +214,7 @@ pub(super) fn unused_score_issue(fetches: bool, from: Option<f64>) -> Option<Arg
 
 /// Checks what the schema cannot express, in addition to the given issues.
 pub(super) fn validate_question(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     question: &ResearchQuestion,
     wrong: impl IntoIterator<Item = ArgumentIssue>,
 ) -> Result<(), ToolError> {
@@ -242,7 +242,7 @@ pub(super) fn validate_question(
         ));
     }
     if issues.is_empty() {
-        select_sources(lab.sources(), &question.sources)?;
+        select_sources(services.sources(), &question.sources)?;
         return Ok(());
     }
     Err(ToolError::Invalid(issues))

@@ -16,7 +16,7 @@ use super::ToolRegistrar;
 
 /// Registers the discovery tools.
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
-    let lab = adding.lab.clone();
+    let lab = adding.services.clone();
     adding
         .add_common(search_papers::SearchPapers(lab.clone()))
         .add_rare(create_research_question::CreateResearchQuestion(

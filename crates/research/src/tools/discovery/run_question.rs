@@ -164,8 +164,8 @@ fn check_may_run(question: &ResearchQuestion, now: Timestamp) -> Result<(), Tool
     Ok(())
 }
 
-fn next_arguments(question: &ResearchQuestion, leg: &FetchState) -> Value {
-    json!({ "question_id": question.id, "user_id": question.user, STEP_STATE: leg })
+fn next_arguments(question: &ResearchQuestion, state: &FetchState) -> Value {
+    json!({ "question_id": question.id, "user_id": question.user, STEP_STATE: state })
 }
 
 impl Output {
@@ -193,14 +193,14 @@ impl Output {
 async fn fetch_next_pdf(
     call: &ToolContext,
     question: &ResearchQuestion,
-    mut leg: FetchState,
+    mut state: FetchState,
 ) -> Result<ToolOutput<Output>, ToolError> {
     let mut changes = Vec::new();
-    if !leg.left.is_empty() {
-        let id = leg.left.remove(0);
+    if !state.left.is_empty() {
+        let id = state.left.remove(0);
         let (done, all) = (
-            leg.downloads.len(),
-            leg.downloads.len() + leg.left.len() + 1,
+            state.downloads.len(),
+            state.downloads.len() + state.left.len() + 1,
         );
         let what = format!("downloading PDF {} of {all}", done + 1);
         call.progress(2.0 + done as f64 / all as f64, Some(3.0), &what);
@@ -208,16 +208,16 @@ async fn fetch_next_pdf(
         match call.run_tool("fetch", "add_article", arguments).await {
             Ok(outcome) => {
                 changes = outcome.changes;
-                leg.downloads.push(download_line(&id, &outcome.output));
+                state.downloads.push(download_line(&id, &outcome.output));
             }
             Err(error @ (ToolError::Cancelled | ToolError::Store(_))) => return Err(error),
-            Err(error) => leg.downloads.push(format!("{id}: {error}")),
+            Err(error) => state.downloads.push(format!("{id}: {error}")),
         }
     }
-    let next = (!leg.left.is_empty()).then(|| next_arguments(question, &leg));
+    let next = (!state.left.is_empty()).then(|| next_arguments(question, &state));
     let mut matches = Vec::new();
     if next.is_none() {
-        for article in &leg.fitting {
+        for article in &state.fitting {
             let kept = QuestionMatch::load(call.store(), &question.id, article).await?;
             matches.extend(kept.map(|it| it.question_match));
         }
@@ -225,10 +225,10 @@ async fn fetch_next_pdf(
     let output = Output {
         said: String::new(),
         question_id: question.id.clone(),
-        run: leg.record,
-        sources: leg.sources,
+        run: state.record,
+        sources: state.sources,
         matches,
-        downloads: leg.downloads,
+        downloads: state.downloads,
         next,
     };
     Ok(ToolOutput {

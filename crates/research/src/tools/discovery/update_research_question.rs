@@ -291,7 +291,7 @@ pub(super) async fn deletion_changes(
     version: &VersionedQuestion,
 ) -> Result<(Vec<Change>, bool), ToolError> {
     let question = &version.question;
-    let gone = |kind: &str, id: String| Change::DropItem {
+    let gone = |kind: &str, id: String| Change::DeleteDocument {
         kind: kind.to_owned(),
         id,
         at: call.now(),

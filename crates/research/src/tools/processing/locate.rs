@@ -138,8 +138,8 @@ fn render_text(name: &str, output: &Output) -> String {
         1 => format!("One open PDF of **{}**:\n", escape_markdown(title)),
         many => format!("{many} open PDFs of **{}**:\n", escape_markdown(title)),
     };
-    let mut list = |places: &[PdfLocation], doubt: &str| {
-        for place in places {
+    let mut list = |locations: &[PdfLocation], doubt: &str| {
+        for place in locations {
             let version = place
                 .version
                 .as_deref()

@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
-    let lab = || adding.lab.clone();
+    let lab = || adding.services.clone();
     let (locate, download) = (locate::LocatePdf(lab()), download::DownloadPdf(lab()));
     let (process, batch) = (process::ProcessPdf(lab()), batch::BatchProcessPdfs(lab()));
     let (metadata, validate) = (
@@ -37,7 +37,7 @@ pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
 
 /// Finds a paper by name in the collection, or by id in the sources.
 async fn resolve_paper(
-    lab: &ResearchServices,
+    services: &ResearchServices,
     call: &ToolContext,
     name: &str,
 ) -> Result<(Article, Option<VersionedArticle>, Vec<String>), ToolError> {
@@ -54,7 +54,7 @@ async fn resolve_paper(
             "search_papers finds papers and their ids by title.",
         ));
     };
-    let found = look_up(lab, &id).await;
+    let found = look_up(services, &id).await;
     let article = found.article.unwrap_or_else(|| article_from_id(&id));
     Ok((article, None, found.notes))
 }

@@ -119,21 +119,21 @@ impl Tool for ReadArticle {
 /// Renders the requested part. It runs on the blocking pool, because a text may be long.
 fn read_article(
     input: &Input,
-    kept: &ArticleRecord,
+    article_record: &ArticleRecord,
     text: Option<FullText>,
 ) -> Result<Output, ToolError> {
     let reading = ArticleReader {
         max_chars: input.max_length,
-        record: kept,
+        record: article_record,
     };
     if let Some(name) = &input.section {
-        reading.read_section(&require_text(kept, text)?, name)
+        reading.read_section(&require_text(article_record, text)?, name)
     } else if let Some(range) = &input.pages {
-        reading.read_pages(&require_text(kept, text)?, range)
+        reading.read_pages(&require_text(article_record, text)?, range)
     } else if let Some(words) = &input.find {
-        Ok(reading.find_words(&require_text(kept, text)?, words))
+        Ok(reading.find_words(&require_text(article_record, text)?, words))
     } else if input.figures {
-        Ok(reading.list_figures(&require_text(kept, text)?))
+        Ok(reading.list_figures(&require_text(article_record, text)?))
     } else {
         Ok(reading.read_outline(text.as_ref()))
     }

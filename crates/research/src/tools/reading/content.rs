@@ -93,18 +93,21 @@ impl Tool for GetArticleFullContent {
 }
 
 /// Collects the requested parts, or the whole text.
-fn collect_parts(kept: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -> Output {
+fn collect_parts(record: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -> Output {
     let mut gathered = PartCollector::new(text);
     if parts.is_empty() {
         let end = gathered.full_text.len();
         gathered.add("whole", &[(0, end)]);
     }
     for part in parts {
-        gathered.add_part(*part, kept.article.summary.as_deref());
+        gathered.add_part(*part, record.article.summary.as_deref());
     }
-    let mut said = format!("{}\n\n{UNTRUSTED_DATA_NOTICE}", article_line(kept));
+    let mut said = format!("{}\n\n{UNTRUSTED_DATA_NOTICE}", article_line(record));
     for (name, text) in &gathered.parts {
-        let attributes = [("article", kept.cite_key.as_str()), ("part", name.as_str())];
+        let attributes = [
+            ("article", record.cite_key.as_str()),
+            ("part", name.as_str()),
+        ];
         let _ = write!(said, "\n{}", fence_passage(&attributes, text));
     }
     if gathered.truncated {
@@ -114,7 +117,7 @@ fn collect_parts(kept: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -
     }
     Output {
         said: with_notes(said, &gathered.notes),
-        article_id: kept.id.clone(),
+        article_id: record.id.clone(),
         sections: gathered.parts.into_iter().collect(),
         cut: gathered.truncated,
         notes: gathered.notes,

@@ -67,13 +67,13 @@ impl TextExcerpt {
 
 /// The text of an article, or an error that says how to get it.
 pub(super) fn require_text(
-    kept: &ArticleRecord,
+    record: &ArticleRecord,
     text: Option<FullText>,
 ) -> Result<FullText, ToolError> {
     text.ok_or_else(|| {
         custom_error(
             ErrorCode::NoText,
-            format!("{} is in the collection, but has no text yet", kept.cite_key),
+            format!("{} is in the collection, but has no text yet", record.cite_key),
             "Download an open PDF with download_pdf and its identifier, then read it with process_pdf.",
         )
     })

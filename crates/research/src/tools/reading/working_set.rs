@@ -52,7 +52,7 @@ impl WorkingSet {
     /// The change that stores the working set.
     pub(super) fn put_change(&self, call: &ToolContext) -> Change {
         let now = call.now();
-        Change::PutItem {
+        Change::PutDocument {
             item: StoredDocument {
                 kind: WORKING_SET_KIND.to_owned(),
                 id: self.id.clone(),

@@ -9,7 +9,7 @@ mod reindex;
 use super::ToolRegistrar;
 
 pub(crate) fn add(adding: ToolRegistrar<'_>) -> ToolRegistrar<'_> {
-    let lab = || adding.lab.clone();
+    let lab = || adding.services.clone();
     let (reindex, optimize) = (
         reindex::ReindexCollection(lab()),
         optimize::OptimizeSearch(lab()),

@@ -171,7 +171,9 @@ impl OptimizeSearch {
         let found = ArticleRepository(call.store())
             .list(&DocumentFilter::of_kind(ARTICLE), newest)
             .await?;
-        let of = |kept: crate::articles::ArticleRecord| (kept.article.title.clone(), Some(kept.id));
+        let of = |record: crate::articles::ArticleRecord| {
+            (record.article.title.clone(), Some(record.id))
+        };
         let titles = found.into_iter().map(|it| of(it.record));
         Ok(titles
             .filter(|(title, _)| !title.trim().is_empty())

@@ -29,7 +29,7 @@ pub(super) struct ConnectionSocket {
 impl ConnectionSocket {
     pub(super) fn new(
         stream: TcpStream,
-        place: ConnectionPermit,
+        permit: ConnectionPermit,
         cut: CancellationToken,
         stall_time: Duration,
     ) -> Self {
@@ -38,7 +38,7 @@ impl ConnectionSocket {
             abort: Box::pin(cut.cancelled_owned()),
             stall_time,
             stall: None,
-            _permit: place,
+            _permit: permit,
         }
     }
 

@@ -64,24 +64,24 @@ pub(crate) async fn complete(
 async fn complete_prompt(
     name: &str,
     typed: CompletionRequest<'_>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ErrorData> {
-    for menu in desk.registry.prompt_providers() {
-        if let Some(choices) = menu.complete(name, typed, desk).await {
+    for menu in context.registry.prompt_providers() {
+        if let Some(choices) = menu.complete(name, typed, context).await {
             return choices.map_err(|error| to_rpc_error(&error));
         }
     }
-    Err(prompts::unknown_prompt(desk.registry, name).await)
+    Err(prompts::unknown_prompt(context.registry, name).await)
 }
 
 async fn complete_template(
     uri: &str,
     typed: CompletionRequest<'_>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ErrorData> {
-    for family in desk.registry.resources() {
-        if may_see(&desk.caller.principal, family)
-            && let Some(choices) = family.complete(uri, typed, desk).await
+    for family in context.registry.resources() {
+        if may_see(&context.caller.principal, family)
+            && let Some(choices) = family.complete(uri, typed, context).await
         {
             return choices.map_err(|error| to_rpc_error(&error));
         }

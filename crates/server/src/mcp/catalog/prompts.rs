@@ -98,17 +98,17 @@ fn to_mcp_prompt(dish: PromptInfo) -> Prompt {
     Prompt::new(dish.name, Some(dish.description), arguments).with_title(dish.title)
 }
 
-fn to_prompt_result(served: RenderedPrompt) -> GetPromptResult {
-    let messages = served.messages.into_iter().map(to_prompt_message).collect();
-    GetPromptResult::new(messages).with_description(served.description)
+fn to_prompt_result(prompt: RenderedPrompt) -> GetPromptResult {
+    let messages = prompt.messages.into_iter().map(to_prompt_message).collect();
+    GetPromptResult::new(messages).with_description(prompt.description)
 }
 
-fn to_prompt_message(said: RenderedMessage) -> PromptMessage {
-    let role = match said.role {
+fn to_prompt_message(message: RenderedMessage) -> PromptMessage {
+    let role = match message.role {
         PromptRole::User => Role::User,
         PromptRole::Assistant => Role::Assistant,
     };
-    let content = match said.content {
+    let content = match message.content {
         PromptContent::Text(text) => ContentBlock::text(text),
         PromptContent::Image { bytes, mime_type } => {
             ContentBlock::image(STANDARD.encode(bytes), mime_type)

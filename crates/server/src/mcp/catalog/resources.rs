@@ -52,17 +52,17 @@ pub(crate) async fn list(
 /// Fills one page from as many providers as necessary.
 async fn collect_page(
     page: Option<PaginatedRequestParams>,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<(Vec<ResourceInfo>, Option<String>), ErrorData> {
     let mark = ListKind::Resources.decode_cursor(page)?;
-    let families: Vec<_> = desk.registry.resources().enumerate().collect();
+    let families: Vec<_> = context.registry.resources().enumerate().collect();
     let (first, mut after) = mark.map_or((0, None), |mark| (mark.family, mark.after));
     if first >= families.len() {
         return Err(invalid_cursor());
     }
     let mut found = Vec::new();
     for (place, family) in families.into_iter().skip(first) {
-        if !may_see(&desk.caller.principal, family) {
+        if !may_see(&context.caller.principal, family) {
             after = None;
             continue;
         }
@@ -71,7 +71,7 @@ async fn collect_page(
             if room == 0 {
                 return Ok((found, ListKind::Resources.encode_cursor(place, after)));
             }
-            let listed = family.list(after.as_deref(), room, desk).await;
+            let listed = family.list(after.as_deref(), room, context).await;
             let listed = listed.map_err(|error| to_rpc_error(&error))?;
             found.extend(listed.resources);
             after = listed.next;
@@ -130,13 +130,13 @@ pub(crate) async fn read(
 
 async fn read_contents(
     uri: &str,
-    desk: ResourceContext<'_>,
+    context: ResourceContext<'_>,
 ) -> Result<Vec<ResourceData>, ErrorData> {
-    check_readable(desk.registry, uri, desk.caller)?;
-    for family in desk.registry.resources() {
+    check_readable(context.registry, uri, context.caller)?;
+    for family in context.registry.resources() {
         if family.matches(uri)
-            && may_see(&desk.caller.principal, family)
-            && let Some(found) = family.read(uri, desk).await
+            && may_see(&context.caller.principal, family)
+            && let Some(found) = family.read(uri, context).await
         {
             return found.map_err(|error| resource_error(uri, &error));
         }

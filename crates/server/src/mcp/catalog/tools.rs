@@ -28,14 +28,14 @@ impl ToolListItem<'_> {
 pub(crate) fn list(
     registry: &Registry,
     tools: &[Tool],
-    guests: Vec<ExternalTool>,
+    external_tools: Vec<ExternalTool>,
     page: Option<PaginatedRequestParams>,
     context: &RequestContext<RoleServer>,
 ) -> Result<(ListToolsResult, Vec<ExternalTool>), ErrorData> {
     let principal = principal(context);
     let own = |name: &str| tools.iter().any(|tool| tool.name == name);
     // An external tool with the name of an own tool cannot be called by that name.
-    let guests = guests.into_iter().filter(|guest| !own(&guest.name));
+    let guests = external_tools.into_iter().filter(|guest| !own(&guest.name));
     let all = tools
         .iter()
         .map(ToolListItem::Own)

@@ -85,7 +85,7 @@ impl Importer {
     pub(super) fn finish(mut self) -> (Vec<Change>, ImportReport) {
         for (session, branch) in std::mem::take(&mut self.active_branches) {
             if self.imported_ids.contains(branch.as_str()) {
-                self.changes.push(Change::FollowBranch {
+                self.changes.push(Change::SetActiveBranch {
                     session_id: session.id,
                     branch_id: Some(branch),
                     at: session.updated_at,

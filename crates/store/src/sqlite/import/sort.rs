@@ -211,7 +211,7 @@ mod tests {
             Change::AddGraph(it) => it.id.as_str(),
             Change::AddNode(it) => it.id.as_str(),
             Change::AddEdge(it) => it.id.as_str(),
-            Change::FollowBranch { .. } => "follow",
+            Change::SetActiveBranch { .. } => "follow",
             other => panic!("{other:?}"),
         }
     }
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn rows_come_by_time_between_the_sessions_and_what_those_follow() {
         let session = |id: &str| Change::AddSession(sample::<Session>(id, 100, json!({})));
-        let follow = Change::FollowBranch {
+        let follow = Change::SetActiveBranch {
             session_id: "s".into(),
             branch_id: Some("b".into()),
             at: Timestamp::from_micros(0),

@@ -70,9 +70,9 @@ pub(crate) async fn the_thoughts_on_a_branch_come_oldest_first_in_pages(it: Fixt
 }
 
 pub(crate) async fn a_session_opens_with_the_first_current_thought_that_was_given_something(
-    it: Fixture,
+    fixture: Fixture,
 ) {
-    let store = &*it.store;
+    let store = &*fixture.store;
     let given = |id: &str, session: &str| {
         Change::AddThought(Thought {
             input: Some(format!("what of {id}?")),
@@ -144,7 +144,7 @@ pub(crate) async fn a_line_may_lead_through_what_was_set_aside(it: Fixture) {
 async fn line_starts(store: &dyn Store, thoughts: &[&str]) -> String {
     let mut starts = Vec::new();
     for id in thoughts {
-        let start = store.root_of(&ThoughtId::from(*id)).await.unwrap();
+        let start = store.root_thought(&ThoughtId::from(*id)).await.unwrap();
         let whole = store.thought(&start.as_ref().unwrap().id).await.unwrap();
         assert_eq!(start, whole);
         starts.push(start.unwrap().id.to_string());
@@ -209,7 +209,7 @@ pub(crate) async fn a_line_starts_where_it_did_whatever_was_set_aside(it: Fixtur
     .await;
     let all = ["a", "a1", "gone", "gone1", "new", "new1"];
     assert_eq!(line_starts(store, &all).await, "a a gone gone a a");
-    let start = store.root_of(&"gone1".into()).await.unwrap().unwrap();
+    let start = store.root_thought(&"gone1".into()).await.unwrap().unwrap();
     assert!(start.set_aside);
     commit(
         store,
@@ -262,5 +262,5 @@ pub(crate) async fn a_line_out_of_a_deleted_session_starts_where_it_left_it(it: 
     commit(store, vec![Change::DeleteSession("s".into())]).await;
     let left = ["o", "o1", "fork", "o2"];
     assert_eq!(line_starts(store, &left).await, "o o fork o2");
-    assert_eq!(store.root_of(&"root1".into()).await.unwrap(), None);
+    assert_eq!(store.root_thought(&"root1".into()).await.unwrap(), None);
 }

@@ -57,7 +57,7 @@ fn apply(model: &mut RunModel, base: &str, step: &RunStep) -> (Change, bool) {
             if fits {
                 model.insert(number, (run(base, number), Vec::new()));
             }
-            (Change::BeginRun(run(base, number)), fits)
+            (Change::StartRun(run(base, number)), fits)
         }
         RunStep::Event {
             number,
@@ -102,7 +102,7 @@ fn apply(model: &mut RunModel, base: &str, step: &RunStep) -> (Change, bool) {
                 let idle = run.state == ChainState::Open && run.updated_at < idle_since;
                 !idle && !gone.contains(number)
             });
-            let change = Change::ForgetRuns {
+            let change = Change::PruneRuns {
                 base: base.to_owned(),
                 keep,
                 idle_since,

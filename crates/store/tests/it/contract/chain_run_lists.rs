@@ -20,7 +20,7 @@ pub(crate) async fn forgetting_keeps_the_newest_and_all_that_are_open(it: Fixtur
     for number in 1..=6 {
         let mut changes = Vec::new();
         for run in [run("a", number), run("b", number)] {
-            changes.push(Change::BeginRun(run.clone()));
+            changes.push(Change::StartRun(run.clone()));
             // The first and the fourth stay open.
             if number % 3 != 1 {
                 changes.push(end(event(&run, 1), ChainState::Done));
@@ -28,7 +28,7 @@ pub(crate) async fn forgetting_keeps_the_newest_and_all_that_are_open(it: Fixtur
         }
         commit(&*it.store, changes).await;
     }
-    let forget = |keep| Change::ForgetRuns {
+    let forget = |keep| Change::PruneRuns {
         base: "a".to_owned(),
         keep,
         idle_since: at_second(0),
@@ -55,12 +55,12 @@ pub(crate) async fn forgetting_keeps_the_newest_and_all_that_are_open(it: Fixtur
 
 pub(crate) async fn open_runs_that_nobody_goes_on_with_are_forgotten(it: Fixture) {
     let runs = [run("a", 1), run("a", 2), run("a", 3), run("b", 1)];
-    let mut changes: Vec<_> = runs.iter().cloned().map(Change::BeginRun).collect();
+    let mut changes: Vec<_> = runs.iter().cloned().map(Change::StartRun).collect();
     changes.push(continue_run(event(&runs[1], 1)));
     changes.push(end(event(&runs[2], 1), ChainState::Done));
     commit(&*it.store, changes).await;
     for (idle_since, wanted) in [(0, 4), (1, 3), (1, 3), (2, 2)] {
-        let forget = Change::ForgetRuns {
+        let forget = Change::PruneRuns {
             base: "a".to_owned(),
             keep: 9,
             idle_since: at_second(idle_since),
@@ -80,7 +80,7 @@ pub(crate) async fn the_newest_run_is_looked_up_among_those_of_an_owner(it: Fixt
         owner: owner.map(str::to_owned),
         ..run("a", number)
     });
-    commit(&*it.store, runs.map(Change::BeginRun).collect()).await;
+    commit(&*it.store, runs.map(Change::StartRun).collect()).await;
     for (owner, wanted) in [
         (None, Some("chain-a#5")),
         (Some("me"), Some("chain-a#3")),
@@ -94,7 +94,7 @@ pub(crate) async fn the_newest_run_is_looked_up_among_those_of_an_owner(it: Fixt
 
 pub(crate) async fn runs_come_last_changed_first_without_their_plans(it: Fixture) {
     let runs: Vec<_> = (1..=4).map(|number| run("a", number)).collect();
-    let mut changes: Vec<_> = runs.iter().cloned().map(Change::BeginRun).collect();
+    let mut changes: Vec<_> = runs.iter().cloned().map(Change::StartRun).collect();
     changes.push(continue_run(event(&runs[1], 1)));
     commit(&*it.store, changes).await;
     let everything = ChainRunFilter::default();
@@ -127,7 +127,7 @@ pub(crate) async fn runs_are_listed_by_base_state_and_owner(it: Fixture) {
         owned("b", 4, Some("me"), ChainState::Open),
         owned("b", 5, None, ChainState::Aborted),
     ];
-    commit(&*it.store, runs.map(Change::BeginRun).to_vec()).await;
+    commit(&*it.store, runs.map(Change::StartRun).to_vec()).await;
     let me = Some(Some("me".to_owned()));
     for (base, state, owner, wanted) in [
         (None, None, None, "54321"),

@@ -96,8 +96,8 @@ pub(crate) async fn a_run_and_its_events_come_back_whole(it: Fixture) {
         })
         .collect();
     let mut changes = vec![
-        Change::BeginRun(plain.clone()),
-        Change::BeginRun(odd.clone()),
+        Change::StartRun(plain.clone()),
+        Change::StartRun(odd.clone()),
     ];
     changes.extend(happened.iter().cloned().map(continue_run));
     commit(&*it.store, changes).await;
@@ -156,7 +156,7 @@ pub(crate) async fn what_never_ran_is_none_or_empty(it: Fixture) {
 
 pub(crate) async fn a_number_is_begun_once(it: Fixture) {
     let first = run("a", 1);
-    commit(&*it.store, vec![Change::BeginRun(first.clone())]).await;
+    commit(&*it.store, vec![Change::StartRun(first.clone())]).await;
     let same_id = ChainRun {
         base: "other".to_owned(),
         number: 7,
@@ -167,14 +167,14 @@ pub(crate) async fn a_number_is_begun_once(it: Fixture) {
         ..first.clone()
     };
     for late in [first.clone(), same_id, same_number] {
-        let changes = vec![Change::AddSession(session("s")), Change::BeginRun(late)];
+        let changes = vec![Change::AddSession(session("s")), Change::StartRun(late)];
         assert_eq!(it.store.commit(changes).await, started_conflict());
     }
     assert_eq!(it.store.sessions(ALL).await.unwrap(), []);
     let others = [run("b", 1), run("a", 2)];
     commit(
         &*it.store,
-        others.iter().cloned().map(Change::BeginRun).collect(),
+        others.iter().cloned().map(Change::StartRun).collect(),
     )
     .await;
     assert_eq!(it.store.last_run_number("a").await.unwrap(), 2);
@@ -191,7 +191,7 @@ pub(crate) async fn a_number_is_begun_by_one_of_many(it: Fixture) {
         tokio::spawn(async move {
             loop {
                 let next = store.last_run_number("a").await.unwrap() + 1;
-                let changes = vec![Change::BeginRun(run("a", next))];
+                let changes = vec![Change::StartRun(run("a", next))];
                 match store.commit(changes).await {
                     Ok(()) => return next,
                     refused => assert_eq!(refused, started_conflict()),
@@ -211,7 +211,7 @@ pub(crate) async fn events_follow_each_other_and_no_other_way(it: Fixture) {
         &*it.store,
         vec![
             // A new run has no events, whatever its `events` says.
-            Change::BeginRun(ChainRun {
+            Change::StartRun(ChainRun {
                 events: 5,
                 ..run.clone()
             }),
@@ -235,7 +235,7 @@ pub(crate) async fn an_event_that_comes_too_late_leaves_nothing(it: Fixture) {
     let run = run("a", 1);
     commit(
         &*it.store,
-        vec![Change::BeginRun(run.clone()), continue_run(event(&run, 1))],
+        vec![Change::StartRun(run.clone()), continue_run(event(&run, 1))],
     )
     .await;
     let before = load_run(&*it.store, &run).await;
@@ -254,7 +254,7 @@ pub(crate) async fn an_ended_run_takes_no_more_events(it: Fixture) {
         let run = run("a", number);
         commit(
             &*it.store,
-            vec![Change::BeginRun(run.clone()), end(event(&run, 1), state)],
+            vec![Change::StartRun(run.clone()), end(event(&run, 1), state)],
         )
         .await;
         for change in [
@@ -277,7 +277,7 @@ pub(crate) async fn a_runs_time_never_goes_back(it: Fixture) {
     };
     commit(
         &*it.store,
-        vec![Change::BeginRun(run.clone()), continue_run(early.clone())],
+        vec![Change::StartRun(run.clone()), continue_run(early.clone())],
     )
     .await;
     let (kept, events) = load_run(&*it.store, &run).await.unwrap();
@@ -287,7 +287,7 @@ pub(crate) async fn a_runs_time_never_goes_back(it: Fixture) {
 /// Two processes answer every step at once, each with a session of its own beside the event.
 pub(crate) async fn of_two_who_go_on_at_once_one_does(it: Fixture) {
     let run = run("a", 1);
-    commit(&*it.store, vec![Change::BeginRun(run.clone())]).await;
+    commit(&*it.store, vec![Change::StartRun(run.clone())]).await;
     let handles = [Arc::clone(&it.store), (it.reopen)()];
     let mut won = Vec::new();
     for seq in 1..=25 {
@@ -322,7 +322,7 @@ pub(crate) async fn of_two_who_go_on_at_once_one_does(it: Fixture) {
 /// While another process continues a run, each read has as many events as the run's row says.
 pub(crate) async fn a_read_shows_one_moment(it: Fixture) {
     let run = run("a", 1);
-    commit(&*it.store, vec![Change::BeginRun(run.clone())]).await;
+    commit(&*it.store, vec![Change::StartRun(run.clone())]).await;
     let (writer, ours) = ((it.reopen)(), run.clone());
     let writing = tokio::spawn(async move {
         for seq in 1..=80 {
@@ -341,7 +341,7 @@ pub(crate) async fn a_read_shows_one_moment(it: Fixture) {
 
 pub(crate) async fn hundreds_of_events_come_in_order(it: Fixture) {
     let runs = [run("a", 1), run("a", 10), run("b", 1)];
-    let mut changes: Vec<_> = runs.iter().cloned().map(Change::BeginRun).collect();
+    let mut changes: Vec<_> = runs.iter().cloned().map(Change::StartRun).collect();
     for seq in 1..=300 {
         changes.extend(runs.iter().map(|run| continue_run(event(run, seq))));
     }
@@ -356,7 +356,7 @@ pub(crate) async fn hundreds_of_events_come_in_order(it: Fixture) {
 
 pub(crate) async fn what_happened_survives_closing(it: Fixture) {
     let run = run("a", 1);
-    commit(&*it.store, vec![Change::BeginRun(run.clone())]).await;
+    commit(&*it.store, vec![Change::StartRun(run.clone())]).await;
     for seq in 1..=3 {
         commit(&*it.store, vec![continue_run(event(&run, seq))]).await;
     }
@@ -372,7 +372,7 @@ pub(crate) async fn what_happened_survives_closing(it: Fixture) {
 
 pub(crate) async fn a_deleted_run_takes_its_events_along(it: Fixture) {
     let run = run("a", 1);
-    let begin = vec![Change::BeginRun(run.clone()), continue_run(event(&run, 1))];
+    let begin = vec![Change::StartRun(run.clone()), continue_run(event(&run, 1))];
     commit(&*it.store, begin.clone()).await;
     commit(&*it.store, vec![Change::DeleteRun(run.id.clone())]).await;
     assert_eq!(load_run(&*it.store, &run).await, None);

@@ -20,10 +20,10 @@ fn at_thought(id: &str, latest: &str) -> Checkpoint {
 }
 
 /// Sets aside the [`later_changes`] and leaves the checkpoint `left`.
-async fn backtrack_later_changes(it: &Fixture) {
-    commit(&*it.store, base_changes()).await;
-    commit(&*it.store, later_changes()).await;
-    commit(&*it.store, vec![backtrack_to("c", "left", Some("b3"))]).await;
+async fn backtrack_later_changes(fixture: &Fixture) {
+    commit(&*fixture.store, base_changes()).await;
+    commit(&*fixture.store, later_changes()).await;
+    commit(&*fixture.store, vec![backtrack_to("c", "left", Some("b3"))]).await;
 }
 
 pub(crate) async fn no_checkpoint_is_made_on_a_branch_that_was_set_aside(it: Fixture) {

@@ -52,18 +52,18 @@ pub(crate) async fn a_bad_change_in_the_middle_leaves_nothing(it: Fixture) {
             to: "missing".into(),
             left: checkpoint("left", "there"),
         },
-        Change::Require(Precondition::UsableNode("missing".into())),
+        Change::Check(Precondition::UsableNode("missing".into())),
         Change::DeleteSession(missing()),
         Change::AddBranch(branch("b", "missing")),
         Change::AddCrossRef(cross_ref("r", "there-b1", "missing")),
         Change::AddNode(node("n", "missing", "there")),
         Change::AddEdge(edge("e", "there-g1", "there-n1", "missing")),
-        Change::FollowBranch {
+        Change::SetActiveBranch {
             session_id: missing(),
             branch_id: None,
             at: crate::samples::at_second(0),
         },
-        Change::FollowBranch {
+        Change::SetActiveBranch {
             session_id: "there".into(),
             branch_id: Some("missing".into()),
             at: crate::samples::at_second(200),
@@ -118,7 +118,7 @@ pub(crate) async fn a_broken_link_that_shows_only_at_the_end_spoils_no_other(it:
     let commits = (0..40).map(|number| {
         let mut changes = call_changes(&format!("s{number}"));
         if number == 20 {
-            changes.push(Change::FollowBranch {
+            changes.push(Change::SetActiveBranch {
                 session_id: "s20".into(),
                 branch_id: Some("missing".into()),
                 at: crate::samples::at_second(1),

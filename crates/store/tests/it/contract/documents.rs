@@ -24,11 +24,11 @@ fn document(id: &str, version: i64, keys: &[(&str, &str)]) -> StoredDocument {
 }
 
 fn put(item: StoredDocument) -> Change {
-    Change::PutItem { item, parts: None }
+    Change::PutDocument { item, parts: None }
 }
 
 fn delete(id: &str) -> Change {
-    Change::DropItem {
+    Change::DeleteDocument {
         kind: "article".to_owned(),
         id: id.to_owned(),
         at: at_second(9),
@@ -177,7 +177,7 @@ pub(crate) async fn items_are_found_and_put_in_order_by_their_keys(it: Fixture) 
 
 pub(crate) async fn long_texts_stay_until_they_are_replaced(it: Fixture) {
     let parts = |texts: &[&str]| Some(texts.iter().map(|&it| it.to_owned()).collect::<Vec<_>>());
-    let with = |version, texts| Change::PutItem {
+    let with = |version, texts| Change::PutDocument {
         item: document("a", version, &[]),
         parts: texts,
     };

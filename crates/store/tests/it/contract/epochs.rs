@@ -226,7 +226,7 @@ pub(crate) async fn what_follows_a_return_in_its_commit_belongs_to_the_new_way(i
         ],
     )
     .await;
-    let ids = |seen: &SessionView| seen.ids()[0].iter().map(ToString::to_string).collect();
+    let ids = |view: &SessionView| view.ids()[0].iter().map(ToString::to_string).collect();
     let now: Vec<String> = ids(&load_view(store, &s, Current).await);
     assert_eq!(now, ["t1", "new"]);
     commit(store, vec![backtrack_to("left", "again", Some("b1"))]).await;

@@ -73,7 +73,7 @@ pub(crate) async fn assert_conflict(store: &dyn Store, change: Change) {
 
 /// Updates a node, at a time before the latest change of the samples' graphs.
 pub(crate) fn update_node(id: &str, marks: NodeUpdate) -> Change {
-    Change::MarkNode {
+    Change::UpdateNode {
         id: id.into(),
         marks,
         at: at_second(20),

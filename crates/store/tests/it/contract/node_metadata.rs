@@ -11,13 +11,13 @@ use super::{
 use crate::samples::{ODD_TEXT, graph, node, odd_json, session};
 
 /// Adds session `s` with graph `g` and node `n` that has this metadata.
-async fn add_node_with_metadata(it: &Fixture, metadata: Option<Value>) {
+async fn add_node_with_metadata(fixture: &Fixture, metadata: Option<Value>) {
     let noted = GraphNode {
         metadata,
         ..node("n", "g", "s")
     };
     commit(
-        &*it.store,
+        &*fixture.store,
         vec![
             Change::AddSession(session("s")),
             Change::AddGraph(graph("g", "s")),
@@ -27,27 +27,27 @@ async fn add_node_with_metadata(it: &Fixture, metadata: Option<Value>) {
     .await;
 }
 
-async fn add_notes(it: &Fixture, notes: Value) {
+async fn add_notes(fixture: &Fixture, notes: Value) {
     let marks = NodeUpdate {
         notes: Some(notes),
         ..NodeUpdate::default()
     };
-    commit(&*it.store, vec![update_node("n", marks)]).await;
+    commit(&*fixture.store, vec![update_node("n", marks)]).await;
 }
 
 /// Asserts that this is the metadata and that nothing else of the node changed.
-async fn assert_metadata(it: &Fixture, metadata: Option<Value>) {
+async fn assert_metadata(fixture: &Fixture, metadata: Option<Value>) {
     let wanted = GraphNode {
         metadata,
         ..node("n", "g", "s")
     };
-    let stored = it.store.node(&"n".into()).await.unwrap();
+    let stored = fixture.store.node(&"n".into()).await.unwrap();
     assert_eq!(stored, Some(wanted));
 }
 
 /// Deletes session `s` for the next round.
-async fn delete_session(it: &Fixture) {
-    commit(&*it.store, vec![Change::DeleteSession("s".into())]).await;
+async fn delete_session(fixture: &Fixture) {
+    commit(&*fixture.store, vec![Change::DeleteSession("s".into())]).await;
 }
 
 pub(crate) async fn notes_join_the_metadata_and_the_rest_of_it_stays(it: Fixture) {

@@ -187,8 +187,8 @@ pub(crate) async fn a_pruned_or_set_aside_node_can_not_be_marked(it: Fixture) {
 }
 
 /// Asserts that each update is rejected and changes nothing.
-async fn assert_updates_rejected(it: &Fixture, id: &str) {
-    let (store, s) = (&*it.store, "s".into());
+async fn assert_updates_rejected(fixture: &Fixture, id: &str) {
+    let (store, s) = (&*fixture.store, "s".into());
     let seen = async || {
         let session = store.session(&s).await.unwrap();
         (load_view(store, &s, All).await, session)
@@ -197,7 +197,7 @@ async fn assert_updates_rejected(it: &Fixture, id: &str) {
     let mut marks = three_updates().to_vec();
     marks.push(NodeUpdate::default());
     for marks in marks {
-        let change = Change::MarkNode {
+        let change = Change::UpdateNode {
             id: id.into(),
             marks,
             at: at_second(1_000),

@@ -77,20 +77,20 @@ pub(crate) async fn what_is_there_is_not_taken_for_what_was_refused(it: Fixture)
 }
 
 /// Commits a thought with a precondition and returns whether the commit was accepted.
-async fn precondition_holds(it: &Fixture, requirement: Precondition) -> bool {
-    let outcome = it
+async fn precondition_holds(fixture: &Fixture, requirement: Precondition) -> bool {
+    let outcome = fixture
         .store
         .commit(vec![
             Change::AddSession(session("try")),
-            Change::Require(requirement),
+            Change::Check(requirement),
         ])
         .await;
     if outcome.is_ok() {
-        commit(&*it.store, vec![Change::DeleteSession("try".into())]).await;
+        commit(&*fixture.store, vec![Change::DeleteSession("try".into())]).await;
         return true;
     }
     assert_eq!(outcome.unwrap_err().code(), "Conflict");
-    let left = it.store.session(&"try".into()).await.unwrap();
+    let left = fixture.store.session(&"try".into()).await.unwrap();
     assert_eq!(left, None, "what came before it in the commit is gone too");
     false
 }
@@ -193,7 +193,7 @@ pub(crate) async fn a_requirement_sees_the_changes_before_it(it: Fixture) {
     let store = &*it.store;
     commit(store, base_changes()).await;
     let limit = || {
-        Change::Require(Precondition::NodesAtMost {
+        Change::Check(Precondition::NodesAtMost {
             graph_id: "g1".into(),
             most: 2,
         })

@@ -50,7 +50,7 @@ pub(crate) async fn what_refers_to_something_unknown_is_refused(it: Fixture) {
             active_branch_id: Some("missing".into()),
             ..session("new")
         }),
-        Change::FollowBranch {
+        Change::SetActiveBranch {
             session_id: "s".into(),
             branch_id: Some("missing".into()),
             at: at_second(300),
@@ -90,11 +90,11 @@ pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
             title: "new".to_owned(),
             at: at_second(300),
         },
-        Change::KeepThread {
+        Change::SetProviderThread {
             session_id: "missing".into(),
             thread: Some("new".to_owned()),
         },
-        Change::KeepThread {
+        Change::SetProviderThread {
             session_id: "missing".into(),
             thread: None,
         },
@@ -103,7 +103,7 @@ pub(crate) async fn what_is_not_there_can_not_be_changed(it: Fixture) {
         Change::DeleteSession("missing".into()),
         set_state("missing", BranchState::Active),
         update_node("missing", NodeUpdate::default()),
-        Change::FollowBranch {
+        Change::SetActiveBranch {
             session_id: "missing".into(),
             branch_id: Some("s-b1".into()),
             at: at_second(300),

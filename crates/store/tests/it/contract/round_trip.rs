@@ -263,7 +263,7 @@ pub(crate) async fn what_is_not_there_is_none_or_empty(it: Fixture) {
             );
         }
         assert_eq!(store.first_prompt(&id.into()).await.unwrap(), None);
-        assert_eq!(store.root_of(&id.into()).await.unwrap(), None);
+        assert_eq!(store.root_thought(&id.into()).await.unwrap(), None);
         assert_eq!(
             store.checkpoint_by_name(&id.into(), id).await.unwrap(),
             None

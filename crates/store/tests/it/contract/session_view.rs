@@ -99,7 +99,7 @@ pub(super) fn backtrack_to(to: &str, left: &str, branch: Option<&str>) -> Change
 }
 
 pub(super) fn follow_branch(branch: &str) -> Change {
-    Change::FollowBranch {
+    Change::SetActiveBranch {
         session_id: "s".into(),
         branch_id: Some(branch.into()),
         at: at_second(20),

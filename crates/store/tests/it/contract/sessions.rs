@@ -27,7 +27,7 @@ pub(crate) async fn a_session_is_renamed(it: Fixture) {
 }
 
 fn set_thread(thread: Option<&str>) -> Change {
-    Change::KeepThread {
+    Change::SetProviderThread {
         session_id: "s".into(),
         thread: thread.map(str::to_owned),
     }
@@ -80,7 +80,7 @@ pub(crate) async fn metadata_that_is_no_object_is_left_as_it_is(it: Fixture) {
         commit(&*it.store, vec![Change::AddSession(odd.clone())]).await;
         for thread in [Some("one".to_owned()), None] {
             let session_id = odd.id.clone();
-            let change = Change::KeepThread { session_id, thread };
+            let change = Change::SetProviderThread { session_id, thread };
             commit(&*it.store, vec![change]).await;
             let stored = it.store.session(&odd.id).await.unwrap();
             assert_eq!(stored.as_ref(), Some(&odd));
@@ -113,9 +113,9 @@ pub(crate) async fn a_node_moves_the_times_of_its_graph_and_session(it: Fixture)
 
 /// Adds session `s`, last changed at 10, with branch `b` and with graph `g`, which changed then too
 /// and has the nodes `n` and `m`, for tests of the times of branch, graph and session.
-async fn with_times(it: &Fixture) {
+async fn with_times(fixture: &Fixture) {
     commit(
-        &*it.store,
+        &*fixture.store,
         vec![
             Change::AddSession(Session {
                 updated_at: at_second(10),
@@ -133,15 +133,15 @@ async fn with_times(it: &Fixture) {
     .await;
 }
 
-async fn times(it: &Fixture) -> [Timestamp; 3] {
-    let branch = it.store.branch(&"b".into()).await.unwrap().unwrap();
-    let graph = it.store.graph(&"g".into()).await.unwrap().unwrap();
-    let session = it.store.session(&"s".into()).await.unwrap().unwrap();
+async fn times(fixture: &Fixture) -> [Timestamp; 3] {
+    let branch = fixture.store.branch(&"b".into()).await.unwrap().unwrap();
+    let graph = fixture.store.graph(&"g".into()).await.unwrap().unwrap();
+    let session = fixture.store.session(&"s".into()).await.unwrap().unwrap();
     [branch.updated_at, graph.updated_at, session.updated_at]
 }
 
 fn update_at(second: i64) -> Change {
-    Change::MarkNode {
+    Change::UpdateNode {
         id: "n".into(),
         marks: NodeUpdate {
             is_active: Some(false),
@@ -225,7 +225,7 @@ pub(crate) async fn a_sessions_time_never_goes_back(it: Fixture) {
                 title: "late".to_owned(),
                 at: at_second(1),
             },
-            Change::FollowBranch {
+            Change::SetActiveBranch {
                 session_id: "s".into(),
                 branch_id: None,
                 at: at_second(2),
@@ -237,7 +237,7 @@ pub(crate) async fn a_sessions_time_never_goes_back(it: Fixture) {
 }
 
 pub(crate) async fn a_session_follows_a_branch_and_lets_go_of_it(it: Fixture) {
-    let follow = |branch: Option<&str>, moment| Change::FollowBranch {
+    let follow = |branch: Option<&str>, moment| Change::SetActiveBranch {
         session_id: "s".into(),
         branch_id: branch.map(Into::into),
         at: moment,

@@ -160,7 +160,7 @@ pub(crate) async fn an_expired_call_is_kept_until_another_is_suspended(it: Fixtu
 }
 
 fn renew_lease(id: &str, seen: Option<i64>, until: i64) -> Change {
-    Change::RunOn {
+    Change::RenewLease {
         id: id.into(),
         seen: seen.map(at_second),
         until: at_second(until),

@@ -117,10 +117,13 @@ struct DirectProvider {
 
 impl DirectProvider {
     async fn new(standin: &MockProvider, server: &mut StdioClient) -> anyhow::Result<Self> {
-        standin.set(|settings| settings.keep_bodies = true);
+        standin.update_settings(|settings| settings.keep_bodies = true);
         think(server, None).await?;
-        standin.set(|settings| settings.keep_bodies = false);
-        let ask = standin.asks().pop().context("the server sent no request")?;
+        standin.update_settings(|settings| settings.keep_bodies = false);
+        let ask = standin
+            .model_requests()
+            .pop()
+            .context("the server sent no request")?;
         standin.reset();
         Ok(Self {
             http: RawHttp::connect(standin.address()).await?,

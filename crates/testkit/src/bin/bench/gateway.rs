@@ -35,7 +35,7 @@ struct AdapterBench {
 }
 
 pub(crate) async fn measure(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     python: Option<&Path>,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
@@ -48,20 +48,20 @@ pub(crate) async fn measure(
 
     let mut direct = StdioClient::spawn(&mut bare_command(&upstream))?;
     direct.initialize().await?;
-    let mut gateway = bench.server_with_mock_mcp(&upstream).await?;
+    let mut gateway = setup.server_with_mock_mcp(&upstream).await?;
     wait_for_tool(&mut gateway, "up__echo").await?;
 
     let (mut rust, mut other) = (AdapterBench::default(), AdapterBench::default());
     let (mut floor, mut through) = (Samples::default(), Samples::default());
     // The subjects take turns, so that other load on the machine affects all alike.
     for _ in 0..ROUNDS {
-        echo(&mut direct, "echo", bench.scaled(400), &mut floor).await?;
-        echo(&mut gateway, "up__echo", bench.scaled(400), &mut through).await?;
-        rust.run(&ours, &[], bench.scaled(1_000), &upstream).await?;
+        echo(&mut direct, "echo", setup.scaled(400), &mut floor).await?;
+        echo(&mut gateway, "up__echo", setup.scaled(400), &mut through).await?;
+        rust.run(&ours, &[], setup.scaled(1_000), &upstream).await?;
         if let Some(python) = python {
             let script = [theirs.clone()];
             other
-                .run(python, &script, bench.scaled(500), &upstream)
+                .run(python, &script, setup.scaled(500), &upstream)
                 .await?;
         }
     }

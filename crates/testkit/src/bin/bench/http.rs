@@ -82,14 +82,14 @@ fn graph_id(made: &Value) -> anyhow::Result<String> {
     Ok(graph.unwrap_or_default().to_owned())
 }
 
-async fn start(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+async fn start(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
     let [mut floor_http, mut http, mut floor_pipes, mut pipes]: [Samples; 4] = Default::default();
-    let starts = bench.scaled(STARTS);
+    let starts = setup.scaled(STARTS);
     for _ in 0..starts {
-        floor_http.push(first_http_answer(|| bench.spawn_http_baseline()).await?);
-        http.push(first_http_answer(|| bench.spawn_http_server(DatabaseLocation::Disk)).await?);
-        floor_pipes.push(first_answer(|| bench.spawn_baseline()).await?);
-        pipes.push(first_answer(|| bench.spawn_server(DatabaseLocation::Disk)).await?);
+        floor_http.push(first_http_answer(|| setup.spawn_http_baseline()).await?);
+        http.push(first_http_answer(|| setup.spawn_http_server(DatabaseLocation::Disk)).await?);
+        floor_pipes.push(first_answer(|| setup.spawn_baseline()).await?);
+        pipes.push(first_answer(|| setup.spawn_server(DatabaseLocation::Disk)).await?);
     }
     for (over, floor, server) in [
         ("HTTP", &floor_http, &http),
@@ -120,8 +120,8 @@ async fn first_http_answer(
     Ok(time)
 }
 
-async fn measure_http(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let pair = ServerPair::start(bench).await?;
+async fn measure_http(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let pair = ServerPair::start(setup).await?;
     let mut measured = Vec::new();
     for era in ClientProtocol::ALL {
         let mut subjects = vec![BenchSubject::new(&pair.baseline, era, echo_call())];
@@ -134,7 +134,7 @@ async fn measure_http(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::R
     for _ in 0..ROUNDS {
         for (_, subjects) in &mut measured {
             for subject in subjects {
-                subject.measure(bench.scaled(CALLS_PER_ROUND)).await?;
+                subject.measure(setup.scaled(CALLS_PER_ROUND)).await?;
             }
         }
     }
@@ -191,9 +191,9 @@ impl BenchSubject {
     }
 }
 
-async fn measure_stdio(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let mut floor = bench.baseline().await?;
-    let mut server = bench.server(bench.fastest()).await?;
+async fn measure_stdio(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut floor = setup.baseline().await?;
+    let mut server = setup.server(setup.fastest()).await?;
     let made = server.call("reasoning_got_init", json!({ "content": CONTENT }));
     let calls = read_calls(&graph_id(check_success(&made.await?)?)?);
     let mut floor_times = Samples::default();
@@ -202,12 +202,12 @@ async fn measure_stdio(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::
         measure_call(
             &mut floor,
             &echo_call(),
-            bench.scaled(CALLS_PER_ROUND),
+            setup.scaled(CALLS_PER_ROUND),
             &mut floor_times,
         )
         .await?;
         for (call, times) in calls.iter().zip(&mut times) {
-            measure_call(&mut server, call, bench.scaled(CALLS_PER_ROUND), times).await?;
+            measure_call(&mut server, call, setup.scaled(CALLS_PER_ROUND), times).await?;
         }
     }
     for (call, times) in calls.iter().zip(&times) {

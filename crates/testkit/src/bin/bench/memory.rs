@@ -24,13 +24,13 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     one_session(bench, report).await
 }
 
-async fn memory(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let mut floor = bench.baseline().await?;
+async fn memory(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut floor = setup.baseline().await?;
     floor.call("echo", serde_json::json!({})).await?;
     let floor = floor.resident_kib()?;
-    let mut server = bench.server(bench.fastest()).await?;
+    let mut server = setup.server(setup.fastest()).await?;
     let start = server.resident_kib()?;
-    let calls = bench.scaled(CALLS);
+    let calls = setup.scaled(CALLS);
     let mut early = start;
     for call in 1..=calls {
         think(&mut server, None).await?;
@@ -61,10 +61,10 @@ fn mib(kib: u64) -> String {
 }
 
 /// Measures the early and the late calls in turns, so that both see the same machine.
-async fn one_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let standin = &bench.provider;
-    let mut server = bench.server(bench.fastest()).await?;
-    let calls = bench.scaled(CALLS).max(EARLY + WINDOW);
+async fn one_session(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let standin = &setup.provider;
+    let mut server = setup.server(setup.fastest()).await?;
+    let calls = setup.scaled(CALLS).max(EARLY + WINDOW);
     let long = make_session(&mut server, calls - WINDOW).await?;
     let short = make_session(&mut server, EARLY - WINDOW / 2).await?;
     let (mut early, mut late) = (CallWindow::default(), CallWindow::default());

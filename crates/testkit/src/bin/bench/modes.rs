@@ -46,16 +46,16 @@ async fn call(server: &mut StdioClient, tool: &str, arguments: Value) -> anyhow:
 }
 
 /// Measures the early and the late calls in turns, so that both see the same machine.
-async fn long_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let mut server = bench.server(bench.fastest()).await?;
-    let steps = bench.scaled(LONG).max(EARLY + WINDOW);
+async fn long_session(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut server = setup.server(setup.fastest()).await?;
+    let steps = setup.scaled(LONG).max(EARLY + WINDOW);
     let long = make_session(&mut server, steps - WINDOW).await?;
     let short = make_session(&mut server, EARLY - WINDOW).await?;
     let (mut early, mut late) = (CallWindow::default(), CallWindow::default());
     let (mut first, mut last) = (Samples::default(), Samples::default());
     for number in 0..WINDOW {
-        early.measure(&mut server, &short, &bench.provider).await?;
-        late.measure(&mut server, &long, &bench.provider).await?;
+        early.measure(&mut server, &short, &setup.provider).await?;
+        late.measure(&mut server, &long, &setup.provider).await?;
         for (session, times) in [(&short, &mut first), (&long, &mut last)] {
             let begun = Instant::now();
             let arguments = json!({ "session_id": session, "name": format!("place {number}") });
@@ -87,10 +87,10 @@ async fn long_session(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::R
 }
 
 /// Prunes half of a graph, restores it, and prunes again.
-async fn prune(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let rounds = bench.scaled(50).min(5);
-    for place in bench.locations() {
-        let mut server = bench.server(place).await?;
+async fn prune(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let rounds = setup.scaled(50).min(5);
+    for place in setup.locations() {
+        let mut server = setup.server(place).await?;
         let (graph, session) = large_graph(&mut server).await?;
         let arguments = json!({ "session_id": session, "name": "before" });
         let place_id = call(&mut server, "reasoning_checkpoint_create", arguments).await?;
@@ -154,9 +154,9 @@ async fn large_graph(server: &mut StdioClient) -> anyhow::Result<(Value, Value)>
     Ok((graph.clone(), begun["session_id"].clone()))
 }
 
-async fn every_mode_at_once(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let mut server = bench.server(bench.fastest()).await?;
-    let rounds = bench.scaled(30).min(3);
+async fn every_mode_at_once(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut server = setup.server(setup.fastest()).await?;
+    let rounds = setup.scaled(30).min(3);
     for tool in [
         "reasoning_linear",
         "reasoning_tree",
@@ -173,11 +173,13 @@ async fn every_mode_at_once(bench: &BenchSetup, report: &mut BenchReport) -> any
         let mut times = Samples::default();
         for _ in 0..rounds {
             let calls = prepare_calls(&mut server, tool).await?;
-            bench.provider.set(|settings| settings.delay = PROVIDER);
-            times.push(call_concurrently(&mut server, &calls).await?.0);
-            bench
+            setup
                 .provider
-                .set(|settings| settings.delay = Duration::ZERO);
+                .update_settings(|settings| settings.delay = PROVIDER);
+            times.push(call_concurrently(&mut server, &calls).await?.0);
+            setup
+                .provider
+                .update_settings(|settings| settings.delay = Duration::ZERO);
         }
         report.add(ReportRow {
             label: format!("{CALLS} pipelined `{tool}`, provider 100 ms, median of {rounds}"),

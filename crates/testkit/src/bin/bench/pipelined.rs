@@ -33,7 +33,9 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
         servers.push((place, server, Samples::default(), Samples::default()));
     }
     bench.provider.reset();
-    bench.provider.set(|settings| settings.delay = PROVIDER);
+    bench
+        .provider
+        .update_settings(|settings| settings.delay = PROVIDER);
     let rounds = bench.scaled(50).min(5);
     for _ in 0..rounds {
         for (_, server, totals, pings) in &mut servers {
@@ -44,7 +46,7 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
     }
     bench
         .provider
-        .set(|settings| settings.delay = Duration::ZERO);
+        .update_settings(|settings| settings.delay = Duration::ZERO);
     for (place, _, totals, pings) in &servers {
         let name = match place {
             DatabaseLocation::Disk => "on disk",
@@ -60,7 +62,10 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
                 DisplayTime(totals.median()),
                 DisplayTime(totals.max())
             ),
-            result: format!("{} concurrent at the provider", bench.provider.peak()),
+            result: format!(
+                "{} concurrent at the provider",
+                bench.provider.peak_concurrency()
+            ),
             bar: Some(("≤ 200 ms".to_owned(), totals.median() <= MAX_TOTAL)),
         });
         report.add(ReportRow {

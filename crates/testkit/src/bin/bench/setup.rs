@@ -99,9 +99,9 @@ impl BenchSetup {
     }
 
     /// Returns the command `deliberate serve` with a new database.
-    fn server_command(&self, place: DatabaseLocation) -> anyhow::Result<Command> {
+    fn server_command(&self, location: DatabaseLocation) -> anyhow::Result<Command> {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
-        let home = self.directory(place).join(format!("home-{number}"));
+        let home = self.directory(location).join(format!("home-{number}"));
         fs::create_dir(&home)?;
         let mut command = bare_command(&self.server);
         command
@@ -123,10 +123,10 @@ impl BenchSetup {
     /// Starts a server with a workspace of prompts, without the handshake.
     pub(crate) fn spawn_server_in(
         &self,
-        place: DatabaseLocation,
+        location: DatabaseLocation,
         workspace: &Path,
     ) -> anyhow::Result<StdioClient> {
-        let mut command = self.server_command(place)?;
+        let mut command = self.server_command(location)?;
         StdioClient::spawn(command.arg("--workspace").arg(workspace))
     }
 
@@ -149,9 +149,9 @@ impl BenchSetup {
     /// connections.
     pub(crate) fn spawn_http_server(
         &self,
-        place: DatabaseLocation,
+        location: DatabaseLocation,
     ) -> anyhow::Result<ServerProcess> {
-        ServerProcess::spawn(self.server_command(place)?.args(&self.server_args))
+        ServerProcess::spawn(self.server_command(location)?.args(&self.server_args))
     }
 
     /// Starts the echo server over HTTP with plain JSON answers, the cheaper of its two kinds.
@@ -174,10 +174,10 @@ impl BenchSetup {
     /// Starts a server with a workspace of prompts, ready for calls.
     pub(crate) async fn server_in(
         &self,
-        place: DatabaseLocation,
+        location: DatabaseLocation,
         workspace: &Path,
     ) -> anyhow::Result<StdioClient> {
-        let mut client = self.spawn_server_in(place, workspace)?;
+        let mut client = self.spawn_server_in(location, workspace)?;
         client.initialize().await?;
         Ok(client)
     }

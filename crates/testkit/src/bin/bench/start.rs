@@ -54,12 +54,12 @@ pub(crate) async fn first_answer(
     Ok(time)
 }
 
-async fn list(bench: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
-    let mut floor = bench.baseline().await?;
-    let mut server = bench.server(DatabaseLocation::Disk).await?;
+async fn list(setup: &BenchSetup, report: &mut BenchReport) -> anyhow::Result<()> {
+    let mut floor = setup.baseline().await?;
+    let mut server = setup.server(DatabaseLocation::Disk).await?;
     let (mut floor_times, mut server_times) = (Samples::default(), Samples::default());
     let mut bytes = 0;
-    for _ in 0..bench.scaled(200) {
+    for _ in 0..setup.scaled(200) {
         for (client, times) in [
             (&mut floor, &mut floor_times),
             (&mut server, &mut server_times),

@@ -19,7 +19,7 @@ impl MockMcpServer {
     /// Answers `tools/call`.
     pub(crate) async fn call_tool(
         &self,
-        talk: &ClientExchange,
+        exchange: &ClientExchange,
         stateless: bool,
         params: &Value,
     ) -> RpcResult {
@@ -29,7 +29,7 @@ impl MockMcpServer {
         if dies || self.faults.die_after.is_some_and(|last| calls >= last) {
             crash();
         }
-        let result = self.run_tool(talk, stateless, name, params).await;
+        let result = self.run_tool(exchange, stateless, name, params).await;
         if self.faults.change_after.is_some_and(|last| calls >= last) {
             self.announce_change();
         }
@@ -41,7 +41,7 @@ impl MockMcpServer {
 
     async fn run_tool(
         &self,
-        talk: &ClientExchange,
+        exchange: &ClientExchange,
         stateless: bool,
         name: &str,
         params: &Value,
@@ -51,7 +51,7 @@ impl MockMcpServer {
         match name {
             "echo" => Ok(text_result(said("text"))),
             "add" => Ok(add(arguments)),
-            "slow" => Ok(slow_tool(talk, params).await),
+            "slow" => Ok(slow_tool(exchange, params).await),
             "fail" => {
                 let mut result = text_result(said("message"));
                 result["isError"] = json!(true);
@@ -74,7 +74,7 @@ impl MockMcpServer {
                 "extra": { "kept": true },
                 "_meta": { "example.com/kept": 1 },
             })),
-            "ask" | "sample" | "roots" => Self::ask_client(talk, stateless, name, params).await,
+            "ask" | "sample" | "roots" => Self::ask_client(exchange, stateless, name, params).await,
             "count" => Ok(self.count()),
             "die" => crash(),
             "hang" => std::future::pending().await,
@@ -113,14 +113,14 @@ fn add(arguments: &Value) -> Value {
 }
 
 /// Waits step by step, and reports progress if the client asked for it.
-async fn slow_tool(talk: &ClientExchange, params: &Value) -> Value {
+async fn slow_tool(exchange: &ClientExchange, params: &Value) -> Value {
     let milliseconds = params["arguments"]["ms"].as_u64().unwrap_or(100);
     let steps = params["arguments"]["steps"].as_u64().unwrap_or(1).max(1);
     let token = &params["_meta"]["progressToken"];
     for step in 1..=steps {
         tokio::time::sleep(Duration::from_millis(milliseconds / steps)).await;
         if !token.is_null() {
-            talk.notify(
+            exchange.notify(
                 "notifications/progress",
                 &json!({
                     "progressToken": token,

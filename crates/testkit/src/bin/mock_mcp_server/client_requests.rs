@@ -14,7 +14,7 @@ const REQUEST_STATE: &str = "the-state-of-the-first-call";
 
 impl MockMcpServer {
     pub(crate) async fn ask_client(
-        talk: &ClientExchange,
+        exchange: &ClientExchange,
         stateless: bool,
         tool: &str,
         params: &Value,
@@ -23,7 +23,10 @@ impl MockMcpServer {
         if stateless {
             return input_required_result(method, &question, params);
         }
-        let answer = talk.request(method, &question).await.unwrap_or_default();
+        let answer = exchange
+            .request(method, &question)
+            .await
+            .unwrap_or_default();
         match &answer["error"] {
             Value::Null => Ok(text_result(answer["result"].to_string())),
             error => {

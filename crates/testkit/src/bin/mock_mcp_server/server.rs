@@ -47,39 +47,39 @@ impl MockMcpServer {
     /// its own, which the client can cancel.
     pub(crate) fn handle_message(
         self: &Arc<Self>,
-        talk: ClientExchange,
+        exchange: ClientExchange,
         message: Value,
     ) -> Option<tokio::task::JoinHandle<()>> {
         if message["method"].is_null() {
-            talk.session.resolve_response(message);
+            exchange.session.resolve_response(message);
             return None;
         }
         if message["id"].is_null() {
-            self.handle_notification(&talk, &message);
+            self.handle_notification(&exchange, &message);
             return None;
         }
-        talk.session.requests.fetch_add(1, Ordering::Relaxed);
-        let (upstream, session) = (Arc::clone(self), Arc::clone(&talk.session));
+        exchange.session.requests.fetch_add(1, Ordering::Relaxed);
+        let (upstream, session) = (Arc::clone(self), Arc::clone(&exchange.session));
         let id = message["id"].clone();
-        let work = tokio::spawn(async move { upstream.respond(&talk, &message).await });
+        let work = tokio::spawn(async move { upstream.respond(&exchange, &message).await });
         session.track_request(&id, work.abort_handle());
         Some(work)
     }
 
-    fn handle_notification(&self, talk: &ClientExchange, message: &Value) {
+    fn handle_notification(&self, exchange: &ClientExchange, message: &Value) {
         match message["method"].as_str() {
             Some("notifications/cancelled") => {
-                talk.session.cancel(&message["params"]["requestId"]);
+                exchange.session.cancel(&message["params"]["requestId"]);
             }
             Some("notifications/initialized") => lock(&self.listeners).push(ChangeSubscriber {
-                out: talk.out.clone(),
+                out: exchange.out.clone(),
                 subscription: None,
             }),
             _ => {}
         }
     }
 
-    async fn respond(&self, talk: &ClientExchange, message: &Value) {
+    async fn respond(&self, exchange: &ClientExchange, message: &Value) {
         let method = message["method"].as_str().unwrap_or_default();
         let name = message["params"]["name"].as_str().unwrap_or_default();
         let hangs = |on: &String| on == method || on == name;
@@ -89,26 +89,28 @@ impl MockMcpServer {
             return std::future::pending().await;
         }
         let id = &message["id"];
-        let answer = self.dispatch(talk, id, method, &message["params"]).await;
+        let answer = self
+            .dispatch(exchange, id, method, &message["params"])
+            .await;
         if self.faults.garbage {
-            let _ = talk.out.send("Server is running, have fun!".to_owned());
-            let _ = talk.out.send(r#"{"jsonrpc":"2.0","id":"#.to_owned());
+            let _ = exchange.out.send("Server is running, have fun!".to_owned());
+            let _ = exchange.out.send(r#"{"jsonrpc":"2.0","id":"#.to_owned());
         }
         let mut message = response_message(id, &answer);
         if self.faults.wrong_ids {
             let mut wrong = message.clone();
             wrong["id"] = json!(id.as_u64().unwrap_or_default() + 1_000_000);
-            talk.send(&wrong);
+            exchange.send(&wrong);
         }
         if self.faults.never_id && method == "tools/call" {
             message.as_object_mut().map(|fields| fields.remove("id"));
         }
-        talk.send(&message);
+        exchange.send(&message);
     }
 
     async fn dispatch(
         &self,
-        talk: &ClientExchange,
+        exchange: &ClientExchange,
         id: &Value,
         method: &str,
         params: &Value,
@@ -123,9 +125,9 @@ impl MockMcpServer {
             "server/discover" => self.discover(),
             "ping" | "logging/setLevel" | "resources/unsubscribe" => Ok(json!({})),
             "tools/list" => self.list_tools(params).await,
-            "tools/call" => self.call_tool(talk, stateless, params).await,
-            "resources/subscribe" => Ok(Self::subscribe(talk, params)),
-            "subscriptions/listen" => self.listen(talk, id, params).await,
+            "tools/call" => self.call_tool(exchange, stateless, params).await,
+            "resources/subscribe" => Ok(Self::subscribe(exchange, params)),
+            "subscriptions/listen" => self.listen(exchange, id, params).await,
             _ => self.handle_listing_request(method, params, stateless),
         }?;
         if stateless && let Some(fields) = result.as_object_mut() {
@@ -156,14 +158,14 @@ impl MockMcpServer {
         }
     }
 
-    async fn listen(&self, talk: &ClientExchange, id: &Value, params: &Value) -> RpcResult {
+    async fn listen(&self, exchange: &ClientExchange, id: &Value, params: &Value) -> RpcResult {
         if !params["notifications"].is_object() {
             return Err(RpcFailure::new(
                 code::INVALID_PARAMS,
                 "notifications must name what to listen to",
             ));
         }
-        talk.notify(
+        exchange.notify(
             "notifications/subscriptions/acknowledged",
             &json!({
                 "_meta": { "io.modelcontextprotocol/subscriptionId": id },
@@ -171,7 +173,7 @@ impl MockMcpServer {
             }),
         );
         lock(&self.listeners).push(ChangeSubscriber {
-            out: talk.out.clone(),
+            out: exchange.out.clone(),
             subscription: Some(id.clone()),
         });
         std::future::pending().await

@@ -47,7 +47,7 @@ pub(crate) async fn serve(upstream: Arc<MockMcpServer>) -> anyhow::Result<()> {
     }
 }
 
-fn read(upstream: &Arc<MockMcpServer>, talk: &ClientExchange) -> anyhow::Result<()> {
+fn read(upstream: &Arc<MockMcpServer>, exchange: &ClientExchange) -> anyhow::Result<()> {
     let mut input = BufReader::with_capacity(READ_BYTES, io::stdin().lock());
     let (mut line, mut out) = (Vec::new(), Vec::new());
     loop {
@@ -58,7 +58,7 @@ fn read(upstream: &Arc<MockMcpServer>, talk: &ClientExchange) -> anyhow::Result<
         if upstream.fast && echo_fast_path::echo(&line, &mut out) {
             out.push(b'\n');
         } else if let Ok(message) = serde_json::from_slice::<Value>(&line) {
-            upstream.handle_message(talk.clone(), message);
+            upstream.handle_message(exchange.clone(), message);
         }
         // Messages that arrived together are answered together.
         if !out.is_empty() && !input.buffer().contains(&b'\n') {

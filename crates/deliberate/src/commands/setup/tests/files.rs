@@ -20,9 +20,9 @@ const CURSOR: &str = ".cursor/mcp.json";
 #[test]
 fn a_new_file_is_made() {
     let machine = TestMachine::new();
-    let ran = machine.run(&args("cursor"), "y\n");
-    assert_eq!(ran.outcome, SetupOutcome::Written);
-    assert_snapshot!(ran.output, @r#"
+    let run = machine.run(&args("cursor"), "y\n");
+    assert_eq!(run.outcome, SetupOutcome::Written);
+    assert_snapshot!(run.output, @r#"
     --- HOME/.cursor/mcp.json
     +++ HOME/.cursor/mcp.json
     @@ -0,0 +1,10 @@
@@ -58,10 +58,10 @@ fn a_new_file_is_made() {
 fn other_servers_are_kept_and_the_old_file_backed_up() {
     let machine = TestMachine::new();
     machine.write(CURSOR, OTHER_SERVERS);
-    let ran = machine.run(&args("cursor"), "yes\n");
-    assert_eq!(ran.outcome, SetupOutcome::Written);
-    let shown = ran.output.split("Written.").next().unwrap();
-    assert_snapshot!(shown, @r#"
+    let run = machine.run(&args("cursor"), "yes\n");
+    assert_eq!(run.outcome, SetupOutcome::Written);
+    let text = run.output.split("Written.").next().unwrap();
+    assert_snapshot!(text, @r#"
     --- HOME/.cursor/mcp.json
     +++ HOME/.cursor/mcp.json
     @@ -6,6 +6,12 @@
@@ -105,7 +105,7 @@ fn other_servers_are_kept_and_the_old_file_backed_up() {
         machine.read(&format!(".cursor/{}", names[1])),
         OTHER_SERVERS
     );
-    assert!(ran.output.contains(&names[1]));
+    assert!(run.output.contains(&names[1]));
 }
 
 #[test]
@@ -142,12 +142,12 @@ fn no_means_no() {
     let machine = TestMachine::new();
     machine.write(CURSOR, OTHER_SERVERS);
     for answer in ["n\n", "\n", "maybe\n", ""] {
-        let ran = machine.run(&args("cursor"), answer);
-        assert_eq!(ran.outcome, SetupOutcome::Declined);
+        let run = machine.run(&args("cursor"), answer);
+        assert_eq!(run.outcome, SetupOutcome::Declined);
         assert!(
-            ran.output.ends_with("Nothing was written.\n"),
+            run.output.ends_with("Nothing was written.\n"),
             "{}",
-            ran.output
+            run.output
         );
     }
     assert_eq!(machine.read(CURSOR), OTHER_SERVERS);
@@ -170,12 +170,12 @@ fn a_broken_file_is_left_alone_and_the_block_is_shown() {
         "{\"mcpServers\": []}",
     ] {
         machine.write(CURSOR, broken);
-        let ran = machine.run(&args("cursor"), "y\n");
-        assert_eq!(ran.outcome, SetupOutcome::ManualEditNeeded);
+        let run = machine.run(&args("cursor"), "y\n");
+        assert_eq!(run.outcome, SetupOutcome::ManualEditNeeded);
         assert!(
-            ran.output.contains("\"command\": \"/opt/bin/deliberate\""),
+            run.output.contains("\"command\": \"/opt/bin/deliberate\""),
             "{}",
-            ran.output
+            run.output
         );
         assert_eq!(machine.read(CURSOR), broken);
     }
@@ -208,9 +208,9 @@ fn print_only_prints() {
     let mut setup = args("vscode");
     setup.print = true;
     setup.env = vec![("LOG_LEVEL".to_owned(), SecretString::from("debug"))];
-    let ran = machine.run(&setup, "");
-    assert_eq!(ran.outcome, SetupOutcome::Printed);
-    assert_snapshot!(ran.output, @r#"
+    let run = machine.run(&setup, "");
+    assert_eq!(run.outcome, SetupOutcome::Printed);
+    assert_snapshot!(run.output, @r#"
     {
       "servers": {
         "deliberate": {
@@ -273,16 +273,16 @@ fn keys_in_the_shown_change_are_hidden_but_written() {
     machine.write(CURSOR, OTHER_SERVERS);
     let mut setup = args("cursor");
     setup.env = vec![("LANGBASE_API_KEY".to_owned(), SecretString::from("sk-1"))];
-    let ran = machine.run(&setup, "y\n");
+    let run = machine.run(&setup, "y\n");
     assert!(
-        !ran.output.contains("sk-1") && !ran.output.contains("ghp_secret"),
+        !run.output.contains("sk-1") && !run.output.contains("ghp_secret"),
         "{}",
-        ran.output
+        run.output
     );
     assert!(
-        ran.output.contains("\"LANGBASE_API_KEY\": \"(hidden)\""),
+        run.output.contains("\"LANGBASE_API_KEY\": \"(hidden)\""),
         "{}",
-        ran.output
+        run.output
     );
     let written = machine.read(CURSOR);
     assert!(written.contains("sk-1") && written.contains("ghp_secret"));

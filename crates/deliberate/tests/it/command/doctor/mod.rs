@@ -21,29 +21,28 @@ fn find_verdict<'a>(findings: &'a Value, what: &str) -> (&'a str, &'a str) {
     )
 }
 
-fn parse_findings(ran: &CliOutput) -> Value {
-    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran:?}"))
+fn parse_findings(output: &CliOutput) -> Value {
+    serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
 }
 
 #[tokio::test]
 async fn all_is_well_with_a_provider_that_answers_and_nothing_that_costs_is_asked() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let ran = run_command(
-        place
-            .command_with_provider(&standin)
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let output = run_command(
+        home.command_with_provider(&standin)
             .args(["doctor", "--json"]),
     )
     .await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
-    let findings = parse_findings(&ran);
+    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
+    let findings = parse_findings(&output);
     assert_eq!(find_verdict(&findings, "settings").0, "ok");
     assert_eq!(find_verdict(&findings, "database").0, "ok");
     assert_eq!(find_verdict(&findings, "limits").0, "ok");
     let (word, text) = find_verdict(&findings, "provider");
     assert_eq!(word, "ok");
     assert_eq!(text, format!("langbase at {}, answers", standin.url()));
-    assert!(standin.asks().is_empty());
-    let plain = run_command(place.command_with_provider(&standin).arg("doctor")).await;
+    assert!(standin.model_requests().is_empty());
+    let plain = run_command(home.command_with_provider(&standin).arg("doctor")).await;
     assert_eq!(plain.code, Some(0));
     assert_eq!(
         plain.stdout.lines().count(),
@@ -54,12 +53,12 @@ async fn all_is_well_with_a_provider_that_answers_and_nothing_that_costs_is_aske
 #[tokio::test]
 async fn a_key_that_is_refused_is_found_out() {
     for wire in ProviderFormat::ALL {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut command = place.command();
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut command = home.command();
         wire.configure_with_key(&mut command, &standin, "wrong-key");
-        let ran = run_command(command.args(["doctor", "--json"])).await;
-        assert_eq!(ran.code, Some(1), "{wire:?}");
-        let findings = parse_findings(&ran);
+        let output = run_command(command.args(["doctor", "--json"])).await;
+        assert_eq!(output.code, Some(1), "{wire:?}");
+        let findings = parse_findings(&output);
         let (word, text) = find_verdict(&findings, "provider");
         assert_eq!(word, "WRONG", "{wire:?}");
         assert!(text.contains("401"), "{wire:?}: {text}");
@@ -68,19 +67,19 @@ async fn a_key_that_is_refused_is_found_out() {
 
 #[tokio::test]
 async fn no_provider_is_a_note_and_no_fault() {
-    let ran = TestHome::new().run(&["doctor", "--json"]).await;
-    assert_eq!(ran.code, Some(0));
-    assert_eq!(find_verdict(&parse_findings(&ran), "provider").0, "note");
+    let output = TestHome::new().run(&["doctor", "--json"]).await;
+    assert_eq!(output.code, Some(0));
+    assert_eq!(find_verdict(&parse_findings(&output), "provider").0, "note");
 }
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_noted() {
-    let place = TestHome::new();
-    let mut command = place.command();
+    let home = TestHome::new();
+    let mut command = home.command();
     command.env("DELIBERATE_RESEARCH_READABLE", "/nowhere/a:/nowhere/b");
-    let ran = run_command(command.args(["doctor", "--json"])).await;
-    assert_eq!(ran.code, Some(0));
-    let findings = parse_findings(&ran);
+    let output = run_command(command.args(["doctor", "--json"])).await;
+    assert_eq!(output.code, Some(0));
+    let findings = parse_findings(&output);
     let (word, text) = find_verdict(&findings, "research");
     assert_eq!(word, "note");
     assert!(
@@ -95,12 +94,12 @@ async fn a_folder_that_is_not_there_is_noted() {
 
 #[tokio::test]
 async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
-    let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let mut command = place.command_with_provider(&standin);
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut command = home.command_with_provider(&standin);
     drop(standin);
-    let ran = run_command(command.args(["doctor", "--json"])).await;
-    assert_eq!(ran.code, Some(1));
-    let findings_ = parse_findings(&ran);
+    let output = run_command(command.args(["doctor", "--json"])).await;
+    assert_eq!(output.code, Some(1));
+    let findings_ = parse_findings(&output);
     let (word, text) = find_verdict(&findings_, "provider");
     assert_eq!(word, "WRONG");
     assert!(text.contains("could not be reached"), "{text}");
@@ -110,12 +109,12 @@ async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
         "the rest is still told"
     );
 
-    let ran = place
+    let output = home
         .run(&["--provider", "anthropic", "doctor", "--json"])
         .await;
-    assert_eq!(ran.code, Some(1));
+    assert_eq!(output.code, Some(1));
     assert!(
-        find_verdict(&parse_findings(&ran), "provider")
+        find_verdict(&parse_findings(&output), "provider")
             .1
             .contains("ANTHROPIC_API_KEY")
     );
@@ -123,19 +122,18 @@ async fn a_provider_that_cannot_be_reached_or_used_is_wrong() {
 
 #[tokio::test]
 async fn a_database_of_the_original_server_is_wrong_and_the_way_out_is_told() {
-    let place = TestHome::new();
-    let old = place.path("work/reasoning.db");
+    let home = TestHome::new();
+    let old = home.path("work/reasoning.db");
     create_legacy_database(&old).await;
     let before = std::fs::read(&old).unwrap();
-    let ran = run_command(
-        place
-            .command()
+    let output = run_command(
+        home.command()
             .env("DATABASE_PATH", &old)
             .args(["doctor", "--json"]),
     )
     .await;
-    assert_eq!(ran.code, Some(1));
-    let findings = parse_findings(&ran);
+    assert_eq!(output.code, Some(1));
+    let findings = parse_findings(&output);
     let (word, text) = find_verdict(&findings, "database");
     assert_eq!(word, "WRONG");
     assert!(
@@ -151,44 +149,46 @@ async fn a_database_of_the_original_server_is_wrong_and_the_way_out_is_told() {
 
 #[tokio::test]
 async fn other_files_in_the_place_of_the_database_are_wrong_and_stay_as_they_are() {
-    let place = TestHome::new();
-    let text = place.path("work/notes.txt");
+    let home = TestHome::new();
+    let text = home.path("work/notes.txt");
     std::fs::write(
         &text,
         "not a database, but long enough to be taken for one ".repeat(50),
     )
     .unwrap();
-    let other = place.path("work/other.db");
+    let other = home.path("work/other.db");
     let mut connection = crate::support::open_sqlite(&other).await;
     sqlx::query("CREATE TABLE recipes (name TEXT)")
         .execute(&mut connection)
         .await
         .unwrap();
     drop(connection);
-    let folder = place.path("work");
+    let folder = home.path("work");
     for path in [&text, &other, &folder] {
         let before = std::fs::read(path).ok();
-        let ran = run_command(
-            place
-                .command()
+        let output = run_command(
+            home.command()
                 .env("DATABASE_PATH", path)
                 .args(["doctor", "--json"]),
         )
         .await;
-        assert_eq!(ran.code, Some(1), "{}", path.display());
-        assert_eq!(find_verdict(&parse_findings(&ran), "database").0, "WRONG");
+        assert_eq!(output.code, Some(1), "{}", path.display());
+        assert_eq!(
+            find_verdict(&parse_findings(&output), "database").0,
+            "WRONG"
+        );
         assert_eq!(std::fs::read(path).ok(), before);
-        let ran = run_command(place.command().env("DATABASE_PATH", path).arg("sessions")).await;
-        assert_eq!(ran.code, Some(2), "{}", path.display());
+        let output = run_command(home.command().env("DATABASE_PATH", path).arg("sessions")).await;
+        assert_eq!(output.code, Some(2), "{}", path.display());
     }
 }
 
 #[tokio::test]
 async fn clients_on_this_machine_are_found() {
-    let place = TestHome::new();
-    std::fs::create_dir(place.path("home/.cursor")).unwrap();
-    let ran = place.run(&["doctor"]).await;
-    let line = ran
+    let test_home = TestHome::new();
+    std::fs::create_dir(test_home.path("home/.cursor")).unwrap();
+    let output = test_home.run(&["doctor"]).await;
+    let line = output
         .stdout
         .lines()
         .find(|line| line.contains("Cursor"))
@@ -197,9 +197,9 @@ async fn clients_on_this_machine_are_found() {
         line.starts_with("note") && line.contains("deliberate setup cursor"),
         "{line}"
     );
-    place.run(&["setup", "cursor", "--yes"]).await;
-    let ran = place.run(&["doctor"]).await;
-    let line = ran
+    test_home.run(&["setup", "cursor", "--yes"]).await;
+    let output = test_home.run(&["doctor"]).await;
+    let line = output
         .stdout
         .lines()
         .find(|line| line.contains("Cursor"))

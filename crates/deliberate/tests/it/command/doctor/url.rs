@@ -36,15 +36,19 @@ fn healthy_report() -> Value {
 
 #[tokio::test]
 async fn the_health_of_a_server_is_shown_to_people_and_to_programs() {
-    let (place, url) = (
+    let (home, url) = (
         TestHome::new(),
         serve_health(StatusCode::OK, healthy_report()).await,
     );
     // The URL for MCP clients works too.
     for url in [url.clone(), format!("{url}/"), format!("{url}/mcp")] {
-        let ran = place.run(&["doctor", "--url", &url]).await;
-        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
-        for shown in [
+        let output = home.run(&["doctor", "--url", &url]).await;
+        assert_eq!(
+            (output.code, output.stderr.as_str()),
+            (Some(0), ""),
+            "{output:?}"
+        );
+        for text in [
             "degraded",
             "9.9.9",
             "24 tools",
@@ -52,16 +56,16 @@ async fn the_health_of_a_server_is_shown_to_people_and_to_programs() {
             "14 thought(s)",
             "1 running",
         ] {
-            assert!(ran.stdout.contains(shown), "{shown}: {}", ran.stdout);
+            assert!(output.stdout.contains(text), "{text}: {}", output.stdout);
         }
         assert!(
-            !ran.stdout.contains('\u{1b}'),
+            !output.stdout.contains('\u{1b}'),
             "it can't command the terminal"
         );
     }
-    let ran = place.run(&["doctor", "--url", &url, "--json"]).await;
+    let output = home.run(&["doctor", "--url", &url, "--json"]).await;
     assert_eq!(
-        serde_json::from_str::<Value>(&ran.stdout).unwrap(),
+        serde_json::from_str::<Value>(&output.stdout).unwrap(),
         healthy_report()
     );
 }
@@ -70,15 +74,15 @@ async fn the_health_of_a_server_is_shown_to_people_and_to_programs() {
 async fn a_server_that_is_not_ready_is_a_failure() {
     let body = json!({ "status": "draining", "live": true, "ready": false, "version": "1.0.0" });
     let url = serve_health(StatusCode::SERVICE_UNAVAILABLE, body).await;
-    let ran = TestHome::new().run(&["doctor", "--url", &url]).await;
-    assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.contains("draining"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("--token-env"), "{}", ran.stdout);
+    let output = TestHome::new().run(&["doctor", "--url", &url]).await;
+    assert_eq!(output.code, Some(1));
+    assert!(output.stdout.contains("draining"), "{}", output.stdout);
+    assert!(output.stdout.contains("--token-env"), "{}", output.stdout);
 }
 
 #[tokio::test]
 async fn nobody_there_and_somebody_else_are_told_apart() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     // Bound but not listening, so that no other process listens there.
     let held = TcpSocket::new_v4().unwrap();
     held.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -86,7 +90,7 @@ async fn nobody_there_and_somebody_else_are_told_apart() {
     let stranger = serve(Router::new()).await;
     let page = serve(Router::new().route("/health", get(|| async { "all is well" }))).await;
     let other = serve_health(StatusCode::OK, json!({ "status": "UP" })).await;
-    for (url, said) in [
+    for (url, text) in [
         (&nobody, "nothing listens at"),
         (&stranger, "not a deliberate server"),
         (&page, "not a deliberate server"),
@@ -94,17 +98,17 @@ async fn nobody_there_and_somebody_else_are_told_apart() {
         (&"not an address".to_owned(), "--url is not valid"),
         (&"ftp://127.0.0.1".to_owned(), "neither http nor https"),
     ] {
-        let ran = place.run(&["doctor", "--url", url]).await;
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(ran.stdout.contains(said), "{said}: {}", ran.stdout);
-        let ran = place.run(&["doctor", "--url", url, "--json"]).await;
-        assert_eq!(ran.code, Some(1), "{ran:?}");
-        let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let output = home.run(&["doctor", "--url", url]).await;
+        assert_eq!(output.code, Some(1), "{output:?}");
+        assert!(output.stdout.contains(text), "{text}: {}", output.stdout);
+        let output = home.run(&["doctor", "--url", url, "--json"]).await;
+        assert_eq!(output.code, Some(1), "{output:?}");
+        let told: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(
             (&told["live"], &told["ready"]),
             (&json!(false), &json!(false))
         );
-        assert!(told["reason"].as_str().unwrap().contains(said), "{told}");
+        assert!(told["reason"].as_str().unwrap().contains(text), "{told}");
     }
 }
 
@@ -112,12 +116,12 @@ async fn nobody_there_and_somebody_else_are_told_apart() {
 async fn a_server_that_does_not_answer_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let ran = TestHome::new().run(&["doctor", "--url", &url]).await;
-    assert_eq!(ran.code, Some(1));
+    let output = TestHome::new().run(&["doctor", "--url", &url]).await;
+    assert_eq!(output.code, Some(1));
     assert!(
-        ran.stdout.contains("did not answer within"),
+        output.stdout.contains("did not answer within"),
         "{}",
-        ran.stdout
+        output.stdout
     );
 }
 
@@ -134,28 +138,34 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
         }
     };
     let url = serve(Router::new().route("/health", get(answer))).await;
-    let place = TestHome::new();
-    let ran = place.run(&["doctor", "--url", &url]).await;
-    assert!(ran.stdout.contains("requires a token"), "{ran:?}");
+    let home = TestHome::new();
+    let output = home.run(&["doctor", "--url", &url]).await;
+    assert!(output.stdout.contains("requires a token"), "{output:?}");
     let with = |token: &str| {
-        let mut command = place.command();
+        let mut command = home.command();
         command
             .env("THE_TOKEN", token)
             .env("LOG_LEVEL", "trace")
             .args(["doctor", "--url", &url, "--token-env", "THE_TOKEN"]);
         command
     };
-    let ran = run_command(&mut with(TOKEN)).await;
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(!format!("{ran:?}").contains(TOKEN));
-    let ran = run_command(&mut with("wrong-token")).await;
-    assert_eq!(ran.code, Some(1));
-    assert!(ran.stdout.contains("does not accept this token"), "{ran:?}");
-    let ran = place
+    let output = run_command(&mut with(TOKEN)).await;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(!format!("{output:?}").contains(TOKEN));
+    let output = run_command(&mut with("wrong-token")).await;
+    assert_eq!(output.code, Some(1));
+    assert!(
+        output.stdout.contains("does not accept this token"),
+        "{output:?}"
+    );
+    let output = home
         .run(&["doctor", "--url", &url, "--token-env", "UNSET_TOKEN"])
         .await;
-    assert!(ran.stdout.contains("UNSET_TOKEN is not set"), "{ran:?}");
-    let mut far = place.command();
+    assert!(
+        output.stdout.contains("UNSET_TOKEN is not set"),
+        "{output:?}"
+    );
+    let mut far = home.command();
     far.env("THE_TOKEN", TOKEN).args([
         "doctor",
         "--url",
@@ -163,6 +173,6 @@ async fn a_token_comes_from_the_environment_and_is_not_shown() {
         "--token-env",
         "THE_TOKEN",
     ]);
-    let ran = run_command(&mut far).await;
-    assert!(ran.stdout.contains("without encryption"), "{ran:?}");
+    let output = run_command(&mut far).await;
+    assert!(output.stdout.contains("without encryption"), "{output:?}");
 }

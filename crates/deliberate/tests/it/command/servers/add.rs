@@ -11,13 +11,13 @@ use crate::support::TestHome;
 
 #[tokio::test]
 async fn a_server_is_added_listed_and_removed_again() {
-    let place = TestHome::new();
-    write_settings(&place, "");
+    let home = TestHome::new();
+    write_settings(&home, "");
     write(
-        &place.path("config/deliberate/servers.json"),
+        &home.path("config/deliberate/servers.json"),
         r#"{"note": "mine", "mcpServers": {"old": {"command": "x", "alwaysAllow": ["y"], "z": 1.50}}, "last": [1]}"#,
     );
-    let ran = place
+    let output = home
         .run(&[
             "servers",
             "add",
@@ -43,14 +43,14 @@ async fn a_server_is_added_listed_and_removed_again() {
             "--flag",
         ])
         .await;
-    assert_success(&ran);
+    assert_success(&output);
     assert!(
-        ran.stdout.contains("deliberate servers test files"),
+        output.stdout.contains("deliberate servers test files"),
         "{}",
-        ran.stdout
+        output.stdout
     );
     assert_eq!(
-        read_servers_file(&place),
+        read_servers_file(&home),
         json!({
             "note": "mine",
             "mcpServers": {
@@ -58,19 +58,19 @@ async fn a_server_is_added_listed_and_removed_again() {
                 "files": {
                     "command": "npx", "args": ["-y", "server", "--flag"],
                     "env": { "KEY": "sk-typed", "OTHER": "${PATH}" }, "pass_env": ["LANG"],
-                    "cwd": place.path("work/sub").canonicalize().unwrap_or(place.path("work/sub")),
+                    "cwd": home.path("work/sub").canonicalize().unwrap_or(home.path("work/sub")),
                     "description": "Papers", "expose": ["read_*", "list"],
                 },
             },
             "last": [1],
         })
     );
-    let again = place
+    let again = home
         .run(&["servers", "add", "files", "https://example.org/mcp"])
         .await;
     assert_eq!(again.code, Some(2));
     assert!(again.stderr.contains("--force"), "{}", again.stderr);
-    let forced = place
+    let forced = home
         .run(&[
             "servers",
             "add",
@@ -92,20 +92,20 @@ async fn a_server_is_added_listed_and_removed_again() {
         forced.stdout
     );
     assert_eq!(
-        read_servers_file(&place)["mcpServers"]["files"],
+        read_servers_file(&home)["mcpServers"]["files"],
         json!({
             "type": "sse", "url": "https://example.org/mcp", "headers": { "X-Key": "${NOT_SET}" }, "expose": "all",
         })
     );
-    assert_success(&place.run(&["servers", "remove", "files"]).await);
-    let left = read_servers_file(&place);
-    assert_eq!(names(&list_servers(&place).await), ["old"]);
+    assert_success(&home.run(&["servers", "remove", "files"]).await);
+    let left = read_servers_file(&home);
+    assert_eq!(names(&list_servers(&home).await), ["old"]);
     assert_eq!(left["mcpServers"]["old"]["alwaysAllow"], json!(["y"]));
     assert_eq!(
         left.as_object().unwrap().keys().collect::<Vec<_>>(),
         ["note", "mcpServers", "last"]
     );
-    let gone = place.run(&["servers", "remove", "olt"]).await;
+    let gone = home.run(&["servers", "remove", "olt"]).await;
     assert_eq!(gone.code, Some(2));
     assert!(
         gone.stderr.contains("did you mean \"old\"?"),
@@ -118,15 +118,15 @@ async fn a_server_is_added_listed_and_removed_again() {
 #[tokio::test]
 async fn the_file_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let place = TestHome::new();
-    let file = place.path("config/deliberate/servers.json");
+    let home = TestHome::new();
+    let file = home.path("config/deliberate/servers.json");
     let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
-    assert_success(&place.run(&["servers", "add", "a", "--", "x"]).await);
+    assert_success(&home.run(&["servers", "add", "a", "--", "x"]).await);
     assert_eq!(mode(), 0o600);
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
-    assert_success(&place.run(&["servers", "add", "b", "--", "x"]).await);
+    assert_success(&home.run(&["servers", "add", "b", "--", "x"]).await);
     assert_eq!(mode(), 0o600);
-    let folder = std::fs::read_dir(place.path("config/deliberate")).unwrap();
+    let folder = std::fs::read_dir(home.path("config/deliberate")).unwrap();
     assert_eq!(folder.count(), 1, "nothing else is left behind");
 }
 
@@ -152,63 +152,72 @@ async fn what_is_not_understood_is_not_added() {
         (&["a", "--", "deliberate", "serve"], "without end"),
         (&["a", "--env", "sk-secret", "--", "x"], "KEY=VALUE"),
     ];
-    let place = TestHome::new();
-    for (arguments, told) in cases {
-        let ran = place.run(&[&["servers", "add"], arguments].concat()).await;
+    let home = TestHome::new();
+    for (arguments, text) in cases {
+        let output = home.run(&[&["servers", "add"], arguments].concat()).await;
         assert_eq!(
-            (ran.code, ran.stdout.as_str()),
+            (output.code, output.stdout.as_str()),
             (Some(2), ""),
             "{arguments:?}"
         );
-        assert!(ran.stderr.contains(told), "{arguments:?}: {}", ran.stderr);
+        assert!(
+            output.stderr.contains(text),
+            "{arguments:?}: {}",
+            output.stderr
+        );
     }
-    assert!(!place.path("config/deliberate/servers.json").exists());
+    assert!(!home.path("config/deliberate/servers.json").exists());
 }
 
 #[tokio::test]
 async fn another_clients_servers_are_taken_over() {
-    let place = TestHome::new();
-    write(&place.path("work/claude.json"), CLAUDE_CONFIG);
-    write(&place.path("work/cursor.json"), CURSOR_CONFIG);
-    let ran = place
-        .run(&["servers", "add", "--from", "claude.json"])
-        .await;
-    assert_success(&ran);
+    let home = TestHome::new();
+    write(&home.path("work/claude.json"), CLAUDE_CONFIG);
+    write(&home.path("work/cursor.json"), CURSOR_CONFIG);
+    let output = home.run(&["servers", "add", "--from", "claude.json"]).await;
+    assert_success(&output);
     assert!(
-        ran.stdout
+        output
+            .stdout
             .contains("Skipped \"deliberate\": it is this program"),
         "{}",
-        ran.stdout
+        output.stdout
     );
     assert!(
-        ran.stdout
+        output
+            .stdout
             .contains("deliberate servers test filesystem github"),
         "{}",
-        ran.stdout
+        output.stdout
     );
-    let ran = place
-        .run(&["servers", "add", "--from", "cursor.json"])
-        .await;
-    assert_eq!(ran.code, Some(1), "one of them can't be used: {ran:?}");
+    let output = home.run(&["servers", "add", "--from", "cursor.json"]).await;
+    assert_eq!(
+        output.code,
+        Some(1),
+        "one of them can't be used: {output:?}"
+    );
     assert!(
-        ran.stdout
+        output
+            .stdout
             .contains("Skipped \"filesystem\", which is already in"),
         "{}",
-        ran.stdout
+        output.stdout
     );
     assert!(
-        ran.stdout.contains("Skipped \"broken\": needs `command`"),
+        output
+            .stdout
+            .contains("Skipped \"broken\": needs `command`"),
         "{}",
-        ran.stdout
+        output.stdout
     );
-    assert!(!ran.stdout.contains("sk-"), "{}", ran.stdout);
-    let kept = read_servers_file(&place);
+    assert!(!output.stdout.contains("sk-"), "{}", output.stdout);
+    let kept = read_servers_file(&home);
     assert_eq!(kept["mcpServers"]["filesystem"]["command"], "npx");
     assert_eq!(
         kept["mcpServers"]["github"]["env"]["GITHUB_TOKEN"],
         "ghp_sk-claude"
     );
-    let ran = place
+    let output = home
         .run(&[
             "servers",
             "add",
@@ -218,101 +227,105 @@ async fn another_clients_servers_are_taken_over() {
             "--force",
         ])
         .await;
-    assert_success(&ran);
+    assert_success(&output);
     assert_eq!(
-        read_servers_file(&place)["mcpServers"]["filesystem"]["command"],
+        read_servers_file(&home)["mcpServers"]["filesystem"]["command"],
         "other"
     );
-    let ran = place
+    let output = home
         .run(&["servers", "add", "--from", "cursor.json", "nobody"])
         .await;
-    assert_eq!(ran.code, Some(2));
+    assert_eq!(output.code, Some(2));
     assert!(
-        ran.stderr.contains("it has filesystem, linear"),
+        output.stderr.contains("it has filesystem, linear"),
         "{}",
-        ran.stderr
+        output.stderr
     );
-    let ran = place
+    let output = home
         .run(&["servers", "add", "--from", "nowhere.json"])
         .await;
     assert!(
-        ran.stderr.contains("there is no file nowhere.json"),
+        output.stderr.contains("there is no file nowhere.json"),
         "{}",
-        ran.stderr
+        output.stderr
     );
 }
 
 #[tokio::test]
 async fn what_is_written_elsewhere_is_left_to_its_writer() {
-    let place = home_with_imports();
-    let ran = place.run(&["servers", "remove", "linear"]).await;
-    assert_eq!(ran.code, Some(2));
+    let home = home_with_imports();
+    let output = home.run(&["servers", "remove", "linear"]).await;
+    assert_eq!(output.code, Some(2));
     assert!(
-        ran.stderr.contains("cursor.json") && ran.stderr.contains("gateway.import"),
+        output.stderr.contains("cursor.json") && output.stderr.contains("gateway.import"),
         "{}",
-        ran.stderr
+        output.stderr
     );
-    write_settings(&place, "[servers.files]\ncommand = \"x\"\n");
+    write_settings(&home, "[servers.files]\ncommand = \"x\"\n");
     for arguments in [
         &["servers", "remove", "files"][..],
         &["servers", "add", "files", "--", "y"],
     ] {
-        let ran = place.run(arguments).await;
-        assert_eq!(ran.code, Some(2));
-        assert!(ran.stderr.contains("config.toml:1"), "{}", ran.stderr);
+        let output = home.run(arguments).await;
+        assert_eq!(output.code, Some(2));
+        assert!(output.stderr.contains("config.toml:1"), "{}", output.stderr);
     }
     assert_eq!(
-        std::fs::read_to_string(place.path("work/cursor.json")).unwrap(),
+        std::fs::read_to_string(home.path("work/cursor.json")).unwrap(),
         CURSOR_CONFIG
     );
 }
 
 #[tokio::test]
 async fn a_file_with_comments_is_read_but_not_written() {
-    let place = TestHome::new();
-    write_settings(&place, "");
-    let file = place.path("config/deliberate/servers.json");
+    let home = TestHome::new();
+    write_settings(&home, "");
+    let file = home.path("config/deliberate/servers.json");
     let text = "{\n  // mine\n  \"mcpServers\": { \"a\": { \"command\": \"x\" }, }\n}\n";
     write(&file, text);
-    assert_eq!(names(&list_servers(&place).await), ["a"]);
-    let ran = place.run(&["servers", "add", "b", "--", "y"]).await;
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("comments"), "{}", ran.stderr);
+    assert_eq!(names(&list_servers(&home).await), ["a"]);
+    let output = home.run(&["servers", "add", "b", "--", "y"]).await;
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("comments"), "{}", output.stderr);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
 }
 
 #[tokio::test]
 async fn a_client_is_taken_over_by_its_name() {
-    let place = TestHome::new();
-    let nothing = place.run(&["servers", "add", "--from", "cursor"]).await;
+    let test_home = TestHome::new();
+    let nothing = test_home.run(&["servers", "add", "--from", "cursor"]).await;
     assert_eq!(nothing.code, Some(2));
     assert!(
         nothing.stderr.contains(".cursor/mcp.json"),
         "{}",
         nothing.stderr
     );
-    std::fs::create_dir(place.path("home/.cursor")).unwrap();
-    write(&place.path("home/.cursor/mcp.json"), CURSOR_CONFIG);
+    std::fs::create_dir(test_home.path("home/.cursor")).unwrap();
+    write(&test_home.path("home/.cursor/mcp.json"), CURSOR_CONFIG);
     assert_success(
-        &place
+        &test_home
             .run(&["servers", "add", "--from", "cursor", "linear"])
             .await,
     );
-    assert_eq!(names(&list_servers(&place).await), ["linear"]);
+    assert_eq!(names(&list_servers(&test_home).await), ["linear"]);
 }
 
 #[tokio::test]
 async fn servers_that_are_added_at_the_same_time_are_all_kept() {
-    let place = TestHome::new();
-    write_settings(&place, "");
+    let home = TestHome::new();
+    write_settings(&home, "");
     let names = ["one", "two", "three", "four", "five", "six"];
     let commands = names.map(|name| ["servers", "add", name, "--", "true"]);
-    let running = commands.iter().map(|command| place.run(command));
-    for ran in futures::future::join_all(running).await {
-        assert_success(&ran);
+    let running = commands.iter().map(|command| home.run(command));
+    for output in futures::future::join_all(running).await {
+        assert_success(&output);
     }
-    let listed = place.run(&["servers", "list", "--json"]).await;
+    let cli_output = home.run(&["servers", "list", "--json"]).await;
     for name in names {
-        assert!(listed.stdout.contains(name), "{name}: {}", listed.stdout);
+        assert!(
+            cli_output.stdout.contains(name),
+            "{name}: {}",
+            cli_output.stdout
+        );
     }
 }

@@ -7,14 +7,14 @@ use crate::support::{PROGRAM, TestHome, run_with_input};
 
 /// Creates a home with a working server, one that exits at once, and one that is disabled.
 fn home_with_servers() -> TestHome {
-    let place = TestHome::new();
-    let guest = place.path("work/guest.toml");
+    let home = TestHome::new();
+    let guest = home.path("work/guest.toml");
     write(
         &guest,
         "[database]\npath = \"guest.db\"\n[tools]\nsets = [\"reasoning\"]\n",
     );
     write_settings(
-        &place,
+        &home,
         &format!(
             "[servers.guest]\ncommand = {PROGRAM:?}\nargs = [\"--config\", '{guest}', \"serve\"]\n\n\
              [servers.broken]\ncommand = \"sh\"\nargs = [\"-c\", \"echo the reason >&2; exit 3\"]\n\
@@ -24,16 +24,20 @@ fn home_with_servers() -> TestHome {
             guest = guest.display()
         ),
     );
-    place
+    home
 }
 
 #[tokio::test]
 async fn each_server_is_tested_and_one_that_fails_spoils_no_other() {
-    let place = home_with_servers();
-    let ran = place.run(&["servers", "test"]).await;
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(1), ""), "{ran:?}");
+    let home = home_with_servers();
+    let output = home.run(&["servers", "test"]).await;
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (Some(1), ""),
+        "{output:?}"
+    );
     let line = |start: &str| {
-        let mut lines = ran.stdout.lines();
+        let mut lines = output.stdout.lines();
         lines.find(|line| line.starts_with(start)).unwrap()
     };
     let fine = line("ok     guest");
@@ -46,22 +50,22 @@ async fn each_server_is_tested_and_one_that_fails_spoils_no_other() {
         "{fine}"
     );
     assert!(line("WRONG  broken").contains("broken"));
-    assert!(ran.stdout.contains("the reason"), "{}", ran.stdout);
-    assert!(!ran.stdout.contains(" off "), "{}", ran.stdout);
+    assert!(output.stdout.contains("the reason"), "{}", output.stdout);
+    assert!(!output.stdout.contains(" off "), "{}", output.stdout);
 }
 
 #[tokio::test]
 async fn a_server_that_is_named_is_tested_even_if_it_is_switched_off() {
-    let place = home_with_servers();
-    let tested = place.run_json(&["servers", "test", "off", "--json"]).await;
+    let home = home_with_servers();
+    let tested = home.run_json(&["servers", "test", "off", "--json"]).await;
     let [off] = tested.as_array().unwrap().as_slice() else {
         panic!("{tested}");
     };
     assert_eq!((&off["name"], &off["ok"]), (&"off".into(), &true.into()));
     assert!(off["tools"].as_u64().unwrap() > 20, "{off}");
-    let ran = place.run(&["servers", "test", "broken", "--json"]).await;
-    assert_eq!(ran.code, Some(1));
-    let tested: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let output = home.run(&["servers", "test", "broken", "--json"]).await;
+    assert_eq!(output.code, Some(1));
+    let tested: Value = serde_json::from_str(&output.stdout).unwrap();
     assert!(
         tested[0]["error"]["diagnosis"]
             .as_str()
@@ -73,42 +77,42 @@ async fn a_server_that_is_named_is_tested_even_if_it_is_switched_off() {
 
 #[tokio::test]
 async fn tools_are_listed_with_what_each_takes() {
-    let place = home_with_servers();
-    let table = place.run(&["servers", "tools", "guest"]).await;
+    let home = home_with_servers();
+    let table = home.run(&["servers", "tools", "guest"]).await;
     assert_success(&table);
     assert!(
         table.stdout.contains("reasoning_sessions"),
         "{}",
         table.stdout
     );
-    let schema = place
+    let schema = home
         .run_json(&["servers", "tools", "guest", "--schema", "reasoning_search"])
         .await;
     assert!(schema["properties"].is_object(), "{schema}");
-    let all = place
+    let all = home
         .run_json(&["servers", "tools", "guest", "--json"])
         .await;
     assert!(
         all[0]["name"].is_string() && all[0]["standing"].is_object(),
         "{all}"
     );
-    let ran = place
+    let output = home
         .run(&["servers", "tools", "guest", "--schema", "reasoning_serch"])
         .await;
-    assert_eq!(ran.code, Some(2));
+    assert_eq!(output.code, Some(2));
     assert!(
-        ran.stderr.contains("did you mean \"reasoning_search\"?"),
+        output.stderr.contains("did you mean \"reasoning_search\"?"),
         "{}",
-        ran.stderr
+        output.stderr
     );
-    let ran = place.run(&["servers", "tools", "broken"]).await;
-    assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("the reason"), "{}", ran.stderr);
+    let output = home.run(&["servers", "tools", "broken"]).await;
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("the reason"), "{}", output.stderr);
 }
 
 #[tokio::test]
 async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
-    let place = home_with_servers();
+    let home = home_with_servers();
     let ways: [&[&str]; 4] = [
         &["guest__reasoning_search", "query=nothing there", "limit=3"],
         &[
@@ -125,18 +129,18 @@ async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
         &["guest", "reasoning_search", "--args", "-"],
     ];
     for way in ways {
-        let mut command = place.command();
+        let mut command = home.command();
         command.args(["servers", "call", "--json"]).args(way);
-        let ran = run_with_input(&mut command, r#"{"query": "nothing there"}"#).await;
+        let output = run_with_input(&mut command, r#"{"query": "nothing there"}"#).await;
         assert_eq!(
-            (ran.code, ran.stderr.as_str()),
+            (output.code, output.stderr.as_str()),
             (Some(0), ""),
-            "{way:?} {ran:?}"
+            "{way:?} {output:?}"
         );
-        let result: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let result: Value = serde_json::from_str(&output.stdout).unwrap();
         assert!(result["structuredContent"].is_object(), "{result}");
     }
-    let text = place
+    let text = home
         .run(&[
             "servers",
             "call",
@@ -151,7 +155,7 @@ async fn a_tool_is_called_in_each_of_the_ways_to_name_it() {
 
 #[tokio::test]
 async fn a_call_that_fails_is_told_by_the_exit_code() {
-    let place = home_with_servers();
+    let home = home_with_servers();
     let cases: [(&[&str], i32, &str); 6] = [
         // The tool itself fails.
         (
@@ -165,20 +169,24 @@ async fn a_call_that_fails_is_told_by_the_exit_code() {
         (&["guest__reasoning_get", "--args", "[1]"], 2, "JSON object"),
         (&["broken__x"], 2, "broken"),
     ];
-    for (arguments, code, told) in cases {
-        let ran = place.run(&[&["servers", "call"], arguments].concat()).await;
-        assert_eq!(ran.code, Some(code), "{arguments:?} {ran:?}");
-        let said = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(said.contains(told), "{arguments:?} {said}");
+    for (arguments, code, text) in cases {
+        let output = home.run(&[&["servers", "call"], arguments].concat()).await;
+        assert_eq!(output.code, Some(code), "{arguments:?} {output:?}");
+        let said = format!("{}{}", output.stdout, output.stderr);
+        assert!(said.contains(text), "{arguments:?} {said}");
     }
 }
 
 #[tokio::test]
 async fn a_server_with_nothing_to_approve_is_left_as_it_is() {
-    let place = home_with_servers();
-    let ran = place.run(&["servers", "approve", "guest"]).await;
-    assert_success(&ran);
-    assert!(ran.stdout.contains("No tool of \"guest\" is quarantined"));
-    let list = place.run_json(&["servers", "list", "--json"]).await;
+    let home = home_with_servers();
+    let output = home.run(&["servers", "approve", "guest"]).await;
+    assert_success(&output);
+    assert!(
+        output
+            .stdout
+            .contains("No tool of \"guest\" is quarantined")
+    );
+    let list = home.run_json(&["servers", "list", "--json"]).await;
     assert_eq!(names(&list), ["guest", "broken", "off"]);
 }

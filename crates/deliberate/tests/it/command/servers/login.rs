@@ -27,9 +27,9 @@ async fn home_with_oauth_server() -> (TestHome, LoginTestServer) {
 
 /// Creates a home whose settings contain the server, with these fields beside its URL.
 async fn home_with_settings(more: &str) -> (TestHome, LoginTestServer) {
-    let (place, server) = (TestHome::new(), LoginTestServer::start().await);
-    write_settings(&place, &server.settings_text(more));
-    (place, server)
+    let (home, server) = (TestHome::new(), LoginTestServer::start().await);
+    write_settings(&home, &server.settings_text(more));
+    (home, server)
 }
 
 async fn get(url: &Url) -> RawResponse {
@@ -59,8 +59,8 @@ struct LoginProcess {
 
 impl LoginProcess {
     /// Starts with the most detailed log.
-    async fn start(place: &TestHome) -> Self {
-        let mut command = place.command();
+    async fn start(home: &TestHome) -> Self {
+        let mut command = home.command();
         command
             .args(["--log-level", "trace"])
             .args(["servers", "login", "guarded", "--no-browser"])
@@ -71,12 +71,12 @@ impl LoginProcess {
             .kill_on_drop(true);
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
-        let mut shown = String::new();
+        let mut text = String::new();
         let page = loop {
             let mut line = String::new();
             let read = timeout(TEST_TIMEOUT, lines.read_line(&mut line));
-            assert_ne!(read.await.unwrap().unwrap(), 0, "no page: {shown}");
-            shown.push_str(&line);
+            assert_ne!(read.await.unwrap().unwrap(), 0, "no page: {text}");
+            text.push_str(&line);
             if line.trim().starts_with("http") {
                 break Url::parse(line.trim()).unwrap();
             }
@@ -84,7 +84,7 @@ impl LoginProcess {
         Self {
             child,
             lines,
-            stdout: shown,
+            stdout: text,
             page,
         }
     }
@@ -102,79 +102,85 @@ impl LoginProcess {
     }
 }
 
-async fn log_in(place: &TestHome) -> CliOutput {
-    let logging_in = LoginProcess::start(place).await;
+async fn log_in(home: &TestHome) -> CliOutput {
+    let logging_in = LoginProcess::start(home).await;
     let back = browse(&logging_in.page).await;
     assert_eq!(back.status, 200);
     logging_in.wait().await
 }
 
-async fn greet(place: &TestHome) -> CliOutput {
-    let ran = place.run(&["servers", "call", "guarded__greet"]).await;
-    assert_no_secrets(&ran);
-    ran
+async fn greet(home: &TestHome) -> CliOutput {
+    let output = home.run(&["servers", "call", "guarded__greet"]).await;
+    assert_no_secrets(&output);
+    output
 }
 
-fn assert_no_secrets(ran: &CliOutput) {
-    assert!(!ran.stdout.contains(SECRET_MARKER), "{}", ran.stdout);
-    assert!(!ran.stderr.contains(SECRET_MARKER), "{}", ran.stderr);
+fn assert_no_secrets(output: &CliOutput) {
+    assert!(!output.stdout.contains(SECRET_MARKER), "{}", output.stdout);
+    assert!(!output.stderr.contains(SECRET_MARKER), "{}", output.stderr);
 }
 
-fn assert_refused(ran: &CliOutput, told: &str) {
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert!(ran.stderr.contains(told), "{}", ran.stderr);
-    assert_no_secrets(ran);
+fn assert_refused(output: &CliOutput, text: &str) {
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert!(output.stderr.contains(text), "{}", output.stderr);
+    assert_no_secrets(output);
 }
 
-fn login_folder(place: &TestHome) -> std::path::PathBuf {
-    place.path("data/deliberate/logins/guarded.json")
+fn login_folder(home: &TestHome) -> std::path::PathBuf {
+    home.path("data/deliberate/logins/guarded.json")
 }
 
 #[tokio::test]
 async fn who_has_logged_in_is_let_in_until_they_log_out() {
-    let (place, server) = home_with_oauth_server().await;
-    assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
-    let ran = place.run(&["servers", "test", "--json"]).await;
-    let tested: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let (home, server) = home_with_oauth_server().await;
+    assert_refused(&greet(&home).await, "`deliberate servers login guarded`");
+    let output = home.run(&["servers", "test", "--json"]).await;
+    let tested: Value = serde_json::from_str(&output.stdout).unwrap();
     let hint = tested[0]["error"]["hint"].as_str().unwrap();
     assert!(hint.contains("deliberate servers login guarded"), "{hint}");
 
-    let ran = log_in(&place).await;
-    assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert!(ran.stdout.contains("Logged in to \"guarded\""), "{ran:?}");
-    assert!(ran.stdout.contains("deliberate servers test guarded"));
-    assert_no_secrets(&ran);
+    let output = log_in(&home).await;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    assert!(
+        output.stdout.contains("Logged in to \"guarded\""),
+        "{output:?}"
+    );
+    assert!(output.stdout.contains("deliberate servers test guarded"));
+    assert_no_secrets(&output);
 
-    let ran = greet(&place).await;
-    assert_success(&ran);
-    assert_eq!(ran.stdout, "hello, you\n");
-    let ran = place.run(&["servers", "test"]).await;
-    assert_success(&ran);
-    assert!(ran.stdout.contains("1 tool,"), "{}", ran.stdout);
-    assert_no_secrets(&ran);
+    let output = greet(&home).await;
+    assert_success(&output);
+    assert_eq!(output.stdout, "hello, you\n");
+    let output = home.run(&["servers", "test"]).await;
+    assert_success(&output);
+    assert!(output.stdout.contains("1 tool,"), "{}", output.stdout);
+    assert_no_secrets(&output);
     assert_eq!(server.state().grants, ["authorization_code"]);
 
-    let ran = place.run(&["servers", "logout", "guarded"]).await;
-    assert_success(&ran);
-    assert!(ran.stdout.contains("Logged out of \"guarded\""), "{ran:?}");
-    assert!(!login_folder(&place).exists());
-    assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
-    let ran = place.run(&["servers", "logout", "guarded"]).await;
-    assert_success(&ran);
-    assert!(ran.stdout.contains("There was no login"), "{ran:?}");
+    let output = home.run(&["servers", "logout", "guarded"]).await;
+    assert_success(&output);
+    assert!(
+        output.stdout.contains("Logged out of \"guarded\""),
+        "{output:?}"
+    );
+    assert!(!login_folder(&home).exists());
+    assert_refused(&greet(&home).await, "`deliberate servers login guarded`");
+    let output = home.run(&["servers", "logout", "guarded"]).await;
+    assert_success(&output);
+    assert!(output.stdout.contains("There was no login"), "{output:?}");
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn the_tokens_are_their_owners_alone() {
     use std::os::unix::fs::PermissionsExt as _;
-    let (place, _server) = home_with_oauth_server().await;
-    log_in(&place).await;
+    let (home, _server) = home_with_oauth_server().await;
+    log_in(&home).await;
     let mode = |path: &std::path::Path| {
         let about = std::fs::metadata(path).unwrap();
         about.permissions().mode() & 0o777
     };
-    let file = login_folder(&place);
+    let file = login_folder(&home);
     let folder = file.parent().unwrap();
     assert_eq!((mode(folder), mode(&file)), (0o700, 0o600));
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
@@ -187,30 +193,30 @@ async fn the_tokens_are_their_owners_alone() {
 
 #[tokio::test]
 async fn a_token_that_has_ended_is_renewed_and_the_next_is_kept() {
-    let (place, server) = home_with_oauth_server().await;
+    let (home, server) = home_with_oauth_server().await;
     server.state().token_lifetime = 0;
-    log_in(&place).await;
+    log_in(&home).await;
     server.state().token_lifetime = 3600;
     for _ in 0..2 {
-        assert_success(&greet(&place).await);
+        assert_success(&greet(&home).await);
     }
     let both = ["authorization_code", "refresh_token"];
     assert_eq!(server.state().grants, both, "the renewed one is kept");
     // A token that the server rejects is refreshed too; one that cannot be refreshed needs a person
     // again.
     server.state().valid_token = None;
-    assert_success(&greet(&place).await);
+    assert_success(&greet(&home).await);
     assert_eq!(server.state().grants.len(), 3);
-    std::fs::write(login_folder(&place), "rubbish").unwrap();
-    assert_refused(&greet(&place).await, "`deliberate servers login guarded`");
-    assert_eq!(log_in(&place).await.code, Some(0));
-    assert_success(&greet(&place).await);
+    std::fs::write(login_folder(&home), "rubbish").unwrap();
+    assert_refused(&greet(&home).await, "`deliberate servers login guarded`");
+    assert_eq!(log_in(&home).await.code, Some(0));
+    assert_success(&greet(&home).await);
 }
 
 #[tokio::test]
 async fn a_server_that_runs_already_uses_the_login_at_once() {
-    let (place, _server) = home_with_oauth_server().await;
-    let mut client = serve(place.command().arg("serve")).await;
+    let (home, _server) = home_with_oauth_server().await;
+    let mut client = serve(home.command().arg("serve")).await;
     let call = json!({ "tool": "guarded__greet", "arguments": {} });
     let before = client.call("gateway_call", call.clone()).await.unwrap();
     assert!(
@@ -219,10 +225,10 @@ async fn a_server_that_runs_already_uses_the_login_at_once() {
             .contains("deliberate servers login guarded"),
         "{before}"
     );
-    log_in(&place).await;
+    log_in(&home).await;
     let after = client.call("gateway_call", call.clone()).await.unwrap();
     assert!(after.to_string().contains("hello, you"), "{after}");
-    assert_success(&place.run(&["servers", "logout", "guarded"]).await);
+    assert_success(&home.run(&["servers", "logout", "guarded"]).await);
     let out = client.call("gateway_call", call).await.unwrap();
     assert!(!out.to_string().contains("hello, you"), "{out}");
     for told in [before, after, out] {
@@ -238,23 +244,23 @@ async fn a_server_that_runs_already_uses_the_login_at_once() {
 
 #[tokio::test]
 async fn another_who_gives_tokens_is_not_trusted() {
-    let (place, server) =
+    let (home, server) =
         home_with_settings("auth = { issuer = 'https://login.example.org' }").await;
-    let ran = place.run(&["servers", "login", "guarded"]).await;
-    assert_refused(&ran, "not at https://login.example.org");
+    let output = home.run(&["servers", "login", "guarded"]).await;
+    assert_refused(&output, "not at https://login.example.org");
     assert!(server.state().grants.is_empty());
-    assert!(!login_folder(&place).exists());
+    assert!(!login_folder(&home).exists());
 }
 
 #[tokio::test]
 async fn the_one_who_is_expected_is_asked_as_written() {
-    let (place, server) = home_with_oauth_server().await;
+    let (home, server) = home_with_oauth_server().await;
     let more = format!(
         "auth = {{ issuer = '{}', client_id = 'us', scopes = ['write'] }}",
         server.base
     );
-    write_settings(&place, &server.settings_text(&more));
-    let logging_in = LoginProcess::start(&place).await;
+    write_settings(&home, &server.settings_text(&more));
+    let logging_in = LoginProcess::start(&home).await;
     let asked: Vec<(String, String)> = logging_in.page.query_pairs().into_owned().collect();
     for (name, value) in [("client_id", "us"), ("scope", "write")] {
         assert!(
@@ -264,71 +270,79 @@ async fn the_one_who_is_expected_is_asked_as_written() {
     }
     browse(&logging_in.page).await;
     assert_eq!(logging_in.wait().await.code, Some(0));
-    assert_success(&greet(&place).await);
+    assert_success(&greet(&home).await);
 }
 
 #[tokio::test]
 async fn who_does_not_agree_or_comes_from_elsewhere_is_not_logged_in() {
-    let (place, server) = home_with_oauth_server().await;
+    let (home, server) = home_with_oauth_server().await;
     server.state().denies_consent = true;
-    let ran = log_in(&place).await;
-    assert_refused(&ran, "access_denied");
+    let output = log_in(&home).await;
+    assert_refused(&output, "access_denied");
 
-    let logging_in = LoginProcess::start(&place).await;
+    let logging_in = LoginProcess::start(&home).await;
     let mut pairs = logging_in.page.query_pairs();
     let (_, back) = pairs.find(|(name, _)| name == "redirect_uri").unwrap();
     let mut back = Url::parse(&back).unwrap();
     back.set_query(Some("code=hush-theirs&state=theirs"));
     get(&back).await;
-    let ran = logging_in.wait().await;
-    assert_eq!(ran.code, Some(2), "{ran:?}");
-    assert_no_secrets(&ran);
+    let output = logging_in.wait().await;
+    assert_eq!(output.code, Some(2), "{output:?}");
+    assert_no_secrets(&output);
     assert!(server.state().grants.is_empty());
-    assert!(!login_folder(&place).exists());
+    assert!(!login_folder(&home).exists());
 }
 
 #[cfg(unix)]
 #[tokio::test]
 async fn one_may_stop_before_anybody_agrees() {
-    let (place, _server) = home_with_oauth_server().await;
-    let logging_in = LoginProcess::start(&place).await;
+    let (home, _server) = home_with_oauth_server().await;
+    let logging_in = LoginProcess::start(&home).await;
     terminate(logging_in.child.id().unwrap()).await;
     assert_refused(
         &logging_in.wait().await,
         "stopped before the login was finished",
     );
-    assert!(!login_folder(&place).exists());
+    assert!(!login_folder(&home).exists());
 }
 
 #[tokio::test]
 async fn a_login_that_can_not_be_kept_is_no_success() {
-    let (place, _server) = home_with_oauth_server().await;
-    let logging_in = LoginProcess::start(&place).await;
-    std::fs::create_dir_all(place.path("data/deliberate")).unwrap();
-    std::fs::write(place.path("data/deliberate/logins"), "no folder").unwrap();
+    let (home, _server) = home_with_oauth_server().await;
+    let logging_in = LoginProcess::start(&home).await;
+    std::fs::create_dir_all(home.path("data/deliberate")).unwrap();
+    std::fs::write(home.path("data/deliberate/logins"), "no folder").unwrap();
     browse(&logging_in.page).await;
     assert_refused(&logging_in.wait().await, "could not be stored");
     // Now it is detected before anyone is asked.
-    let ran = place.run(&["servers", "login", "guarded"]).await;
-    assert_refused(&ran, "cannot be read");
+    let output = home.run(&["servers", "login", "guarded"]).await;
+    assert_refused(&output, "cannot be read");
 }
 
 #[tokio::test]
 async fn who_needs_no_login_is_told_so() {
-    let (place, server) = home_with_oauth_server().await;
+    let (home, server) = home_with_oauth_server().await;
     server.state().is_open = true;
-    let ran = place.run(&["servers", "login", "guarded"]).await;
-    assert_success(&ran);
-    assert!(ran.stdout.contains("needs no login"), "{}", ran.stdout);
+    let output = home.run(&["servers", "login", "guarded"]).await;
+    assert_success(&output);
+    assert!(
+        output.stdout.contains("needs no login"),
+        "{}",
+        output.stdout
+    );
 
     // A secret is enough if no consent is needed.
     server.state().is_open = false;
     let secret = format!("auth = {{ client_id = 'us', client_secret = '{SECRET_MARKER}-own' }}");
-    write_settings(&place, &server.settings_text(&secret));
-    let ran = place.run(&["servers", "login", "guarded"]).await;
-    assert_success(&ran);
-    assert!(ran.stdout.contains("needs no login"), "{}", ran.stdout);
-    assert_success(&greet(&place).await);
+    write_settings(&home, &server.settings_text(&secret));
+    let output = home.run(&["servers", "login", "guarded"]).await;
+    assert_success(&output);
+    assert!(
+        output.stdout.contains("needs no login"),
+        "{}",
+        output.stdout
+    );
+    assert_success(&greet(&home).await);
     assert!(
         server
             .state()
@@ -340,28 +354,28 @@ async fn who_needs_no_login_is_told_so() {
 
 #[tokio::test]
 async fn where_one_can_not_log_in_the_reason_is_told() {
-    let (place, server) = home_with_oauth_server().await;
+    let (home, server) = home_with_oauth_server().await;
     let header = format!("headers = {{ authorization = 'Bearer {SECRET_MARKER}-wrong' }}");
     let others = "[servers.program]\ncommand = 'x'\n[servers.socket]\nurl = 'ws://127.0.0.1:9/'\n\
                   [servers.gone]\nurl = 'http://127.0.0.1:9/mcp'\n";
     write_settings(
-        &place,
+        &home,
         &format!("{}\n{others}", server.settings_text(&header)),
     );
-    for (name, told) in [
+    for (name, text) in [
         ("program", "a program on this machine"),
         ("socket", "WebSocket"),
         ("guarded", "the key in its `headers`"),
-        ("gone", "Check that the server runs"),
+        ("gone", "Check that the server is running"),
         ("guardet", "did you mean \"guarded\"?"),
     ] {
-        let ran = place.run(&["servers", "login", name]).await;
-        assert_refused(&ran, told);
+        let output = home.run(&["servers", "login", name]).await;
+        assert_refused(&output, text);
     }
     for name in ["../guarded", "a/b", ".."] {
-        let ran = place.run(&["servers", "logout", name]).await;
-        assert_refused(&ran, "the name of the server is not valid");
+        let output = home.run(&["servers", "logout", name]).await;
+        assert_refused(&output, "the name of the server is not valid");
     }
-    let ran = place.run(&["servers", "logout", "nobody"]).await;
-    assert_refused(&ran, "there is no server \"nobody\"");
+    let output = home.run(&["servers", "logout", "nobody"]).await;
+    assert_refused(&output, "there is no server \"nobody\"");
 }

@@ -88,7 +88,7 @@ async fn handle_request(
     body: Bytes,
 ) -> Response {
     let LoginHandlerState { base, state: mind } = here;
-    let mut mind = mind.lock().unwrap();
+    let mut server_state = mind.lock().unwrap();
     match uri.path() {
         "/.well-known/oauth-protected-resource/mcp" => json_response(&json!({
             "resource": format!("{base}/mcp"),
@@ -109,9 +109,9 @@ async fn handle_request(
             "client_secret": format!("{SECRET_MARKER}-client"),
             "redirect_uris": [],
         })),
-        "/authorize" => authorize_response(&mut mind, uri.query().unwrap()),
-        "/token" => token_response(&mut mind, &parse_form(&body)),
-        "/mcp" => mcp_response(&mind, &base, &headers, &body),
+        "/authorize" => authorize_response(&mut server_state, uri.query().unwrap()),
+        "/token" => token_response(&mut server_state, &parse_form(&body)),
+        "/mcp" => mcp_response(&server_state, &base, &headers, &body),
         _ => StatusCode::NOT_FOUND.into_response(),
     }
 }
@@ -126,57 +126,63 @@ fn parse_form(body: &[u8]) -> HashMap<String, String> {
 }
 
 /// Answers the consent page: its user agrees or denies at once.
-fn authorize_response(mind: &mut LoginServerState, query: &str) -> Response {
+fn authorize_response(server_state: &mut LoginServerState, query: &str) -> Response {
     let asked = parse_form(query.as_bytes());
     assert_eq!(asked["code_challenge_method"], "S256");
     let mut back = Url::parse(&asked["redirect_uri"]).unwrap();
-    let code = format!("{SECRET_MARKER}-code-{}", mind.challenges.len());
-    let said = if mind.denies_consent {
+    let code = format!("{SECRET_MARKER}-code-{}", server_state.challenges.len());
+    let said = if server_state.denies_consent {
         ("error", "access_denied")
     } else {
         ("code", code.as_str())
     };
     back.query_pairs_mut()
         .extend_pairs([said, ("state", &asked["state"])]);
-    mind.challenges
+    server_state
+        .challenges
         .insert(code, asked["code_challenge"].clone());
     let place = [(header::LOCATION, back.to_string())];
     (StatusCode::FOUND, place).into_response()
 }
 
-fn token_response(mind: &mut LoginServerState, form: &HashMap<String, String>) -> Response {
+fn token_response(state: &mut LoginServerState, form: &HashMap<String, String>) -> Response {
     let grant = form["grant_type"].clone();
     let is_good = match grant.as_str() {
         // Each code is valid once.
         "authorization_code" => {
-            form.contains_key("code_verifier") && mind.challenges.remove(&form["code"]).is_some()
+            form.contains_key("code_verifier") && state.challenges.remove(&form["code"]).is_some()
         }
-        "refresh_token" => mind.refresh_token.as_ref() == Some(&form["refresh_token"]),
+        "refresh_token" => state.refresh_token.as_ref() == Some(&form["refresh_token"]),
         _ => grant == "client_credentials",
     };
-    mind.grants.push(grant);
+    state.grants.push(grant);
     if !is_good {
         let error = json!({ "error": "invalid_grant", "error_description": format!("{form:?}") });
         return (StatusCode::BAD_REQUEST, json_response(&error)).into_response();
     }
-    mind.issued_tokens += 1;
+    state.issued_tokens += 1;
     let (access, refresh) = (
-        format!("{SECRET_MARKER}-access-{}", mind.issued_tokens),
-        format!("{SECRET_MARKER}-refresh-{}", mind.issued_tokens),
+        format!("{SECRET_MARKER}-access-{}", state.issued_tokens),
+        format!("{SECRET_MARKER}-refresh-{}", state.issued_tokens),
     );
-    mind.valid_token = Some(access.clone());
-    mind.refresh_token = Some(refresh.clone());
+    state.valid_token = Some(access.clone());
+    state.refresh_token = Some(refresh.clone());
     json_response(&json!({
         "access_token": access, "refresh_token": refresh,
-        "token_type": "Bearer", "expires_in": mind.token_lifetime,
+        "token_type": "Bearer", "expires_in": state.token_lifetime,
     }))
 }
 
-fn mcp_response(mind: &LoginServerState, base: &str, headers: &HeaderMap, body: &[u8]) -> Response {
+fn mcp_response(
+    state: &LoginServerState,
+    base: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Response {
     let sent = headers.get(header::AUTHORIZATION);
     let sent = sent.map_or("", |it| it.to_str().unwrap());
     let is_good = |good: &String| sent == format!("Bearer {good}");
-    if !mind.is_open && !mind.valid_token.as_ref().is_some_and(is_good) {
+    if !state.is_open && !state.valid_token.as_ref().is_some_and(is_good) {
         let place = format!("{base}/.well-known/oauth-protected-resource/mcp");
         let said = format!("Bearer resource_metadata=\"{place}\"");
         let said = [(header::WWW_AUTHENTICATE, said)];

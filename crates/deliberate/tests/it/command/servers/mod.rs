@@ -54,14 +54,11 @@ const VSCODE_CONFIG: &str = r#"{
 
 /// Creates a home whose settings import all three.
 fn home_with_imports() -> TestHome {
-    let place = TestHome::new();
-    write(
-        &place.path("work/claude_desktop_config.json"),
-        CLAUDE_CONFIG,
-    );
-    write(&place.path("work/cursor.json"), CURSOR_CONFIG);
-    write(&place.path("work/mcp.json"), VSCODE_CONFIG);
-    let folder = place.path("work");
+    let home = TestHome::new();
+    write(&home.path("work/claude_desktop_config.json"), CLAUDE_CONFIG);
+    write(&home.path("work/cursor.json"), CURSOR_CONFIG);
+    write(&home.path("work/mcp.json"), VSCODE_CONFIG);
+    let folder = home.path("work");
     let imports = [
         "claude_desktop_config.json",
         "cursor.json",
@@ -70,23 +67,23 @@ fn home_with_imports() -> TestHome {
     ]
     .map(|name| format!("'{}'", folder.join(name).display()));
     write_settings(
-        &place,
+        &home,
         &format!("[gateway]\nimport = [{}]\n", imports.join(", ")),
     );
-    place
+    home
 }
 
-fn write_settings(place: &TestHome, text: &str) {
-    std::fs::create_dir_all(place.path("config/deliberate")).unwrap();
-    write(&place.path("config/deliberate/config.toml"), text);
+fn write_settings(home: &TestHome, text: &str) {
+    std::fs::create_dir_all(home.path("config/deliberate")).unwrap();
+    write(&home.path("config/deliberate/config.toml"), text);
 }
 
 fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-async fn list_servers(place: &TestHome) -> Value {
-    place.run_json(&["servers", "list", "--json"]).await
+async fn list_servers(home: &TestHome) -> Value {
+    home.run_json(&["servers", "list", "--json"]).await
 }
 
 fn names(list: &Value) -> Vec<&str> {
@@ -103,23 +100,27 @@ fn find_server<'a>(list: &'a Value, name: &str) -> &'a Value {
 }
 
 /// Reads the servers file.
-fn read_servers_file(place: &TestHome) -> Value {
-    let text = std::fs::read_to_string(place.path("config/deliberate/servers.json")).unwrap();
+fn read_servers_file(home: &TestHome) -> Value {
+    let text = std::fs::read_to_string(home.path("config/deliberate/servers.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
-fn assert_success(ran: &CliOutput) {
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+fn assert_success(output: &CliOutput) {
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (Some(0), ""),
+        "{output:?}"
+    );
 }
 
 #[tokio::test]
 async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
-    let place = home_with_imports();
-    let mut command = place.command();
+    let home = home_with_imports();
+    let mut command = home.command();
     command.env("SEARCH_KEY", "sk-environment");
-    let ran = run_command(command.args(["servers", "list", "--json"])).await;
-    assert_success(&ran);
-    let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let output = run_command(command.args(["servers", "list", "--json"])).await;
+    assert_success(&output);
+    let all: Value = serde_json::from_str(&output.stdout).unwrap();
     // This program is skipped, and of two servers with the same name the first counts.
     assert_eq!(
         names(&all),
@@ -130,7 +131,7 @@ async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
         &json!({
             "name": "linear", "enabled": true, "type": "sse",
             "reached_by": "https://mcp.linear.app/sse", "env": [], "headers": ["Authorization"],
-            "expose": null, "from": place.path("work/cursor.json"),
+            "expose": null, "from": home.path("work/cursor.json"),
         })
     );
     assert_eq!(find_server(&all, "search")["enabled"], false);
@@ -157,8 +158,8 @@ async fn other_clients_files_are_imported_and_what_is_wrong_in_them_is_told() {
 
 #[tokio::test]
 async fn nothing_shows_a_key() {
-    let place = home_with_imports();
-    let mut said = String::new();
+    let home = home_with_imports();
+    let mut text = String::new();
     for arguments in [
         &["servers"][..],
         &["servers", "list", "--json"],
@@ -168,42 +169,42 @@ async fn nothing_shows_a_key() {
         &["servers", "remove", "linear"],
         &["--log-level", "trace", "tools"],
     ] {
-        let mut command = place.command();
+        let mut command = home.command();
         command.env("SEARCH_KEY", "sk-environment");
-        let ran = run_command(command.args(arguments)).await;
-        said.push_str(&ran.stdout);
-        said.push_str(&ran.stderr);
+        let output = run_command(command.args(arguments)).await;
+        text.push_str(&output.stdout);
+        text.push_str(&output.stderr);
     }
     for secret in ["sk-claude", "sk-cursor", "sk-environment"] {
-        assert!(!said.contains(secret), "{said}");
+        assert!(!text.contains(secret), "{text}");
     }
     assert!(
-        said.contains("linear") && said.contains("is skipped"),
-        "{said}"
+        text.contains("linear") && text.contains("is skipped"),
+        "{text}"
     );
 }
 
 #[tokio::test]
 async fn a_server_starts_whatever_other_clients_files_hold() {
-    let place = home_with_imports();
-    let client = crate::support::serve(place.command().arg("serve")).await;
+    let home = home_with_imports();
+    let client = crate::support::serve(home.command().arg("serve")).await;
     crate::support::shut_down(client).await;
 }
 
 #[tokio::test]
 async fn the_settings_count_before_the_own_file_and_that_before_imports() {
-    let place = home_with_imports();
+    let home = home_with_imports();
     write(
-        &place.path("config/deliberate/servers.json"),
+        &home.path("config/deliberate/servers.json"),
         r#"{"mcpServers": {"filesystem": {"command": "own"}, "linear": {"command": "own"}, "docs": 3}}"#,
     );
-    let file = place.path("config/deliberate/config.toml");
+    let file = home.path("config/deliberate/config.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     write(
         &file,
         &format!("{text}\n[servers.filesystem]\ncommand = \"table\"\nexpose = [\"read_*\"]\n"),
     );
-    let all = list_servers(&place).await;
+    let all = list_servers(&home).await;
     let by = |name: &str| find_server(&all, name)["reached_by"].clone();
     assert_eq!(
         (by("filesystem"), by("linear")),
@@ -218,29 +219,29 @@ async fn the_settings_count_before_the_own_file_and_that_before_imports() {
 
 #[tokio::test]
 async fn mistakes_in_the_settings_stop_every_command_and_are_told_together() {
-    let place = TestHome::new();
+    let home = TestHome::new();
     let text = "[servers.files]\ncomand = \"npx\"\n[servers.web]\nurl = \"gopher://a\"\nper_minute = \"many\"\n\
                 [servers.web2]\nurl = \"gopher://a\"\n";
-    write(&place.path("work/wrong.toml"), text);
+    write(&home.path("work/wrong.toml"), text);
     for command in [&["servers"][..], &["config"], &["serve"]] {
-        let ran = place
+        let output = home
             .run(&[&["--config", "wrong.toml"], command].concat())
             .await;
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-        insta::assert_snapshot!("servers_mistakes", ran.stderr);
+        assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
+        insta::assert_snapshot!("servers_mistakes", output.stderr);
     }
 }
 
 #[tokio::test]
 async fn the_doctor_counts_them_and_tells_what_is_wrong() {
-    let place = home_with_imports();
-    let ran = run_command(place.command().env("SEARCH_KEY", "x").arg("doctor")).await;
-    let lines: Vec<&str> = ran
+    let home = home_with_imports();
+    let output = run_command(home.command().env("SEARCH_KEY", "x").arg("doctor")).await;
+    let lines: Vec<&str> = output
         .stdout
         .lines()
         .filter(|line| line.contains(" servers "))
         .collect();
-    assert_eq!(lines.len(), 4, "{}", ran.stdout);
+    assert_eq!(lines.len(), 4, "{}", output.stdout);
     assert!(
         lines[0].starts_with("ok") && lines[0].contains("4 on, 1 off"),
         "{}",
@@ -251,7 +252,7 @@ async fn the_doctor_counts_them_and_tells_what_is_wrong() {
         "{lines:?}"
     );
     assert_eq!(
-        ran.code,
+        output.code,
         Some(0),
         "other clients' mistakes are no fault here"
     );
@@ -259,13 +260,13 @@ async fn the_doctor_counts_them_and_tells_what_is_wrong() {
 
 #[tokio::test]
 async fn without_servers_the_way_to_one_is_told() {
-    let place = TestHome::new();
-    let ran = place.run(&["servers"]).await;
-    assert_success(&ran);
+    let home = TestHome::new();
+    let output = home.run(&["servers"]).await;
+    assert_success(&output);
     assert!(
-        ran.stdout.contains("deliberate servers add"),
+        output.stdout.contains("deliberate servers add"),
         "{}",
-        ran.stdout
+        output.stdout
     );
     for arguments in [
         &["servers", "test", "nobody"][..],
@@ -273,13 +274,13 @@ async fn without_servers_the_way_to_one_is_told() {
         &["servers", "call", "nobody__x"],
         &["servers", "approve", "nobody", "--yes"],
     ] {
-        let ran = place.run(arguments).await;
-        assert_eq!(ran.code, Some(2));
+        let output = home.run(arguments).await;
+        assert_eq!(output.code, Some(2));
         assert!(
-            ran.stderr.contains("there is no server \"nobody\""),
+            output.stderr.contains("there is no server \"nobody\""),
             "{}",
-            ran.stderr
+            output.stderr
         );
     }
-    assert_eq!(place.run(&["servers", "test"]).await.code, Some(0));
+    assert_eq!(home.run(&["servers", "test"]).await.code, Some(0));
 }

@@ -14,13 +14,13 @@ use test_server::{
 };
 
 async fn untidy_answers_are_used(wire: ProviderFormat) {
-    let mut bench = ModeTestServer::new(wire).await;
-    for asking in bench.tools.clone() {
+    let mut server = ModeTestServer::new(wire).await;
+    for asking in server.tools.clone() {
         let good = (asking.good_answer)();
         let mut chatty = good.clone();
         chatty["remark"] = json!("I hope that helps.");
         let numbers = |make: fn(f64) -> Value| replace_numbers(&good, make).to_string();
-        for said in [
+        for text in [
             good.to_string(),
             format!("```json\n{good:#}\n```"),
             format!("Sure! Here it is: {good} Does that help?"),
@@ -32,43 +32,43 @@ async fn untidy_answers_are_used(wire: ProviderFormat) {
             numbers(|number| json!(-number)),
             numbers(|_| json!(1e300)),
         ] {
-            let ended = bench.call_with_reply(asking, &said).await;
-            let what = format!("{wire:?} {} {said}", asking.tool);
+            let ended = server.call_with_reply(asking, &text).await;
+            let what = format!("{wire:?} {} {text}", asking.tool);
             assert_eq!(ended.code(), None, "{what}");
-            assert!(!was_asked_again(&bench.standin), "{what}: asked again");
+            assert!(!was_asked_again(&server.standin), "{what}: asked again");
         }
     }
-    shut_down(bench.client).await;
+    shut_down(server.client).await;
 }
 
 fn was_asked_again(standin: &MockProvider) -> bool {
-    let asks = standin.asks();
+    let asks = standin.model_requests();
     let mut told = asks.iter().map(|ask| ask.body["messages"].to_string());
     told.any(|messages| messages.contains("can't be used"))
 }
 
 async fn useless_answers_are_asked_for_again(wire: ProviderFormat) {
-    let mut bench = ModeTestServer::new(wire).await;
-    for asking in bench.tools.clone() {
+    let mut server = ModeTestServer::new(wire).await;
+    for asking in server.tools.clone() {
         let wrong = replace_types(&(asking.good_answer)()).to_string();
         let nothing = replace_with_null(&(asking.good_answer)()).to_string();
         for text in ["", " \n\t", "{}", "null", "[]", "{\"", &wrong, &nothing] {
-            let ended = bench
+            let ended = server
                 .call_with_fault(asking, &model_reply(text), FaultDuration::Once)
                 .await;
             assert_eq!(ended.code(), None, "{wire:?} {} {text}", asking.tool);
         }
         for text in ["", "{}", "null", "{\"", &nothing] {
-            let ended = bench
+            let ended = server
                 .call_with_fault(asking, &model_reply(text), FaultDuration::Always)
                 .await;
             let what = format!("{wire:?} {} {text}", asking.tool);
             assert_eq!(ended.code(), Some("InvalidResponse"), "{what}");
             // Each request is repeated once, never forever.
             let most = 2 * asking.parallel_asks;
-            assert!(bench.standin.asks().len() <= most, "{what}");
+            assert!(server.standin.model_requests().len() <= most, "{what}");
         }
-        let ended = bench
+        let ended = server
             .call_with_fault(asking, &model_reply(wrong), FaultDuration::Always)
             .await;
         let code = ended.code();
@@ -77,24 +77,24 @@ async fn useless_answers_are_asked_for_again(wire: ProviderFormat) {
             "{wire:?} {}: {code:?}",
             asking.tool
         );
-        let ended = bench
+        let ended = server
             .call_with_fault(asking, &model_reply("Just words."), FaultDuration::Always)
             .await;
         let wanted = (!asking.accepts_plain_text).then_some("InvalidResponse");
         assert_eq!(ended.code(), wanted, "{wire:?} {}: words", asking.tool);
         let refusal = MockFault::Refusal("I would rather not.".to_owned());
-        let ended = bench
+        let ended = server
             .call_with_fault(asking, &refusal, FaultDuration::Always)
             .await;
         assert_eq!(ended.code(), Some("InvalidResponse"), "{}", asking.tool);
     }
-    shut_down(bench.client).await;
+    shut_down(server.client).await;
 }
 
 /// An answer may be cut off anywhere. Its complete parts may be used; half a sentence never is.
 async fn no_half_of_a_sentence_is_kept(wire: ProviderFormat) {
-    let mut bench = ModeTestServer::new(wire).await;
-    for asking in bench.tools.clone() {
+    let mut server = ModeTestServer::new(wire).await;
+    for asking in server.tools.clone() {
         let good = (asking.good_answer)();
         let mut whole = Vec::new();
         collect_sentences(&good, &mut whole);
@@ -102,7 +102,7 @@ async fn no_half_of_a_sentence_is_kept(wire: ProviderFormat) {
         for length in (0..good.len()).step_by(CUT_STRIDE) {
             let cut = good.get(..length).unwrap();
             for fault in [model_reply(cut), MockFault::Truncated(cut.to_owned())] {
-                let ended = bench
+                let ended = server
                     .call_with_fault(asking, &fault, FaultDuration::Always)
                     .await;
                 let what = format!("{wire:?} {} {fault:?}", asking.tool);
@@ -121,7 +121,7 @@ async fn no_half_of_a_sentence_is_kept(wire: ProviderFormat) {
             }
         }
     }
-    shut_down(bench.client).await;
+    shut_down(server.client).await;
 }
 
 /// Distance between two cuts, in characters.
@@ -140,8 +140,8 @@ fn collect_sentences(value: &Value, into: &mut Vec<String>) {
 }
 
 async fn what_cannot_be_cured_is_told_at_once(wire: ProviderFormat) {
-    let mut bench = ModeTestServer::new(wire).await;
-    for asking in bench.tools.clone() {
+    let mut server = ModeTestServer::new(wire).await;
+    for asking in server.tools.clone() {
         for (fault, code) in [
             (MockFault::Html200, "InvalidResponse"),
             (MockFault::Body("{}".to_owned()), "InvalidResponse"),
@@ -150,7 +150,7 @@ async fn what_cannot_be_cured_is_told_at_once(wire: ProviderFormat) {
             (MockFault::status(403), "ApiError"),
             (MockFault::status(404), "ApiError"),
         ] {
-            let ended = bench
+            let ended = server
                 .call_with_fault(asking, &fault, FaultDuration::Always)
                 .await;
             let what = format!("{wire:?} {} {fault:?}", asking.tool);
@@ -160,16 +160,16 @@ async fn what_cannot_be_cured_is_told_at_once(wire: ProviderFormat) {
                 (ProviderFormat::Langbase, MockFault::Status { code: 404, .. }) => 3,
                 _ => 1,
             };
-            let asks = bench.standin.asks().len();
+            let asks = server.standin.model_requests().len();
             assert!(asks <= times * asking.parallel_asks, "{what}: {asks} asks");
         }
     }
-    shut_down(bench.client).await;
+    shut_down(server.client).await;
 }
 
 async fn what_may_pass_is_tried_again(wire: ProviderFormat) {
-    let mut bench = ModeTestServer::new(wire).await;
-    for asking in bench.tools.clone() {
+    let mut server = ModeTestServer::new(wire).await;
+    for asking in server.tools.clone() {
         for fault in [
             MockFault::status(500),
             MockFault::status(503),
@@ -177,7 +177,7 @@ async fn what_may_pass_is_tried_again(wire: ProviderFormat) {
             MockFault::CutConnection,
             MockFault::CutBody,
         ] {
-            let ended = bench
+            let ended = server
                 .call_with_fault(asking, &fault, FaultDuration::Once)
                 .await;
             assert_eq!(ended.code(), None, "{wire:?} {} {fault:?}", asking.tool);
@@ -187,41 +187,41 @@ async fn what_may_pass_is_tried_again(wire: ProviderFormat) {
             MockFault::CutConnection,
             MockFault::CutBody,
         ] {
-            let ended = bench
+            let ended = server
                 .call_with_fault(asking, &fault, FaultDuration::Always)
                 .await;
             let what = format!("{wire:?} {} {fault:?}", asking.tool);
             assert_eq!(ended.code(), Some(wire.unavailable_code()), "{what}");
-            let asks = bench.standin.asks().len();
+            let asks = server.standin.model_requests().len();
             assert!(asks <= 2 * asking.parallel_asks, "{what}: {asks} asks");
         }
     }
-    shut_down(bench.client).await;
+    shut_down(server.client).await;
 }
 
 /// Calls every tool while the provider has this permanent fault, each in its own server with these
 /// settings. Preconditions are created before, by a server without time limits.
 async fn all_end_in(wire: ProviderFormat, fault: MockFault, code: &str, settings: &[(&str, &str)]) {
-    let mut bench = ModeTestServer::new(wire).await;
-    for asking in bench.tools.clone() {
-        let arguments = bench.arguments(asking).await;
-        let mut command = provider_command(&bench.place, wire, &bench.standin);
+    let mut server = ModeTestServer::new(wire).await;
+    for asking in server.tools.clone() {
+        let arguments = server.arguments(asking).await;
+        let mut command = provider_command(&server.place, wire, &server.standin);
         command.envs(settings.iter().copied());
         let other = serve(&mut command).await;
-        let patient = std::mem::replace(&mut bench.client, other);
-        bench.standin.reset();
-        bench.standin.set_default_fault(fault.clone());
-        let ended = bench.call(asking, arguments, code).await;
+        let patient = std::mem::replace(&mut server.client, other);
+        server.standin.reset();
+        server.standin.set_default_fault(fault.clone());
+        let ended = server.call(asking, arguments, code).await;
         assert_eq!(ended.code(), Some(code), "{wire:?} {}", asking.tool);
-        let asks = bench.standin.asks().len();
+        let asks = server.standin.model_requests().len();
         assert!(
             asks <= asking.parallel_asks,
             "{wire:?} {}: {asks}",
             asking.tool
         );
-        shut_down(std::mem::replace(&mut bench.client, patient)).await;
+        shut_down(std::mem::replace(&mut server.client, patient)).await;
     }
-    shut_down(bench.client).await;
+    shut_down(server.client).await;
 }
 
 async fn what_takes_too_long_is_given_up(wire: ProviderFormat) {

@@ -21,11 +21,11 @@ pub(super) struct ModeTestServer {
 
 impl ModeTestServer {
     pub(super) async fn new(wire: ProviderFormat) -> Self {
-        let (place, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-        let mut client = serve(&mut provider_command(&place, wire, &standin)).await;
+        let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+        let mut client = serve(&mut provider_command(&home, wire, &standin)).await;
         let tools = model_tools(&mut client).await;
         Self {
-            place,
+            place: home,
             standin,
             client,
             wire,
@@ -60,13 +60,13 @@ impl ModeTestServer {
     pub(super) async fn call_with_reply(
         &mut self,
         asking: &ModelToolCase,
-        said: &str,
+        text: &str,
     ) -> ModeCallEnd {
         let arguments = self.arguments(asking).await;
         self.standin.reset();
         self.standin
-            .set_scripted_answers(vec![ScriptedAnswer::new(asking.prompt_markers, said)]);
-        self.call(asking, arguments, said).await
+            .set_scripted_answers(vec![ScriptedAnswer::new(asking.prompt_markers, text)]);
+        self.call(asking, arguments, text).await
     }
 
     /// Calls a tool and checks that no partial result is stored, and nothing after an error.
@@ -100,11 +100,11 @@ impl ModeTestServer {
 }
 
 pub(super) fn provider_command(
-    place: &TestHome,
+    home: &TestHome,
     wire: ProviderFormat,
     standin: &MockProvider,
 ) -> Command {
-    let mut command = place.command();
+    let mut command = home.command();
     wire.configure(&mut command, standin);
     command.env("MAX_RETRIES", "1");
     command

@@ -72,18 +72,18 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
         };
         self.queued.notify_one();
         // A caller that stops waiting withdraws its line, if none of it is written.
-        let mut place = QueueTicket {
+        let mut queue_ticket = QueueTicket {
             writer: self,
             ticket: Some(ticket),
         };
         match timeout(self.write_timeout, done).await {
             Ok(outcome) => {
-                place.ticket = None;
+                queue_ticket.ticket = None;
                 outcome.unwrap_or_else(|_| {
                     Err(closed_error("the writer ended", DeliveryStatus::Maybe))
                 })
             }
-            Err(_) => match place.withdraw() {
+            Err(_) => match queue_ticket.withdraw() {
                 Some(sent) => {
                     let waited = self.write_timeout.as_millis();
                     let reason = format!("the program has read nothing for {waited} ms");
@@ -134,7 +134,7 @@ impl<P: AsyncWrite + Unpin> StdinWriter<P> {
     }
 
     /// Writes the queue until the pipe is closed.
-    pub(super) async fn pump(&self) {
+    pub(super) async fn write_queue(&self) {
         loop {
             self.queued.notified().await;
             std::future::poll_fn(|context| self.state().poll_write_all(context)).await;

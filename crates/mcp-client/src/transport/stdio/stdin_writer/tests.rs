@@ -10,11 +10,11 @@ fn new_writer(room: usize, patience_ms: u64) -> (Arc<StdinWriter<DuplexStream>>,
     let (ours, theirs) = duplex(room);
     let writer = Arc::new(StdinWriter::new(ours, Duration::from_millis(patience_ms)));
     let pump = Arc::clone(&writer);
-    tokio::spawn(async move { pump.pump().await });
+    tokio::spawn(async move { pump.write_queue().await });
     (writer, theirs)
 }
 
-fn delivery_of(outcome: Result<(), TransportError>) -> DeliveryStatus {
+fn delivery_status(outcome: Result<(), TransportError>) -> DeliveryStatus {
     match outcome {
         Err(TransportError::Closed { sent, .. }) => sent,
         other => panic!("{other:?}"),
@@ -58,8 +58,8 @@ async fn who_waits_too_long_knows_whether_it_may_arrive() {
     let begun = writer.send("abcdef".into());
     let behind = writer.send("never".into());
     let (begun, behind) = tokio::join!(begun, behind);
-    assert_eq!(delivery_of(begun), DeliveryStatus::Maybe);
-    assert_eq!(delivery_of(behind), DeliveryStatus::No);
+    assert_eq!(delivery_status(begun), DeliveryStatus::Maybe);
+    assert_eq!(delivery_status(behind), DeliveryStatus::No);
     // A line that was begun is completed, so that the next one starts on its own line.
     let next = tokio::spawn({
         let writer = Arc::clone(&writer);
@@ -102,10 +102,10 @@ async fn a_broken_pipe_is_told_to_all() {
         drop(theirs);
     };
     let (begun, behind, ()) = tokio::join!(begun, behind, broken);
-    assert_eq!(delivery_of(begun), DeliveryStatus::Maybe);
-    assert_eq!(delivery_of(behind), DeliveryStatus::No);
+    assert_eq!(delivery_status(begun), DeliveryStatus::Maybe);
+    assert_eq!(delivery_status(behind), DeliveryStatus::No);
     assert_eq!(
-        delivery_of(writer.send("later".into()).await),
+        delivery_status(writer.send("later".into()).await),
         DeliveryStatus::No
     );
 }

@@ -93,7 +93,7 @@ fn bind_step(
         .into_iter()
         .chain(bound.extra)
         .chain(bound.unknown)
-        .map(|given| (given.name, given.value))
+        .map(|given_argument| (given_argument.name, given_argument.value))
         .collect();
     // A required argument of a later step that was not given receives the previous result.
     let mut declared = prompt.arguments.clone();

@@ -93,14 +93,14 @@ impl NameResolver<'_> {
     }
 
     fn resolve_step(&mut self, mut step: CommandStep) -> Option<ResolvedStep> {
-        let marks = self.resolve_annotations(std::mem::take(&mut step.marks));
+        let resolved_annotations = self.resolve_annotations(std::mem::take(&mut step.marks));
         let Some(prompt) = self.library.prompt(&step.id.value) else {
             self.unknown.push(self.unknown_prompt(&step.id));
             return None;
         };
         Some(ResolvedStep {
             prompt: prompt.clone(),
-            annotations: marks,
+            annotations: resolved_annotations,
             arguments: Map::new(),
             previous_result_argument: None,
             command_step: step,
@@ -162,8 +162,8 @@ impl NameResolver<'_> {
 }
 
 /// Converts a gate annotation of the command.
-fn inline_gates(mark: Spanned<GateAnnotation>) -> Vec<InlineGateSpec> {
-    match mark.value {
+fn inline_gates(spanned: Spanned<GateAnnotation>) -> Vec<InlineGateSpec> {
+    match spanned.value {
         GateAnnotation::Criteria(texts) => texts
             .into_iter()
             .map(|text| InlineGateSpec::Criterion(text.value))

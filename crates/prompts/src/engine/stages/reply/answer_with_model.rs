@@ -88,30 +88,30 @@ async fn ask_model(
 
 /// Returns whether a step has used all attempts, so that only a user can decide how to continue.
 fn is_stuck(context: &EngineContext<'_>) -> bool {
-    context.rendered.iter().any(|shown| {
-        let step = context.state.step(shown.number);
-        let held = step
+    context.rendered.iter().any(|rendered_step| {
+        let step = context.state.step(rendered_step.number);
+        let review = step
             .filter(|step| step.is_held())
             .and_then(|step| step.review.as_ref());
-        held.is_some_and(|held| held.review.attempts.is_exhausted())
+        review.is_some_and(|review| review.review.attempts.is_exhausted())
     })
 }
 
-fn step_request(context: &EngineContext<'_>, shown: &RenderedStep) -> ModelRequest {
+fn step_request(context: &EngineContext<'_>, rendered_step: &RenderedStep) -> ModelRequest {
     let attempts = context
         .state
-        .step(shown.number)
+        .step(rendered_step.number)
         .map_or(0, |step| step.attempts);
-    let parts = [&shown.user, &shown.guidance];
+    let parts = [&rendered_step.user, &rendered_step.guidance];
     let text: Vec<&str> = parts
         .iter()
         .map(|it| it.trim())
         .filter(|it| !it.is_empty())
         .collect();
     ModelRequest {
-        key: format!("answer-{}-{attempts}", shown.number),
+        key: format!("answer-{}-{attempts}", rendered_step.number),
         purpose: Purpose::new("prompt_step"),
-        system: shown.system.clone(),
+        system: rendered_step.system.clone(),
         messages: vec![ChatMessage::user(text.join("\n\n"))],
         schema: answer_schema::<StepAnswer>(),
         plain_text: PlainText::IsTheAnswer,

@@ -69,27 +69,27 @@ pub(crate) fn add_notes(context: &mut EngineContext<'_>) {
     context.reply.said.push_str(&told.concat());
 }
 
-fn render_step_text(shown: &RenderedStep, several: bool) -> String {
+fn render_step_text(step: &RenderedStep, several: bool) -> String {
     let title = if several {
-        format!("## Step {}: {}", shown.number, shown.name)
+        format!("## Step {}: {}", step.number, step.name)
     } else {
         String::new()
     };
-    let parts = if shown.review {
+    let parts = if step.review {
         [
             &title,
-            &shown.delegation_note,
-            &shown.guidance,
-            &shown.system,
-            &shown.user,
+            &step.delegation_note,
+            &step.guidance,
+            &step.system,
+            &step.user,
         ]
     } else {
         [
             &title,
-            &shown.delegation_note,
-            &shown.system,
-            &shown.user,
-            &shown.guidance,
+            &step.delegation_note,
+            &step.system,
+            &step.user,
+            &step.guidance,
         ]
     };
     let said: Vec<&str> = parts
@@ -124,7 +124,7 @@ fn render_footer(context: &mut EngineContext<'_>, open: &[PlannedStep], run: &st
         .filter_map(|node| context.state.step(node.number))
         .filter(|step| step.is_held())
         .filter_map(|step| step.review.as_ref())
-        .flat_map(|held| held.results.clone())
+        .flat_map(|answer_review| answer_review.results.clone())
         .collect();
     let fresh: Vec<&RenderedStep> = context.rendered.iter().filter(|it| !it.review).collect();
     let total = context.plan.len();
@@ -175,11 +175,11 @@ fn needs_judgment(context: &EngineContext<'_>, node: &PlannedStep) -> bool {
     if context.engine.options.judge == crate::GateJudgeKind::Model {
         return false;
     }
-    node.gates.iter().any(|chosen| {
-        let own = chosen.gate.evaluation.as_ref();
+    node.gates.iter().any(|gate| {
+        let own = gate.gate.evaluation.as_ref();
         let by_judge = own.is_some_and(|it| it.mode == EvaluationMode::Judge);
         !by_judge
-            && chosen
+            && gate
                 .gate
                 .criteria
                 .iter()
@@ -189,10 +189,10 @@ fn needs_judgment(context: &EngineContext<'_>, node: &PlannedStep) -> bool {
 
 fn applied_gates(open: &[PlannedStep]) -> Vec<AppliedGate> {
     let mut told: Vec<AppliedGate> = Vec::new();
-    for chosen in open.iter().flat_map(|node| &node.gates) {
+    for selected_gate in open.iter().flat_map(|node| &node.gates) {
         let gate = AppliedGate {
-            id: chosen.gate.id.clone(),
-            from: chosen.source,
+            id: selected_gate.gate.id.clone(),
+            from: selected_gate.source,
         };
         if !told.contains(&gate) {
             told.push(gate);

@@ -47,10 +47,10 @@ impl EngineStage for RenderSteps {
             }
             let library = Arc::new(plan_library(context));
             for node in &open {
-                let (shown, scripted) = render_step(context, &library, node).await?;
+                let (step, scripted) = render_step(context, &library, node).await?;
                 context.changes.extend(scripted.changes);
                 context.reply.notes.extend(scripted.notes);
-                context.rendered.push(shown);
+                context.rendered.push(step);
             }
             Ok(StageOutcome::Next)
         })
@@ -72,26 +72,26 @@ async fn render_step(
     node: &PlannedStep,
 ) -> Result<(RenderedStep, ScriptResults), ToolError> {
     let step = context.state.step(node.number).cloned().unwrap_or_default();
-    let mut shown = RenderedStep {
+    let mut rendered_step = RenderedStep {
         number: node.number,
         name: node.name.clone(),
         ..RenderedStep::default()
     };
     let brings = context.request.user_response.is_some() || context.verdict.is_some();
-    if let Some(held) = step.review.as_ref().filter(|_| step.is_held()) {
+    if let Some(review) = step.review.as_ref().filter(|_| step.is_held()) {
         let run = context.run.as_ref().map(|run| run.id.as_str());
         let run = run.unwrap_or_default();
-        shown.guidance = render_review(
-            &held.results,
-            &held.review,
+        rendered_step.guidance = render_review(
+            &review.results,
+            &review.review,
             run,
             node.number,
             MAX_REVIEW_CHARS,
         );
-        shown.review = true;
+        rendered_step.review = true;
         // A caller that has just answered knows the task; one that resumes does not.
         if brings && !context.uses_server_model() {
-            return Ok((shown, ScriptResults::default()));
+            return Ok((rendered_step, ScriptResults::default()));
         }
     }
     let prompt = node.prompt().and_then(|id| context.plan.prompts.get(id));
@@ -113,16 +113,16 @@ async fn render_step(
         .renderer
         .render_prompt(library, &prompt, &values, &scripts)
         .map_err(|error| template_error(&error))?;
-    shown.user = rendered.user;
+    rendered_step.user = rendered.user;
     let adds = decide_injections(context, node);
-    shown.system = render_system(context, node, rendered.system, &values, &adds)?;
-    if adds.gates && !shown.review {
-        shown.guidance = render_guidance(&node.gates, MAX_GUIDANCE_CHARS);
+    rendered_step.system = render_system(context, node, rendered.system, &values, &adds)?;
+    if adds.gates && !rendered_step.review {
+        rendered_step.guidance = render_guidance(&node.gates, MAX_GUIDANCE_CHARS);
     }
     if node.delegated {
-        shown.delegation_note = delegation_note(node, &prompt);
+        rendered_step.delegation_note = delegation_note(node, &prompt);
     }
-    Ok((shown, scripted))
+    Ok((rendered_step, scripted))
 }
 
 fn template_values(context: &EngineContext<'_>, node: &PlannedStep) -> TemplateValues {

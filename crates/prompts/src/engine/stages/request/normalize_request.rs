@@ -107,7 +107,7 @@ fn read_gates(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
     let mut issues = Vec::new();
     for (index, gate) in given.into_iter().enumerate() {
         match GateParameter::try_from(gate.clone()) {
-            Ok(asked) => context.gate_parameters.push(asked),
+            Ok(parameter) => context.gate_parameters.push(parameter),
             Err(error) => {
                 let issue = ArgumentIssue::new(format!("gates[{index}]"), error.to_string());
                 issues.push(issue.with_value(&gate));
@@ -121,12 +121,12 @@ fn read_gates(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
 }
 
 fn read_verdict(context: &mut EngineContext<'_>) -> Result<(), ToolError> {
-    let Some(given) = &context.request.gate_verdict else {
+    let Some(input) = &context.request.gate_verdict else {
         return Ok(());
     };
-    let verdict = GateVerdict::parse(&given.0).map_err(|error| {
+    let verdict = GateVerdict::parse(&input.0).map_err(|error| {
         let issue = ArgumentIssue::new("gate_verdict", error.to_string());
-        ToolError::Invalid(vec![issue.with_value(&given.0)])
+        ToolError::Invalid(vec![issue.with_value(&input.0)])
     })?;
     context.verdict = Some(verdict);
     Ok(())

@@ -228,14 +228,14 @@ async fn accept_answer(context: &mut EngineContext<'_>) -> Result<(), ToolError>
     if step.is_held() && step.answer.as_ref() == Some(&text) {
         return accept_verdict(context, &node).await;
     }
-    if let Some(held) = step.review.as_ref().filter(|_| step.is_held())
-        && held.review.is_stuck()
+    if let Some(review) = step.review.as_ref().filter(|_| step.is_held())
+        && review.review.is_stuck()
     {
         return Err(engine_error(
             ErrorCode::LimitReached,
             format!(
                 "step {} has used all {} attempts",
-                node.number, held.review.attempts.limit
+                node.number, review.review.attempts.limit
             ),
             "Send gate_action: retry resets the count (you can add an answer), skip continues, \
              abort ends the run.",
@@ -250,14 +250,14 @@ async fn judge_held_answer(
     open: &[PlannedStep],
 ) -> Result<(), ToolError> {
     let wanted = context.request.step;
-    let held = open
+    let planned_step = open
         .iter()
         .filter(|node| wanted.is_none_or(|step| step == node.number))
         .find(|node| {
             let step = context.state.step(node.number);
             step.is_some_and(StepProgress::is_held)
         });
-    match held {
+    match planned_step {
         Some(node) => accept_verdict(context, node).await,
         None => Err(engine_error(
             ErrorCode::NothingToJudge,
@@ -275,8 +275,8 @@ async fn accept_verdict(
 ) -> Result<(), ToolError> {
     let step = context.state.step(node.number);
     let review = step.and_then(|step| step.review.as_ref());
-    let open = review.is_none_or(|held| {
-        let mut criteria = held.results.iter().flat_map(|it| &it.criteria);
+    let open = review.is_none_or(|answer_review| {
+        let mut criteria = answer_review.results.iter().flat_map(|it| &it.criteria);
         criteria.any(CriterionResult::is_open)
     });
     if open {

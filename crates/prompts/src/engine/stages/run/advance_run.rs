@@ -90,10 +90,10 @@ async fn decide_condition(
 ) -> Result<bool, ToolError> {
     let concerned = |node: &&&PlannedStep| node.only_if.iter().any(|(at, _)| *at == question);
     let node = open.iter().find(concerned);
-    let (Some(asked), Some(node)) = (context.plan.questions.get(question), node) else {
+    let (Some(branch_condition), Some(node)) = (context.plan.questions.get(question), node) else {
         return Err(ToolError::Internal);
     };
-    let text = asked.text.clone();
+    let text = branch_condition.text.clone();
     let values = template_values(context, node)?;
     let renderer = &context.engine.renderer;
     let condition = renderer
@@ -189,7 +189,7 @@ async fn run_tools(
     };
     // All results are examined before one fails: a suspended tool must not hide the others, and
     // finished work is recorded.
-    if ran.iter().any(|(_, ran)| waits(ran)) {
+    if ran.iter().any(|(_, tool_output)| waits(tool_output)) {
         return Err(deliberate_llm::ModelError::Pending.into());
     }
     let mut failed = None;

@@ -51,11 +51,11 @@ impl EngineStage for BeginRun {
                 created_at: now,
                 updated_at: now,
             };
-            context.changes.push(Change::BeginRun(run.clone()));
+            context.changes.push(Change::StartRun(run.clone()));
             let keep = context.engine.options.limits.max_runs.max(1);
             let days = context.engine.options.limits.run_idle_days;
             let idle_since = now.plus_micros(-i64::from(days) * 86_400_000_000);
-            context.changes.push(Change::ForgetRuns {
+            context.changes.push(Change::PruneRuns {
                 base,
                 keep,
                 idle_since,

@@ -55,8 +55,8 @@ struct StoredRun {
 /// Reads a run. A cached plan is not read again: it can be long, and every step of the chain needs
 /// it.
 async fn read_run(context: &EngineContext<'_>, id: &RunId) -> Result<Option<StoredRun>, ToolError> {
-    let (store, kept) = (context.call.store(), &context.engine.plan_cache);
-    if let Some((begun, plan)) = kept.find(id)
+    let (store, cache) = (context.call.store(), &context.engine.plan_cache);
+    if let Some((begun, plan)) = cache.find(id)
         && let Some((run, events)) = store.run_without_plan(id).await?
         && run.created_at == begun
     {
@@ -75,7 +75,7 @@ async fn read_run(context: &EngineContext<'_>, id: &RunId) -> Result<Option<Stor
         )
     })?;
     let plan = Arc::new(plan);
-    kept.insert(id, run.created_at, &plan, bytes);
+    cache.insert(id, run.created_at, &plan, bytes);
     Ok(Some(StoredRun { run, events, plan }))
 }
 

@@ -64,7 +64,7 @@ fn render_summary(context: &EngineContext<'_>, id: &str, aborted: bool) -> Strin
         let gates = step
             .review
             .as_ref()
-            .map(|held| summarize_gates(&held.results));
+            .map(|review| summarize_gates(&review.results));
         let gates = gates.map(|it| format!(" ({it})")).unwrap_or_default();
         let status = match step.status() {
             "open" => "not done",
@@ -112,13 +112,15 @@ fn last_result(context: &EngineContext<'_>) -> Option<String> {
 }
 
 fn last_review(context: &EngineContext<'_>) -> Vec<GateResult> {
-    let held = context
+    let review = context
         .state
         .steps
         .iter()
         .rev()
         .find_map(|step| step.review.as_ref());
-    held.map(|held| held.results.clone()).unwrap_or_default()
+    review
+        .map(|review| review.results.clone())
+        .unwrap_or_default()
 }
 
 /// Returns the results by their output names, else by step name. A repeated name gets the step

@@ -31,20 +31,20 @@ pub(crate) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult
         .as_deref()
         .map(super::parse_kind)
         .transpose()?;
-    let asked = find_run(desk, given).await?;
-    let node = find_step(desk, &asked)?;
+    let explained_run = find_run(desk, given).await?;
+    let node = find_step(desk, &explained_run)?;
     let at = InjectionInputs {
         step: node,
-        plan: &asked.plan,
-        state: &asked.state,
+        plan: &explained_run.plan,
+        state: &explained_run.state,
         library: &desk.library,
         overrides: &desk.settings.overrides,
-        run_id: &asked.run_id,
+        run_id: &explained_run.run_id,
         now: desk.call.now(),
     };
     let (levels, moment) = (at.levels(), at.context());
     let mut lines = TextLines::default();
-    let total = asked.plan.len();
+    let total = explained_run.plan.len();
     let review = if moment.in_review { ", in review" } else { "" };
     lines.add(format!(
         "Step {} of {total} ({}){review}:",
@@ -53,25 +53,25 @@ pub(crate) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult
     let mut kinds = Map::new();
     let wanted = |kind: &Injection| only.is_none_or(|only| only == *kind);
     for kind in Injection::ALL.into_iter().filter(wanted) {
-        let told = injection_rules::explain(kind, &levels, &moment);
-        add_explanation(&mut lines, kind, &told);
+        let explanation_lines = injection_rules::explain(kind, &levels, &moment);
+        add_explanation(&mut lines, kind, &explanation_lines);
         let there = has_content(node, kind);
         if !there {
             lines.add(format!("  but the step has no {}", content_name(kind)));
         }
-        let decided = told.iter().find(|it| it.decides);
+        let decided = explanation_lines.iter().find(|it| it.decides);
         kinds.insert(
             kind.as_str().to_owned(),
             json!({
                 "inject": decided.and_then(|it| it.inject).unwrap_or(false),
                 "level": decided.map(|it| it.level),
                 "has_something": there,
-                "levels": told,
+                "levels": explanation_lines,
             }),
         );
     }
     let fields = json!({
-        "run": Some(&asked.run_id).filter(|run| !run.is_empty()),
+        "run": Some(&explained_run.run_id).filter(|run| !run.is_empty()),
         "step": node.number,
         "name": node.name,
         "kinds": kinds,
@@ -80,9 +80,12 @@ pub(crate) async fn explain(desk: &ControlContext<'_>) -> Result<OperationResult
 }
 
 /// Returns the run with that id, or the run that the command would begin.
-async fn find_run(desk: &ControlContext<'_>, given: &str) -> Result<ExplainedRun, ToolError> {
-    if let Some(id) = session::find_run(desk, given).await? {
-        let read = session::load_run(desk, &id).await?;
+async fn find_run(
+    control_context: &ControlContext<'_>,
+    given: &str,
+) -> Result<ExplainedRun, ToolError> {
+    if let Some(id) = session::find_run(control_context, given).await? {
+        let read = session::load_run(control_context, &id).await?;
         return Ok(ExplainedRun {
             plan: read.plan.into(),
             state: read.state,
@@ -95,7 +98,10 @@ async fn find_run(desk: &ControlContext<'_>, given: &str) -> Result<ExplainedRun
     } else {
         format!(">>{given}")
     };
-    let context = desk.engine.outline(desk.call, command).await?;
+    let context = control_context
+        .engine
+        .outline(control_context.call, command)
+        .await?;
     Ok(ExplainedRun {
         plan: context.plan,
         state: context.state,
@@ -105,15 +111,15 @@ async fn find_run(desk: &ControlContext<'_>, given: &str) -> Result<ExplainedRun
 
 /// Returns the named step, else the current one.
 fn find_step<'a>(
-    desk: &ControlContext<'_>,
-    asked: &'a ExplainedRun,
+    context: &ControlContext<'_>,
+    run: &'a ExplainedRun,
 ) -> Result<&'a PlannedStep, ToolError> {
-    let number = desk
+    let number = context
         .input
         .step
-        .unwrap_or_else(|| asked.state.current_step(&asked.plan));
-    asked.plan.step(number).ok_or_else(|| {
-        let rule = format!("must be from 1 to {}", asked.plan.len());
+        .unwrap_or_else(|| run.state.current_step(&run.plan));
+    run.plan.step(number).ok_or_else(|| {
+        let rule = format!("must be from 1 to {}", run.plan.len());
         ToolError::Invalid(vec![
             ArgumentIssue::new("step", rule).with_value(&Value::from(number)),
         ])

@@ -49,38 +49,38 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
 
 /// Returns the levels and the context of a first step that has no rules of its own.
 pub(super) fn default_levels<'a>(
-    desk: &'a ControlContext<'_>,
+    context: &'a ControlContext<'_>,
 ) -> (InjectionLevels<'a>, InjectionContext<'a>) {
     let levels = InjectionLevels::new(InjectionSources {
-        overrides: &desk.settings.overrides,
-        config: Some(&desk.library.injection),
+        overrides: &context.settings.overrides,
+        config: Some(&context.library.injection),
         ..InjectionSources::default()
     });
-    (levels, InjectionContext::single_step(desk.call.now()))
+    (levels, InjectionContext::single_step(context.call.now()))
 }
 
-fn status(desk: &ControlContext<'_>) -> OperationResult {
-    let (levels, moment) = default_levels(desk);
+fn status(context: &ControlContext<'_>) -> OperationResult {
+    let (levels, moment) = default_levels(context);
     let mut lines = TextLines::default();
     lines.add("For the first step of anything without rules of its own:");
     let mut kinds = Map::new();
     for kind in Injection::ALL {
-        let told = injection::explain(kind, &levels, &moment);
-        explain::add_explanation(&mut lines, kind, &told);
-        kinds.insert(kind.as_str().to_owned(), json!(told));
+        let explanation_lines = injection::explain(kind, &levels, &moment);
+        explain::add_explanation(&mut lines, kind, &explanation_lines);
+        kinds.insert(kind.as_str().to_owned(), json!(explanation_lines));
     }
-    let config = &desk.library.injection;
+    let config = &context.library.injection;
     let own = |rules: &crate::model::InjectionRules| {
         Injection::ALL
             .iter()
             .any(|kind| rules.rule_for(*kind).is_some())
     };
-    let prompts = desk.library.prompts.values();
+    let prompts = context.library.prompts.values();
     let prompts: Vec<&str> = prompts
         .filter(|it| own(&it.injection) || it.steps.iter().any(|step| own(&step.injection)))
         .map(|it| it.id.as_str())
         .collect();
-    let categories = desk.library.categories.values();
+    let categories = context.library.categories.values();
     let categories: Vec<&str> = categories
         .filter(|it| own(&it.injection) || config.categories.contains_key(&it.id))
         .map(|it| it.id.as_str())
@@ -97,9 +97,9 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
     }
     lines.add(format!(
         "{}:",
-        pluralize(desk.settings.overrides.len(), "override")
+        pluralize(context.settings.overrides.len(), "override")
     ));
-    for it in &desk.settings.overrides {
+    for it in &context.settings.overrides {
         lines.add(format!("- {}", override_line(it)));
     }
     let fields = json!({
@@ -107,7 +107,7 @@ fn status(desk: &ControlContext<'_>) -> OperationResult {
         "categories": categories,
         "chains": chains,
         "prompts": prompts,
-        "overrides": desk.settings.overrides,
+        "overrides": context.settings.overrides,
     });
     OperationResult::new(lines.into_text(), fields)
 }
@@ -150,8 +150,8 @@ fn parse_scope(given: &str) -> Result<OverrideScope, ToolError> {
     found.ok_or_else(|| invalid_choice("scope", given, all.map(scope_name)))
 }
 
-fn scope_id(desk: &ControlContext<'_>) -> Result<Option<String>, ToolError> {
-    let id = desk.input.scope_id.as_deref().map(str::trim);
+fn scope_id(context: &ControlContext<'_>) -> Result<Option<String>, ToolError> {
+    let id = context.input.scope_id.as_deref().map(str::trim);
     let id = id.filter(|it| !it.is_empty());
     if id.is_some_and(|it| it.len() > 300) {
         let rule = "must have at most 300 bytes";
@@ -162,15 +162,15 @@ fn scope_id(desk: &ControlContext<'_>) -> Result<Option<String>, ToolError> {
     Ok(id.map(str::to_owned))
 }
 
-fn set_override(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let kind = parse_kind(desk.require_text("type", desk.input.kind.as_ref())?)?;
-    let enabled = desk.input.enabled.ok_or_else(|| {
+fn set_override(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let kind = parse_kind(context.require_text("type", context.input.kind.as_ref())?)?;
+    let enabled = context.input.enabled.ok_or_else(|| {
         ToolError::Invalid(vec![ArgumentIssue::new(
             "enabled",
             "is required: true or false",
         )])
     })?;
-    let lasts = desk.input.expires_in_ms;
+    let lasts = context.input.expires_in_ms;
     if lasts.is_some_and(|it| it == 0 || it > MAX_OVERRIDE_MS) {
         let rule = format!("must be from 1 to {MAX_OVERRIDE_MS}");
         return Err(ToolError::Invalid(vec![ArgumentIssue::new(
@@ -182,18 +182,18 @@ fn set_override(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError>
     let new = InjectionOverride {
         kind,
         enabled,
-        scope: desk
+        scope: context
             .input
             .scope
             .as_deref()
             .map_or(Ok(OverrideScope::Session), parse_scope)?,
-        scope_id: scope_id(desk)?,
-        expires_at: micros.map(|micros| desk.call.now().plus_micros(micros)),
+        scope_id: scope_id(context)?,
+        expires_at: micros.map(|micros| context.call.now().plus_micros(micros)),
     };
     let same = |it: &InjectionOverride| {
         it.kind == new.kind && it.scope == new.scope && it.scope_id == new.scope_id
     };
-    let mut all = desk.settings.overrides.clone();
+    let mut all = context.settings.overrides.clone();
     all.retain(|it| !same(it));
     if all.len() >= MAX_OVERRIDES {
         return Err(engine_error(
@@ -202,23 +202,28 @@ fn set_override(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError>
             "Remove some with injection reset.",
         ));
     }
-    let said = format!("Set: {}.", override_line(&new));
+    let text = format!("Set: {}.", override_line(&new));
     all.push(new);
-    Ok(OperationResult::new(said, json!({ "overrides": all }))
-        .with_change(store_change(desk, &all)))
+    Ok(OperationResult::new(text, json!({ "overrides": all }))
+        .with_change(store_change(context, &all)))
 }
 
-fn reset_overrides(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let kind = desk.input.kind.as_deref().map(parse_kind).transpose()?;
-    let scope = desk.input.scope.as_deref().map(parse_scope).transpose()?;
-    let id = scope_id(desk)?;
+fn reset_overrides(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let kind = context.input.kind.as_deref().map(parse_kind).transpose()?;
+    let scope = context
+        .input
+        .scope
+        .as_deref()
+        .map(parse_scope)
+        .transpose()?;
+    let id = scope_id(context)?;
     let goes = |it: &InjectionOverride| {
         kind.is_none_or(|kind| kind == it.kind)
             && scope.is_none_or(|scope| scope == it.scope)
             && (id.is_none() || id == it.scope_id)
     };
     let (gone, stay): (Vec<InjectionOverride>, Vec<InjectionOverride>) =
-        desk.settings.overrides.iter().cloned().partition(goes);
+        context.settings.overrides.iter().cloned().partition(goes);
     let mut lines = TextLines::default();
     lines.add(format!(
         "{} removed, {} left.",
@@ -229,13 +234,13 @@ fn reset_overrides(desk: &ControlContext<'_>) -> Result<OperationResult, ToolErr
         lines.add(format!("- {}", truncate_chars(&override_line(it), 200)));
     }
     let fields = json!({ "removed": gone.len(), "overrides": stay });
-    Ok(OperationResult::new(lines.into_text(), fields).with_change(store_change(desk, &stay)))
+    Ok(OperationResult::new(lines.into_text(), fields).with_change(store_change(context, &stay)))
 }
 
-fn store_change(desk: &ControlContext<'_>, overrides: &[InjectionOverride]) -> Change {
+fn store_change(context: &ControlContext<'_>, overrides: &[InjectionOverride]) -> Change {
     Change::SetState {
         key: SETTING_KEYS.overrides.to_owned(),
         value: (!overrides.is_empty()).then(|| json!(overrides)),
-        at: desk.call.now(),
+        at: context.call.now(),
     }
 }

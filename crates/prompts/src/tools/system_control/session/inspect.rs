@@ -73,7 +73,10 @@ fn render_step(read: &LoadedRun, node: &PlannedStep, lines: &mut TextLines) -> V
         state.status()
     ));
     let held = state.is_held();
-    let review = state.review.as_ref().map(|held| json!(held.results));
+    let review = state
+        .review
+        .as_ref()
+        .map(|answer_review| json!(answer_review.results));
     let result = state.text().map(|text| truncate_chars(&text, RESULT_CHARS));
     if let Some(result) = &result {
         lines.add(format!("   {}", result.replace('\n', "\n   ")));

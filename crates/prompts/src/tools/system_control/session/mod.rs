@@ -43,16 +43,16 @@ pub(super) fn visible_runs(desk: &ControlContext<'_>, state: Option<ChainState>)
     }
 }
 
-async fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let limit = desk.limit(20, 1_000);
-    let wanted = desk
+async fn list(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let limit = context.limit(20, 1_000);
+    let wanted = context
         .input
         .search_query
         .as_deref()
         .unwrap_or_default()
         .to_lowercase();
-    let filter = visible_runs(desk, None);
-    let mut runs = desk
+    let filter = visible_runs(context, None);
+    let mut runs = context
         .call
         .store()
         .runs(&filter, Pagination::limit(Pagination::MAX))
@@ -102,17 +102,17 @@ async fn list(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
 /// Finds a run by its id, or the newest run of a chain by `chain-<base>`. Returns `None` if there
 /// is none.
 pub(super) async fn find_run(
-    desk: &ControlContext<'_>,
+    context: &ControlContext<'_>,
     given: &str,
 ) -> Result<Option<RunId>, ToolError> {
-    let store = desk.call.store();
+    let store = context.call.store();
     if given.len() > 300 {
         return Ok(None);
     }
     let id = if given.contains('#') {
         Some(RunId::from(given.to_owned()))
     } else if let Some(base) = given.strip_prefix("chain-") {
-        let owner = desk.call.owner();
+        let owner = context.call.owner();
         store.newest_run(base, owner.as_deref()).await?
     } else {
         None
@@ -121,23 +121,23 @@ pub(super) async fn find_run(
         return Ok(None);
     };
     let run = store.run(&id).await?;
-    Ok(run.filter(|run| is_visible(desk, run)).map(|run| run.id))
+    Ok(run.filter(|run| is_visible(context, run)).map(|run| run.id))
 }
 
 /// Returns whether the caller may see the run.
-fn is_visible(desk: &ControlContext<'_>, run: &ChainRun) -> bool {
-    let owner = desk.call.owner();
+fn is_visible(context: &ControlContext<'_>, run: &ChainRun) -> bool {
+    let owner = context.call.owner();
     owner.is_none() || owner == run.owner
 }
 
 /// Returns the id of the requested run, or an error if it does not exist.
-async fn require_run_id(desk: &ControlContext<'_>) -> Result<RunId, ToolError> {
-    let given = desk.require_text("session_id", desk.input.session_id.as_ref())?;
+async fn require_run_id(context: &ControlContext<'_>) -> Result<RunId, ToolError> {
+    let given = context.require_text("session_id", context.input.session_id.as_ref())?;
     // The base alone also names its newest run.
-    let found = match find_run(desk, given).await? {
+    let found = match find_run(context, given).await? {
         Some(id) => Some(id),
         None if given.starts_with("chain-") => None,
-        None => find_run(desk, &format!("chain-{given}")).await?,
+        None => find_run(context, &format!("chain-{given}")).await?,
     };
     found.ok_or_else(|| {
         engine_error(
@@ -163,10 +163,10 @@ pub(super) async fn load_requested_run(desk: &ControlContext<'_>) -> Result<Load
 
 /// Loads a run.
 pub(super) async fn load_run(
-    desk: &ControlContext<'_>,
+    context: &ControlContext<'_>,
     id: &RunId,
 ) -> Result<LoadedRun, ToolError> {
-    let found = desk.call.store().run_with_events(id).await?;
+    let found = context.call.store().run_with_events(id).await?;
     let (mut run, events) = found.ok_or_else(|| {
         engine_error(
             ErrorCode::RunNotFound,
@@ -192,25 +192,25 @@ pub(super) async fn load_run(
     })
 }
 
-async fn clear_runs(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    if desk.input.session_id.is_some() {
-        let id = require_run_id(desk).await?;
-        desk.require_confirmation(&format!("{id} and all its events would be deleted"))?;
+async fn clear_runs(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    if context.input.session_id.is_some() {
+        let id = require_run_id(context).await?;
+        context.require_confirmation(&format!("{id} and all its events would be deleted"))?;
         let fields = json!({ "deleted": [id] });
         return Ok(OperationResult::new(format!("{id} was deleted."), fields)
             .with_change(Change::DeleteRun(id)));
     }
-    let ended = finished_runs(desk).await?;
+    let ended = finished_runs(context).await?;
     let what = format!(
         "{} that have ended would be deleted",
         pluralize(ended.len(), "run")
     );
-    desk.require_confirmation(&what)?;
-    let said = format!(
+    context.require_confirmation(&what)?;
+    let text = format!(
         "{} that had ended were deleted; open runs stay.",
         pluralize(ended.len(), "run")
     );
-    let mut done = OperationResult::new(said, json!({ "deleted": ended }));
+    let mut done = OperationResult::new(text, json!({ "deleted": ended }));
     for id in ended {
         done = done.with_change(Change::DeleteRun(id));
     }
@@ -218,11 +218,11 @@ async fn clear_runs(desk: &ControlContext<'_>) -> Result<OperationResult, ToolEr
 }
 
 /// Returns the runs that have ended, as many as one read returns.
-async fn finished_runs(desk: &ControlContext<'_>) -> Result<Vec<RunId>, ToolError> {
+async fn finished_runs(context: &ControlContext<'_>) -> Result<Vec<RunId>, ToolError> {
     let mut found = Vec::new();
     for state in [ChainState::Done, ChainState::Aborted] {
-        let filter = visible_runs(desk, Some(state));
-        let runs = desk
+        let filter = visible_runs(context, Some(state));
+        let runs = context
             .call
             .store()
             .runs(&filter, Pagination::limit(Pagination::MAX))

@@ -61,7 +61,7 @@ pub(crate) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult,
     }
     let parts: Vec<Value> = parts
         .into_iter()
-        .map(|(part, well, said)| json!({ "part": part, "well": well, "said": said }))
+        .map(|(part, well, text)| json!({ "part": part, "well": well, "said": text }))
         .collect();
     Ok(OperationResult::new(
         lines.into_text(),

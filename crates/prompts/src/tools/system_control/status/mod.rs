@@ -47,10 +47,10 @@ const DEFAULT_PROBLEMS: usize = 20;
 /// The most problems that are shown.
 const MAX_PROBLEMS: usize = 1_000;
 
-async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let library = &desk.library;
-    let details = desk.input.show_details == Some(true);
-    let open = count_open_runs(desk).await?;
+async fn full_status(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let library = &context.library;
+    let details = context.input.show_details == Some(true);
+    let open = count_open_runs(context).await?;
     let mut lines = TextLines::default();
     let counts = resource_counts(library);
     for (kind, number) in &counts {
@@ -61,15 +61,15 @@ async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
             shipped + own
         ));
     }
-    lines.add(framework_line(desk));
-    let on = if desk.settings.gates_off {
+    lines.add(framework_line(context));
+    let on = if context.settings.gates_off {
         "disabled"
     } else {
         "enabled"
     };
     lines.add(format!("gates are {on}"));
     lines.add(format!("open runs: {open}"));
-    let overrides = desk.settings.overrides.len();
+    let overrides = context.settings.overrides.len();
     if overrides > 0 {
         lines.add(format!("injection overrides: {overrides}"));
     }
@@ -81,8 +81,8 @@ async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
     add_problems(&mut lines, library, shown);
     let fields = json!({
         "counts": counts,
-        "framework": framework_value(desk),
-        "gates_on": !desk.settings.gates_off,
+        "framework": framework_value(context),
+        "gates_on": !context.settings.gates_off,
         "open_runs": open,
         "problems": library.problems.iter().take(shown).collect::<Vec<_>>(),
         "problems_total": library.problems.len(),
@@ -107,7 +107,7 @@ async fn full_status(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
         more = json!({
             "categories": categories,
             "generation": library.generation,
-            "overrides": desk.settings.overrides,
+            "overrides": context.settings.overrides,
         });
     }
     Ok(OperationResult::new(lines.into_text(), fields).with_fields(more))
@@ -163,8 +163,8 @@ pub(super) async fn count_open_runs(desk: &ControlContext<'_>) -> Result<usize, 
     Ok(runs.len())
 }
 
-fn framework_value(desk: &ControlContext<'_>) -> Value {
-    let framework = &desk.settings.framework;
+fn framework_value(context: &ControlContext<'_>) -> Value {
+    let framework = &context.settings.framework;
     json!({
         "active": framework.active,
         "on": !framework.off,
@@ -207,16 +207,16 @@ fn add_problems(lines: &mut TextLines, library: &PromptLibrary, most: usize) {
     }
 }
 
-async fn diagnostics(desk: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
-    let library = &desk.library;
-    let store = desk.call.store().info().await?;
+async fn diagnostics(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let library = &context.library;
+    let store = context.call.store().info().await?;
     let mut lines = TextLines::default();
     let watching =
         library_problems::watcher_problem(library).map_or("yes", |it| it.message.as_str());
     lines.add(format!("library generation: {}", library.generation));
     lines.add(format!("files are watched: {watching}"));
     lines.add(format!("store schema version: {}", store.schema_version));
-    let limits = super::config::limit_values(&desk.engine.options.limits);
+    let limits = super::config::limit_values(&context.engine.options.limits);
     for (name, value) in &limits {
         lines.add(format!("limit {name}: {value}"));
     }
@@ -226,38 +226,38 @@ async fn diagnostics(desk: &ControlContext<'_>) -> Result<OperationResult, ToolE
         "watching": library_problems::watcher_problem(library).is_none(),
         "store_version": store.schema_version,
         "limits": limits,
-        "traced_calls": desk.engine.traces.last(usize::MAX).len(),
+        "traced_calls": context.engine.traces.last(usize::MAX).len(),
         "problems": library.problems.iter().take(MAX_PROBLEMS).collect::<Vec<_>>(),
         "problems_total": library.problems.len(),
     });
     Ok(OperationResult::new(lines.into_text(), fields))
 }
 
-fn framework_status(desk: &ControlContext<'_>) -> OperationResult {
+fn framework_status(context: &ControlContext<'_>) -> OperationResult {
     let mut lines = TextLines::default();
-    lines.add(framework_line(desk));
+    lines.add(framework_line(context));
     let mut more = Value::Null;
-    if desk.settings.methodology().is_some() {
-        lines.add(describe_injection(desk));
+    if context.settings.methodology().is_some() {
+        lines.add(describe_injection(context));
     }
-    if desk.input.show_details == Some(true)
-        && let Some(it) = desk
+    if context.input.show_details == Some(true)
+        && let Some(it) = context
             .settings
             .methodology()
-            .and_then(|id| desk.library.methodology(id))
+            .and_then(|id| context.library.methodology(id))
     {
         let phases: Vec<&str> = it.phases.iter().map(|phase| phase.name.as_str()).collect();
         lines.add(format!("phases: {}", phases.join(", ")));
         lines.add(&it.system_prompt_guidance);
         more = json!({ "phases": phases });
     }
-    OperationResult::new(lines.into_text(), framework_value(desk)).with_fields(more)
+    OperationResult::new(lines.into_text(), framework_value(context)).with_fields(more)
 }
 
 /// Describes whether the methodology's guidance is injected into a first step without rules of its
 /// own.
-fn describe_injection(desk: &ControlContext<'_>) -> String {
-    let (levels, moment) = super::injection::default_levels(desk);
+fn describe_injection(context: &ControlContext<'_>) -> String {
+    let (levels, moment) = super::injection::default_levels(context);
     let decided = injection::decide(Injection::SystemPrompt, &levels, &moment);
     format!(
         "its guidance is {} into a first step: {} ({})",

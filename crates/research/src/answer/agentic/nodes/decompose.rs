@@ -18,12 +18,12 @@ const MAX_SUBQUESTIONS: usize = 4;
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     let shown = wrap_in_tag("question", &state.question);
     let ask = DECOMPOSE_PROMPT
         .build_request::<QueriesReply>("decompose".to_owned(), &[("question", &shown)]);
-    let parts: Option<QueriesReply> = state.ask(desk.call, ask).await?;
+    let parts: Option<QueriesReply> = state.ask(context.call, ask).await?;
     let parts = parts.map(|it| it.clean(&state.question, MAX_SUBQUESTIONS));
     // The question itself remains a query: no subquestion covers how the parts are related.
     state.queries.extend(parts.unwrap_or_default());

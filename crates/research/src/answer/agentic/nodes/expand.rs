@@ -30,7 +30,7 @@ const MAX_REPHRASINGS: usize = 2;
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     let shown = wrap_in_tag("question", &state.question);
     let expand =
@@ -46,8 +46,8 @@ pub(crate) async fn run<R: Retriever>(
         .map_err(NodeError::BudgetExhausted)?;
     // Both requests start before either is awaited, so that a client receives them together.
     let both = join(
-        desk.call.ask::<QueriesReply>(expand, None),
-        desk.call.ask::<QuestionFilters>(filter, None),
+        context.call.ask::<QueriesReply>(expand, None),
+        context.call.ask::<QuestionFilters>(filter, None),
     );
     let share = state.budget.request_timeout();
     let Some((queries, filters)) = state.with_timeout(share, "expand", both).await? else {

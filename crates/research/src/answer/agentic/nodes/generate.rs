@@ -9,7 +9,7 @@ use crate::answer::{
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     state.draft = None;
     let best = state.best_passages();
@@ -24,7 +24,7 @@ pub(crate) async fn run<R: Retriever>(
     let key = format!("answer/{}", state.rounds);
     let ask = draft::answer_request(key, &state.question, &passages, &state.problems);
     state.draft = state
-        .ask_with_remaining_time::<AnswerDraft>(desk.call, ask)
+        .ask_with_remaining_time::<AnswerDraft>(context.call, ask)
         .await?;
     let Some(draft) = &state.draft else {
         state.note_skipped("generate: no model was available".to_owned());

@@ -15,7 +15,7 @@ const RELEVANT_WORD_SHARE: f64 = 0.4;
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     if state.ungraded.is_empty() {
         update_confidence(state);
@@ -24,7 +24,7 @@ pub(crate) async fn run<R: Retriever>(
     let key = format!("grade/{}", state.rounds);
     let (ask, shown) =
         llm_reranker::score_request(key, &state.question, &state.pool, &state.ungraded);
-    let scores: Option<PassageScores> = state.ask(desk.call, ask).await?;
+    let scores: Option<PassageScores> = state.ask(context.call, ask).await?;
     let fresh = std::mem::take(&mut state.ungraded);
     let mut by_words = 0;
     for at in fresh {

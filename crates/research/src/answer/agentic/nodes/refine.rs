@@ -44,7 +44,7 @@ const MAX_PICKS: usize = 200;
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     let kept: Vec<usize> = state.relevant.iter().copied().collect();
     let kept: Vec<usize> = kept
@@ -69,7 +69,7 @@ pub(crate) async fn run<R: Retriever>(
             ("question", &wrap_in_tag("question", &state.question)),
         ],
     );
-    let Some(picked) = state.ask::<PassagePicksReply>(desk.call, ask).await? else {
+    let Some(picked) = state.ask::<PassagePicksReply>(context.call, ask).await? else {
         return Ok("the passages are unchanged".to_owned());
     };
     let mut sentences = 0;

@@ -10,7 +10,7 @@ use crate::answer::{
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     let kept: Vec<usize> = state.relevant.iter().copied().collect();
     let chosen = if kept.is_empty() {
@@ -19,11 +19,11 @@ pub(crate) async fn run<R: Retriever>(
         kept
     };
     let ungraded = chosen.iter().any(|it| !state.scores.contains_key(it));
-    let by_model = desk.retriever.uses_llm_reranker() && desk.call.has_model().await;
+    let by_model = context.retriever.uses_llm_reranker() && context.call.has_model().await;
     if by_model && ungraded && chosen.len() > 1 && !state.budget.is_nearly_exhausted() {
         let key = format!("rerank/{}", state.rounds);
         let (ask, shown) = llm_reranker::score_request(key, &state.question, &state.pool, &chosen);
-        if let Some(scores) = state.ask::<PassageScores>(desk.call, ask).await? {
+        if let Some(scores) = state.ask::<PassageScores>(context.call, ask).await? {
             let given = shown
                 .into_iter()
                 .filter_map(|at| Some((at, scores.get(at)?)));

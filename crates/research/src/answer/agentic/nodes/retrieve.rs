@@ -17,19 +17,19 @@ const MAX_PER_ARTICLE: usize = 4;
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     let round = state.rounds;
     state.rounds += 1;
     let queries = std::mem::take(&mut state.queries);
-    let mut found = search(state, desk, &queries, &format!("retrieved/{round}")).await?;
+    let mut found = search(state, context, &queries, &format!("retrieved/{round}")).await?;
     let empty = found.iter().all(|it| it.passages.is_empty());
     if empty && state.filter != ArticleFilter::default() {
         state.filter = ArticleFilter::default();
         state.note(
             "No paper matches the filters of the question, so all papers were searched.".to_owned(),
         );
-        found = search(state, desk, &queries, &format!("retrieved/{round}/all")).await?;
+        found = search(state, context, &queries, &format!("retrieved/{round}/all")).await?;
     }
     let earlier = (!state.past_queries.is_empty()).then_some(state.notes.as_slice());
     let alone = is_semantic_only(earlier, &found);
@@ -62,7 +62,7 @@ pub(crate) async fn run<R: Retriever>(
 
 async fn search<R: Retriever>(
     state: &AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
     queries: &[String],
     key: &str,
 ) -> Result<Vec<RetrievalResult>, NodeError> {
@@ -83,7 +83,7 @@ async fn search<R: Retriever>(
         .collect();
     let looks = wanted
         .iter()
-        .map(|(key, wanted)| retrieve_memoized(desk.retriever, desk.call, key, wanted));
+        .map(|(key, wanted)| retrieve_memoized(context.retriever, context.call, key, wanted));
     let looks = join_all(looks);
     let found = match state.budget.remaining_time() {
         None => looks.await,

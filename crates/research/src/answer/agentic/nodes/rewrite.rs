@@ -29,7 +29,7 @@ const PASSAGE_CHARS: usize = 300;
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     state.retries += 1;
     let first: Vec<usize> = state.retrieved.iter().copied().take(MAX_PASSAGES).collect();
@@ -54,7 +54,7 @@ pub(crate) async fn run<R: Retriever>(
             ("problems", &problems),
         ],
     );
-    let rewritten: Option<RewriteReply> = state.ask(desk.call, ask).await?;
+    let rewritten: Option<RewriteReply> = state.ask(context.call, ask).await?;
     let query = rewritten.map(|it| deliberate_core::truncate_chars(it.query.trim(), 300));
     let new = |it: &String| {
         !it.is_empty()

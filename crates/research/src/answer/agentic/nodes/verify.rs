@@ -45,7 +45,7 @@ const CHECK_PROMPT: PromptTemplate = PromptTemplate {
 
 pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
+    context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
     let Some(draft) = state.draft.take() else {
         return Ok("nothing to check".to_owned());
@@ -53,10 +53,10 @@ pub(crate) async fn run<R: Retriever>(
     let mut judged = CheckedAnswer::check(draft.claims(), &state.pool).await?;
     let open = judged.undecided_claims();
     let mut second = 0;
-    let standing = judged.is_supported(desk.retriever.answer_options().min_support);
+    let standing = judged.is_supported(context.retriever.answer_options().min_support);
     if !open.is_empty() && !standing && !state.budget.is_nearly_exhausted() {
         // Without a model the claims stay unsupported; the answer is kept either way.
-        match ask_model(state, desk, &judged, &open).await {
+        match ask_model(state, context, &judged, &open).await {
             Ok(Some(opinions)) => {
                 (judged, second) = apply_opinions(state, judged, open, opinions).await?;
             }
@@ -93,13 +93,13 @@ pub(crate) async fn run<R: Retriever>(
 
 async fn ask_model<R: Retriever>(
     state: &mut AgenticState,
-    desk: &AgenticContext<'_, R>,
-    judged: &CheckedAnswer,
+    context: &AgenticContext<'_, R>,
+    answer: &CheckedAnswer,
     open: &[usize],
 ) -> Result<Option<ModelOpinions>, NodeError> {
     let claims: Vec<&Claim> = open
         .iter()
-        .filter_map(|&at| judged.sentences.get(at))
+        .filter_map(|&at| answer.sentences.get(at))
         .map(|(claim, _)| claim)
         .collect();
     let cited: BTreeSet<usize> = claims
@@ -118,13 +118,13 @@ async fn ask_model<R: Retriever>(
         format!("check/{}", state.rounds),
         &[("passages", &passages), ("claims", &listed.join("\n"))],
     );
-    state.ask(desk.call, ask).await
+    state.ask(context.call, ask).await
 }
 
 /// Applies the opinions whose quotes are found and returns how many claims they settle.
 async fn apply_opinions(
     state: &AgenticState,
-    mut judged: CheckedAnswer,
+    mut answer: CheckedAnswer,
     open: Vec<usize>,
     opinions: ModelOpinions,
 ) -> Result<(CheckedAnswer, usize), NodeError> {
@@ -135,7 +135,7 @@ async fn apply_opinions(
         let opinions = opinions.claims.iter().take(MAX_OPINIONS);
         for opinion in opinions.filter(|it| it.supported) {
             let place = opinion.number.checked_sub(1).and_then(|it| open.get(it));
-            let sentence = place.and_then(|&at| Some((at, judged.sentences.get_mut(at)?)));
+            let sentence = place.and_then(|&at| Some((at, answer.sentences.get_mut(at)?)));
             let Some((at, (claim, checked))) = sentence else {
                 continue;
             };
@@ -149,11 +149,11 @@ async fn apply_opinions(
                 checked.verdict = ClaimVerdict::Supported;
                 checked.problems.clear();
                 checked.evidence = vec![found];
-                judged.by_model.insert(at);
+                answer.by_model.insert(at);
                 settled += 1;
             }
         }
-        (judged, settled)
+        (answer, settled)
     });
     Ok(settled.await?)
 }

@@ -91,7 +91,7 @@ impl Verifier {
     /// contradicts it.
     fn best_unopposed_window(
         &self,
-        asked: &ParaphraseQuery<'_>,
+        query: &ParaphraseQuery<'_>,
         windows: &[(SentenceWindow, f64)],
     ) -> Option<(SentenceWindow, f64)> {
         let mut best: Option<(SentenceWindow, f64)> = None;
@@ -104,8 +104,8 @@ impl Verifier {
             let sides = ClaimEvidencePair {
                 corpus: &self.corpus,
                 passage,
-                claim_text: asked.text,
-                claim: asked.claim,
+                claim_text: query.text,
+                claim: query.claim,
                 window_text: passage.source.text.get(self.corpus.window_span(&window)?)?,
                 window: &there,
             };
@@ -113,7 +113,7 @@ impl Verifier {
             if !findings.conflicts.is_empty() {
                 return None;
             }
-            if best.is_none() && findings.missing.is_empty() && polarity_agrees(asked.claim, &there)
+            if best.is_none() && findings.missing.is_empty() && polarity_agrees(query.claim, &there)
             {
                 best = Some((window, near));
             }
@@ -145,17 +145,17 @@ impl Verifier {
     fn similar_windows(
         &self,
         passage: usize,
-        asked: &ParaphraseQuery<'_>,
+        query: &ParaphraseQuery<'_>,
     ) -> Vec<(SentenceWindow, f64)> {
         let Some(of) = self.corpus.passages.get(passage) else {
             return Vec::new();
         };
-        let near: Vec<HashMap<&str, f64>> = asked
+        let near: Vec<HashMap<&str, f64>> = query
             .words
             .iter()
             .map(|it| similar_words(it, of.word_vectors()))
             .collect();
-        let enough = required_overlap(asked.claim);
+        let enough = required_overlap(query.claim);
         let sentences = of.sentence_spans.len().min(MAX_SENTENCES);
         let singles = (0..sentences).map(|at| (at, at));
         let pairs = (1..sentences).map(|at| (at - 1, at));
@@ -167,10 +167,10 @@ impl Verifier {
                 last: to,
             };
             let there: Vec<&SentenceFeatures> = self.corpus.window_sentences(&window).collect();
-            let score = score(asked, &near, &there);
+            let score = score(query, &near, &there);
             let said = of.source.text.get(self.corpus.window_span(&window)?)?;
             let alike = || {
-                asked
+                query
                     .text_vector
                     .cosine_similarity(&TextVector::embed(said))
                     >= MIN_TEXT_SIMILARITY
@@ -185,9 +185,9 @@ impl Verifier {
 }
 
 /// The words of a passage that can stand for a word of the claim, with their similarity.
-fn similar_words<'a>(wanted: &WeightedWord<'a>, there: &'a WordVectors) -> HashMap<&'a str, f64> {
-    let mut all = HashMap::from([(wanted.key, 1.0)]);
-    let Some(own) = &wanted.vector else {
+fn similar_words<'a>(word: &WeightedWord<'a>, there: &'a WordVectors) -> HashMap<&'a str, f64> {
+    let mut all = HashMap::from([(word.key, 1.0)]);
+    let Some(own) = &word.vector else {
         return all;
     };
     for (key, meaning) in there {
@@ -201,13 +201,13 @@ fn similar_words<'a>(wanted: &WeightedWord<'a>, there: &'a WordVectors) -> HashM
 
 /// Share of the claim that is there, 0 to 1, each word weighted by its most similar word.
 fn score(
-    asked: &ParaphraseQuery<'_>,
+    query: &ParaphraseQuery<'_>,
     near: &[HashMap<&str, f64>],
     there: &[&SentenceFeatures],
 ) -> f64 {
     let mut all = 0.0;
     let mut shared = 0.0;
-    for (it, near) in asked.words.iter().zip(near) {
+    for (it, near) in query.words.iter().zip(near) {
         let keys = there.iter().flat_map(|it| it.keys.iter().flatten());
         let found = keys.filter_map(|key| near.get(key.as_str()));
         all += it.weight;
@@ -217,7 +217,7 @@ fn score(
         let mut said = there.iter().flat_map(|it| &it.numbers);
         said.any(|it| compare_numbers(number, it) == NumberMatch::Same)
     };
-    let numbers: f64 = asked
+    let numbers: f64 = query
         .claim
         .numbers
         .iter()

@@ -54,7 +54,7 @@ impl Tool for ListCustomIndexes {
     }
 
     async fn run(&self, _: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let all: Vec<CustomIndex> = collections::all(call.store()).await?;
+        let all: Vec<CustomIndex> = collections::list_all(call.store()).await?;
         let mut indexes = Vec::new();
         for (at, custom) in all.into_iter().enumerate() {
             let articles = if at < MAX_COUNTED {

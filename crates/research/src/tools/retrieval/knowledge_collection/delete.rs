@@ -141,9 +141,9 @@ impl Tool for DeleteKnowledgeCollection {
 
 /// Whether an article is deleted with its collection: it was uploaded and is in no other. Papers
 /// are never deleted with a collection.
-fn is_deleted_with(kept: &ArticleRecord, collection: &str) -> bool {
-    let in_others = kept.collections.iter().any(|it| it != collection);
-    kept.category == ArticleCategory::External && !in_others
+fn is_deleted_with(record: &ArticleRecord, collection: &str) -> bool {
+    let in_others = record.collections.iter().any(|it| it != collection);
+    record.category == ArticleCategory::External && !in_others
 }
 
 /// Lists what would be deleted, without deleting it.

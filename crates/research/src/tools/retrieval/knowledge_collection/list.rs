@@ -50,7 +50,7 @@ impl Tool for ListKnowledgeCollections {
     }
 
     async fn run(&self, _: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let all: Vec<KnowledgeCollection> = collections::all(call.store()).await?;
+        let all: Vec<KnowledgeCollection> = collections::list_all(call.store()).await?;
         let mut collections = Vec::new();
         for it in all {
             let filter = DocumentFilter::with_key(ARTICLE, "collection", &it.name);

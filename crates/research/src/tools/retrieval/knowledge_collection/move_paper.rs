@@ -94,12 +94,12 @@ impl Tool for MovePaperToProject {
     }
 }
 
-fn render_text(name: &str, taken_from: &[String], kept: &ArticleRecord) -> String {
+fn render_text(name: &str, taken_from: &[String], record: &ArticleRecord) -> String {
     let mut said = format!("In **{}**", escape_markdown(name));
     if !taken_from.is_empty() {
         let from: Vec<String> = taken_from.iter().map(|it| escape_markdown(it)).collect();
         let _ = write!(said, ", no longer in {}", from.join(", "));
     }
-    let _ = write!(said, ": {}", article_line(kept));
+    let _ = write!(said, ": {}", article_line(record));
     said
 }

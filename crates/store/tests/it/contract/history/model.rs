@@ -153,7 +153,7 @@ impl SessionModel {
             HistoryStep::Follow(which) => {
                 let which = which.and_then(|it| pick(it, &self.now.branches).cloned());
                 self.now.active = which.map(|it| it.id);
-                Change::FollowBranch {
+                Change::SetActiveBranch {
                     session_id: self.session.clone(),
                     branch_id: self.now.active.clone(),
                     at: at_second(0),
@@ -233,7 +233,7 @@ impl SessionModel {
     fn update_node(
         &mut self,
         of: Index,
-        marks: &NodeUpdate,
+        update: &NodeUpdate,
         at: Timestamp,
     ) -> Option<(Change, bool)> {
         let id = pick(of, &self.ever.nodes)?.id.clone();
@@ -241,18 +241,18 @@ impl SessionModel {
         let current = current.find(|it| it.id == id && !it.pruned);
         let fits = current.is_some();
         if let Some(node) = current {
-            node.score = marks.score.or(node.score);
-            node.is_active = marks.is_active.unwrap_or(node.is_active);
-            node.is_terminal = marks.is_terminal.unwrap_or(node.is_terminal);
-            if let Some(notes) = &marks.notes {
+            node.score = update.score.or(node.score);
+            node.is_active = update.is_active.unwrap_or(node.is_active);
+            node.is_terminal = update.is_terminal.unwrap_or(node.is_terminal);
+            if let Some(notes) = &update.notes {
                 let joined = join(node.metadata.take(), notes);
                 node.metadata = Some(joined);
             }
             let graph = node.graph_id.clone();
             self.touch(&graph, at);
         }
-        let marks = marks.clone();
-        Some((Change::MarkNode { id, marks, at }, fits))
+        let marks = update.clone();
+        Some((Change::UpdateNode { id, marks, at }, fits))
     }
 
     /// Prunes the current ones of these nodes; there must be at least one.
@@ -367,7 +367,7 @@ impl SessionModel {
             .map(|it| (&it.id, it.parent_id.as_ref()))
             .collect();
         for mut wanted in parents.keys().copied() {
-            let start = store.root_of(wanted).await.unwrap().unwrap();
+            let start = store.root_thought(wanted).await.unwrap().unwrap();
             while let Some(parent) = parents[wanted] {
                 wanted = parent;
             }

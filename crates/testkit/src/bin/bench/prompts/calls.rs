@@ -7,8 +7,8 @@ use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use super::{
-    command,
     cpu::CpuCost,
+    run_command,
     workspace::{BenchWorkspace, TINY},
 };
 use crate::{
@@ -31,15 +31,15 @@ struct CallKind {
 }
 
 pub(super) async fn measure(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     full: &BenchWorkspace,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    check_plain_output(bench, full, report).await?;
-    for place in bench.locations() {
+    check_plain_output(setup, full, report).await?;
+    for place in setup.locations() {
         let mut echo = CpuCost::default();
-        let mut floor = bench.baseline().await?;
-        let mut server = bench.server_in(place, full.path()).await?;
+        let mut floor = setup.baseline().await?;
+        let mut server = setup.server_in(place, full.path()).await?;
         let mut kinds = kinds();
         for kind in &kinds {
             for _ in 0..WARM_UP {
@@ -49,7 +49,7 @@ pub(super) async fn measure(
         // The subjects take turns, so that other load on the machine affects all alike.
         for _ in 0..ROUNDS {
             echo.begin(&floor)?;
-            for _ in 0..bench.scaled(100) {
+            for _ in 0..setup.scaled(100) {
                 let begun = Instant::now();
                 floor.call("echo", json!({ "text": CONTENT })).await?;
                 echo.add_call(begun);
@@ -57,7 +57,7 @@ pub(super) async fn measure(
             echo.end(&floor)?;
             for kind in &mut kinds {
                 kind.cost.begin(&server)?;
-                for _ in 0..bench.scaled(100) {
+                for _ in 0..setup.scaled(100) {
                     let begun = Instant::now();
                     kind.call(&mut server).await?;
                     kind.cost.add_call(begun);
@@ -133,11 +133,11 @@ impl CallKind {
         Ok(())
     }
 
-    fn row(self, place: DatabaseLocation, echo: &CpuCost) -> ReportRow {
+    fn row(self, location: DatabaseLocation, echo: &CpuCost) -> ReportRow {
         let each = self.cost.per_call();
         let (what, calls) = (self.label, self.cost.calls());
         ReportRow {
-            label: format!("{what}, {place:?}, CPU; wait p50 / p99 of {calls}"),
+            label: format!("{what}, {location:?}, CPU; wait p50 / p99 of {calls}"),
             baseline: format!("{echo} (echo)"),
             server: self.cost.to_string(),
             result: format!("{} of CPU", DisplayTime(each)),
@@ -148,12 +148,12 @@ impl CallKind {
 
 /// Checks that the answer of a plain prompt is the prompt.
 async fn check_plain_output(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     full: &BenchWorkspace,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    let mut server = bench.server_in(bench.fastest(), full.path()).await?;
-    let answer = command(&mut server, ">>tiny").await?;
+    let mut server = setup.server_in(setup.fastest(), full.path()).await?;
+    let answer = run_command(&mut server, ">>tiny").await?;
     let said = answer["said"].as_str().unwrap_or_default();
     let added = said.chars().count().saturating_sub(TINY.chars().count());
     report.add(ReportRow {

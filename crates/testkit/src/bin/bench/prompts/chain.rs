@@ -7,9 +7,9 @@ use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use super::{
-    command,
+    call_engine,
     cpu::CpuCost,
-    engine,
+    run_command,
     workspace::{BenchWorkspace, STEPS},
 };
 use crate::{
@@ -21,14 +21,14 @@ use crate::{
 const MAX_STEP_TIME: Duration = Duration::from_millis(2);
 
 pub(super) async fn measure(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     full: &BenchWorkspace,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    for place in bench.locations() {
-        let mut server = bench.server_in(place, full.path()).await?;
+    for place in setup.locations() {
+        let mut server = setup.server_in(place, full.path()).await?;
         let (mut all, mut late) = (CpuCost::default(), CpuCost::default());
-        let runs = bench.scaled(10);
+        let runs = setup.scaled(10);
         for _ in 0..runs {
             let run = start_run(&mut server).await?;
             all.begin(&server)?;
@@ -64,7 +64,7 @@ pub(super) async fn measure(
 }
 
 async fn start_run(server: &mut StdioClient) -> anyhow::Result<String> {
-    let first = command(server, r#">>long topic:"the two caches""#).await?;
+    let first = run_command(server, r#">>long topic:"the two caches""#).await?;
     let run = first["chain_id"].as_str();
     Ok(run.context("a chain has no run")?.to_owned())
 }
@@ -72,7 +72,7 @@ async fn start_run(server: &mut StdioClient) -> anyhow::Result<String> {
 async fn continue_run(server: &mut StdioClient, run: &str, step: usize) -> anyhow::Result<()> {
     let answer = format!("Step {step}. {CONTENT} {CONTENT}");
     let arguments = json!({ "chain_id": run, "step": step, "user_response": answer });
-    let next = engine(server, arguments).await?;
+    let next = call_engine(server, arguments).await?;
     let shown: &Value = &next["steps"];
     anyhow::ensure!(*shown == json!([step + 1]), "{next}");
     Ok(())

@@ -5,7 +5,7 @@ use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
 use super::{
-    command,
+    run_command,
     workspace::{BenchWorkspace, PROMPTS},
 };
 use crate::{
@@ -23,30 +23,30 @@ const MAX_TOKENS: usize = 1_200;
 const TOKEN_CHARS: usize = 4;
 
 pub(super) async fn measure(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     full: &BenchWorkspace,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    let mut server = bench.server_in(bench.fastest(), full.path()).await?;
-    memory(bench, &mut server, report).await?;
+    let mut server = setup.server_in(setup.fastest(), full.path()).await?;
+    memory(setup, &mut server, report).await?;
     tools(&mut server, report).await
 }
 
 async fn memory(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     server: &mut StdioClient,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    let empty = BenchWorkspace::empty(bench)?;
-    let mut other = bench.server_in(bench.fastest(), empty.path()).await?;
+    let empty = BenchWorkspace::empty(setup)?;
+    let mut other = setup.server_in(setup.fastest(), empty.path()).await?;
     all_prompts(&mut other).await?;
     let floor = other.resident_kib()?;
     let listed = all_prompts(server).await?;
     let start = server.resident_kib()?;
-    let calls = bench.scaled(CALLS);
+    let calls = setup.scaled(CALLS);
     for call in 0..calls {
         let id = BenchWorkspace::id(call % PROMPTS);
-        command(server, &format!("%clean >>{id} topic:tea")).await?;
+        run_command(server, &format!("%clean >>{id} topic:tea")).await?;
     }
     let end = server.resident_kib()?;
     report.add(ReportRow {

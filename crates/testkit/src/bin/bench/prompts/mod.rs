@@ -26,13 +26,13 @@ pub(crate) async fn measure(bench: &BenchSetup, report: &mut BenchReport) -> any
 }
 
 /// Calls the engine and returns its answer; fails if the call failed.
-async fn engine(server: &mut StdioClient, arguments: Value) -> anyhow::Result<Value> {
+async fn call_engine(server: &mut StdioClient, arguments: Value) -> anyhow::Result<Value> {
     let response = server.call("prompt_engine", arguments).await?;
     let answer = check_success(&response).cloned();
     answer.with_context(|| format!("stderr:\n{}", server.stderr()))
 }
 
 /// Calls the engine with a command.
-async fn command(server: &mut StdioClient, command: &str) -> anyhow::Result<Value> {
-    engine(server, json!({ "command": command })).await
+async fn run_command(server: &mut StdioClient, command: &str) -> anyhow::Result<Value> {
+    call_engine(server, json!({ "command": command })).await
 }

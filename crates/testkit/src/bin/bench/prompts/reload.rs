@@ -29,16 +29,16 @@ enum ReloadChange {
 }
 
 pub(super) async fn measure(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     full: &BenchWorkspace,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    let mut server = bench.server_in(DatabaseLocation::Disk, full.path()).await?;
+    let mut server = setup.server_in(DatabaseLocation::Disk, full.path()).await?;
     // Files are watched once the library was read. The first answer waits for the reading; watching
     // a thousand folders begins right after.
     is_visible(&mut server, 0, "Keep to").await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let rounds = bench.scaled(20);
+    let rounds = setup.scaled(20);
     for what in [ReloadChange::Message, ReloadChange::Yaml, ReloadChange::New] {
         let mut times = Samples::default();
         for round in 0..rounds {
@@ -76,15 +76,15 @@ pub(super) async fn measure(
 async fn measure_reload(
     full: &BenchWorkspace,
     server: &mut StdioClient,
-    what: ReloadChange,
+    change: ReloadChange,
     round: usize,
 ) -> anyhow::Result<Duration> {
-    let mark = format!("mark-{what:?}-{round}");
-    let number = match what {
+    let mark = format!("mark-{change:?}-{round}");
+    let number = match change {
         ReloadChange::New => PROMPTS + round,
         ReloadChange::Message | ReloadChange::Yaml => 300 + round,
     };
-    match what {
+    match change {
         ReloadChange::Message => full.write_message(number, &mark)?,
         ReloadChange::Yaml => full.write_yaml(number, &mark)?,
         ReloadChange::New => {

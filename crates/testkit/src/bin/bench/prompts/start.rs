@@ -8,7 +8,7 @@ use deliberate_testkit::StdioClient;
 use serde_json::json;
 
 use super::{
-    command, cpu,
+    cpu, run_command,
     workspace::{BenchWorkspace, PROMPTS},
 };
 use crate::{
@@ -30,16 +30,16 @@ struct StartTimes {
 }
 
 pub(super) async fn measure(
-    bench: &BenchSetup,
+    setup: &BenchSetup,
     full: &BenchWorkspace,
     report: &mut BenchReport,
 ) -> anyhow::Result<()> {
-    let empty = BenchWorkspace::empty(bench)?;
+    let empty = BenchWorkspace::empty(setup)?;
     let (mut without, mut with) = (StartTimes::default(), StartTimes::default());
-    let starts = bench.scaled(30);
+    let starts = setup.scaled(30);
     for _ in 0..starts {
-        without.start(bench, &empty, None).await?;
-        with.start(bench, full, Some("%clean >>task_0500 topic:tea"))
+        without.start(setup, &empty, None).await?;
+        with.start(setup, full, Some("%clean >>task_0500 topic:tea"))
             .await?;
     }
     let more = |a: &Samples, b: &Samples| b.median().saturating_sub(a.median());
@@ -86,18 +86,18 @@ pub(super) async fn measure(
 impl StartTimes {
     async fn start(
         &mut self,
-        bench: &BenchSetup,
+        setup: &BenchSetup,
         workspace: &BenchWorkspace,
         call: Option<&str>,
     ) -> anyhow::Result<()> {
         let begun = Instant::now();
-        let mut client = bench.spawn_server_in(DatabaseLocation::Disk, workspace.path())?;
+        let mut client = setup.spawn_server_in(DatabaseLocation::Disk, workspace.path())?;
         client.initialize().await?;
         self.initialize.push(begun.elapsed());
         self.page = first_page(&mut client).await?;
         self.list.push(begun.elapsed());
         if let Some(call) = call {
-            command(&mut client, call).await?;
+            run_command(&mut client, call).await?;
             self.call.push(begun.elapsed());
         }
         self.cpu.push(cpu::cpu_time(&client)?);
