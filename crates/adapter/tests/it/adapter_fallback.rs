@@ -45,7 +45,7 @@ async fn call_after_failure(
 ) -> (Result<String, ClientError>, usize) {
     let a = handshake_server(tools(), fails);
     let b = handshake_server(tools(), |stage, message| {
-        stage.answer_text(message, "from b")
+        stage.answer_text(message, "from b");
     });
     let adapter = adapter(&[("a", &a), ("b", &b)], config);
     let options = CallOptions {

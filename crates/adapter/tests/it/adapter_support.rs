@@ -33,7 +33,7 @@ pub(crate) fn handshake_server(
 pub(crate) fn named_server(name: &'static str, tools: &[&str]) -> Arc<ScriptedServer> {
     let tools: Vec<Value> = tools.iter().map(|tool| tool_definition(tool)).collect();
     handshake_server(tools.into(), move |stage, message| {
-        stage.answer_text(message, name)
+        stage.answer_text(message, name);
     })
 }
 

@@ -63,7 +63,7 @@ fn write(child: &ElemChild, output: OutputFormat, out: &mut String) {
             }
             // Markdown renderers turn a bare URL into a link.
             OutputFormat::Markdown if is_web_url(&text.text) => {
-                out.push_str(&encode_url(&text.text))
+                out.push_str(&encode_url(&text.text));
             }
             _ => out.push_str(&apply_markup(text, output)),
         },

@@ -235,13 +235,13 @@ fn add_annotations(
     for annotation in added {
         match annotation {
             PendingAnnotation::Modifier(spanned) => {
-                set_annotation(&mut annotations.modifier, spanned, "modifier", faults)
+                set_annotation(&mut annotations.modifier, spanned, "modifier", faults);
             }
             PendingAnnotation::Framework(spanned) => {
-                set_annotation(&mut annotations.framework, spanned, "framework", faults)
+                set_annotation(&mut annotations.framework, spanned, "framework", faults);
             }
             PendingAnnotation::Style(spanned) => {
-                set_annotation(&mut annotations.style, spanned, "style", faults)
+                set_annotation(&mut annotations.style, spanned, "style", faults);
             }
             PendingAnnotation::Gate(spanned) => annotations.gates.push(spanned),
         }

@@ -83,7 +83,7 @@ pub(crate) fn parse_entries(lines: &[EntryLine]) -> Vec<DocumentReference> {
         let start = parse_entry_start(line, style, count);
         match (start, found.last_mut()) {
             (None, Some((_, text, _))) if text.len() < MAX_ENTRY_BYTES => {
-                append_line(text, truncate_line(&line.text))
+                append_line(text, truncate_line(&line.text));
             }
             (None, Some(_)) => {}
             (None, None) if matches!(style, EntryStyle::Bracketed | EntryStyle::Numbered) => {}

@@ -1,4 +1,4 @@
-//! The WordPiece vocabulary of the built-in table: a word is split into its longest known pieces.
+//! The `WordPiece` vocabulary of the built-in table: a word is split into its longest known pieces.
 //! Knows nothing of vectors.
 
 use std::collections::HashMap;

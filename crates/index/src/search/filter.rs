@@ -51,7 +51,7 @@ fn evaluate(
             }
         }
         IndexFilter::Number { name, from, to } => {
-            add_range(&mut bits, segment, name, (*from, *to))?
+            add_range(&mut bits, segment, name, (*from, *to))?;
         }
         IndexFilter::And(filters) => {
             bits = BitSet::all(len);

@@ -87,7 +87,7 @@ impl LiveLibrary {
                 live_library.update(ChangeTrigger::Filesystem, |_| {});
                 drop(ready);
                 live_library.update(ChangeTrigger::Filesystem, |work| {
-                    work.parts.check_templates()
+                    work.parts.check_templates();
                 });
                 let paths = live_library.options.paths.clone();
                 let weak = Arc::downgrade(&live_library);
@@ -98,7 +98,7 @@ impl LiveLibrary {
             tracing::warn!(%error, "the library is read on the current thread because no thread could be started");
             self.update(ChangeTrigger::Filesystem, |_| {});
             self.update(ChangeTrigger::Filesystem, |work| {
-                work.parts.check_templates()
+                work.parts.check_templates();
             });
         }
     }

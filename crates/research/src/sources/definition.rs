@@ -41,6 +41,10 @@ pub const SOURCES: &[SourceDefinition] = &[
 ];
 
 /// The names of all sources, in the order of [`SOURCES`].
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time, where a wrong index is a build error"
+)]
 pub static SOURCE_NAMES: [&str; SOURCES.len()] = {
     let mut names = [""; SOURCES.len()];
     let mut at = 0;

@@ -80,7 +80,7 @@ async fn call_during_concurrent_add(tool: &str, arguments: Value) -> (ResearchHa
             let runtime = tokio::runtime::Runtime::new().unwrap();
             runtime.block_on(async {
                 let kit = ResearchHarness::in_folder_with_options(there, |options| {
-                    set_sources(options, &at, &["arxiv"])
+                    set_sources(options, &at, &["arxiv"]);
                 });
                 let list = json!({ "identifiers": ["2301.00001"] });
                 let added = kit.call_ok("add_article", list).await;

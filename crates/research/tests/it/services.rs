@@ -59,7 +59,7 @@ async fn the_index_of_other_settings_goes_once_the_new_one_is_whole() {
     drop(kit);
 
     let other = ResearchHarness::in_folder_with_options(folder, |options| {
-        options.retrieval.passage_tokens = 120
+        options.retrieval.passage_tokens = 120;
     });
     let stop = CancellationToken::new();
     other.services.start(&other.registry, stop.clone());
@@ -160,7 +160,7 @@ async fn what_another_process_wrote_is_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_come_into_a_watched_folder_are_read_once() {
     let kit = ResearchHarness::with_options(|options| {
-        options.watched_folders = vec![options.papers_folder.clone()]
+        options.watched_folders = vec![options.papers_folder.clone()];
     });
     kit.write_paper("before.pdf", paper_pdf("On bees and their ways", "bees"));
     let stop = CancellationToken::new();
@@ -185,7 +185,7 @@ async fn files_that_come_into_a_watched_folder_are_read_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_comes_into_a_watched_one_is_read_with_all_in_it() {
     let kit = ResearchHarness::with_options(|options| {
-        options.watched_folders = vec![options.papers_folder.clone()]
+        options.watched_folders = vec![options.papers_folder.clone()];
     });
     kit.write_paper("first.md", "# On bees\n\nWords about bees.");
     let stop = CancellationToken::new();
@@ -209,7 +209,7 @@ async fn a_folder_that_comes_into_a_watched_one_is_read_with_all_in_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_watched_file_is_read_once_it_is_whole() {
     let kit = ResearchHarness::with_options(|options| {
-        options.watched_folders = vec![options.papers_folder.clone()]
+        options.watched_folders = vec![options.papers_folder.clone()];
     });
     let whole = paper_pdf("On bees and their ways", "bees");
     kit.write_paper("slow.pdf", &whole[..whole.len() * 2 / 3]);

@@ -124,7 +124,7 @@ impl DocxReader {
         let value = attributes.get("val");
         match name {
             "p" if self.paragraphs.len() < MAX_DEPTH => {
-                self.paragraphs.push(DocxParagraph::default())
+                self.paragraphs.push(DocxParagraph::default());
             }
             "tr" if self.rows.len() < MAX_DEPTH => self.rows.push(DocxRow::default()),
             "t" => self.in_text = true,

@@ -154,7 +154,7 @@ impl TextState {
             }
             b"BI" => page.add_image(),
             b"BMC" | b"BDC" if self.marked_content.len() < 1_000 => {
-                self.marked_content.push(actual_text(operands))
+                self.marked_content.push(actual_text(operands));
             }
             b"EMC" => {
                 if let Some(Some((text, Some(glyph)))) = self.marked_content.pop() {

@@ -48,7 +48,7 @@ impl FrameReader {
                 },
                 // The socket answers; the end of the stream follows.
                 Some(Ok(Frame::Close(frame))) => {
-                    transport_error = Some(close_frame_error(frame.as_ref()))
+                    transport_error = Some(close_frame_error(frame.as_ref()));
                 }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Some(self.end_reason(&error, transport_error)),

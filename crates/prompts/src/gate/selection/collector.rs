@@ -53,7 +53,7 @@ impl<'a> GateCollector<'a> {
                     Some(gate) => self.add((**gate).clone(), GateSource::Inline),
                     // A misspelled gate name is not a criterion.
                     None if self.resembles_gate_id(word) => {
-                        self.add_unknown(word, GateSource::Inline)
+                        self.add_unknown(word, GateSource::Inline);
                     }
                     None => words.push(word.clone()),
                 },

@@ -39,11 +39,11 @@ pub(crate) fn read_part(desk: ReadContext<'_>, path: &str) -> LibraryPart {
         }
         LibraryRootKind::Settings => settings::read(desk, path, &mut unit),
         LibraryRootKind::Items(LibraryItemKind::Prompt) => {
-            prompt::read_prompts(desk, path, &mut unit)
+            prompt::read_prompts(desk, path, &mut unit);
         }
         LibraryRootKind::Items(LibraryItemKind::Gate) => gate::read(desk, path, &mut unit),
         LibraryRootKind::Items(LibraryItemKind::Methodology) => {
-            methodology::read(desk, path, &mut unit)
+            methodology::read(desk, path, &mut unit);
         }
         LibraryRootKind::Items(LibraryItemKind::Style) => style::read(desk, path, &mut unit),
         LibraryRootKind::Items(LibraryItemKind::Script) => {

@@ -84,7 +84,7 @@ pub(super) fn preprocess(body: &str) -> Result<PreprocessedTemplate, TemplateFau
                 done.add(piece.text, piece.start);
             }
             TemplateTokenKind::Print => {
-                add_print_tag(&mut done, piece, &prefix, &mut multiplications)?
+                add_print_tag(&mut done, piece, &prefix, &mut multiplications)?;
             }
             TemplateTokenKind::Block => add_block_tag(&mut done, piece, &mut multiplications)?,
         }

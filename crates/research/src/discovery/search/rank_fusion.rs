@@ -100,7 +100,7 @@ fn merge_groups_once(groups: Vec<PaperGroup>) -> Vec<PaperGroup> {
                 place.insert(group);
             }
             std::collections::btree_map::Entry::Occupied(mut place) => {
-                add_group(place.get_mut(), group)
+                add_group(place.get_mut(), group);
             }
         }
     }

@@ -62,7 +62,7 @@ pub(crate) async fn run<R: Retriever>(
             }
             Ok(None) => {}
             Err(NodeError::BudgetExhausted(what)) => {
-                state.note_skipped(format!("check by a model: {what}"))
+                state.note_skipped(format!("check by a model: {what}"));
             }
             Err(stop) => return Err(stop),
         }
