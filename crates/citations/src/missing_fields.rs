@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct MissingField {
     /// The field, named as in the record.
     pub field: String,
-    /// What needs it, as `a journal article`.
+    /// The kind of entry that needs the field, such as `a journal article`.
     pub needed_for: String,
     /// False if styles print a substitute, such as `n.d.` for the year, or cite by another field.
     pub essential: bool,

@@ -14,11 +14,11 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
 use super::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
     history::{SessionHistory, current_open_history},
     model_fields::{
         Confidence, ThresholdNote, is_blank, lenient_vec, non_blank, normalized, optional_text,
     },
+    prompt_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
     text_list::check_list,
 };
 use crate::{

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::ask_template::{GenerationParams, ReasoningPromptTemplate};
+use super::prompt_template::{GenerationParams, ReasoningPromptTemplate};
 
 /// The evidence may take one part in this many of the context budget.
 const PROMPT_SHARE: usize = 2;

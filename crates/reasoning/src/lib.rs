@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod ask_template;
 mod auto;
 mod checkpoint;
 mod divergent;
@@ -12,6 +11,7 @@ mod lookup;
 mod mcp_prompts;
 mod model_fields;
 mod modes;
+mod prompt_template;
 mod reflection;
 mod resources;
 mod session;

@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     evidence::{EvidenceInPrompt, StepEvidence, ToolUseSummary, gather_evidence},
     history::{SessionHistory, current_open_history},
     model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 use crate::{
     auto::{CODE_WORDS, IntentPattern},

@@ -40,7 +40,7 @@ pub trait ExternalTools: Send + Sync {
     /// any ending. It may ask the upstream servers.
     fn find<'a>(&'a self, pattern: &'a str) -> BoxFuture<'a, Vec<ExternalTool>> {
         let mut found = self.list();
-        found.retain(|guest| matches_pattern(pattern, &guest.name));
+        found.retain(|external_tool| matches_pattern(pattern, &external_tool.name));
         Box::pin(async move { found })
     }
 
@@ -116,11 +116,11 @@ impl ToolTable {
         again: Option<&InputReply>,
     ) -> Result<ResolvedCall<'_>, ToolError> {
         // Our own names take precedence, unless the reply belongs to an external tool.
-        let guests = match (self.get(name), again) {
+        let external = match (self.get(name), again) {
             (Some(_), None) => None,
             _ => self.external.as_ref(),
         };
-        if let Some(call) = guests.and_then(|it| it.resolve(name, &arguments, again)) {
+        if let Some(call) = external.and_then(|it| it.resolve(name, &arguments, again)) {
             return Ok(ResolvedCall {
                 entry: self.find(call.tool)?,
                 arguments: call.arguments,
@@ -142,15 +142,16 @@ impl ToolTable {
 
     /// Tells whether the principal may make the call, by the tool's own name or an external one.
     pub(crate) fn allows(&self, principal: &Principal, tool: &str, arguments: &Value) -> bool {
-        let guest = || self.external.as_ref()?.external_name(tool, arguments);
-        principal.scope.allows(tool) || guest().is_some_and(|name| principal.scope.allows(&name))
+        let external_tool = || self.external.as_ref()?.external_name(tool, arguments);
+        principal.scope.allows(tool)
+            || external_tool().is_some_and(|name| principal.scope.allows(&name))
     }
 }
 
 impl Registry {
     /// Adds tools of upstream servers.
-    pub fn with_external_tools(mut self, guests: Arc<dyn ExternalTools>) -> Self {
-        Arc::make_mut(&mut self.tools).external = Some(guests);
+    pub fn with_external_tools(mut self, external: Arc<dyn ExternalTools>) -> Self {
+        Arc::make_mut(&mut self.tools).external = Some(external);
         self
     }
 

@@ -278,15 +278,17 @@ impl ToolTable {
     pub(crate) fn find(&self, name: &str) -> Result<&RegisteredTool, ToolError> {
         self.get(name).ok_or_else(|| {
             let own = self.tools.iter().map(|entry| entry.meta.name);
-            let guests = self
+            let external = self
                 .external
                 .as_ref()
                 .map(|it| it.list())
                 .unwrap_or_default();
-            let guests = guests.iter().map(|guest| guest.name.as_ref());
+            let external = external
+                .iter()
+                .map(|external_tool| external_tool.name.as_ref());
             ToolError::UnknownTool {
                 name: deliberate_core::truncate_chars(name, 80),
-                nearest: did_you_mean(name, own.chain(guests)),
+                nearest: did_you_mean(name, own.chain(external)),
             }
         })
     }

@@ -387,7 +387,7 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
         "Time limit of one tool call, in milliseconds"),
     setting("limits.answer_within_ms", &["DELIBERATE_LIMITS_ANSWER_WITHIN_MS"],
         milliseconds(100, HOUR_MS), Value("45000"),
-        "Time after which a call continues in the background and the client is told so, in milliseconds"),
+        "Time after which a call continues in the background and the client gets its id, in milliseconds"),
     setting("limits.answer_bytes", &["DELIBERATE_LIMITS_ANSWER_BYTES"], integer(1_024, 67_108_864),
         Value("4194304"), "Longest answer of a call, in bytes"),
     setting("limits.shutdown_ms", &["DELIBERATE_LIMITS_SHUTDOWN_MS"],

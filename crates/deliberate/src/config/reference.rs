@@ -64,8 +64,8 @@ fn servers_markdown() -> String {
     );
     for field in FIELDS {
         let about = match field.name {
-            "command" | "args" | "env" | "pass_env" | "cwd" => "programs",
-            "url" | "headers" | "auth" => "URLs",
+            "command" | "args" | "env" | "pass_env" | "cwd" => "program servers",
+            "url" | "headers" | "auth" => "URL servers",
             _ => "both",
         };
         let _ = writeln!(

@@ -23,7 +23,7 @@ const PROBE_TIMEOUT: Duration = Duration::from_millis(400);
 /// Time after which local ports are probed again: a model server may start or stop at any time.
 const DISCOVERY_TTL: Duration = Duration::from_secs(30);
 
-/// What the settings choose.
+/// The provider choice from the settings.
 enum ProviderChoice {
     Provider(SelectedProvider),
     /// A model server on this machine, or else the client's model.

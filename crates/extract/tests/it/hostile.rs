@@ -171,7 +171,7 @@ fn forms_that_draw_the_next_one_twice_are_not_called_a_scan() {
     );
     let found = extract_error(&file);
     assert!(
-        matches!(&found, ExtractError::Broken { reason } if reason.contains("more is drawn")),
+        matches!(&found, ExtractError::Broken { reason } if reason.contains("drawing limit")),
         "{found:?}"
     );
     // What is beside them is read, and it is said that there may be more.
@@ -188,7 +188,7 @@ fn forms_that_draw_the_next_one_twice_are_not_called_a_scan() {
     let document = extract_pdf(&file);
     assert!(document.pages[0].text.contains(sentence));
     assert!(document.pages[0].text.contains("deep"));
-    assert!(document.warnings[0].message.contains("more is drawn"));
+    assert!(document.warnings[0].message.contains("drawing limit"));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_code_that_stands_for_a_book_fills_one_page_at_most() {
     let document = extract_pdf(&file);
     let letters = document.pages[0].text.chars().count();
     assert!((100_000..1_000_000).contains(&letters), "{letters} letters");
-    assert!(document.warnings[0].message.contains("more is drawn"));
+    assert!(document.warnings[0].message.contains("drawing limit"));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn a_packed_stream_without_end_is_stopped() {
     ]);
     let found = extract(&content, DocumentFormat::Pdf, &limits);
     assert!(
-        matches!(&found, Err(ExtractError::Broken { reason }) if reason.contains("more is drawn")),
+        matches!(&found, Err(ExtractError::Broken { reason }) if reason.contains("drawing limit")),
         "{found:?}"
     );
 }
@@ -347,7 +347,7 @@ fn the_limits_of_size_text_and_time_hold() {
         document
             .warnings
             .iter()
-            .any(|warning| warning.message.contains("cut"))
+            .any(|warning| warning.message.contains("truncated"))
     );
     let quick = ExtractLimits {
         time: Duration::ZERO,

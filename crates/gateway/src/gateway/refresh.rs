@@ -183,14 +183,14 @@ impl Gateway {
                 served.reevaluate(&owner);
             }
         }
-        let guests: Arc<[ExternalTool]> = self.collect_external_tools().into();
+        let external: Arc<[ExternalTool]> = self.collect_external_tools().into();
         let changed = {
             let mut now = self
                 .external_tools
                 .write()
                 .unwrap_or_else(PoisonError::into_inner);
-            let changed = *now != guests;
-            *now = guests;
+            let changed = *now != external;
+            *now = external;
             changed
         };
         if changed {

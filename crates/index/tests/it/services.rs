@@ -269,7 +269,7 @@ async fn answers_that_can_not_be_used_are_told_apart() {
         ),
         (
             json!({"data": [row(0, json!([1])), row(0, json!([1]))]}),
-            "index 0 is there twice",
+            "index 0 is repeated",
         ),
         (
             json!({"data": [row(0, json!([1])), row(7, json!([1]))]}),
@@ -289,7 +289,7 @@ async fn answers_that_can_not_be_used_are_told_apart() {
         ),
         (
             json!({"data": [row(0, json!([1e300])), row(1, json!([1]))]}),
-            "without an end|out of range",
+            "not finite|out of range",
         ),
         (
             json!({"data": [row(0, json!("AAAA")), row(1, json!("AAAA"))]}),
@@ -389,7 +389,7 @@ async fn scores_that_can_not_be_used_are_told_apart() {
                 rerank_result(0, 0.5),
                 rerank_result(1, 0.5)
             ]),
-            "index 0 is there twice",
+            "index 0 is repeated",
         ),
         (
             json!([
@@ -405,7 +405,7 @@ async fn scores_that_can_not_be_used_are_told_apart() {
                 rerank_result(1, 0.5),
                 rerank_result(2, 0.5)
             ]),
-            "without an end|out of range",
+            "not finite|out of range",
         ),
         (
             json!([{"index": 0}, {"index": 1}, {"index": 2}]),

@@ -15,7 +15,7 @@ const MAX_HINTS: usize = 3;
 pub struct ReviewAttempts {
     /// Checked answers, including this one.
     pub used: u32,
-    /// The most answers.
+    /// The maximum number of attempts.
     pub limit: u32,
 }
 

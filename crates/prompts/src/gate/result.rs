@@ -89,7 +89,7 @@ pub struct GateResult {
     /// Whether `cannot_tell` counts as a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-    /// The most answers.
+    /// The maximum number of attempts.
     pub max_attempts: u32,
     /// Whether hints are given.
     pub hints: bool,

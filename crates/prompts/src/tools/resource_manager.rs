@@ -31,7 +31,7 @@ impl Tool for ResourceManager {
                           tools[]; gate: name, description, guidance, pass_criteria[], severity, \
                           activation, retry_config; methodology: name, system_prompt_guidance, \
                           phases[], methodology_gates[]; style: name, guidance. update changes \
-                          only what is given, \"\" clears. guide tells more.",
+                          only what is given, \"\" clears. guide explains more.",
             hints: ToolHints {
                 destructive: true,
                 ..ToolHints::ADDITIVE

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     history::{SessionHistory, current_history},
     model_fields::{Confidence, is_blank, lenient_option, lenient_vec},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
     text_list::check_list,
 };
 use crate::{

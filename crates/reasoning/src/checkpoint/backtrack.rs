@@ -17,10 +17,10 @@ use serde_json::json;
 
 use super::{checkpoint_latest_thought, new_checkpoint};
 use crate::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     graph::add_direction_node,
     history::{SessionHistory, ancestor_history, latest_graph, with_graph},
     model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
 

@@ -22,8 +22,8 @@ use super::{
     deactivate_node, new_edge, new_node, prompt_context, resolve_problem,
 };
 use crate::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     model_fields::{Confidence, lenient_vec, non_blank, non_blank_list, optional_text},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
 

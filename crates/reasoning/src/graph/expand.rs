@@ -16,9 +16,9 @@ use super::{
     prompt_context::{GraphNodeContext, siblings},
 };
 use crate::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
     model_fields::{Confidence, lenient_option, non_blank, normalized, optional_text},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
 

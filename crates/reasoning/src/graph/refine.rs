@@ -24,8 +24,8 @@ use super::{
     update_node,
 };
 use crate::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     model_fields::{non_blank, non_blank_list, normalized, optional_text, round_fraction},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 
 /// The `reasoning_got_refine` tool.

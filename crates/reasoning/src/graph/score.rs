@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::{data::GraphData, prompt_context::GraphNodeContext, resolve_problem, update_node};
 use crate::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     model_fields::{optional_text, round_fraction},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 
 /// The lowest score of a candidate for a terminal node.

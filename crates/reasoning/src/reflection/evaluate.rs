@@ -19,9 +19,9 @@ use super::metrics::{
     rounded_score, unpruned_nodes,
 };
 use crate::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     history::{self, SessionHistory},
     model_fields::{Confidence, non_blank, non_blank_list},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::{ModeFilter, require_session},
 };
 

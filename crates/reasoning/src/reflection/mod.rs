@@ -19,9 +19,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate},
     history::SessionHistory,
     model_fields::{Confidence, non_blank, non_blank_list, normalized, optional_text},
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
     text_list::check_list,
 };
 use crate::session::{TargetSession, metadata_object, require_open_branch};

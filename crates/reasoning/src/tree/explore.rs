@@ -15,9 +15,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{build_branches::build_branches, model_output::Exploration, require_branched_session};
 use crate::{
-    ask_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
     history::{SessionHistory, ancestor_history},
     model_fields::ThresholdNote,
+    prompt_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
     session::TargetSession,
 };
 

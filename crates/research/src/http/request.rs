@@ -204,7 +204,7 @@ pub(super) fn looks_like_html(bytes: &[u8]) -> bool {
 
 /// The host of a URL, for messages.
 pub(super) fn host_label(url: &Url) -> String {
-    url.host_str().unwrap_or("nobody").to_owned()
+    url.host_str().unwrap_or("unknown host").to_owned()
 }
 
 /// The longest URL in a message.

@@ -164,7 +164,7 @@ pub(super) fn add_external_tools(
             tools.extend(
                 external_tools
                     .iter()
-                    .map(|guest| Value::clone(&guest.definition)),
+                    .map(|external_tool| Value::clone(&external_tool.definition)),
             );
         }
         slot.fill(result);
@@ -177,9 +177,13 @@ fn parse_definition(tool: &ExternalTool) -> Option<Tool> {
 }
 
 /// The part of an external tool that the transport needs: its input schema.
-pub(super) fn tool_outline(guest: &ExternalTool) -> Option<Tool> {
-    let schema: &JsonObject = guest.definition.get("inputSchema")?.as_object()?;
-    Some(Tool::new(guest.name.to_string(), "", schema.clone()))
+pub(super) fn tool_outline(external_tool: &ExternalTool) -> Option<Tool> {
+    let schema: &JsonObject = external_tool.definition.get("inputSchema")?.as_object()?;
+    Some(Tool::new(
+        external_tool.name.to_string(),
+        "",
+        schema.clone(),
+    ))
 }
 
 #[cfg(test)]

@@ -137,8 +137,8 @@ impl McpHandler {
     }
 
     fn external_tools(&self) -> Vec<ExternalTool> {
-        let guests = self.registry.external_tools();
-        guests.map(|guests| guests.list()).unwrap_or_default()
+        let external = self.registry.external_tools();
+        external.map(|external| external.list()).unwrap_or_default()
     }
 }
 
@@ -171,12 +171,14 @@ impl ServerHandler for McpHandler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let own = self.tools().iter().find(|tool| tool.name == name);
-        let guest = || {
-            let guests = self.external_tools();
-            let guest = guests.iter().find(|guest| &*guest.name == name)?;
-            external_tools::tool_outline(guest)
+        let external_tool = || {
+            let external = self.external_tools();
+            let external_tool = external
+                .iter()
+                .find(|external_tool| &*external_tool.name == name)?;
+            external_tools::tool_outline(external_tool)
         };
-        own.cloned().or_else(guest)
+        own.cloned().or_else(external_tool)
     }
 
     async fn list_tools(
@@ -185,7 +187,7 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let modern = ClientInfo::from_context(&context).modern;
-        let (page, guests) = catalog::tools::list(
+        let (page, external) = catalog::tools::list(
             &self.registry,
             self.tools(),
             self.external_tools(),
@@ -193,7 +195,7 @@ impl ServerHandler for McpHandler {
             &context,
         )?;
         Ok(external_tools::add_external_tools(
-            page, &guests, modern, &context,
+            page, &external, modern, &context,
         ))
     }
 

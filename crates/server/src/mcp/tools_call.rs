@@ -77,7 +77,7 @@ impl McpHandler {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let name = request.name.into_owned();
         let sent_again = request.request_state.is_some() || request.input_responses.is_some();
-        if let Some(guests) = self.registry.external_tools()
+        if let Some(external) = self.registry.external_tools()
             && client.modern
             && sent_again
         {
@@ -85,7 +85,7 @@ impl McpHandler {
                 state: request.request_state.clone().unwrap_or_default(),
                 responses: json!(request.input_responses),
             };
-            if guests.resolve(&name, &arguments, Some(&again)).is_some() {
+            if external.resolve(&name, &arguments, Some(&again)).is_some() {
                 return Ok(ResolvedRequest {
                     name,
                     arguments,

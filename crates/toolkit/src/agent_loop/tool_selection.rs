@@ -30,9 +30,9 @@ impl ToolContext {
         let mut issues = Vec::new();
         for (at, name) in names.iter().enumerate() {
             let mut found = self.matching_tools(name);
-            if let Some(guests) = &self.shared.env.tools.external {
-                let guests = guests.find(name).await;
-                found.extend(guests.iter().map(external_tool_spec));
+            if let Some(external) = &self.shared.env.tools.external {
+                let external = external.find(name).await;
+                found.extend(external.iter().map(external_tool_spec));
             }
             found.retain(|hand| self.can_run(&hand.name));
             if found.is_empty() {
@@ -78,14 +78,14 @@ impl ToolContext {
     }
 
     fn suggest_tool(&self, name: &str) -> Option<String> {
-        let guests = self
+        let external = self
             .shared
             .env
             .tools
             .external
             .as_ref()
-            .map(|guests| guests.list());
-        let guests = guests.as_deref().unwrap_or_default();
+            .map(|external| external.list());
+        let external = external.as_deref().unwrap_or_default();
         let own = self
             .shared
             .env
@@ -93,7 +93,7 @@ impl ToolContext {
             .tools
             .iter()
             .map(|entry| entry.meta.name);
-        let all = own.chain(guests.iter().map(|guest| &*guest.name));
+        let all = own.chain(external.iter().map(|external_tool| &*external_tool.name));
         did_you_mean(name, all.filter(|name| self.can_run(name)))
     }
 }

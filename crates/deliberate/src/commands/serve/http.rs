@@ -113,9 +113,7 @@ fn check_settings(settings: &AppSettings) -> anyhow::Result<()> {
     let oauth = &settings.oauth;
     let rest = [&oauth.audience, &oauth.jwks_url, &oauth.scope];
     if oauth.issuer.is_none() && rest.into_iter().any(Option::is_some) {
-        bail!(
-            "oauth.issuer is not set, so the other oauth settings give nobody access; set it too"
-        );
+        bail!("the other oauth settings have no effect without oauth.issuer; set it");
     }
     for root in &settings.resources.roots {
         if !root.is_dir() {

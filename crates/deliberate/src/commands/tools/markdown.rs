@@ -105,7 +105,7 @@ fn still_running_schema() -> Value {
     json!({
         "properties": {
             "id": { "type": "string", "description": "Identifies the call, for `reasoning_resume`" },
-            "doing": { "type": "string", "description": "Its last progress message; left out if there is none" },
+            "doing": { "type": "string", "description": "Its last progress message; omitted if there is none" },
             "next": { "type": "string", "description": "The next step, in one sentence" },
         },
         "required": ["id", "next"],

@@ -155,7 +155,7 @@ pub(crate) struct DatabaseSettings {
     pub(crate) durability: DatabaseDurability,
 }
 
-/// What a power failure may lose.
+/// The durability of commits on a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DatabaseDurability {
     /// Nothing that was answered.

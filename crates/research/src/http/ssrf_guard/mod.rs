@@ -100,7 +100,7 @@ impl SsrfGuard {
             Some(Host::Ipv4(it)) => blocked_reason(it.into()).map_or(Ok(()), refused),
             Some(Host::Ipv6(it)) => blocked_reason(it.into()).map_or(Ok(()), refused),
             Some(Host::Domain(name)) if is_local_name(name) => {
-                refused("the name is of this machine or its network")
+                refused("the host name belongs to this machine or its network")
             }
             Some(Host::Domain(_)) => Ok(()),
         }

@@ -58,7 +58,8 @@ impl AllowedHosts {
         if reached.to_canonical().is_loopback() && is_loopback_name(name) {
             return true;
         }
-        // An IP literal cannot be rebound: it is the address of the connection.
+        // An IP literal cannot be rebound, because no name is resolved. It must be the local address of
+        // the connection.
         !reached.is_unspecified() && parse_ip_literal(name) == Some(reached.to_canonical())
     }
 }

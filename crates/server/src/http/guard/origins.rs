@@ -75,8 +75,8 @@ impl AllowedOrigins {
 }
 
 /// Tells whether a browser fetches this for a page of another site, such as an image or a script.
-/// It sends no `Origin` for those, but other headers show it. A link that a person follows is no
-/// fetch.
+/// It sends no `Origin` for those, but `Sec-Fetch-Site`. A link that a person follows is not such
+/// a fetch.
 fn is_cross_site_fetch(method: &Method, headers: &HeaderMap) -> bool {
     let says = |name: &str, value: &str| {
         headers

@@ -19,7 +19,7 @@ impl ToolListItem<'_> {
     fn name(&self) -> &str {
         match self {
             Self::Own(tool) => &tool.name,
-            Self::External(guest) => &guest.name,
+            Self::External(external_tool) => &external_tool.name,
         }
     }
 }
@@ -35,27 +35,29 @@ pub(crate) fn list(
     let principal = principal(context);
     let own = |name: &str| tools.iter().any(|tool| tool.name == name);
     // An external tool with the name of an own tool cannot be called by that name.
-    let guests = external_tools.into_iter().filter(|guest| !own(&guest.name));
+    let external = external_tools
+        .into_iter()
+        .filter(|external_tool| !own(&external_tool.name));
     let all = tools
         .iter()
         .map(ToolListItem::Own)
-        .chain(guests.map(ToolListItem::External));
+        .chain(external.map(ToolListItem::External));
     // Everyone may resume; the owner and the tool of the call are checked at that time.
     let allowed = |one: &ToolListItem<'_>| {
         one.name() == RESUME_TOOL || registry.is_visible_to(&principal, one.name())
     };
     let (shown, next) =
         ListKind::Tools.paginate(all.filter(allowed).collect(), page, ToolListItem::name)?;
-    let (mut tools, mut guests) = (Vec::new(), Vec::new());
+    let (mut tools, mut external) = (Vec::new(), Vec::new());
     for one in shown {
         match one {
             ToolListItem::Own(tool) => tools.push(tool.clone()),
-            ToolListItem::External(guest) => guests.push(guest),
+            ToolListItem::External(external_tool) => external.push(external_tool),
         }
     }
     let mut result = ListToolsResult::with_all_items(tools)
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(cache_scope(&principal));
     result.next_cursor = next;
-    Ok((result, guests))
+    Ok((result, external))
 }

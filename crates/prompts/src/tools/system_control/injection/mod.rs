@@ -62,7 +62,7 @@ pub(super) fn default_levels<'a>(
 fn status(context: &ControlContext<'_>) -> OperationResult {
     let (levels, moment) = default_levels(context);
     let mut lines = TextLines::default();
-    lines.add("For the first step of anything without rules of its own:");
+    lines.add("For the first step of a prompt without its own rules:");
     let mut kinds = Map::new();
     for kind in Injection::ALL {
         let explanation_lines = injection::explain(kind, &levels, &moment);
