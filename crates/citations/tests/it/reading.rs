@@ -174,7 +174,7 @@ fn csl_json_in_its_forms() {
     assert!(
         read_csl_json(&"[".repeat(100_000)).1[0]
             .what
-            .contains("no JSON")
+            .contains("not JSON")
     );
 }
 
