@@ -68,7 +68,7 @@ def test_what_fails_is_told_and_ends_with_one(papers, home: Home) -> None:
     assert done.returncode == 1 and SENSING.title in done.stdout and "broken.pdf: failed" in done.stdout
     assert papers("add", "10.5555/never.1").returncode == 1
     assert "there is no file" in badly(papers("add", "nosuch.pdf"), 2)
-    assert "no article called" in badly(papers("show", "nobody knows this"))
+    assert "there is no article" in badly(papers("show", "nobody knows this"))
     told = badly(papers("ask", "Why does peat burn?"))
     assert "deliberate papers find" in told and "--manual" not in told
     assert "style" in badly(papers("cite", "--style", "nosuch"))

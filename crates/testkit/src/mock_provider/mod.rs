@@ -9,7 +9,7 @@
 //! let provider = MockProvider::start().await?;
 //! provider.push_fault(MockFault::status(503));
 //! // … drive something that asks `provider.url()` with the key `provider.key()` …
-//! assert_eq!(provider.asks().len(), 2);
+//! assert_eq!(provider.model_requests().len(), 2);
 //! # Ok(())
 //! # }
 //! ```
