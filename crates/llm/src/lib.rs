@@ -3,6 +3,8 @@
 
 mod coerce;
 mod error;
+mod fields_block;
+mod free_text;
 mod json_repair;
 mod providers;
 mod request;

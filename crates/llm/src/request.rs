@@ -48,6 +48,12 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
+    /// Returns whether the replies come between calls, from the client's own model. Such a model is
+    /// asked as rarely as possible, because each request costs its client a call.
+    fn replies_between_calls(&self) -> bool {
+        false
+    }
+
     /// Checks that the provider is reachable and accepts the API key, with a request that costs
     /// nothing. Succeeds where there is nothing to check.
     fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
@@ -82,6 +88,10 @@ pub struct ModelRequest {
     pub messages: Vec<ChatMessage>,
     /// JSON Schema of the answer, an object; `null` if the answer is free text.
     pub schema: Value,
+    /// Field of the answer that the model writes as free text, before the other fields. `None` if
+    /// the whole answer is one JSON object. See [`ask_structured`](crate::ask_structured).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_field: Option<Cow<'static, str>>,
     /// Whether an answer without JSON is accepted.
     pub plain_text: PlainText,
     /// Maximum number of tokens the model may write.
@@ -109,6 +119,7 @@ impl Default for ModelRequest {
             system: String::new(),
             messages: Vec::new(),
             schema: Value::Null,
+            text_field: None,
             plain_text: PlainText::IsTheAnswer,
             max_tokens: 1_000,
             temperature: 0.3,

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{
+    free_text::ask_free_text,
     json_repair::{self, Termination},
     truncate::truncate,
 };
@@ -40,6 +41,10 @@ pub struct StructuredError {
 
 /// Asks for a `T` whose schema is that of the request.
 ///
+/// With a [text field](ModelRequest::text_field) the model thinks in free text first and writes the
+/// fields of the schema after it. A text that reached the token limit is continued; a model that
+/// left the fields out is asked for them once more, with a schema.
+///
 /// If the answer cannot be parsed or is invalid, the model is asked once more and told why.
 /// `from_plain` converts an answer without JSON, if the request accepts one.
 pub async fn ask_structured<T: DeserializeOwned>(
@@ -49,6 +54,9 @@ pub async fn ask_structured<T: DeserializeOwned>(
     deadline: Instant,
 ) -> Result<StructuredOutput<T>, StructuredError> {
     let from_plain = from_plain.filter(|_| ask.plain_text == PlainText::IsTheAnswer);
+    if ask.text_field.is_some() {
+        return ask_free_text(chat_model, &ask, from_plain, deadline).await;
+    }
     let mut replies = Vec::with_capacity(1);
     let first = attempt(chat_model, &ask, from_plain, deadline, &mut replies).await;
     let result = match (first, replies.last()) {
@@ -161,7 +169,10 @@ pub(crate) fn looks_like_json(text: &str) -> bool {
     text == "null" || text.starts_with('{') || text.starts_with("[{") || text.starts_with("```")
 }
 
-fn deserialize_checked<T: DeserializeOwned>(value: &Value, schema: &Value) -> Result<T, String> {
+pub(crate) fn deserialize_checked<T: DeserializeOwned>(
+    value: &Value,
+    schema: &Value,
+) -> Result<T, String> {
     match T::deserialize(value) {
         // serde does not check lengths: an empty field is no answer.
         Ok(typed) => empty_field(value, schema).map_or(Ok(typed), |field| {
@@ -241,12 +252,10 @@ fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> Mod
         ask.messages.push(ChatMessage::assistant(shown));
     }
     let cut = if reply.finish_reason == FinishReason::Length {
-        format!(
-            " It was cut off at the limit of {} tokens: write a shorter answer.",
-            ask.max_tokens
-        )
+        ask.max_tokens = ask.max_tokens.saturating_mul(2);
+        " It was cut off; now there is twice the room."
     } else {
-        String::new()
+        ""
     };
     ask.messages.push(ChatMessage::user(format!(
         "Your last answer can't be used: {reason}.{cut} Answer again with exactly one JSON \

@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use deliberate_core::{
-    BranchId, BranchState, Graph, GraphNode, Mode, NodeKind, Score, Session, Thought, ThoughtId,
+    BranchId, BranchState, Graph, GraphNode, NodeKind, Score, Session, Thought, ThoughtId,
     Timestamp, approximate_tokens, truncate_tokens,
 };
 use deliberate_store::{EpochFilter, Pagination, StoreError};
@@ -36,6 +36,24 @@ pub(crate) struct SessionHistory {
     pub(crate) latest: Option<ThoughtId>,
     /// The branch of the next thought.
     pub(crate) branch: Option<BranchId>,
+    /// The result of the latest thought, and what is most likely to be wrong with it.
+    pub(crate) latest_answer: Option<String>,
+    pub(crate) open_point: Option<String>,
+    /// Whether the steps are left out, because the model that replies made them itself and still
+    /// sees them.
+    pub(crate) is_digest: bool,
+}
+
+impl SessionHistory {
+    /// Leaves the steps out if the model that will reply remembers them.
+    pub(crate) async fn for_model(mut self, call: &ToolContext) -> Self {
+        if !self.steps.is_empty() && call.model_remembers().await {
+            self.steps.clear();
+            self.gap = false;
+            self.is_digest = true;
+        }
+        self
+    }
 }
 
 /// A step, shortened to its share of the budget.
@@ -43,6 +61,7 @@ pub(crate) struct SessionHistory {
 pub(crate) struct HistoryStep {
     input: String,
     thought: String,
+    answer: Option<String>,
     confidence: String,
 }
 
@@ -70,6 +89,7 @@ pub(crate) async fn current_history(
         Some(latest) => ancestor_history(Some(&latest.id), call).await?,
         None => recent_history(session, call).await?,
     };
+    let past = past.for_model(call).await;
     let branch = session.active_branch_id.clone();
     let past = with_graph(SessionHistory { branch, ..past }, session, None, call).await?;
     Ok(call.memoize("past", past))
@@ -123,15 +143,12 @@ pub(crate) async fn best_node(
     Ok(best.cloned())
 }
 
-/// The latest graph of a session of graphs with its usable nodes: the root, then the best nodes,
+/// The latest graph of a session, if it has one, with its usable nodes: the root, then the best nodes,
 /// then the open ones, newest first.
 pub(crate) async fn latest_graph(
     session: &Session,
     call: &ToolContext,
 ) -> Result<Option<(Graph, Vec<GraphNode>)>, StoreError> {
-    if session.mode != Mode::Got {
-        return Ok(None);
-    }
     let all = Pagination::limit(Pagination::MAX);
     let graphs = call
         .store()
@@ -158,19 +175,24 @@ pub(crate) async fn latest_graph(
     Ok(Some((graph, nodes)))
 }
 
-/// Like `current_history`, but fails if the active branch is closed.
+/// Like `current_history`, but goes on outside an active branch that is closed.
 pub(crate) async fn current_open_history(
     session: Option<&Session>,
     call: &ToolContext,
 ) -> Result<SessionHistory, ToolError> {
-    let past = current_history(session, call).await?;
-    if let (Some(id), Some(session)) = (&past.branch, session) {
+    if let Some(session) = session
+        && let Some(id) = &session.active_branch_id
+    {
         let branch = crate::lookup::branch(call, id, &session.id).await?;
         if branch.state != BranchState::Active {
-            return Err(crate::lookup::branch_closed(&branch.id, branch.state));
+            let open = Session {
+                active_branch_id: None,
+                ..session.clone()
+            };
+            return Ok(current_history(Some(&open), call).await?);
         }
     }
-    Ok(past)
+    Ok(current_history(session, call).await?)
 }
 
 /// The latest thoughts of a session on any branch.
@@ -226,6 +248,9 @@ pub(crate) async fn latest_thought(
 /// Selects the newest steps that fit the budget, and the first step, which is always shown.
 fn select_steps(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> SessionHistory {
     let latest = newest.first().map(|thought| thought.id.clone());
+    let latest_field = |name: &str| metadata_text(newest.first()?, name);
+    let latest_answer = latest_field("answer");
+    let open_point = latest_field("weakest_point");
     let share = budget / STEP_SHARE;
     let mut anchor = first.map(|first| (first.id.clone(), HistoryStep::truncated(&first, share)));
     let mut left = budget.saturating_sub(anchor.as_ref().map_or(0, |(_, step)| step.tokens()));
@@ -255,8 +280,16 @@ fn select_steps(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> 
         steps,
         gap,
         latest,
+        latest_answer,
+        open_point,
         ..SessionHistory::default()
     }
+}
+
+/// A text in the metadata of a thought.
+pub(crate) fn metadata_text(thought: &Thought, name: &str) -> Option<String> {
+    let text = thought.metadata.as_ref()?.get(name)?;
+    text.as_str().map(str::to_owned)
 }
 
 impl HistoryStep {
@@ -265,6 +298,7 @@ impl HistoryStep {
         Self {
             input: truncate_tokens(input, tokens / 2),
             thought: truncate_tokens(&thought.content, tokens / 2),
+            answer: metadata_text(thought, "answer").map(|it| truncate_tokens(&it, tokens / 4)),
             confidence: format!("{:.2}", thought.confidence.get()),
         }
     }

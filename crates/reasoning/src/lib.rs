@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agreement;
 mod auto;
 mod checkpoint;
 mod divergent;
@@ -11,6 +12,7 @@ mod lookup;
 mod mcp_prompts;
 mod model_fields;
 mod modes;
+mod parallel_requests;
 mod prompt_template;
 mod reflection;
 mod resources;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{
     evidence::{EvidenceInPrompt, StepEvidence, ToolUseSummary, gather_evidence},
     history::{SessionHistory, current_open_history},
-    model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
+    model_fields::{StepFields, below_threshold, non_blank},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 use crate::{
@@ -22,8 +22,7 @@ use crate::{
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
     modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
     session::{
-        ModeFilter, TargetSession, metadata_object, optional_session, provider_thread,
-        require_open_branch,
+        TargetSession, metadata_object, optional_session, provider_thread, require_open_branch,
     },
 };
 
@@ -146,33 +145,34 @@ pub(crate) struct Output {
     session_id: SessionId,
     /// The reasoning of the new thought
     content: String,
+    /// The result so far; null if there is none yet
+    answer: Option<String>,
     /// How sure the model is of it
     confidence: Score,
+    /// What is most likely to be wrong; the next step should settle it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// The thought it builds on; null for the first
     previous_thought: Option<ThoughtId>,
-    #[serde(flatten)]
-    doubt: ThresholdNote,
+    /// true if `confidence` is below the given threshold, else omitted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    below_threshold: Option<bool>,
     /// Answers of tools for this thought
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<ToolUseSummary>,
 }
 
-/// The answer that the model is asked for. Pipes written for the original server also answer
-/// `metadata`; it is accepted but not requested.
+/// The answer that the model is asked for: the thought as free text, then the fields. Pipes written
+/// for the original server also answer `metadata`; it is accepted but not requested.
 #[derive(Debug, Deserialize, JsonSchema)]
 // The schema requires every field, although an answer without some of them is accepted.
-#[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
+#[schemars(extend("required" = ["answer", "weakest_point", "confidence_percent"]))]
 struct LinearStep {
-    /// The next step of the reasoning
-    #[schemars(length(min = 1))]
+    #[schemars(skip)]
     #[serde(deserialize_with = "non_blank")]
     thought: String,
     #[serde(flatten)]
-    sure: Confidence,
-    /// What is most likely to be wrong with it
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 300))]
-    weakest_point: Option<String>,
+    fields: StepFields,
     #[schemars(skip)]
     metadata: Option<Value>,
 }
@@ -185,8 +185,7 @@ impl LinearStep {
     fn from_plain_text(thought: String) -> Self {
         Self {
             thought: thought.trim().to_owned(),
-            sure: Confidence::default(),
-            weakest_point: None,
+            fields: StepFields::default(),
             metadata: None,
         }
     }
@@ -208,7 +207,12 @@ static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
         max_tokens: 2_000,
         temperature: 0.7,
     };
-    ReasoningPromptTemplate::new::<LinearStep>("linear", include_str!("linear.md"), freedom)
+    ReasoningPromptTemplate::free_text::<LinearStep>(
+        "linear",
+        include_str!("linear.md"),
+        "thought",
+        freedom,
+    )
 });
 
 impl Tool for Linear {
@@ -219,21 +223,20 @@ impl Tool for Linear {
         ToolMeta {
             name: "reasoning_linear",
             title: "Think one step",
-            description: "Single-pass sequential reasoning: process a thought and get the logical \
-                          continuation or analysis. Pass session_id to build on earlier steps.",
+            description: "Single-pass sequential reasoning: work a problem out step by step, or take \
+                          the next step of a session. Best for anything with one right answer.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
         }
     }
 
+    fn takes_reply(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = optional_session(
-            input.session_id.as_ref(),
-            ModeFilter::Mode(Mode::Linear),
-            call,
-        )
-        .await?;
+        let session = optional_session(input.session_id.as_ref(), call).await?;
         think_step(input, session, call).await
     }
 }
@@ -288,7 +291,12 @@ fn step_output(
     call: &ToolContext,
 ) -> ToolOutput<Output> {
     let step = answer.value;
-    let confidence = step.sure.score();
+    let StepFields {
+        answer: result,
+        weakest_point,
+        sure,
+    } = step.fields;
+    let confidence = sure.score();
     let thought = Thought {
         id: call.new_id(),
         session_id: home.id(),
@@ -301,7 +309,8 @@ fn step_output(
         set_aside: false,
         created_at: call.now(),
         metadata: metadata_object([
-            ("weakest_point", json!(step.weakest_point)),
+            ("answer", json!(result)),
+            ("weakest_point", json!(weakest_point)),
             ("model", json!(step.metadata)),
             ("evidence", found.to_metadata()),
         ]),
@@ -310,13 +319,11 @@ fn step_output(
         thought_id: thought.id.clone(),
         session_id: home.id(),
         content: thought.content.clone(),
+        answer: result,
         confidence,
+        weakest_point,
         previous_thought: thought.parent_id.clone(),
-        doubt: ThresholdNote::for_threshold(
-            input.confidence,
-            confidence,
-            step.weakest_point.as_deref(),
-        ),
+        below_threshold: below_threshold(input.confidence, confidence),
         evidence: found.summarize(),
     };
     let mut changes = home.changes_with_thread(answer.thread);

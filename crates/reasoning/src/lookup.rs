@@ -2,8 +2,8 @@
 //! another session, one that a backtrack set aside, a closed branch, a pruned node, a wrong mode.
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphId, GraphNode, Mode,
-    NodeId, Session, SessionId, Thought, ThoughtId, truncate_chars,
+    Branch, BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphId, GraphNode, NodeId,
+    Session, SessionId, Thought, ThoughtId, truncate_chars,
 };
 use deliberate_toolkit::{EntityKind, ErrorCode, ToolContext, ToolError};
 
@@ -58,6 +58,24 @@ pub(crate) async fn session(call: &ToolContext, id: &SessionId) -> Result<Sessio
 pub(crate) async fn thought(call: &ToolContext, id: &ThoughtId) -> Result<Thought, ToolError> {
     let thought = call.store().thought(id).await?;
     thought.ok_or_else(|| not_found(THOUGHT, id.as_str()))
+}
+
+/// Loads a thought that is current, of the session if one is given.
+pub(crate) async fn current_thought(
+    call: &ToolContext,
+    id: &ThoughtId,
+    session: Option<&SessionId>,
+) -> Result<Thought, ToolError> {
+    let thought = thought(call, id).await?;
+    if let Some(named) = session.filter(|named| **named != thought.session_id) {
+        self::session(call, named).await?;
+        return Err(wrong_parent(
+            (THOUGHT, thought.id.as_str()),
+            (SESSION, named.as_str()),
+        ));
+    }
+    require_current(thought.set_aside, THOUGHT, thought.id.as_str())?;
+    Ok(thought)
 }
 
 /// Loads a current branch of the session.
@@ -175,19 +193,6 @@ fn node_pruned(id: &NodeId) -> ToolError {
              from before the pruning."
                 .to_owned(),
         ),
-    }
-}
-
-pub(crate) fn wrong_mode(id: &SessionId, mode: Mode, wanted: Mode) -> ToolError {
-    ToolError::Custom {
-        code: ErrorCode::WrongMode,
-        message: format!(
-            "session {:?} is in {mode} mode, and this tool works on {wanted} sessions",
-            id.as_str()
-        ),
-        hint: Some(format!(
-            "Use a {mode} tool on it, or begin another session."
-        )),
     }
 }
 

@@ -3,7 +3,7 @@
 use deliberate_core::{ModelScore, Percent, Score};
 use schemars::JsonSchema;
 use serde::{
-    Deserialize, Deserializer, Serialize,
+    Deserialize, Deserializer,
     de::{self, DeserializeOwned},
 };
 use serde_json::Value;
@@ -31,32 +31,58 @@ impl Confidence {
     }
 }
 
-// The note in an output whose confidence is below the caller's threshold.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct ThresholdNote {
-    /// true if `confidence` is below the given threshold, else omitted
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) below_threshold: Option<bool>,
-    /// What is most likely to be wrong; only below the threshold
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) weakest_point: Option<String>,
-}
-
-impl ThresholdNote {
-    /// Compares `confidence` with the caller's threshold.
-    pub(crate) fn for_threshold(
-        score: Option<Score>,
-        confidence: Score,
-        weakest: Option<&str>,
-    ) -> Self {
-        if score.is_none_or(|wanted| confidence >= wanted) {
-            return Self::default();
-        }
+impl From<Score> for Confidence {
+    fn from(score: Score) -> Self {
         Self {
-            below_threshold: Some(true),
-            weakest_point: Some(weakest.unwrap_or("the model named none").to_owned()),
+            confidence_percent: Some(Percent(score)),
+            confidence: None,
         }
     }
+}
+
+// The short fields that a model writes after the free text of a step. The doubt comes before the
+// confidence, because a model that has named a weakness judges more honestly.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub(crate) struct StepFields {
+    /// The result so far, in the form that was asked for; null if there is none yet
+    #[serde(default, deserialize_with = "optional_answer")]
+    pub(crate) answer: Option<String>,
+    /// What is most likely to be wrong, in a few words
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(with = "String")]
+    pub(crate) weakest_point: Option<String>,
+    #[serde(flatten)]
+    pub(crate) sure: Confidence,
+}
+
+/// Tells whether `confidence` is below the caller's threshold; `None` if it is not.
+pub(crate) fn below_threshold(threshold: Option<Score>, confidence: Score) -> Option<bool> {
+    threshold
+        .is_some_and(|wanted| confidence < wanted)
+        .then_some(true)
+}
+
+/// Deserializes the result of a step. A model may write a number or a list; a word for "nothing"
+/// counts as missing.
+pub(crate) fn optional_answer<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    let text = match Value::deserialize(deserializer)? {
+        Value::Null => return Ok(None),
+        Value::String(text) => text,
+        Value::Array(items) => {
+            let texts = items.iter().map(|item| match item {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            });
+            texts.collect::<Vec<String>>().join(", ")
+        }
+        other => other.to_string(),
+    };
+    let text = text.trim();
+    let says_nothing = ["", "null", "none", "n/a", "unknown", "-"];
+    let missing = is_blank(text) || says_nothing.contains(&text.to_lowercase().as_str());
+    Ok((!missing).then(|| text.to_owned()))
 }
 
 /// Deserializes a text that is not blank. A schema cannot express this; a blank text makes the

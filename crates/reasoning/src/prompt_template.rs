@@ -9,7 +9,7 @@ use deliberate_toolkit::{ToolError, answer_schema};
 use minijinja::{Environment, UndefinedBehavior, value::Serde};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Separates the system text from the user message.
 const SEPARATOR: &str = "\n---\n";
@@ -56,6 +56,7 @@ pub(crate) struct ReasoningPromptTemplate {
     params: GenerationParams,
     system: &'static str,
     schema: Value,
+    text_field: Option<&'static str>,
     environment: Environment<'static>,
 }
 
@@ -87,7 +88,22 @@ impl ReasoningPromptTemplate {
             params,
             system: system.trim(),
             schema: answer_schema::<T>(),
+            text_field: None,
             environment,
+        }
+    }
+
+    /// Builds a template whose answer begins with free text, which becomes the field `text_field`
+    /// of a `T`. The schema of `T` has the fields that follow.
+    pub(crate) fn free_text<T: JsonSchema>(
+        purpose: &'static str,
+        text: &'static str,
+        text_field: &'static str,
+        params: GenerationParams,
+    ) -> Self {
+        Self {
+            text_field: Some(text_field),
+            ..Self::new::<T>(purpose, text, params)
         }
     }
 
@@ -108,23 +124,12 @@ impl ReasoningPromptTemplate {
             system: self.system.to_owned(),
             messages: vec![ChatMessage::user(question)],
             schema: self.schema.clone(),
+            text_field: self.text_field.map(Into::into),
             plain_text: PlainText::IsRefused,
             max_tokens: self.params.max_tokens,
             temperature: self.params.temperature,
             ..ModelRequest::default()
         })
-    }
-}
-
-/// Sets how many items a list of the answer must have.
-pub(crate) fn set_list_bounds(ask: &mut ModelRequest, list: &str, least: usize, most: usize) {
-    if let Some(list) = ask
-        .schema
-        .pointer_mut(&format!("/properties/{list}"))
-        .and_then(Value::as_object_mut)
-    {
-        list.insert("minItems".to_owned(), json!(least));
-        list.insert("maxItems".to_owned(), json!(most));
     }
 }
 

@@ -7,38 +7,21 @@ use serde_json::Value;
 /// The longest title, so that it fits a list.
 const TITLE_CHARS: usize = 80;
 
-/// The sessions that a tool accepts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum ModeFilter {
-    /// Only sessions of this mode.
-    Mode(Mode),
-    /// Sessions of every mode.
-    Any,
-}
-
-/// Loads the session if the tool accepts its mode. An unknown id never begins a session.
+/// Loads a session of any mode: sessions mix modes. An unknown id never begins a session.
 pub(crate) async fn require_session(
     id: &SessionId,
-    works_on: ModeFilter,
     call: &ToolContext,
 ) -> Result<Session, ToolError> {
-    let session = crate::lookup::session(call, id).await?;
-    match works_on {
-        ModeFilter::Mode(wanted) if session.mode != wanted => {
-            Err(crate::lookup::wrong_mode(&session.id, session.mode, wanted))
-        }
-        _ => Ok(session),
-    }
+    crate::lookup::session(call, id).await
 }
 
 /// Like `require_session`, for tools that begin a new session if the call names none.
 pub(crate) async fn optional_session(
     id: Option<&SessionId>,
-    works_on: ModeFilter,
     call: &ToolContext,
 ) -> Result<Option<Session>, ToolError> {
     match id {
-        Some(id) => Ok(Some(require_session(id, works_on, call).await?)),
+        Some(id) => Ok(Some(require_session(id, call).await?)),
         None => Ok(None),
     }
 }

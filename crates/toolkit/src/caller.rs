@@ -19,6 +19,9 @@ pub struct CallerContext {
     pub progress: Option<Arc<dyn Fn(CallProgress) + Send + Sync>>,
     /// The client's own model, if it can be used during a call.
     pub client_model: Option<Arc<dyn ChatModel>>,
+    /// Whether the prompts of a suspended call go to a model that does not see the conversation in
+    /// which the call was made.
+    pub prompts_leave_conversation: bool,
     /// The principal that calls.
     pub principal: Principal,
     /// The client's trace context, if it sent one.

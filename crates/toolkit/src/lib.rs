@@ -47,7 +47,9 @@ pub use resource_provider::{
     ResourceData, ResourceInfo, ResourcePage, ResourceProvider, UriTemplate,
 };
 pub use schema::answer_schema;
-pub use tool::{STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta, ToolOutput};
+pub use tool::{
+    REPLY_FIELD, STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+};
 pub use tool_context::{ModelAnswer, ToolContext};
 pub use trace_context::{CALL_SPAN, MODEL_SPAN, SpanReader, TraceContext};
 pub use upstream_error::UpstreamError;

@@ -62,6 +62,12 @@ pub trait Tool: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Tells whether a caller may bring the model's reply in the argument [`REPLY_FIELD`], so that
+    /// no model is asked for it.
+    fn takes_reply(&self) -> bool {
+        false
+    }
+
     /// Tells whether its calls may become background calls although it uses no model: it waits for
     /// the network, or reads many files.
     fn may_run_in_background(&self) -> bool {
@@ -167,6 +173,9 @@ pub struct ToolOutput<T> {
 /// must not have it (`#[schemars(skip)]`), so that calls with it are rejected.
 pub const STEP_STATE: &str = "_leg";
 
+/// The argument in which a caller brings its own reply to the tool's model request.
+pub const REPLY_FIELD: &str = "reply";
+
 /// The field of an answer that clients get as text; other answers are JSON.
 pub const TEXT_FIELD: &str = "said";
 
@@ -198,7 +207,8 @@ pub(crate) trait AnyTool: Send + Sync {
 
 impl<T: Tool> AnyTool for T {
     fn input_schema(&self) -> Value {
-        crate::schema::input_schema::<T::Input>()
+        let schema = crate::schema::input_schema::<T::Input>();
+        crate::schema::with_reply(schema, self.takes_reply())
     }
 
     fn output_schema(&self) -> Value {
@@ -208,7 +218,8 @@ impl<T: Tool> AnyTool for T {
     }
 
     fn checker(&self) -> Result<ArgumentChecker, ToolError> {
-        ArgumentChecker::new(&crate::schema::arguments_schema::<T::Input>())
+        let schema = crate::schema::arguments_schema::<T::Input>();
+        ArgumentChecker::new(&crate::schema::with_reply(schema, self.takes_reply()))
     }
 
     fn resolve_alias(&self, arguments: &Value) -> Option<(String, Value)> {
@@ -233,10 +244,15 @@ impl<T: Tool> AnyTool for T {
 
     fn run<'a>(
         &'a self,
-        arguments: Value,
+        mut arguments: Value,
         call: &'a ToolContext,
     ) -> BoxFuture<'a, Result<StepOutput, ToolError>> {
         Box::pin(async move {
+            if self.takes_reply() {
+                let fields = arguments.as_object_mut();
+                let reply = fields.and_then(|fields| fields.shift_remove(REPLY_FIELD));
+                call.set_reply(reply.filter(|reply| !reply.is_null()))?;
+            }
             let input = serde_path_to_error::deserialize(arguments)
                 .map_err(|error| ToolError::Invalid(vec![ArgumentIssue::unreadable(&error)]))?;
             let outcome = Tool::run(self, input, call).await?;

@@ -47,6 +47,10 @@ impl ChatModel for ClientDriven {
         "client"
     }
 
+    fn replies_between_calls(&self) -> bool {
+        true
+    }
+
     fn complete<'a>(
         &'a self,
         ask: &'a ModelRequest,

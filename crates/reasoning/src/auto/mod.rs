@@ -24,7 +24,7 @@ use super::{
 use crate::{
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION},
     modes::{ModeDefinition, ModeRunner},
-    session::{ModeFilter, optional_session},
+    session::optional_session,
 };
 pub(crate) use direct::DIRECT_MODE;
 use mode_choice::{ForwardChoice, ModeChoice};
@@ -197,7 +197,7 @@ impl Tool for Auto {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let content = call.check_content("content", &input.content)?;
         let hints = check_list("hints", input.hints, call)?;
-        let session = optional_session(input.session_id.as_ref(), ModeFilter::Any, call).await?;
+        let session = optional_session(input.session_id.as_ref(), call).await?;
         let mut output = choose(content, &hints, session.as_ref(), call).await?;
         if input.run != Some(true) {
             return Ok(ToolOutput {

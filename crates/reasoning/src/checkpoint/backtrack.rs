@@ -6,7 +6,7 @@ use deliberate_core::{
     Branch, BranchId, BranchState, Change, Checkpoint, CheckpointId, CheckpointKind, Graph,
     GraphNode, Mode, NodeId, Score, Session, SessionId, Thought, ThoughtId, truncate_chars,
 };
-use deliberate_llm::ModelRequest;
+use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_store::{BacktrackPreview, EntityCounts};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -18,8 +18,8 @@ use serde_json::json;
 use super::{checkpoint_latest_thought, new_checkpoint};
 use crate::{
     graph::add_direction_node,
-    history::{SessionHistory, ancestor_history, latest_graph, with_graph},
-    model_fields::{Confidence, ThresholdNote, non_blank, optional_text},
+    history::{SessionHistory, ancestor_history, latest_graph, metadata_text, with_graph},
+    model_fields::{StepFields, below_threshold, non_blank},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
@@ -55,8 +55,13 @@ pub(crate) struct Output {
     thought_id: Option<ThoughtId>,
     /// The text of that thought
     content: Option<String>,
+    /// The result of that thought; null if it has none
+    answer: Option<String>,
     /// How sure the model is of that thought
     confidence: Option<Score>,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// The active branch; null if none is
     active_branch: Option<BranchId>,
     /// The branch that `new_direction` opened; null without one
@@ -70,8 +75,9 @@ pub(crate) struct Output {
     brought_back: BacktrackCounts,
     /// Backtrack to it to undo this
     undo_checkpoint_id: CheckpointId,
-    #[serde(flatten)]
-    doubt: ThresholdNote,
+    /// true if `confidence` is below the given threshold, else omitted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    below_threshold: Option<bool>,
 }
 
 // Counts of entities whose state changed.
@@ -95,20 +101,24 @@ impl From<EntityCounts> for BacktrackCounts {
     }
 }
 
-// The answer that the model is asked for.
+// The answer that the model is asked for: the reasoning as free text, then the fields.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["thought", "confidence_percent", "weakest_point"]))]
+#[schemars(extend("required" = ["answer", "weakest_point", "confidence_percent"]))]
 struct DirectionReply {
-    /// The reasoning along the new direction
     #[serde(deserialize_with = "non_blank")]
-    #[schemars(length(min = 1))]
+    #[schemars(skip)]
     thought: String,
     #[serde(flatten)]
-    sure: Confidence,
-    /// What is most likely to be wrong with it
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 300))]
-    weakest_point: Option<String>,
+    fields: StepFields,
+}
+
+impl DirectionReply {
+    fn from_plain_text(thought: String) -> Self {
+        Self {
+            thought,
+            fields: StepFields::default(),
+        }
+    }
 }
 
 /// The values that the prompt template shows.
@@ -126,9 +136,10 @@ static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
         max_tokens: 2_000,
         temperature: 0.7,
     };
-    ReasoningPromptTemplate::new::<DirectionReply>(
+    ReasoningPromptTemplate::free_text::<DirectionReply>(
         "backtracking",
         include_str!("direction.md"),
+        "thought",
         freedom,
     )
 });
@@ -150,6 +161,10 @@ impl Tool for Backtrack {
         }
     }
 
+    fn takes_reply(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         if let Some(id) = &input.session_id {
             crate::lookup::session(call, id).await?;
@@ -168,7 +183,8 @@ impl Tool for Backtrack {
                 let past = with_graph(past, &back.session, then, call).await?;
                 let past = call.memoize("past", past);
                 call.progress(0.0, Some(1.0), "thinking");
-                let way = call.ask(direction_request(&back.checkpoint, &past, direction)?, None);
+                let ask = direction_request(&back.checkpoint, &past, direction)?;
+                let way = call.ask(ask, Some(DirectionReply::from_plain_text));
                 let way = way.await?.value;
                 let graph = back.latest_open_graph(call).await?;
                 Ok(back.into_output_with_branch(direction, way, input.confidence, graph, call))
@@ -189,6 +205,7 @@ fn direction_request(
         direction,
     })?;
     Ok(ModelRequest {
+        plain_text: PlainText::IsTheAnswer,
         variables: [("content".to_owned(), direction.to_owned())].into(),
         ..ask
     })
@@ -258,14 +275,16 @@ impl BacktrackPlan {
             checkpoint_name: self.checkpoint.name.clone(),
             thought_id: latest.map(|thought| thought.id.clone()),
             content: latest.map(|thought| thought.content.clone()),
+            answer: latest.and_then(|thought| metadata_text(thought, "answer")),
             confidence: latest.map(|thought| thought.confidence),
+            weakest_point: latest.and_then(|thought| metadata_text(thought, "weakest_point")),
             active_branch: self.checkpoint.branch_id.clone(),
             new_branch_id: None,
             new_node_id: None,
             set_aside: self.preview.set_aside.into(),
             brought_back: self.preview.restored.into(),
             undo_checkpoint_id: self.undo_checkpoint.id.clone(),
-            doubt: ThresholdNote::default(),
+            below_threshold: None,
         }
     }
 
@@ -301,7 +320,12 @@ impl BacktrackPlan {
         graph: Option<(Graph, Vec<GraphNode>)>,
         call: &ToolContext,
     ) -> ToolOutput<Output> {
-        let confidence = reply.sure.score();
+        let StepFields {
+            answer,
+            weakest_point,
+            sure,
+        } = reply.fields;
+        let confidence = sure.score();
         let now = call.now();
         let words: Vec<&str> = direction.split_whitespace().collect();
         let branch = Branch {
@@ -331,7 +355,10 @@ impl BacktrackPlan {
             branch_id: Some(branch.id.clone()),
             set_aside: false,
             created_at: now,
-            metadata: metadata_object([("weakest_point", json!(reply.weakest_point))]),
+            metadata: metadata_object([
+                ("answer", json!(answer)),
+                ("weakest_point", json!(weakest_point)),
+            ]),
         };
         let node = graph.and_then(|(graph, nodes)| {
             let from = nodes.get(1).or(nodes.first())?;
@@ -343,14 +370,12 @@ impl BacktrackPlan {
             new_node_id,
             thought_id: Some(thought.id.clone()),
             content: Some(thought.content.clone()),
+            answer,
             confidence: Some(confidence),
+            weakest_point,
             active_branch: Some(branch.id.clone()),
             new_branch_id: Some(branch.id.clone()),
-            doubt: ThresholdNote::for_threshold(
-                threshold,
-                confidence,
-                reply.weakest_point.as_deref(),
-            ),
+            below_threshold: below_threshold(threshold, confidence),
             ..self.output()
         };
         let mut changes = self.changes();

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{checkpoint_latest_thought, new_checkpoint};
-use crate::session::{ModeFilter, require_session};
+use crate::session::require_session;
 
 /// The `reasoning_checkpoint_create` tool.
 pub(crate) struct CheckpointCreate;
@@ -62,7 +62,7 @@ impl Tool for CheckpointCreate {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
+        let session = require_session(&input.session_id, call).await?;
         let name = call.check_content("name", &input.name)?.trim().to_owned();
         if let Some(taken) = call.store().checkpoint_by_name(&session.id, &name).await? {
             let rule = format!("is already the name of checkpoint {taken}");

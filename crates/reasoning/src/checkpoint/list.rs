@@ -8,7 +8,7 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{ModeFilter, require_session};
+use crate::session::require_session;
 
 /// The `reasoning_checkpoint_list` tool.
 pub(crate) struct CheckpointList;
@@ -83,7 +83,7 @@ impl Tool for CheckpointList {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
+        let session = require_session(&input.session_id, call).await?;
         let offset = input.offset.unwrap_or(0);
         // One row more than a page holds shows whether another page follows.
         let page = Pagination {

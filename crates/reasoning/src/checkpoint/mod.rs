@@ -39,6 +39,15 @@ async fn new_checkpoint(
     })
 }
 
+/// Creates the checkpoint that a change of the session can be undone with.
+pub(crate) async fn undo_checkpoint(
+    session: &Session,
+    name: &str,
+    call: &ToolContext,
+) -> Result<Checkpoint, StoreError> {
+    new_checkpoint(session, name.to_owned(), None, CheckpointKind::Undo, call).await
+}
+
 /// The latest thought at a checkpoint. Checkpoints of the original server hold the session's
 /// thoughts themselves.
 fn checkpoint_latest_thought(checkpoint: &Checkpoint) -> Option<ThoughtId> {

@@ -18,11 +18,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    data::{GraphData, topology::Topology},
+    data::{GraphData, is_root, node_answer, rating::compare_rating, topology::Topology},
     deactivate_node, new_edge, new_node, prompt_context, resolve_problem,
 };
 use crate::{
-    model_fields::{Confidence, lenient_vec, non_blank, non_blank_list, optional_text},
+    agreement::{group_answers, same_answer},
+    model_fields::{StepFields, non_blank, non_blank_list, optional_text, round_fraction},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
@@ -36,7 +37,10 @@ pub(crate) struct Input {
     graph_id: GraphId,
     /// Node IDs to aggregate
     #[schemars(length(min = 2, max = 50))]
-    node_ids: Vec<NodeId>,
+    node_ids: Option<Vec<NodeId>>,
+    /// Instead: the best n
+    #[schemars(range(min = 2, max = 50))]
+    best: Option<u32>,
     /// Problem context
     problem: Option<String>,
 }
@@ -51,8 +55,13 @@ pub(crate) struct Output {
     aggregated_node_id: NodeId,
     /// The merged insight
     content: String,
-    /// How sure the model is of it
+    /// Its result; null if it has none
+    answer: Option<String>,
+    /// How sure it is: the share of sources with the same result, else the model's judgment
     confidence: Score,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// The nodes that were merged, each once
     source_nodes: Vec<NodeId>,
     /// How they were merged; null if the model did not say
@@ -61,44 +70,26 @@ pub(crate) struct Output {
     conflicts_resolved: Vec<String>,
 }
 
-/// The answer that the model is asked for.
+/// The answer that the model is asked for: the insight as free text, then the fields.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["thought", "approach", "conflicts_resolved", "contradictions",
+#[schemars(extend("required" = ["conflicts_resolved", "answer", "weakest_point",
     "confidence_percent"]))]
 struct AggregateReply {
-    /// The merged insight
-    #[schemars(length(min = 1))]
+    #[schemars(skip)]
     #[serde(alias = "content", deserialize_with = "non_blank")]
     thought: String,
-    /// How they were brought together
     #[serde(
         default,
         alias = "synthesis_approach",
         deserialize_with = "optional_text"
     )]
-    #[schemars(with = "String", length(max = 500))]
+    #[schemars(skip)]
     approach: Option<String>,
-    /// Each disagreement, and how it was settled
+    /// A disagreement and how it was settled, in a sentence
     #[serde(default, deserialize_with = "non_blank_list")]
-    #[schemars(length(max = 10), inner(length(max = 300)))]
     conflicts_resolved: Vec<String>,
-    /// Nodes that can't both be true
-    #[serde(default, deserialize_with = "lenient_vec")]
-    #[schemars(length(max = 10))]
-    contradictions: Vec<NumberedContradiction>,
     #[serde(flatten)]
-    sure: Confidence,
-}
-
-// Two nodes that contradict each other, by their numbers in the prompt.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["first", "second", "reason"]))]
-struct NumberedContradiction {
-    first: usize,
-    second: usize,
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 300))]
-    reason: Option<String>,
+    fields: StepFields,
 }
 
 /// The values that the prompt template shows.
@@ -106,6 +97,8 @@ struct NumberedContradiction {
 struct AggregatePromptContext {
     problem: Option<String>,
     nodes: Vec<AggregatePromptNode>,
+    /// The results that the nodes reach, with the numbers of the nodes.
+    results: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -113,16 +106,18 @@ struct AggregatePromptNode {
     number: usize,
     score: Option<String>,
     content: String,
+    answer: Option<String>,
 }
 
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_500,
-        temperature: 0.5,
+        temperature: 0.3,
     };
-    ReasoningPromptTemplate::new::<AggregateReply>(
+    ReasoningPromptTemplate::free_text::<AggregateReply>(
         "got_aggregate",
         include_str!("aggregate.md"),
+        "thought",
         freedom,
     )
 });
@@ -135,34 +130,43 @@ impl Tool for GotAggregate {
         ToolMeta {
             name: "reasoning_got_aggregate",
             title: "Merge nodes",
-            description: "Merge multiple reasoning nodes into a unified insight.",
+            description: "Merge multiple reasoning nodes, or the best ones, into a unified insight.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
         }
     }
 
+    fn takes_reply(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let whole = GraphData::load(&input.graph_id, call).await?;
-        let sources = load_sources(&input, call).await?;
+        let sources = load_sources(&input, &whole, call).await?;
         let depth = sources.iter().map(|node| node.depth).max().unwrap_or(0) + 1;
         whole.config.check_depth(depth)?;
         whole.config.remaining_nodes(whole.usable_nodes().count())?;
-        let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
+        let root = whole.usable_nodes().find(|node| is_root(node));
+        let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?
+            .or(root.map(|root| root.content.as_str()));
         call.progress(0.0, Some(1.0), "merging");
         let ask = aggregate_request(problem, &sources, call.context_tokens())?;
         let insight = call.ask::<AggregateReply>(ask, None).await?.value;
-        let confidence = insight.sure.score();
+        let answer = insight.fields.answer;
+        let confidence = merged_confidence(answer.as_deref(), &sources)
+            .unwrap_or_else(|| insight.fields.sure.score());
         let kind = NodeKind::Aggregation;
         let mut node = new_node(&whole.graph, kind, depth, insight.thought, call);
         node.metadata = metadata_object([
             ("confidence", json!(confidence)),
+            ("answer", json!(answer)),
+            ("weakest_point", json!(insight.fields.weakest_point)),
             ("approach", json!(insight.approach)),
             ("conflicts_resolved", json!(insight.conflicts_resolved)),
         ]);
         let mut shape = Topology::from_edges(&whole.edges);
-        let mut edges =
-            contradiction_edges(&insight.contradictions, &sources, &whole, &mut shape, call);
+        let mut edges = contradiction_edges(&sources, &whole, &mut shape, call);
         for source in &sources {
             let ends = (&source.id, &node.id);
             if shape.add_acyclic_edge(ends.0, ends.1) {
@@ -175,7 +179,9 @@ impl Tool for GotAggregate {
             session_id: whole.graph.session_id.clone(),
             aggregated_node_id: node.id.clone(),
             content: node.content.clone(),
+            answer,
             confidence,
+            weakest_point: insight.fields.weakest_point,
             source_nodes: sources.iter().map(|source| source.id.clone()).collect(),
             synthesis_approach: insight.approach,
             conflicts_resolved: insight.conflicts_resolved,
@@ -188,24 +194,59 @@ impl Tool for GotAggregate {
     }
 }
 
-/// Loads the nodes that the call names, without duplicates.
-async fn load_sources(input: &Input, call: &ToolContext) -> Result<Vec<GraphNode>, ToolError> {
-    let mut seen = HashSet::new();
-    let ids: Vec<&NodeId> = input
-        .node_ids
-        .iter()
-        .filter(|id| seen.insert(*id))
+/// Loads the nodes that the call names, without duplicates, or the best ones.
+async fn load_sources(
+    input: &Input,
+    data: &GraphData,
+    call: &ToolContext,
+) -> Result<Vec<GraphNode>, ToolError> {
+    let invalid =
+        |field: &str, rule: &str| Err(ToolError::Invalid(vec![ArgumentIssue::new(field, rule)]));
+    let ids: Vec<NodeId> = match (&input.node_ids, input.best) {
+        (Some(ids), None) => ids.clone(),
+        // Memoized, so that a replayed call merges the same nodes.
+        (None, Some(most)) => call.memoize("best", best_node_ids(data, most as usize)),
+        _ => return invalid("node_ids", "or best is required, one of the two"),
+    };
+    let mut nodes: Vec<GraphNode> = Vec::with_capacity(ids.len());
+    for id in &ids {
+        let node = crate::lookup::node(call, id, &input.graph_id).await?;
+        if !nodes.iter().any(|known| known.id == node.id) {
+            nodes.push(node);
+        }
+    }
+    if nodes.len() >= 2 {
+        return Ok(nodes);
+    }
+    if input.best.is_some() {
+        return invalid("best", "needs at least two nodes besides the root");
+    }
+    let rule = "must name at least two different nodes";
+    let issue = ArgumentIssue::new("node_ids", rule).with_value(&json!(input.node_ids));
+    Err(ToolError::Invalid(vec![issue]))
+}
+
+/// The best nodes that are not yet merged, refined or concluded.
+fn best_node_ids(data: &GraphData, most: usize) -> Vec<NodeId> {
+    let replaced = data.replaced_nodes(|_| true);
+    let mut nodes: Vec<&GraphNode> = data
+        .usable_nodes()
+        .filter(|node| !is_root(node) && !node.is_terminal && !replaced.contains(&node.id))
         .collect();
-    if ids.len() < 2 {
-        let rule = "must name at least two different nodes";
-        let issue = ArgumentIssue::new("node_ids", rule).with_value(&json!(input.node_ids));
-        return Err(ToolError::Invalid(vec![issue]));
-    }
-    let mut nodes = Vec::with_capacity(ids.len());
-    for id in ids {
-        nodes.push(crate::lookup::node(call, id, &input.graph_id).await?);
-    }
-    Ok(nodes)
+    nodes.sort_by(|one, other| compare_rating(one, other));
+    nodes
+        .into_iter()
+        .take(most)
+        .map(|node| node.id.clone())
+        .collect()
+}
+
+/// The share of sources that reach the merged result, if at least two of them reach one.
+fn merged_confidence(answer: Option<&str>, sources: &[GraphNode]) -> Option<Score> {
+    let answer = answer?;
+    let results: Vec<&str> = sources.iter().filter_map(node_answer).collect();
+    let same = results.iter().filter(|it| same_answer(it, answer)).count();
+    (results.len() > 1).then(|| Score::clamped(round_fraction(same as f64 / results.len() as f64)))
 }
 
 fn aggregate_request(
@@ -220,17 +261,27 @@ fn aggregate_request(
             number,
             score: node.score.map(|score| format!("{:.2}", score.get())),
             content: prompt_context::truncate_to_equal_share(&node.content, sources.len(), budget),
+            answer: node_answer(node).map(str::to_owned),
         });
+    let groups = group_answers(sources.iter().map(node_answer));
+    let results = groups.iter().map(|group| {
+        let numbers: Vec<String> = group
+            .members
+            .iter()
+            .map(|it| (it + 1).to_string())
+            .collect();
+        format!("{} (node {})", group.answer, numbers.join(", "))
+    });
     ASK.render(AggregatePromptContext {
         problem: prompt_context::truncate_problem(problem, budget),
         nodes: nodes.collect(),
+        results: results.collect(),
     })
 }
 
-/// Builds the edges for new contradictions, from the older node to the younger. All edges have this
-/// direction, so that concurrent calls cannot close a cycle.
+/// Builds the edges between sources with different results, from the older node to the younger. All
+/// edges have this direction, so that concurrent calls cannot close a cycle.
 fn contradiction_edges(
-    contradictions: &[NumberedContradiction],
     sources: &[GraphNode],
     data: &GraphData,
     shape: &mut Topology,
@@ -243,12 +294,15 @@ fn contradiction_edges(
         .filter(|edge| edge.edge_type == EdgeKind::Contradicts);
     let mut known: HashSet<(&NodeId, &NodeId)> =
         known.map(|edge| (&edge.from_node, &edge.to_node)).collect();
-    let numbered = |number: usize| sources.get(number.checked_sub(1)?).map(|node| &node.id);
+    let groups = group_answers(sources.iter().map(node_answer));
+    let heads: Vec<&GraphNode> = groups
+        .iter()
+        .filter_map(|group| sources.get(*group.members.first()?))
+        .collect();
     let mut edges = Vec::new();
-    for pair in contradictions {
-        let (Some(one), Some(other)) = (numbered(pair.first), numbered(pair.second)) else {
-            continue;
-        };
+    for pair in heads.windows(2) {
+        let [one, other] = pair else { continue };
+        let (one, other) = (&one.id, &other.id);
         let (Some(age), Some(other_age)) = (ages.get(one), ages.get(other)) else {
             continue;
         };
@@ -260,7 +314,7 @@ fn contradiction_edges(
         if known.insert(ends) && shape.add_acyclic_edge(ends.0, ends.1) {
             let kind = EdgeKind::Contradicts;
             let mut edge = new_edge(&data.graph, kind, ends, Score::ONE, call);
-            edge.metadata = metadata_object([("reason", json!(pair.reason))]);
+            edge.metadata = metadata_object([("reason", json!("they reach different results"))]);
             edges.push(edge);
         }
     }

@@ -5,19 +5,20 @@ use std::{collections::HashSet, sync::LazyLock};
 
 use deliberate_core::{Change, EdgeKind, Graph, GraphEdge, GraphNode, NodeId, NodeKind, Score};
 use deliberate_llm::ModelRequest;
-use deliberate_toolkit::{ToolContext, ToolError};
+use deliberate_toolkit::{ToolContext, ToolError, answer_schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     data::truncate_pruned,
     new_edge, new_node,
-    prompt_context::{GraphNodeContext, siblings},
+    prompt_context::{GraphNodeContext, NodeSurroundings, siblings},
 };
 use crate::{
     evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
-    model_fields::{Confidence, lenient_option, non_blank, normalized, optional_text},
+    model_fields::{StepFields, lenient_option, lenient_vec, non_blank, normalized, optional_text},
+    parallel_requests::ask_parallel,
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
@@ -29,6 +30,8 @@ pub(crate) struct Continuation {
     node_id: NodeId,
     /// Its text
     content: String,
+    /// Its result; null if it has none
+    answer: Option<String>,
     /// thought, hypothesis or conclusion
     #[schemars(with = "String")]
     node_type: NodeKind,
@@ -38,12 +41,11 @@ pub(crate) struct Continuation {
     rationale: Option<String>,
 }
 
-/// The answer that the model is asked for, once for each continuation.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["thought", "kind", "confidence_percent", "rationale"]))]
-struct ContinuationReply {
-    /// The continuation
-    #[schemars(length(min = 1))]
+/// The answer that the model is asked for, once for each continuation: the text, then the fields.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["kind", "answer", "weakest_point", "confidence_percent"]))]
+pub(super) struct ContinuationReply {
+    #[schemars(skip)]
     #[serde(alias = "content", deserialize_with = "non_blank")]
     thought: String,
     /// What it is
@@ -51,11 +53,32 @@ struct ContinuationReply {
     #[schemars(with = "ContinuationKind")]
     kind: Option<ContinuationKind>,
     #[serde(flatten)]
-    sure: Confidence,
-    /// Why it is worth following
+    fields: StepFields,
     #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 300))]
+    #[schemars(skip)]
     rationale: Option<String>,
+}
+
+/// Continuations that the caller brings: a list, or one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["continuations"]))]
+struct ContinuationList {
+    /// Each with thought, kind, answer, weakest_point, confidence_percent
+    #[serde(deserialize_with = "some_continuations")]
+    #[schemars(with = "Vec<ContinuationReply>")]
+    continuations: Vec<ContinuationReply>,
+}
+
+fn some_continuations<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<ContinuationReply>, D::Error> {
+    let list: Vec<ContinuationReply> = lenient_vec(deserializer)?;
+    if list.is_empty() {
+        return Err(serde::de::Error::custom(
+            "`continuations` must not be empty",
+        ));
+    }
+    Ok(list)
 }
 
 /// The kinds of node that a model may answer.
@@ -81,16 +104,16 @@ impl From<ContinuationKind> for NodeKind {
 /// that is continued again takes the next ones, so that similar models still give different
 /// answers.
 const ANGLES: [&str; 10] = [
-    "Take the most direct next step.",
-    "Question the assumption that the node leans on most.",
-    "Name a concrete example, figure or test that would decide it, and what it shows.",
-    "Look for another cause or explanation than the obvious one.",
-    "Put the strongest objection, and say what is left after it.",
-    "Divide it into parts and settle the part that matters most.",
-    "Follow its consequences: in the long run, at scale, for those it touches.",
-    "Suppose that it is false, and see what would then be true.",
-    "Find something alike in another field, and carry over what holds.",
-    "Conclude what can be said for certain by now.",
+    "take the most direct way to a result.",
+    "take another way than the obvious one, and check the result by it.",
+    "divide it into parts, settle each, and put them together.",
+    "name a concrete example, figure or test that decides it, and carry it out.",
+    "question the assumption that it leans on most, and say what is left.",
+    "look for another cause or explanation than the obvious one.",
+    "put the strongest objection, and say what is left after it.",
+    "follow its consequences: in the long run, at scale, for those it touches.",
+    "suppose that it is false, and see what would then be true.",
+    "find something alike in another field, and carry over what holds.",
 ];
 
 /// The values that the prompt template shows.
@@ -112,9 +135,10 @@ static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
         max_tokens: 2_500,
         temperature: 0.7,
     };
-    ReasoningPromptTemplate::new::<ContinuationReply>(
+    ReasoningPromptTemplate::free_text::<ContinuationReply>(
         "got_generate",
         include_str!("generate.md"),
+        "thought",
         freedom,
     )
 });
@@ -125,12 +149,6 @@ pub(super) struct ExpandFrom<'a> {
     pub(super) node: &'a GraphNode,
     /// All its continuations, including pruned ones.
     pub(super) children: Vec<&'a GraphNode>,
-}
-
-/// The problem and the ancestors of the node.
-pub(super) struct Ancestry<'a> {
-    pub(super) problem: Option<&'a str>,
-    pub(super) ancestors: &'a [&'a GraphNode],
 }
 
 /// The model's continuations.
@@ -153,57 +171,77 @@ pub(super) struct Expansion {
 /// Requests `k` continuations concurrently.
 pub(super) async fn request_continuations(
     source: &ExpandFrom<'_>,
-    ancestry: &Ancestry<'_>,
+    around: &NodeSurroundings<'_>,
     k: u32,
     tools: Option<&[String]>,
     call: &ToolContext,
 ) -> Result<(ExpansionReply, StepEvidence), ToolError> {
     // The evidence is gathered once for all continuations.
-    let plain = continuation_requests(source, ancestry, 1, &EvidenceInPrompt::default(), call)?;
+    let plain = continuation_requests(source, around, 1, &EvidenceInPrompt::default(), call)?;
     let found = match plain.first() {
         Some(first) => gather_evidence(tools, first, call).await?,
         None => StepEvidence::default(),
     };
+    if let Some(reply) = call.take_reply() {
+        let continuations = read_continuations(reply, k, call).await?;
+        let note = None;
+        return Ok((
+            ExpansionReply {
+                continuations,
+                note,
+            },
+            found,
+        ));
+    }
     call.progress(0.0, Some(1.0), "thinking of continuations");
-    let asks = continuation_requests(source, ancestry, k, &found.to_prompt(call), call)?;
-    let mut steps = Vec::new();
-    let mut failures = Vec::new();
-    for outcome in call.ask_all::<ContinuationReply>(asks).await? {
-        match outcome {
-            Ok(answer) => steps.push(answer.value),
-            Err(error) => failures.push(error),
-        }
-    }
-    let failed = failures.len();
-    let first = failures.into_iter().next();
-    if steps.is_empty() {
-        return Err(first.unwrap_or(ToolError::Internal));
-    }
-    let note =
-        first.map(|error| format!("{failed} of {k} model requests failed ({})", error.code()));
+    let asks = continuation_requests(source, around, k, &found.to_prompt(call), call)?;
+    let answered = ask_parallel::<ContinuationReply>(asks, 1, call).await?;
     Ok((
         ExpansionReply {
-            continuations: steps,
-            note,
+            continuations: answered.answers,
+            note: answered.note,
         },
         found,
     ))
 }
 
+/// Reads the continuations that the caller brought: an object with a list of them, a list, or one.
+async fn read_continuations(
+    reply: Value,
+    k: u32,
+    call: &ToolContext,
+) -> Result<Vec<ContinuationReply>, ToolError> {
+    let list = match reply {
+        Value::Object(fields) if fields.contains_key("continuations") => Value::Object(fields),
+        Value::Array(items) => {
+            let items = items.into_iter().map(|item| match item {
+                Value::String(text) => json!({ "thought": text }),
+                other => other,
+            });
+            json!({ "continuations": items.collect::<Vec<Value>>() })
+        }
+        Value::String(text) => json!({ "continuations": [{ "thought": text }] }),
+        other => json!({ "continuations": [other] }),
+    };
+    let ask = ModelRequest {
+        key: "got_generate".to_owned(),
+        schema: answer_schema::<ContinuationList>(),
+        ..ModelRequest::default()
+    };
+    let mut read = call.read_reply::<ContinuationList>(ask, list, None).await?;
+    read.value.continuations.truncate(k as usize);
+    Ok(read.value.continuations)
+}
+
 fn continuation_requests(
     source: &ExpandFrom<'_>,
-    ancestry: &Ancestry<'_>,
+    around: &NodeSurroundings<'_>,
     k: u32,
     found: &EvidenceInPrompt,
     call: &ToolContext,
 ) -> Result<Vec<ModelRequest>, ToolError> {
     let budget = call.context_tokens();
-    let around = GraphNodeContext::new(
-        ancestry.problem,
-        ancestry.ancestors,
-        &source.node.content,
-        budget,
-    );
+    let around = GraphNodeContext::new(around, &source.node.content, budget);
     let (given_up, others): (Vec<&GraphNode>, Vec<&GraphNode>) = source
         .children
         .iter()
@@ -313,10 +351,13 @@ impl Expansion {
     ) {
         let kind = thought.kind.map_or(NodeKind::Thought, Into::into);
         let depth = source.node.depth + 1;
-        let confidence = thought.sure.score();
+        let confidence = thought.fields.sure.score();
+        let answer = thought.fields.answer;
         let mut node = new_node(source.graph, kind, depth, thought.thought, call);
         node.metadata = metadata_object([
             ("confidence", json!(confidence)),
+            ("answer", json!(answer)),
+            ("weakest_point", json!(thought.fields.weakest_point)),
             ("rationale", json!(thought.rationale)),
             ("evidence", found.to_metadata()),
         ]);
@@ -325,6 +366,7 @@ impl Expansion {
         self.continuations.push(Continuation {
             node_id: node.id.clone(),
             content: node.content.clone(),
+            answer,
             node_type: kind,
             confidence,
             rationale: thought.rationale,

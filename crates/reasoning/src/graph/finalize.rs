@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     data::{
-        GraphData, is_root,
+        GraphData, is_root, node_answer,
         rating::{compare_rating, rating},
     },
     update_node,
@@ -55,6 +55,8 @@ struct Conclusion {
     node_id: NodeId,
     /// Its text
     content: String,
+    /// Its result; null if it has none
+    answer: Option<String>,
     /// How good it is; null if never scored
     score: Option<Score>,
     /// Its depth; a root has 0
@@ -115,6 +117,7 @@ impl Tool for GotFinalize {
 impl From<GraphNode> for Conclusion {
     fn from(node: GraphNode) -> Self {
         Self {
+            answer: node_answer(&node).map(str::to_owned),
             node_id: node.id,
             content: node.content,
             score: node.score,
@@ -131,12 +134,11 @@ async fn load_named_nodes(
     call: &ToolContext,
 ) -> Result<Vec<GraphNode>, ToolError> {
     let mut seen = HashSet::new();
-    let is_alone = data.usable_nodes().count() == 1;
     let mut nodes = Vec::with_capacity(ids.len());
     for id in ids.iter().filter(|id| seen.insert(*id)) {
         let node = crate::lookup::node(call, id, &data.graph.id).await?;
-        if is_root(&node) && !is_alone {
-            let rule = "must not name the root of a graph that has other nodes";
+        if is_root(&node) {
+            let rule = "must not name the root: it is the question; continue it first";
             let issue = ArgumentIssue::new("terminal_node_ids", rule).with_value(&json!(id));
             return Err(ToolError::Invalid(vec![issue]));
         }
@@ -145,8 +147,10 @@ async fn load_named_nodes(
     Ok(nodes)
 }
 
-/// Selects the existing conclusions; else the best nodes; else, if no node is rated, the deepest
-/// active ones. A merged or refined node is represented by its successor.
+/// Selects the existing conclusions; else the merged and refined nodes; else the best nodes; else,
+/// if no node is rated, the deepest active ones. A merged or refined node is represented by its
+/// successor. Nodes beside a merged one are leftovers, which only a caller can name; the root is the
+/// question and never a conclusion.
 fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
     let terminal: Vec<&GraphNode> = data
         .usable_nodes()
@@ -161,6 +165,10 @@ fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
     }
     let others = data.usable_nodes().filter(|node| !is_root(node));
     let left = without_replaced(others.collect(), &data.replaced_nodes(|_| true));
+    let merged = filter_nodes(&left, |node| {
+        matches!(node.node_type, NodeKind::Aggregation | NodeKind::Refinement)
+    });
+    let left = if merged.is_empty() { left } else { merged };
     let mut best = filter_nodes(&left, |node| rating(node).is_some());
     if best.is_empty() {
         let open = filter_nodes(&left, |node| node.is_active);

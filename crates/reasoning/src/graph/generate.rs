@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     data::GraphData,
     deactivate_node,
-    expand::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
+    expand::{Continuation, ExpandFrom, Expansion, request_continuations},
+    prompt_context::NodeSurroundings,
     resolve_problem,
+    score_nodes::{NodeScore, score_new_nodes},
 };
 use crate::evidence::ToolUseSummary;
 
@@ -31,6 +33,8 @@ pub(crate) struct Input {
     /// Tools to use first, by name; their answers are stored as evidence
     #[schemars(length(max = 16))]
     tools: Option<Vec<String>>,
+    /// Also score them
+    score: Option<bool>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -53,6 +57,9 @@ pub(crate) struct Output {
     /// Answers of tools for them
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<ToolUseSummary>,
+    /// Their scores, best first; only with `score`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    scores: Vec<NodeScore>,
 }
 
 impl Tool for GotGenerate {
@@ -63,11 +70,16 @@ impl Tool for GotGenerate {
         ToolMeta {
             name: "reasoning_got_generate",
             title: "Continue a node",
-            description: "Generate k diverse continuations from a node in the reasoning graph.",
+            description: "Generate k diverse continuations from a node in the reasoning graph, and \
+                          with score judge them at once.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
         }
+    }
+
+    fn takes_reply(&self) -> bool {
+        true
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
@@ -80,13 +92,12 @@ impl Tool for GotGenerate {
             .remaining_nodes(before.usable_nodes().count())?;
         // Memoized, so that a replayed call makes the same requests even if the room has changed.
         let asked = call.memoize("k", k.min(room));
-        let way = Ancestry {
-            problem: resolve_problem(input.problem.as_deref(), &before.graph, call)?,
-            ancestors: &before.ancestors(&node),
-        };
+        let problem = resolve_problem(input.problem.as_deref(), &before.graph, call)?;
+        let around = NodeSurroundings::new(&before, &node, problem);
         let tools = input.tools.as_deref();
         let (thoughts, found) =
-            request_continuations(&expand_from(&before, &node), &way, asked, tools, call).await?;
+            request_continuations(&expand_from(&before, &node), &around, asked, tools, call)
+                .await?;
 
         // Other calls may have changed the graph during the model requests, so it is read again.
         let whole = GraphData::load(&input.graph_id, call).await?;
@@ -105,6 +116,13 @@ impl Tool for GotGenerate {
                 most: whole.config.max_nodes,
             }));
         }
+        let mut scores = Vec::new();
+        if input.score == Some(true) && !growth.nodes.is_empty() {
+            let (judged, marks) =
+                score_new_nodes(&whole, &node, problem, &growth.nodes, call).await?;
+            scores = judged;
+            changes.extend(marks);
+        }
         if is_full {
             growth.notes.push(format!(
                 "the graph has reached its limit of {} nodes",
@@ -122,6 +140,7 @@ impl Tool for GotGenerate {
                 note: growth.note(),
                 continuations: growth.continuations,
                 evidence,
+                scores,
             },
             changes,
         })

@@ -1,7 +1,8 @@
 //! `reasoning_got_init`: creates a graph with a root node.
 
 use deliberate_core::{
-    Change, Graph, GraphId, GraphNode, Mode, NodeId, NodeKind, Score, Session, SessionId,
+    Change, Graph, GraphId, GraphNode, Mode, NodeId, NodeKind, Score, Session, SessionId, Thought,
+    ThoughtId, truncate_tokens,
 };
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -12,10 +13,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     config::{GraphConfig, GraphConfigInput},
-    expand::{Ancestry, Continuation, ExpandFrom, Expansion, request_continuations},
+    expand::{Continuation, ExpandFrom, Expansion, request_continuations},
     new_node,
+    prompt_context::NodeSurroundings,
 };
-use crate::session::{ModeFilter, TargetSession, optional_session};
+use crate::session::{TargetSession, optional_session};
 
 /// The `reasoning_got_init` tool.
 pub(crate) struct GotInit;
@@ -26,8 +28,10 @@ pub(crate) struct Input {
     /// Initial thought content for root node
     #[schemars(length(min = 1))]
     content: String,
-    /// Graph session to add to
+    /// Session to add to
     session_id: Option<SessionId>,
+    /// Thought to grow from, of any session
+    thought_id: Option<ThoughtId>,
     /// Problem description for context
     problem: Option<String>,
     /// Graph configuration
@@ -68,10 +72,18 @@ impl Tool for GotInit {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session =
-            optional_session(input.session_id.as_ref(), ModeFilter::Mode(Mode::Got), call).await?;
+        let session_id = input.session_id.as_ref();
+        let (session, context) = match &input.thought_id {
+            Some(id) => {
+                let thought = crate::lookup::current_thought(call, id, session_id).await?;
+                let session = crate::lookup::session(call, &thought.session_id).await?;
+                let context = line_as_problem(&thought, call).await?;
+                (Some(session), Some(context))
+            }
+            None => (optional_session(session_id, call).await?, None),
+        };
         let config = GraphConfig::from(input.config.unwrap_or_default());
-        let problem = input.problem.as_deref();
+        let problem = input.problem.as_deref().or(context.as_deref());
         let start = GraphStart::new(&input.content, problem, config, session, call)?;
         let mut changes = start.changes();
         changes.push(Change::AddNode(start.root.clone()));
@@ -88,6 +100,21 @@ impl Tool for GotInit {
             changes,
         })
     }
+}
+
+/// The thought that a graph grows from, after the question that its line began with: the context of
+/// every later request about the graph.
+async fn line_as_problem(thought: &Thought, call: &ToolContext) -> Result<String, ToolError> {
+    let share = call.context_tokens() / 8;
+    let root = call.store().root_thought(&thought.id).await?;
+    let question = root.and_then(|root| root.input);
+    let parts = [question.as_deref(), Some(thought.content.as_str())];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .flatten()
+        .map(|part| truncate_tokens(part, share))
+        .collect();
+    Ok(parts.join("\n\n"))
 }
 
 /// A new graph that is not stored yet.
@@ -169,13 +196,9 @@ pub(crate) async fn start_and_expand(
         node: &start.root,
         children: Vec::new(),
     };
-    let way = Ancestry {
-        problem: None,
-        ancestors: &[],
-    };
     let (thoughts, found) = request_continuations(
         &source,
-        &way,
+        &NodeSurroundings::default(),
         start.config.continuation_count(None)?,
         None,
         call,

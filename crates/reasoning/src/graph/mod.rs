@@ -14,6 +14,8 @@ mod prompt_context;
 mod prune;
 mod refine;
 mod score;
+mod score_nodes;
+mod score_reply;
 mod state;
 
 use deliberate_core::{

@@ -4,13 +4,15 @@
 use deliberate_core::{GraphNode, approximate_tokens, truncate_tokens};
 use serde::Serialize;
 
+use super::data::GraphData;
+
 /// The parts of the budget: problem, ancestors, node and siblings.
 const BUDGET_PARTS: usize = 4;
 
 /// The approximate tokens of the tags around a text.
 const TAG_TOKENS: usize = 8;
 
-/// A node with its problem and ancestors.
+/// A node with its problem, its ancestors and, if it was merged, all its sources.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct GraphNodeContext {
     problem: Option<String>,
@@ -18,22 +20,45 @@ pub(super) struct GraphNodeContext {
     line: Vec<String>,
     /// Whether nodes between the root and the others are left out.
     gap: bool,
+    /// The nodes that were merged into this one.
+    sources: Vec<String>,
     content: String,
 }
 
-impl GraphNodeContext {
-    pub(super) fn new(
-        problem: Option<&str>,
-        line: &[&GraphNode],
-        content: &str,
-        budget: usize,
-    ) -> Self {
-        let share = budget / BUDGET_PARTS;
-        let (line, gap) = truncate_ancestors(line, share);
+/// The nodes around a node.
+#[derive(Debug, Clone, Default)]
+pub(super) struct NodeSurroundings<'a> {
+    pub(super) problem: Option<&'a str>,
+    pub(super) ancestors: Vec<&'a GraphNode>,
+    pub(super) sources: Vec<&'a GraphNode>,
+}
+
+impl<'a> NodeSurroundings<'a> {
+    pub(super) fn new(data: &'a GraphData, node: &GraphNode, problem: Option<&'a str>) -> Self {
+        let sources = data.merged_sources(&node.id);
         Self {
-            problem: problem.map(|problem| truncate_tokens(problem, share)),
+            problem,
+            // The line of a merged node would show only one of its sources.
+            ancestors: match sources.first() {
+                Some(first) => data.ancestors(first),
+                None => data.ancestors(node),
+            },
+            sources,
+        }
+    }
+}
+
+impl GraphNodeContext {
+    pub(super) fn new(around: &NodeSurroundings<'_>, content: &str, budget: usize) -> Self {
+        let share = budget / BUDGET_PARTS;
+        let (line, gap) = truncate_ancestors(&around.ancestors, share);
+        Self {
+            problem: around
+                .problem
+                .map(|problem| truncate_tokens(problem, share)),
             line,
             gap,
+            sources: siblings(around.sources.iter().copied(), budget),
             content: truncate_tokens(content, share),
         }
     }

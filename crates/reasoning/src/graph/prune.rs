@@ -4,7 +4,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use deliberate_core::{Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, Score, SessionId};
+use deliberate_core::{
+    Change, CheckpointId, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, Score, SessionId,
+};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -12,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::data::{GraphData, is_root, is_structural};
+use crate::checkpoint::undo_checkpoint;
 
 /// The `reasoning_got_prune` tool.
 pub(crate) struct GotPrune;
@@ -40,9 +43,9 @@ pub(crate) struct Output {
     pruned_node_ids: Vec<NodeId>,
     /// How many of those left, without roots, have no score yet
     unscored_count: usize,
-    /// How to undo it; omitted if nothing was pruned
+    /// Backtrack to it to undo this; omitted if nothing was pruned
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    undo_checkpoint_id: Option<CheckpointId>,
 }
 
 impl Tool for GotPrune {
@@ -76,11 +79,19 @@ impl Tool for GotPrune {
             .filter(|node| pruned.contains(&node.id))
             .map(|node| node.id.clone())
             .collect();
-        let change = (!pruned_node_ids.is_empty()).then(|| Change::PruneNodes {
-            graph_id: whole.graph.id.clone(),
-            nodes: pruned_node_ids.clone(),
-            at: call.now(),
-        });
+        let mut changes = Vec::new();
+        let mut undo_checkpoint_id = None;
+        if !pruned_node_ids.is_empty() {
+            let session = crate::lookup::session(call, &whole.graph.session_id).await?;
+            let undo = undo_checkpoint(&session, "before pruning", call).await?;
+            undo_checkpoint_id = Some(undo.id.clone());
+            changes.push(Change::AddCheckpoint(undo));
+            changes.push(Change::PruneNodes {
+                graph_id: whole.graph.id.clone(),
+                nodes: pruned_node_ids.clone(),
+                at: call.now(),
+            });
+        }
         Ok(ToolOutput {
             output: Output {
                 graph_id: whole.graph.id.clone(),
@@ -89,12 +100,10 @@ impl Tool for GotPrune {
                 remaining_count: remaining().count(),
                 threshold_used: threshold,
                 unscored_count: unscored.count(),
-                note: change.as_ref().map(
-                    |_| "To undo it, backtrack (reasoning_backtrack) to an earlier checkpoint.",
-                ),
+                undo_checkpoint_id,
                 pruned_node_ids,
             },
-            changes: change.into_iter().collect(),
+            changes,
             session: Some(whole.graph.session_id.clone()),
         })
     }

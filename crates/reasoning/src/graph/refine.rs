@@ -16,15 +16,18 @@ use serde_json::json;
 
 use super::{
     add_metadata,
-    data::GraphData,
+    data::{GraphData, node_answer},
     new_edge, new_node,
-    prompt_context::GraphNodeContext,
+    prompt_context::{GraphNodeContext, NodeSurroundings},
     resolve_problem,
-    score::{self, ScoreJudgment},
+    score_nodes::score_request,
+    score_reply::ScoreJudgment,
     update_node,
 };
 use crate::{
-    model_fields::{non_blank, non_blank_list, normalized, optional_text, round_fraction},
+    model_fields::{
+        StepFields, non_blank, non_blank_list, normalized, optional_text, round_fraction,
+    },
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 
@@ -52,6 +55,8 @@ pub(crate) struct Output {
     refined_node_id: Option<NodeId>,
     /// The text that was kept
     content: String,
+    /// Its result; null if it has none
+    answer: Option<String>,
     /// Its score
     confidence: Score,
     /// What was improved; empty if the original was kept
@@ -70,30 +75,31 @@ enum RefinementChoice {
     Original,
 }
 
-/// The answer that the model is asked for.
+/// The answer that the model is asked for: the improved thought as free text, then the fields.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["critique", "thought", "improvements"]))]
+#[schemars(extend("required" = ["critique", "improvements", "answer", "weakest_point",
+    "confidence_percent"]))]
 struct RefineReply {
-    /// What was weak
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 1000))]
-    critique: Option<String>,
-    /// The whole improved thought
-    #[schemars(length(min = 1))]
+    #[schemars(skip)]
     #[serde(
         alias = "content",
         alias = "refined_content",
         deserialize_with = "non_blank"
     )]
     thought: String,
-    /// What was improved
+    /// What was weak
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(with = "String")]
+    critique: Option<String>,
+    /// What was improved, in a few words
     #[serde(
         default,
         alias = "improvements_made",
         deserialize_with = "non_blank_list"
     )]
-    #[schemars(length(max = 10), inner(length(max = 300)))]
     improvements: Vec<String>,
+    #[serde(flatten)]
+    fields: StepFields,
 }
 
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
@@ -101,7 +107,12 @@ static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
         max_tokens: 2_500,
         temperature: 0.5,
     };
-    ReasoningPromptTemplate::new::<RefineReply>("got_refine", include_str!("refine.md"), freedom)
+    ReasoningPromptTemplate::free_text::<RefineReply>(
+        "got_refine",
+        include_str!("refine.md"),
+        "thought",
+        freedom,
+    )
 });
 
 impl Tool for GotRefine {
@@ -120,18 +131,26 @@ impl Tool for GotRefine {
         }
     }
 
+    fn takes_reply(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let whole = GraphData::load(&input.graph_id, call).await?;
         let node = crate::lookup::node(call, &input.node_id, &input.graph_id).await?;
         whole.config.remaining_nodes(whole.usable_nodes().count())?;
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?;
-        let line = whole.ancestors(&node);
-        let around =
-            |text: &str| GraphNodeContext::new(problem, &line, text, call.context_tokens());
+        let surroundings = NodeSurroundings::new(&whole, &node, problem);
+        let around = |text: &str| GraphNodeContext::new(&surroundings, text, call.context_tokens());
         // Memoized, so that a replayed call makes the same requests even if another call scored the
         // original in the meantime.
         let known = call.memoize("original_score", node.score);
         call.progress(0.0, Some(2.0), "improving");
+        if call.has_reply() {
+            let refined = call.ask::<RefineReply>(ASK.render(around(&node.content))?, None);
+            let refined = refined.await?.value;
+            return Ok(caller_refinement(&whole, &node, refined, call));
+        }
         let (refined, judged) = improve(&around(&node.content), known.is_none(), call).await?;
         let original = known.or(judged.as_ref().map(|it| it.parts.overall()));
         let original = original.ok_or(ToolError::Internal)?;
@@ -139,7 +158,7 @@ impl Tool for GotRefine {
             None
         } else {
             call.progress(1.0, Some(2.0), "comparing");
-            let ask = score::score_request(&around(&refined.thought), "got_score_refined")?;
+            let ask = score_request(&around(&refined.thought), "got_score_refined")?;
             Some(call.ask::<ScoreJudgment>(ask, None).await?.value)
         };
         // The node may have become a conclusion in the meantime.
@@ -161,8 +180,7 @@ async fn improve(
     if !judge {
         return Ok((refine.await?.value, None));
     }
-    let judge =
-        call.ask::<ScoreJudgment>(score::score_request(around, "got_score_original")?, None);
+    let judge = call.ask::<ScoreJudgment>(score_request(around, "got_score_original")?, None);
     let (refined, judged) = futures::future::join(refine, judge).await;
     // A request that waits for the client takes precedence over the failure of the other.
     if is_pending(&refined) || is_pending(&judged) {
@@ -194,6 +212,7 @@ fn refine_output(
         original_node_id: node.id.clone(),
         refined_node_id: None,
         content: node.content.clone(),
+        answer: node_answer(node).map(str::to_owned),
         confidence: original,
         improvements_made: Vec::new(),
         quality_delta: delta,
@@ -208,29 +227,102 @@ fn refine_output(
             session: Some(data.graph.session_id.clone()),
         };
     };
-    let kind = NodeKind::Refinement;
-    let mut new = new_node(&data.graph, kind, node.depth, refined.thought, call);
+    let mut new = refinement_node(data, node, &refined, call);
+    let score = better.parts.overall();
+    new.score = Some(score);
+    for (name, value) in better.to_metadata().as_object().into_iter().flatten() {
+        add_metadata(&mut new, name, value.clone());
+    }
+    keep_refinement(&mut output, &new, score, refined);
+    ToolOutput {
+        changes: refinement_changes(data, node, new, score, judged, call),
+        output,
+        session: Some(data.graph.session_id.clone()),
+    }
+}
+
+/// Stores the improvement that the caller brought. The caller made the comparison itself, so no
+/// model judges the two.
+fn caller_refinement(
+    data: &GraphData,
+    node: &GraphNode,
+    refined: RefineReply,
+    call: &ToolContext,
+) -> ToolOutput<Output> {
+    let confidence = refined.fields.sure.score();
+    let mut output = Output {
+        graph_id: data.graph.id.clone(),
+        session_id: data.graph.session_id.clone(),
+        original_node_id: node.id.clone(),
+        refined_node_id: None,
+        content: node.content.clone(),
+        answer: node_answer(node).map(str::to_owned),
+        confidence: node.score.unwrap_or(Score::DEFAULT_CONFIDENCE),
+        improvements_made: Vec::new(),
+        quality_delta: 0.0,
+        kept: RefinementChoice::Original,
+    };
+    let session = Some(data.graph.session_id.clone());
+    if normalized(&refined.thought) == normalized(&node.content) {
+        return ToolOutput {
+            output,
+            changes: Vec::new(),
+            session,
+        };
+    }
+    let mut new = refinement_node(data, node, &refined, call);
+    add_metadata(&mut new, "confidence", json!(confidence));
+    keep_refinement(&mut output, &new, confidence, refined);
+    ToolOutput {
+        changes: refinement_changes(data, node, new, confidence, None, call),
+        output,
+        session,
+    }
+}
+
+/// Builds the node of a refinement, without a score.
+fn refinement_node(
+    data: &GraphData,
+    node: &GraphNode,
+    refined: &RefineReply,
+    call: &ToolContext,
+) -> GraphNode {
+    let text = refined.thought.clone();
+    let mut new = new_node(&data.graph, NodeKind::Refinement, node.depth, text, call);
     // The refinement of a conclusion becomes the conclusion.
     new.is_terminal = node.is_terminal;
     new.is_active = !node.is_terminal;
-    new.score = Some(better.parts.overall());
-    new.metadata = Some(better.to_metadata());
+    add_metadata(&mut new, "answer", json!(refined.fields.answer));
     add_metadata(&mut new, "critique", json!(refined.critique));
     add_metadata(&mut new, "improvements", json!(refined.improvements));
-    let confidence = better.parts.overall();
-    let ends = (&node.id, &new.id);
-    let edge = new_edge(&data.graph, EdgeKind::Refines, ends, confidence, call);
+    new
+}
+
+fn keep_refinement(output: &mut Output, new: &GraphNode, confidence: Score, refined: RefineReply) {
     output.refined_node_id = Some(new.id.clone());
     output.content.clone_from(&new.content);
+    output.answer = refined.fields.answer;
     output.confidence = confidence;
     output.improvements_made = refined.improvements;
     output.kept = RefinementChoice::Refined;
+}
+
+fn refinement_changes(
+    data: &GraphData,
+    node: &GraphNode,
+    new: GraphNode,
+    weight: Score,
+    judged: Option<NodeUpdate>,
+    call: &ToolContext,
+) -> Vec<Change> {
+    let ends = (&node.id, &new.id);
+    let edge = new_edge(&data.graph, EdgeKind::Refines, ends, weight, call);
     let marks = NodeUpdate {
         is_active: Some(false),
         is_terminal: node.is_terminal.then_some(false),
         ..judged.unwrap_or_default()
     };
-    let changes = vec![
+    vec![
         Change::Check(Precondition::UsableNode(node.id.clone())),
         Change::AddNode(new),
         Change::AddEdge(edge),
@@ -239,10 +331,5 @@ fn refine_output(
             graph_id: data.graph.id.clone(),
             most: data.config.max_nodes,
         }),
-    ];
-    ToolOutput {
-        output,
-        changes,
-        session: Some(data.graph.session_id.clone()),
-    }
+    ]
 }

@@ -22,7 +22,7 @@ use crate::{
     history::{self, SessionHistory},
     model_fields::{Confidence, non_blank, non_blank_list},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
-    session::{ModeFilter, require_session},
+    session::require_session,
 };
 
 /// The largest number of graphs read; a session seldom has more than one.
@@ -86,26 +86,30 @@ pub(crate) struct Output {
 #[derive(Debug, Deserialize, JsonSchema)]
 // The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = [
-    "assessment", "coherence_percent", "quality_percent", "strengths", "weaknesses",
-    "recommendations", "confidence_percent"
+    "strengths", "weaknesses", "recommendations", "coherence_percent", "quality_percent",
+    "confidence_percent"
 ]))]
 struct EvaluationReply {
-    /// The judgement, in a few sentences
-    #[schemars(length(min = 1))]
+    #[schemars(skip)]
     #[serde(deserialize_with = "non_blank")]
     assessment: String,
+    /// A strength, in a sentence
+    #[serde(default, deserialize_with = "non_blank_list")]
+    strengths: Vec<String>,
+    /// A weakness, in a sentence
+    #[serde(default, deserialize_with = "non_blank_list")]
+    weaknesses: Vec<String>,
+    /// What to do next, in a sentence
+    #[serde(default, deserialize_with = "non_blank_list")]
+    recommendations: Vec<String>,
+    /// How well it hangs together
     #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     coherence_percent: Option<Percent>,
+    /// How good it is
     #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     quality_percent: Option<Percent>,
-    #[serde(default, deserialize_with = "non_blank_list")]
-    strengths: Vec<String>,
-    #[serde(default, deserialize_with = "non_blank_list")]
-    weaknesses: Vec<String>,
-    #[serde(default, deserialize_with = "non_blank_list")]
-    recommendations: Vec<String>,
     #[serde(flatten)]
     sure: Confidence,
 }
@@ -136,9 +140,10 @@ static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
         max_tokens: 2_500,
         temperature: 0.6,
     };
-    ReasoningPromptTemplate::new::<EvaluationReply>(
+    ReasoningPromptTemplate::free_text::<EvaluationReply>(
         "reflection",
         include_str!("evaluate.md"),
+        "assessment",
         freedom,
     )
 });
@@ -164,8 +169,12 @@ impl Tool for ReflectionEvaluate {
         }
     }
 
+    fn takes_reply(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = require_session(&input.session_id, ModeFilter::Any, call).await?;
+        let session = require_session(&input.session_id, call).await?;
         let record = load_session_data(&session, call).await?;
         if record.thoughts.is_empty() && unpruned_nodes(&record.nodes).next().is_none() {
             let rule = "names a session without thoughts; there is nothing to evaluate";

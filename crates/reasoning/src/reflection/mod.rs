@@ -1,11 +1,12 @@
 //! The reflection mode: judges a piece of reasoning and improves it.
 
+mod comparison;
 mod definition;
 mod evaluate;
 mod metrics;
 mod subject;
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::sync::LazyLock;
 
 use deliberate_core::{
     Change, Mode, Percent, Score, SessionId, Thought, ThoughtId, approximate_tokens,
@@ -19,12 +20,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
+    agreement::same_answer,
     history::SessionHistory,
-    model_fields::{Confidence, non_blank, non_blank_list, normalized, optional_text},
+    model_fields::{
+        StepFields, lenient_option, non_blank, non_blank_list, normalized, optional_text,
+    },
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     text_list::check_list,
 };
 use crate::session::{TargetSession, metadata_object, require_open_branch};
+use comparison::prefers_revision;
 pub(crate) use definition::MODE;
 pub(crate) use evaluate::ReflectionEvaluate;
 use subject::ReflectionSubject;
@@ -55,8 +60,10 @@ pub(crate) struct Output {
     thought_id: ThoughtId,
     /// Pass it to continue this session
     session_id: SessionId,
-    /// The judgement, in a few sentences
+    /// The check, in full
     content: String,
+    /// The result that stands: of the improved version, else of the subject; null if none
+    answer: Option<String>,
     /// How sure the model is of its judgment
     confidence: Score,
     /// What is good about the subject
@@ -65,7 +72,7 @@ pub(crate) struct Output {
     weaknesses: Vec<String>,
     /// What would make it better
     recommendations: Vec<String>,
-    /// The rewritten subject; null if it was no better
+    /// The rewritten subject; null if a comparison did not prefer it
     improved_reasoning: Option<String>,
     /// The thought that holds `improved_reasoning`
     improved_thought_id: Option<ThoughtId>,
@@ -73,51 +80,97 @@ pub(crate) struct Output {
     reflected_thought_id: Option<ThoughtId>,
     /// How good the subject is; null if not rated
     quality_before: Option<Score>,
-    /// How good `improved_reasoning` is; null without one, or if not rated
+    /// How good `improved_reasoning` is; null if not rated
     quality_after: Option<Score>,
     /// How many rounds of reflection there were
     iterations: usize,
-    /// Present if only the beginning of the subject was examined
+    /// What was not examined or not taken over, and why; omitted if nothing
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    note: Option<String>,
 }
 
-/// The answer that the model is asked for.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// The answer that the model is asked for: the check and the revised text as free text, then the
+/// fields.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 // The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = [
-    "analysis", "strengths", "weaknesses", "recommendations", "quality_percent",
-    "improved_reasoning", "improved_quality_percent", "confidence_percent", "weakest_point"
+    "strengths", "weaknesses", "recommendations", "reaches_result", "quality_percent", "answer",
+    "weakest_point", "confidence_percent"
 ]))]
 struct ReflectionReply {
-    /// The judgement, in a few sentences
-    #[schemars(length(min = 1))]
+    #[schemars(skip)]
     #[serde(deserialize_with = "non_blank")]
     analysis: String,
+    /// A strength of the text, in a sentence
     #[serde(default, deserialize_with = "non_blank_list")]
     strengths: Vec<String>,
+    /// A weakness of the text, in a sentence
     #[serde(default, deserialize_with = "non_blank_list")]
     weaknesses: Vec<String>,
+    /// What to do, in a sentence
     #[serde(default, deserialize_with = "non_blank_list")]
     recommendations: Vec<String>,
-    /// How good the subject is
+    /// whether the text reaches a result, and does not only announce work
+    #[serde(default, deserialize_with = "lenient_option")]
+    #[schemars(with = "bool")]
+    reaches_result: Option<bool>,
+    /// How good the text is as it stands
     #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     quality_percent: Option<Percent>,
-    /// The subject, written anew
+    /// The improved version, if the caller brings it as a field.
     #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String")]
+    #[schemars(skip)]
     improved_reasoning: Option<String>,
-    /// How good that is
     #[serde(default, deserialize_with = "Percent::lenient_option")]
-    #[schemars(with = "Percent")]
+    #[schemars(skip)]
     improved_quality_percent: Option<Percent>,
     #[serde(flatten)]
-    sure: Confidence,
-    /// Where the judgement is most likely to be wrong
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 300))]
-    weakest_point: Option<String>,
+    fields: StepFields,
+}
+
+impl ReflectionReply {
+    /// The quality of the subject. A text that only announces work is at most half good.
+    fn quality(&self) -> Option<Score> {
+        let quality = self.quality_percent.map(|percent| percent.0)?;
+        if self.reaches_result == Some(false) {
+            return Some(Score::clamped(
+                quality.get().min(MAX_QUALITY_WITHOUT_RESULT),
+            ));
+        }
+        Some(quality)
+    }
+
+    /// Moves the revised text out of the analysis, where it stands below its heading.
+    fn take_revision(&mut self) -> Option<String> {
+        if let Some(improved) = self.improved_reasoning.take() {
+            return Some(improved);
+        }
+        let (at, end) = find_heading(&self.analysis)?;
+        let revised = self.analysis.get(end..)?.trim().to_owned();
+        self.analysis.truncate(at);
+        self.analysis.truncate(self.analysis.trim_end().len());
+        if self.analysis.is_empty() {
+            self.analysis.push_str("The text was written anew.");
+        }
+        (!revised.is_empty()).then_some(revised)
+    }
+}
+
+/// The best quality of a text that reaches no result.
+const MAX_QUALITY_WITHOUT_RESULT: f64 = 0.5;
+
+/// Finds the line that begins the revised text: its start and its end.
+fn find_heading(text: &str) -> Option<(usize, usize)> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let words = line.trim().trim_matches(['#', '*', ':', ' ']);
+        if words.eq_ignore_ascii_case("revised") || words.eq_ignore_ascii_case("revised version") {
+            return Some((start, start + line.len()));
+        }
+        start += line.len();
+    }
+    None
 }
 
 /// The values that the prompt template shows.
@@ -125,6 +178,7 @@ struct ReflectionReply {
 struct ReflectionPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
+    question: Option<&'a str>,
     focus: &'a [String],
     subject: &'a str,
 }
@@ -143,10 +197,24 @@ const MAX_EXTRA_TOKENS: usize = 6_000;
 const TRUNCATED_NOTE: &str =
     "The thought is longer than the prompt allows; only its beginning was examined.";
 
+/// The note about a revision with the same result.
+const SAME_ANSWER_NOTE: &str = "The check reaches the same result, so the original text was kept.";
+
+/// The note about a revision that was not better.
+const NOT_PREFERRED_NOTE: &str =
+    "A revision was written, but a comparison did not prefer it, so the original was kept.";
+
+fn joined_note(is_truncated: bool, note: Option<&str>) -> Option<String> {
+    let notes = [is_truncated.then_some(TRUNCATED_NOTE), note];
+    let notes: Vec<&str> = notes.into_iter().flatten().collect();
+    (!notes.is_empty()).then(|| notes.join(" "))
+}
+
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
-    ReasoningPromptTemplate::new::<ReflectionReply>(
+    ReasoningPromptTemplate::free_text::<ReflectionReply>(
         "reflection",
         include_str!("reflect.md"),
+        "analysis",
         GENERATION,
     )
 });
@@ -159,12 +227,16 @@ impl Tool for Reflection {
         ToolMeta {
             name: "reasoning_reflection",
             title: "Reflect on a thought",
-            description: "Meta-cognitive reasoning: evaluates strengths and weaknesses of a thought \
-                          or text, gives recommendations and an improved version.",
+            description: "Meta-cognitive reasoning: checks a thought or text, names strengths and \
+                          weaknesses, and gives an improved version if a comparison prefers it.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
         }
+    }
+
+    fn takes_reply(&self) -> bool {
+        true
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
@@ -196,111 +268,88 @@ async fn reflect(
     most: u8,
     call: &ToolContext,
 ) -> Result<ToolOutput<Output>, ToolError> {
-    let reflected = ReflectionRounds::run_rounds(&subject, &focus, most, call).await?;
-    Ok(reflection_output(subject, focus, reflected, call))
+    let rounds = ReflectionRounds::run(&subject, &focus, most, call).await?;
+    Ok(reflection_output(subject, focus, rounds, call))
 }
 
-/// The result of the rounds.
-struct ReflectionRounds {
-    /// The judgment that is returned.
-    best: ReflectionReply,
-    /// The improved text that belongs to `best`, if there is one.
-    improved: Option<ImprovedText>,
-    quality_before: Option<Score>,
-    count: usize,
-}
-
+/// A revised text that replaces the subject.
 struct ImprovedText {
     text: String,
+    answer: Option<String>,
     quality: Option<Score>,
 }
 
-impl ReflectionRounds {
-    /// Reflects on the subject, then on its improved version, as long as it gets better. No text is
-    /// reflected on twice, and a model that gives no quality is asked once. The quality of a text
-    /// is the judgment of the next round; the round that wrote the text only claims it.
-    async fn run_rounds(
-        subject: &ReflectionSubject,
-        focus: &[String],
-        most: u8,
-        call: &ToolContext,
-    ) -> Result<Self, ToolError> {
-        let mut rounds = Self::first_round(subject, focus, most, call).await?;
-        let mut seen = BTreeSet::from([normalized(&subject.text)]);
-        let mut floor = rounds.quality_before;
-        // The previous result, for the case that the latest is no better.
-        let mut earlier: Option<(ReflectionReply, ImprovedText)> = None;
-        while rounds.count < usize::from(most) {
-            let (Some(latest), Some(to_beat)) = (&mut rounds.improved, floor) else {
-                break;
-            };
-            let Some(claimed) = latest.quality else { break };
-            seen.insert(normalized(&latest.text));
-            let number = rounds.count + 1;
-            let next = run_round(subject, focus, &latest.text, (number, most), call).await?;
-            rounds.count = number;
-            let judged = next.quality_percent.map_or(claimed, |percent| percent.0);
-            if judged <= to_beat {
-                match earlier.take() {
-                    Some((best, improved)) => {
-                        rounds.best = best;
-                        rounds.improved = Some(improved);
-                    }
-                    None => rounds.improved = None,
-                }
-                break;
-            }
-            latest.quality = Some(judged);
-            floor = Some(judged);
-            let quality = next.improved_quality();
-            let text = next
-                .improved_text()
-                .filter(|it| !seen.contains(&normalized(it)));
-            let Some(text) = text.filter(|_| quality.is_some_and(|it| it > judged)) else {
-                break;
-            };
-            let better = Some(ImprovedText { text, quality });
-            let before = std::mem::replace(&mut rounds.improved, better);
-            let judgement = std::mem::replace(&mut rounds.best, next);
-            earlier = before.map(|improved| (judgement, improved));
-        }
-        Ok(rounds)
-    }
-
-    async fn first_round(
-        subject: &ReflectionSubject,
-        focus: &[String],
-        most: u8,
-        call: &ToolContext,
-    ) -> Result<Self, ToolError> {
-        let text = &subject.text;
-        let first = run_round(subject, focus, text, (1, most), call).await?;
-        let quality_before = first.quality_percent.map(|percent| percent.0);
-        let quality = first.improved_quality();
-        let worse = match (quality_before, quality) {
-            (Some(before), Some(after)) => after <= before,
-            // Without both numbers there is no evidence that it is worse, and it was offered as
-            // better.
-            _ => false,
-        };
-        let improved = first.improved_text();
-        let improved = improved.filter(|it| !worse && normalized(it) != normalized(text));
-        Ok(Self {
-            improved: improved.map(|text| ImprovedText { text, quality }),
-            best: first,
-            quality_before,
-            count: 1,
-        })
-    }
+/// The result of all rounds.
+struct ReflectionRounds {
+    /// The judgment of the subject.
+    first: ReflectionReply,
+    quality_before: Option<Score>,
+    improved: Option<ImprovedText>,
+    count: usize,
+    /// Why a revision was not taken over.
+    note: Option<&'static str>,
 }
 
-impl ReflectionReply {
-    fn improved_quality(&self) -> Option<Score> {
-        self.improved_quality_percent.map(|percent| percent.0)
-    }
-
-    fn improved_text(&self) -> Option<String> {
-        self.improved_reasoning.clone()
+impl ReflectionRounds {
+    /// Checks the subject, then each revision that replaces it. The original stays unless a
+    /// comparison prefers the revision.
+    async fn run(
+        subject: &ReflectionSubject,
+        focus: &[String],
+        most: u8,
+        call: &ToolContext,
+    ) -> Result<Self, ToolError> {
+        let is_reply = call.has_reply();
+        let mut first = run_round(subject, focus, &subject.text, (1, most), call).await?;
+        let quality_before = first.quality();
+        let mut revision = first.take_revision();
+        let mut rounds = Self {
+            quality_before,
+            improved: None,
+            count: 1,
+            note: None,
+            first: first.clone(),
+        };
+        let mut latest = first;
+        let mut current = (subject.text.clone(), subject.answer());
+        while let Some(text) = revision.take() {
+            if normalized(&text) == normalized(&current.0) {
+                break;
+            }
+            let answer = latest.fields.answer.clone();
+            // The caller that brings its own revision has compared the two itself.
+            if !is_reply {
+                if let (Some(old), Some(new)) = (&current.1, &answer)
+                    && same_answer(old, new)
+                {
+                    rounds.note = Some(SAME_ANSWER_NOTE);
+                    break;
+                }
+                let question = subject.question.as_deref();
+                let versions = (current.0.as_str(), text.as_str());
+                let (past, number) = (&subject.past, rounds.count);
+                if !prefers_revision(past, question, versions, number, call).await? {
+                    rounds.note = Some(NOT_PREFERRED_NOTE);
+                    break;
+                }
+            }
+            rounds.improved = Some(ImprovedText {
+                quality: latest.improved_quality_percent.map(|percent| percent.0),
+                answer: answer.clone(),
+                text: text.clone(),
+            });
+            if rounds.count >= usize::from(most) {
+                break;
+            }
+            current = (text, answer);
+            rounds.count += 1;
+            latest = run_round(subject, focus, &current.0, (rounds.count, most), call).await?;
+            if let Some(improved) = &mut rounds.improved {
+                improved.quality = latest.quality();
+            }
+            revision = latest.take_revision();
+        }
+        Ok(rounds)
     }
 }
 
@@ -314,6 +363,7 @@ async fn run_round(
     call.progress((number - 1) as f64, Some(f64::from(most)), "reflecting");
     let ask = ASK.render(ReflectionPromptContext {
         past: &subject.past,
+        question: subject.question.as_deref(),
         focus,
         subject: text,
     })?;
@@ -333,6 +383,7 @@ fn reflection_output(
     rounds: ReflectionRounds,
     call: &ToolContext,
 ) -> ToolOutput<Output> {
+    let subject_answer = subject.answer();
     let home =
         TargetSession::existing_or_new(subject.session, Mode::Reflection, &subject.text, call);
     let at = call.now();
@@ -351,9 +402,9 @@ fn reflection_output(
         created_at: at,
         metadata,
     };
-    let best = rounds.best;
+    let best = rounds.first;
     let quality_after = rounds.improved.as_ref().and_then(|it| it.quality);
-    let confidence = best.sure.score();
+    let confidence = best.fields.sure.score();
     let reflection = thought(
         subject.input_text,
         best.analysis,
@@ -369,9 +420,13 @@ fn reflection_output(
             ("quality_after", json!(quality_after)),
             ("iterations", json!(rounds.count)),
             ("focus_areas", Value::from(focus)),
-            ("weakest_point", json!(best.weakest_point)),
+            ("weakest_point", json!(best.fields.weakest_point)),
         ]),
     );
+    let answer = match &rounds.improved {
+        Some(improved) => improved.answer.clone(),
+        None => subject_answer,
+    };
     let improved = rounds.improved.map(|improved| {
         thought(
             None,
@@ -381,6 +436,7 @@ fn reflection_output(
             metadata_object([
                 ("kind", json!("improved")),
                 ("improves", json!(subject.target_id)),
+                ("answer", json!(improved.answer)),
             ]),
         )
     });
@@ -388,6 +444,7 @@ fn reflection_output(
         thought_id: reflection.id.clone(),
         session_id: home.id(),
         content: reflection.content.clone(),
+        answer,
         confidence,
         strengths: best.strengths,
         weaknesses: best.weaknesses,
@@ -398,7 +455,7 @@ fn reflection_output(
         quality_before: rounds.quality_before,
         quality_after,
         iterations: rounds.count,
-        note: subject.is_truncated.then_some(TRUNCATED_NOTE),
+        note: joined_note(subject.is_truncated, rounds.note),
     };
     let mut changes = home.changes();
     changes.extend(require_open_branch(reflection.branch_id.as_ref()));

@@ -9,14 +9,16 @@ use serde_json::Value;
 use crate::{
     history::{
         SessionHistory, ancestor_history, best_node, current_history, current_open_history,
-        latest_thought,
+        latest_thought, metadata_text,
     },
-    session::{ModeFilter, optional_session, require_session},
+    session::{optional_session, require_session},
 };
 
 /// The subject of a reflection with its context.
 pub(super) struct ReflectionSubject {
     pub(super) text: String,
+    /// The question that the text answers, if it is known.
+    pub(super) question: Option<String>,
     /// The caller's text; `None` for a thought.
     pub(super) input_text: Option<String>,
     pub(super) thought: Option<Thought>,
@@ -34,6 +36,11 @@ pub(super) struct ReflectionSubject {
 }
 
 impl ReflectionSubject {
+    /// The result of the thought, if it has one.
+    pub(super) fn answer(&self) -> Option<String> {
+        metadata_text(self.thought.as_ref()?, "answer")
+    }
+
     /// Resolves the subject from the caller's arguments.
     pub(super) async fn resolve(
         content: Option<String>,
@@ -52,13 +59,13 @@ impl ReflectionSubject {
             )),
             (None, Some(id), session) => Self::from_thought_id(id, session, call).await,
             (None, None, Some(id)) => {
-                let session = require_session(id, ModeFilter::Any, call).await?;
+                let session = require_session(id, call).await?;
                 Self::from_latest(session, call).await
             }
             (Some(content), None, id) => {
                 // Checked before the session is loaded, to avoid a needless read.
                 call.check_content("content", &content)?;
-                let session = optional_session(id, ModeFilter::Any, call).await?;
+                let session = optional_session(id, call).await?;
                 Self::from_text(content, session, call).await
             }
         }
@@ -74,6 +81,7 @@ impl ReflectionSubject {
         let past = current_open_history(session.as_ref(), call).await?;
         Ok(Self {
             text: content.clone(),
+            question: None,
             input_text: Some(content),
             thought: None,
             session,
@@ -125,6 +133,7 @@ impl ReflectionSubject {
         let text = truncate_tokens(&node.content, call.context_tokens());
         Ok(Self {
             is_truncated: text != node.content,
+            question: past.graph_problem.clone(),
             text,
             input_text: None,
             thought: None,
@@ -155,8 +164,17 @@ impl ReflectionSubject {
         let (parent, branch) =
             call.memoize("place", reflection_parent(&thought, &session, call).await?);
         let text = truncate_tokens(&thought.content, call.context_tokens());
+        let question = match &thought.input {
+            Some(input) => Some(input.clone()),
+            None => {
+                let root = call.store().root_thought(&thought.id).await?;
+                root.and_then(|root| root.input)
+            }
+        };
+        let share = call.context_tokens() / 4;
         Ok(Self {
             is_truncated: text != thought.content,
+            question: question.map(|it| truncate_tokens(&it, share)),
             text,
             input_text: None,
             parent: Some(parent),

@@ -12,7 +12,7 @@ use super::{
     model_output::{Approach, Exploration, Relation},
 };
 use crate::{
-    model_fields::{ThresholdNote, normalized},
+    model_fields::{below_threshold, normalized},
     session::{TargetSession, metadata_object},
 };
 
@@ -40,13 +40,11 @@ pub(super) fn build_branches(
         });
         root
     };
-    let fork = new_thought(&base.id, parent, &found.thought, confidence, home, call);
-    let fork = Thought {
-        input: Some(this.content.clone()),
-        metadata: metadata_object([("weakest_point", json!(found.weakest_point))]),
-        ..fork
-    };
+    let text = found.thought.unwrap_or_else(|| this.content.clone());
+    let mut fork = new_thought(&base.id, parent, &text, confidence, home, call);
+    fork.input = Some(this.content.clone());
     let fork_id = fork.id.clone();
+    let fork_change = changes.len();
     changes.push(Change::AddThought(fork));
     let (opened, numbers) =
         open_branches(&found.approaches, &base, &fork_id, home, &mut changes, call);
@@ -56,22 +54,28 @@ pub(super) fn build_branches(
         .unwrap_or_else(|| most_confident_index(&opened));
     let cross_references = add_cross_refs(found.relations, &opened, &numbers, &mut changes, call);
     let recommended = opened.get(best).map(|branch| branch.id.clone());
+    let answer = opened.get(best).and_then(|branch| branch.answer.clone());
     mark_recommended(recommended.as_ref(), &mut changes);
+    if let Some(Change::AddThought(fork)) = changes.get_mut(fork_change) {
+        fork.metadata = metadata_object([
+            ("answer", json!(answer)),
+            ("weakest_point", json!(found.weakest_point)),
+        ]);
+    }
     let output = Output {
         thought_id: fork_id,
         session_id: home.id(),
-        content: found.thought,
+        content: text,
+        answer,
         confidence,
+        weakest_point: found.weakest_point,
         branches_explored: opened.len(),
         recommended_branch: recommended.unwrap_or_else(|| base.id.clone()),
         branch_id: base.id,
         branches: opened,
         cross_references,
-        doubt: ThresholdNote::for_threshold(
-            this.threshold,
-            confidence,
-            found.weakest_point.as_deref(),
-        ),
+        below_threshold: below_threshold(this.threshold, confidence),
+        note: None,
     };
     ToolOutput {
         output,
@@ -99,7 +103,8 @@ fn open_branches(
             continue;
         }
         numbers.push(opened.len());
-        let confidence = approach.sure.score();
+        let confidence = approach.fields.sure.score();
+        let answer = approach.fields.answer.clone();
         let name = match &approach.name {
             None => format!("approach {}", number + 1),
             Some(name) => truncate_chars(name, NAME_CHARS),
@@ -107,12 +112,17 @@ fn open_branches(
         let mut child = new_branch(&name, Some(&base.id), confidence, home, call);
         child.metadata = metadata_object([("rationale", json!(approach.rationale))]);
         let parent = Some(fork.clone());
-        let step = new_thought(&child.id, parent, &approach.thought, confidence, home, call);
+        let mut step = new_thought(&child.id, parent, &approach.thought, confidence, home, call);
+        step.metadata = metadata_object([
+            ("answer", json!(answer)),
+            ("weakest_point", json!(approach.fields.weakest_point)),
+        ]);
         opened.push(OpenedBranch {
             id: child.id.clone(),
             thought_id: step.id.clone(),
             name,
             content: step.content.clone(),
+            answer,
             rationale: approach.rationale.clone().unwrap_or_default(),
             confidence,
         });

@@ -1,6 +1,6 @@
 //! `reasoning_tree_complete`: closes a branch.
 
-use deliberate_core::{BranchId, BranchState, Change, Score, SessionId};
+use deliberate_core::{Branch, BranchId, BranchState, Change, Score, SessionId};
 use deliberate_store::{EpochFilter, Pagination};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -8,7 +8,7 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::require_branched_session;
+use crate::session::require_session;
 
 /// The `reasoning_tree_complete` tool.
 pub(crate) struct TreeComplete;
@@ -54,6 +54,23 @@ pub(crate) struct Output {
     confidence: Score,
     /// Other branches of the session that are still active
     open_branches: Vec<BranchId>,
+    /// The branch that the next thought continues; null for the session's main line
+    active_branch: Option<BranchId>,
+}
+
+/// The nearest open branch above a branch; `None` for the main line.
+async fn open_ancestor(branch: &Branch, call: &ToolContext) -> Result<Option<BranchId>, ToolError> {
+    let mut parent = branch.parent_id.clone();
+    while let Some(id) = parent {
+        let Some(above) = call.store().branch(&id).await? else {
+            break;
+        };
+        if above.state == BranchState::Active && !above.set_aside {
+            return Ok(Some(id));
+        }
+        parent = above.parent_id;
+    }
+    Ok(None)
 }
 
 impl Tool for TreeComplete {
@@ -73,7 +90,7 @@ impl Tool for TreeComplete {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = require_branched_session(&input.session_id, call).await?;
+        let session = require_session(&input.session_id, call).await?;
         let branch = crate::lookup::branch(call, &input.branch_id, &session.id).await?;
         let state = BranchState::from(input.state);
         let all = Pagination::limit(Pagination::MAX);
@@ -87,11 +104,24 @@ impl Tool for TreeComplete {
             .filter(|other| other.id != branch.id && other.state == BranchState::Active)
             .map(|other| other.id)
             .collect();
-        let changes = (branch.state != state).then(|| Change::SetBranchState {
-            id: branch.id.clone(),
-            state,
-            at: call.now(),
-        });
+        let mut changes = Vec::new();
+        if branch.state != state {
+            changes.push(Change::SetBranchState {
+                id: branch.id.clone(),
+                state,
+                at: call.now(),
+            });
+        }
+        // A closed branch takes no more thoughts, so the session goes on where the branch began.
+        let mut active_branch = session.active_branch_id.clone();
+        if active_branch.as_ref() == Some(&branch.id) {
+            active_branch = open_ancestor(&branch, call).await?;
+            changes.push(Change::SetActiveBranch {
+                session_id: session.id.clone(),
+                branch_id: active_branch.clone(),
+                at: call.now(),
+            });
+        }
         Ok(ToolOutput {
             output: Output {
                 session_id: session.id.clone(),
@@ -101,8 +131,9 @@ impl Tool for TreeComplete {
                 previous_state: branch.state,
                 confidence: branch.confidence,
                 open_branches,
+                active_branch,
             },
-            changes: Vec::from_iter(changes),
+            changes,
             session: Some(session.id),
         })
     }

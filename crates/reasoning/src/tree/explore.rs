@@ -13,12 +13,17 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{build_branches::build_branches, model_output::Exploration, require_branched_session};
+use super::{
+    build_branches::build_branches,
+    model_output::{Approach, Exploration},
+    recommend::recommend,
+};
 use crate::{
     history::{SessionHistory, ancestor_history},
-    model_fields::ThresholdNote,
-    prompt_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
-    session::TargetSession,
+    model_fields::normalized,
+    parallel_requests::ask_parallel,
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
+    session::{TargetSession, require_session},
 };
 
 /// The `reasoning_tree` tool.
@@ -43,6 +48,8 @@ pub(crate) struct Input {
     session_id: Option<SessionId>,
     /// Branch to continue from; else the active one
     branch_id: Option<BranchId>,
+    /// Thought to grow from, of any session
+    thought_id: Option<ThoughtId>,
     /// Default 4
     #[schemars(range(min = 2, max = 10))]
     max_branches: Option<usize>,
@@ -58,21 +65,31 @@ pub(crate) struct Output {
     pub(super) session_id: SessionId,
     /// The branch that was continued
     pub(super) branch_id: BranchId,
-    /// What the problem turns on, and how the approaches compare
+    /// How the approaches compare
     pub(super) content: String,
-    /// How sure the model is of its recommendation
+    /// The result of the recommended branch; null if it has none
+    pub(super) answer: Option<String>,
+    /// How sure the recommendation is: the share of branches with the same result, else the
+    /// model's judgment
     pub(super) confidence: Score,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) weakest_point: Option<String>,
     /// How many branches were opened
     pub(super) branches_explored: usize,
     /// The most promising of the new branches
     pub(super) recommended_branch: BranchId,
     /// The new branches, one for each approach
     pub(super) branches: Vec<OpenedBranch>,
-    /// Relations between the new branches; omitted if the model named none
+    /// Relations between the new branches; omitted if there are none
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) cross_references: Vec<BranchReference>,
-    #[serde(flatten)]
-    pub(super) doubt: ThresholdNote,
+    /// true if `confidence` is below the given threshold, else omitted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) below_threshold: Option<bool>,
+    /// How many approaches failed; omitted if none did
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) note: Option<String>,
 }
 
 // A new branch.
@@ -86,6 +103,8 @@ pub(super) struct OpenedBranch {
     pub(super) name: String,
     /// The reasoning of the approach
     pub(super) content: String,
+    /// Its result; null if it has none
+    pub(super) answer: Option<String>,
     /// Why it is worth following; may be empty
     pub(super) rationale: String,
     /// How sure the model is of it
@@ -114,16 +133,38 @@ struct TreePromptContext<'a> {
     past: &'a SessionHistory,
     branch: bool,
     content: &'a str,
-    most: usize,
+    number: usize,
+    count: usize,
+    angle: &'a str,
 }
 
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
-    let freedom = GenerationParams {
-        max_tokens: 4_000,
-        temperature: 0.8,
+    let params = GenerationParams {
+        max_tokens: 2_000,
+        temperature: 0.7,
     };
-    ReasoningPromptTemplate::new::<Exploration>("tree", include_str!("tree.md"), freedom)
+    ReasoningPromptTemplate::free_text::<Approach>(
+        "tree",
+        include_str!("tree.md"),
+        "thought",
+        params,
+    )
 });
+
+/// What each approach is to be. Requests are independent, so they need different instructions to
+/// give different approaches.
+const ANGLES: [&str; 10] = [
+    "the most natural way or option.",
+    "another way or option than the most natural one; use it to check the result.",
+    "start from what a good result must look like, and test candidates against it.",
+    "split the problem into parts, settle each part, then put them together.",
+    "name what is usually overlooked here, and take it into account.",
+    "begin with a simpler or a special case, and build up from it.",
+    "suppose that the obvious result is wrong, and look for the reason.",
+    "use the method of another field.",
+    "the most cautious way or option.",
+    "the boldest way or option.",
+];
 
 impl Tool for TreeExplore {
     type Input = Input;
@@ -133,20 +174,34 @@ impl Tool for TreeExplore {
         ToolMeta {
             name: "reasoning_tree",
             title: "Explore approaches",
-            description: "Branching exploration: 2-4 distinct approaches to a problem, each kept as \
-                          a branch, and the most promising one recommended. Pass session_id and \
-                          branch_id to go deeper into one of them.",
+            description: "Branching exploration: several approaches worked out side by side, each \
+                          kept as a branch, and one recommended: the result most of them reach, \
+                          else by comparison. For real options; costs a model call per approach.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
         }
     }
 
+    fn takes_reply(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = resolve_session(&input, call).await?;
+        let from = match &input.thought_id {
+            Some(id) => {
+                Some(crate::lookup::current_thought(call, id, input.session_id.as_ref()).await?)
+            }
+            None => None,
+        };
+        let session = match &from {
+            Some(thought) => Some(crate::lookup::session(call, &thought.session_id).await?),
+            None => resolve_session(&input, call).await?,
+        };
         let explore_this = ExploreRequest {
             content: input.content,
-            branch: input.branch_id,
+            branch: input.branch_id.or_else(|| from.as_ref()?.branch_id.clone()),
+            from_thought: from.map(|thought| thought.id),
             max_branches: input.max_branches.unwrap_or(DEFAULT_BRANCHES),
             threshold: input.confidence,
         };
@@ -169,7 +224,7 @@ async fn resolve_session(input: &Input, call: &ToolContext) -> Result<Option<Ses
         _ => None,
     };
     match input.session_id.as_ref().or(of_branch.as_ref()) {
-        Some(id) => Ok(Some(require_branched_session(id, call).await?)),
+        Some(id) => Ok(Some(require_session(id, call).await?)),
         None => Ok(None),
     }
 }
@@ -179,6 +234,8 @@ pub(crate) struct ExploreRequest {
     pub(crate) content: String,
     /// The branch to continue; the active one if `None`.
     pub(crate) branch: Option<BranchId>,
+    /// The thought to grow from; the latest of the branch if `None`.
+    pub(crate) from_thought: Option<ThoughtId>,
     pub(crate) max_branches: usize,
     pub(crate) threshold: Option<Score>,
 }
@@ -189,6 +246,7 @@ impl ExploreRequest {
         Self {
             content,
             branch: None,
+            from_thought: None,
             max_branches: DEFAULT_BRANCHES,
             threshold: None,
         }
@@ -206,24 +264,81 @@ pub(crate) async fn explore(
         Some(session) => continued_branch(this.branch.as_ref(), session, call).await?,
         None => None,
     };
-    let past = branch_history(base.as_ref(), session.as_ref(), call).await?;
-    let past = call.memoize("past", past);
-    call.progress(0.0, Some(1.0), "exploring");
-    let mut ask = ASK.render(TreePromptContext {
-        past: &past,
-        branch: base.as_ref().is_some_and(|base| base.parent_id.is_some()),
-        content: &this.content,
-        most: this.max_branches,
-    })?;
-    set_list_bounds(&mut ask, "approaches", MIN_BRANCHES, this.max_branches);
-    let ask = ModelRequest {
-        variables: [("content".to_owned(), this.content.clone())].into(),
-        ..ask
+    let past = match &this.from_thought {
+        Some(thought) => ancestor_history(Some(thought), call).await?,
+        None => branch_history(base.as_ref(), session.as_ref(), call).await?,
     };
-    let mut found = call.ask::<Exploration>(ask, None).await?.value;
-    found.truncate_approaches(this.max_branches);
+    let past = call.memoize("past", past.for_model(call).await);
+    let is_inner = base.as_ref().is_some_and(|base| base.parent_id.is_some());
+    let (found, note) = match call.take_reply() {
+        Some(reply) => (read_exploration(reply, &this, call).await?, None),
+        None => explore_in_parallel(&this, &past, is_inner, call).await?,
+    };
     let home = TargetSession::existing_or_new(session, Mode::Tree, &this.content, call);
-    Ok(build_branches(&this, &home, base, past.latest, found, call))
+    let mut output = build_branches(&this, &home, base, past.latest, found, call);
+    output.output.note = note;
+    Ok(output)
+}
+
+/// Reads the exploration that the caller brought.
+async fn read_exploration(
+    reply: serde_json::Value,
+    this: &ExploreRequest,
+    call: &ToolContext,
+) -> Result<Exploration, ToolError> {
+    let ask = ModelRequest {
+        key: "tree".to_owned(),
+        schema: deliberate_toolkit::answer_schema::<Exploration>(),
+        ..ModelRequest::default()
+    };
+    let mut found = call
+        .read_reply::<Exploration>(ask, reply, None)
+        .await?
+        .value;
+    found.truncate_approaches(this.max_branches);
+    Ok(found)
+}
+
+/// Asks for each approach in a request of its own, and recommends one.
+async fn explore_in_parallel(
+    this: &ExploreRequest,
+    past: &SessionHistory,
+    is_inner: bool,
+    call: &ToolContext,
+) -> Result<(Exploration, Option<String>), ToolError> {
+    call.progress(0.0, Some(1.0), "exploring");
+    let asks = (1..=this.max_branches)
+        .zip(ANGLES.iter().cycle())
+        .map(|(number, angle)| {
+            let ask = ASK.render(TreePromptContext {
+                past,
+                branch: is_inner,
+                content: &this.content,
+                number,
+                count: this.max_branches,
+                angle,
+            })?;
+            Ok(ModelRequest {
+                key: format!("tree_{number}"),
+                variables: [("content".to_owned(), this.content.clone())].into(),
+                ..ask
+            })
+        })
+        .collect::<Result<Vec<ModelRequest>, ToolError>>()?;
+    let found = ask_parallel::<Approach>(asks, 1, call).await?;
+    let mut seen = std::collections::HashSet::new();
+    let mut approaches = found.answers;
+    approaches.retain(|it| seen.insert(normalized(&it.thought)));
+    let best = recommend(&this.content, past, &approaches, call).await?;
+    let exploration = Exploration {
+        thought: Some(best.text),
+        approaches,
+        recommended: Some(best.number),
+        relations: best.relations,
+        weakest_point: best.weakest_point,
+        sure: best.confidence.into(),
+    };
+    Ok((exploration, found.note))
 }
 
 /// The branch to continue, which must be open. `None` if the session has no branch yet.

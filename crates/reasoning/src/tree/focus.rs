@@ -7,7 +7,7 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::require_branched_session;
+use crate::session::require_session;
 
 /// The `reasoning_tree_focus` tool.
 pub(crate) struct TreeFocus;
@@ -56,7 +56,7 @@ impl Tool for TreeFocus {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = require_branched_session(&input.session_id, call).await?;
+        let session = require_session(&input.session_id, call).await?;
         let branch = crate::lookup::branch(call, &input.branch_id, &session.id).await?;
         let latest = call.store().latest_branch_thoughts(&branch.id, 1).await?;
         let reopened = branch.state != BranchState::Active;

@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{explore::BranchReference, require_branched_session};
+use super::explore::BranchReference;
+use crate::session::require_session;
 
 /// The `reasoning_tree_list` tool.
 pub(crate) struct TreeList;
@@ -102,7 +103,7 @@ impl Tool for TreeList {
     }
 
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = require_branched_session(&input.session_id, call).await?;
+        let session = require_session(&input.session_id, call).await?;
         let all = Pagination::limit(Pagination::MAX);
         let store = call.store();
         let offset = input.offset.unwrap_or(0);

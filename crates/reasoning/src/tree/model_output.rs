@@ -1,4 +1,4 @@
-//! The model's answer to an exploration: approaches and the relations between them.
+//! The model's answers to an exploration: one approach each, and their comparison.
 
 use deliberate_core::CrossRefKind;
 use schemars::JsonSchema;
@@ -6,59 +6,78 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::explore::MIN_BRANCHES;
 use crate::model_fields::{
-    Confidence, lenient_option, lenient_vec, non_blank, normalized, optional_text,
+    Confidence, StepFields, lenient_option, lenient_vec, non_blank, normalized, optional_text,
 };
 
-/// The answer that the model is asked for.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = [
-    "thought", "approaches", "recommended", "relations", "confidence_percent", "weakest_point",
-]))]
-pub(super) struct Exploration {
-    /// What the problem turns on, and how the approaches compare
-    #[serde(deserialize_with = "non_blank")]
-    #[schemars(length(min = 1))]
+/// An approach: its reasoning as free text, then the fields.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["name", "answer", "weakest_point", "confidence_percent"]))]
+pub(super) struct Approach {
+    /// The approach, in a few words
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(with = "String")]
+    pub(super) name: Option<String>,
+    #[serde(deserialize_with = "non_blank", alias = "content")]
+    #[schemars(skip)]
     pub(super) thought: String,
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(skip)]
+    pub(super) rationale: Option<String>,
+    #[serde(flatten)]
+    pub(super) fields: StepFields,
+}
+
+/// The comparison of the approaches: its reasoning as free text, then the fields.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["recommended", "weakest_point", "confidence_percent"]))]
+pub(super) struct Comparison {
+    #[serde(deserialize_with = "non_blank")]
+    #[schemars(skip)]
+    pub(super) thought: String,
+    /// The number of the best approach
+    #[serde(default, deserialize_with = "lenient_option")]
+    #[schemars(with = "usize", range(min = 1))]
+    pub(super) recommended: Option<usize>,
+    /// What is most likely to be wrong with the recommendation
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(with = "String")]
+    pub(super) weakest_point: Option<String>,
+    #[serde(flatten)]
+    pub(super) sure: Confidence,
+}
+
+/// A whole exploration in one answer: the reply that a caller brings, or that of a pipe of the
+/// original server.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["approaches"]))]
+pub(super) struct Exploration {
+    /// How the approaches compare
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(with = "String")]
+    pub(super) thought: Option<String>,
+    /// Each with name, thought, answer, weakest_point, confidence_percent
     #[serde(deserialize_with = "at_least_two", alias = "branches")]
     pub(super) approaches: Vec<Approach>,
-    /// The number of the best approach, from 1
+    /// The number of the best approach
     #[serde(default, deserialize_with = "lenient_option")]
     #[schemars(with = "usize", range(min = 1))]
     pub(super) recommended: Option<usize>,
     #[serde(default, deserialize_with = "lenient_vec")]
+    #[schemars(skip)]
     pub(super) relations: Vec<Relation>,
-    #[serde(flatten)]
-    pub(super) sure: Confidence,
     /// What is most likely to be wrong with the recommendation
     #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 300))]
-    pub(super) weakest_point: Option<String>,
-}
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["name", "thought", "rationale", "confidence_percent"]))]
-pub(super) struct Approach {
-    /// A few words
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 80))]
-    pub(super) name: Option<String>,
-    /// The reasoning of this approach
-    #[serde(deserialize_with = "non_blank", alias = "content")]
-    #[schemars(length(min = 1))]
-    pub(super) thought: String,
-    /// Why it is worth following
-    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String")]
-    pub(super) rationale: Option<String>,
+    pub(super) weakest_point: Option<String>,
     #[serde(flatten)]
     pub(super) sure: Confidence,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct Relation {
-    /// The number of an approach, from 1
+    /// The number of an approach, from 1.
     pub(super) from: usize,
-    /// The number of another
+    /// The number of another.
     pub(super) to: usize,
     pub(super) kind: CrossRefKind,
     pub(super) reason: Option<String>,
@@ -88,8 +107,7 @@ impl Exploration {
     }
 }
 
-/// Deserializes at least two approaches. With fewer the answer is invalid, and the model is asked
-/// again.
+/// Deserializes at least two approaches that differ.
 fn at_least_two<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Approach>, D::Error> {
     let approaches: Vec<Approach> = lenient_vec(deserializer)?;
     let kinds: std::collections::HashSet<_> = approaches

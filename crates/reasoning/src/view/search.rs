@@ -8,7 +8,7 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{ModeFilter, require_session};
+use crate::session::require_session;
 
 /// The `reasoning_search` tool.
 pub(crate) struct SearchThoughts;
@@ -116,7 +116,7 @@ impl Tool for SearchThoughts {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         call.check_content("query", &input.query)?;
         if let Some(id) = &input.session_id {
-            require_session(id, ModeFilter::Any, call).await?;
+            require_session(id, call).await?;
         }
         let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
         let search = SearchQuery {

@@ -8,7 +8,7 @@ use deliberate_toolkit::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::session::{ModeFilter, require_session};
+use crate::session::require_session;
 
 /// The `reasoning_sessions` tool.
 pub(crate) struct ReasoningSessions;
@@ -219,7 +219,7 @@ async fn require_named_session(
     call: &ToolContext,
 ) -> Result<deliberate_core::Session, ToolError> {
     if let Some(id) = &input.session_id {
-        return require_session(id, ModeFilter::Any, call).await;
+        return require_session(id, call).await;
     }
     let issue = ArgumentIssue::new("session_id", "is required to rename or delete");
     Err(ToolError::Invalid(vec![issue]))

@@ -1,8 +1,8 @@
 //! The successful outcomes of a call: an answer, or prompts for the client's model.
 
 use deliberate_llm::{ChatMessage, ModelRequest};
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Serialize, Serializer, ser::SerializeMap};
+use serde_json::{Value, json};
 
 /// The successful outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,8 +13,9 @@ pub enum CallOutcome {
     NeedsReply(NeedsReply),
 }
 
-/// The prompts that the client's model has to answer before a suspended call can continue.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// The prompts that the client's model has to answer before a suspended call can continue. A system
+/// prompt that all of them share is serialized once.
+#[derive(Debug, Clone, PartialEq)]
 pub struct NeedsReply {
     /// The id of the suspended call.
     pub id: String,
@@ -22,6 +23,40 @@ pub struct NeedsReply {
     pub asks: Vec<ClientPrompt>,
     /// The next step for the client, in a sentence.
     pub next: String,
+}
+
+impl NeedsReply {
+    /// Returns the system prompt that all prompts share, if there are several.
+    pub fn shared_system(&self) -> Option<&str> {
+        let (first, others) = self.asks.split_first()?;
+        let same = others.iter().all(|other| other.system == first.system);
+        (same && !others.is_empty()).then_some(first.system.as_str())
+    }
+}
+
+impl Serialize for NeedsReply {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shared = self.shared_system();
+        let asks: Vec<Value> = self
+            .asks
+            .iter()
+            .map(|ask| {
+                let mut shown = json!(ask);
+                if let Some(fields) = shown.as_object_mut().filter(|_| shared.is_some()) {
+                    fields.shift_remove("system");
+                }
+                shown
+            })
+            .collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("id", &self.id)?;
+        if let Some(system) = shared {
+            map.serialize_entry("system", system)?;
+        }
+        map.serialize_entry("asks", &asks)?;
+        map.serialize_entry("next", &self.next)?;
+        map.end()
+    }
 }
 
 /// A prompt for the client's model.
@@ -33,7 +68,8 @@ pub struct ClientPrompt {
     pub system: String,
     /// The conversation.
     pub messages: Vec<ChatMessage>,
-    /// The JSON schema of the reply.
+    /// The JSON schema of the reply; null for text with its fields, which the system prompt names.
+    #[serde(skip_serializing_if = "Value::is_null")]
     pub schema: Value,
     /// The token limit of the reply, for a client that forwards the prompt to a model.
     #[serde(skip)]

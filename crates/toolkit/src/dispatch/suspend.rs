@@ -32,7 +32,7 @@ pub(crate) struct ResumeArguments {
     /// The id in `needs_reply` or `still_running`
     #[schemars(length(min = 1))]
     id: String,
-    /// One reply per ask, in their order: an object that fits the ask's schema
+    /// One reply per ask, in their order: text, or an object with its fields
     #[serde(default)]
     replies: Vec<Value>,
 }
@@ -211,8 +211,9 @@ impl Registry {
         };
         let needs = NeedsReply {
             next: format!(
-                "No model is set up here, so you think: answer each ask with one JSON object that \
-                 fits its schema, then call {RESUME_TOOL} with this id and your replies in order."
+                "You are the model: work out each ask, then call {RESUME_TOOL} with this id and \
+                 your replies in order. To save a call, bring your thought as `reply` in the first \
+                 call."
             ),
             id: id.to_string(),
             asks,
@@ -228,7 +229,8 @@ fn corrupt_journal(error: &serde_json::Error) -> ToolError {
     })
 }
 
-fn reply_text(reply: &Value) -> Cow<'_, str> {
+/// Returns a reply as the text that a model would have written.
+pub(crate) fn reply_text(reply: &Value) -> Cow<'_, str> {
     match reply {
         Value::String(text) => Cow::Borrowed(text),
         reply => Cow::Owned(reply.to_string()),

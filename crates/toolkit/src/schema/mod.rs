@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use check::ArgumentChecker;
 
+use crate::tool::REPLY_FIELD;
+
 /// Returns the schema of a model's answer.
 pub fn answer_schema<T: JsonSchema>() -> Value {
     generate::<T>(SchemaSettings::draft2020_12())
@@ -28,6 +30,16 @@ pub(crate) fn input_schema<T: JsonSchema>() -> Value {
 pub(crate) fn arguments_schema<T: JsonSchema>() -> Value {
     let mut schema = generate_marked::<T>(SchemaSettings::draft2020_12());
     without_null(&mut schema);
+    schema
+}
+
+/// Adds the argument in which a caller brings its own reply, if the tool takes one.
+pub(crate) fn with_reply(mut schema: Value, takes_reply: bool) -> Value {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    if let Some(properties) = properties.filter(|_| takes_reply) {
+        let about = json!({ "description": "Your own thought: text, or its fields" });
+        properties.insert(REPLY_FIELD.to_owned(), about);
+    }
     schema
 }
 

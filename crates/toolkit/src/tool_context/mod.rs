@@ -3,6 +3,7 @@
 mod model;
 pub(crate) mod nested_call;
 mod progress;
+mod supplied_reply;
 pub(crate) mod usage;
 
 use std::{
@@ -53,6 +54,8 @@ pub(crate) struct CallShared {
     progress: Mutex<ProgressState>,
     usage: Mutex<UsageTally>,
     memo: Mutex<BTreeMap<String, Value>>,
+    /// The replies that callers brought with their arguments, by the prefix of the tool.
+    supplied_replies: Mutex<BTreeMap<String, Value>>,
 }
 
 /// The data that a suspended call keeps from its earlier runs.
@@ -113,6 +116,7 @@ impl ToolContext {
             progress: Mutex::default(),
             usage: Mutex::default(),
             memo: Mutex::new(notes),
+            supplied_replies: Mutex::default(),
         };
         Self {
             shared: Arc::new(whole),
@@ -140,6 +144,7 @@ impl ToolContext {
             progress: Mutex::new(said.clone()),
             usage: Mutex::new(self.usage()),
             memo: Mutex::default(),
+            supplied_replies: Mutex::default(),
         };
         Self {
             shared: Arc::new(next),

@@ -51,6 +51,9 @@ impl ToolContext {
         ask: ModelRequest,
         from_plain: Option<fn(String) -> T>,
     ) -> Result<ModelAnswer<T>, ToolError> {
+        if let Some(reply) = self.take_reply() {
+            return self.read_reply(ask, reply, from_plain).await;
+        }
         let (ask, asking) = self.start_request(ask).await;
         let answer = ask_structured(asking.model, ask, from_plain, self.shared.deadline)
             .instrument(asking.span.clone())
@@ -149,6 +152,13 @@ impl ToolContext {
     /// Tells whether a model can be used during the call. If not, a model request suspends it.
     pub async fn has_model(&self) -> bool {
         matches!(self.call_model().await, CallModel::Model(_))
+    }
+
+    /// Tells whether the model that will reply has made this session's earlier steps in the
+    /// conversation that it still sees: the client's own model, between calls. It need not be shown
+    /// what it wrote.
+    pub async fn model_remembers(&self) -> bool {
+        !self.shared.env.caller.prompts_leave_conversation && !self.has_model().await
     }
 
     /// Returns the number of model requests so far.

@@ -19,7 +19,6 @@ pub(crate) struct EndpointCapabilities {
     pub(crate) token_limit: TokenLimit,
     /// Whether the temperature is sent; reasoning models accept none.
     pub(crate) temperature: bool,
-    pub(crate) strings: StringLimit,
     /// Whether tools are sent natively.
     pub(crate) tools: bool,
     /// Whether `tool_choice` is sent.
@@ -39,16 +38,6 @@ pub(crate) struct RequestShape {
     pub(crate) streaming: bool,
 }
 
-/// Maximum length of the strings in an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StringLimit {
-    /// The lengths in the schema.
-    FromSchema,
-    /// Short enough for the answer to end before the token limit. Local servers constrain a model
-    /// to its schema token by token, and a small model that may continue a string does not stop.
-    FitTokenLimit,
-}
-
 impl EndpointCapabilities {
     /// Maximum number of downgrades: schema to object to none; the name of the token limit; the
     /// temperature; the tools, and one request with the tools in the prompt; the options of tool
@@ -56,16 +45,11 @@ impl EndpointCapabilities {
     pub(crate) const MAX_DOWNGRADES: usize = 9;
 
     /// Returns the capabilities assumed for an unknown endpoint.
-    pub(crate) fn assume_all(
-        json: JsonMode,
-        token_limit: TokenLimit,
-        strings: StringLimit,
-    ) -> Self {
+    pub(crate) fn assume_all(json: JsonMode, token_limit: TokenLimit) -> Self {
         Self {
             json,
             token_limit,
             temperature: true,
-            strings,
             tools: true,
             tool_choice: true,
             parallel_tool_calls: true,
@@ -175,10 +159,7 @@ impl EndpointCapabilities {
                 "type": "json_schema",
                 "json_schema": {
                     "name": schema_name(ask.purpose.as_str()),
-                    "schema": match self.strings {
-                        StringLimit::FromSchema => ask.schema.clone(),
-                        StringLimit::FitTokenLimit => bounded_schema(ask),
-                    },
+                    "schema": ask.schema,
                     "strict": false,
                 },
             }),
@@ -199,85 +180,6 @@ impl EndpointCapabilities {
         }
         if self.parallel_tool_calls && !ask.answer_now {
             body.insert("parallel_tool_calls".to_owned(), json!(true));
-        }
-    }
-}
-
-/// Returns the schema with a maximum length for every string and list that has none, so that all of
-/// them together fit into the token limit. A token nearly always has two characters or more.
-fn bounded_schema(ask: &ModelRequest) -> Value {
-    const CHARS_PER_TOKEN: u64 = 2;
-    // Shorter strings are too short for any content; grammars for much longer ones are slow to
-    // build or rejected.
-    const BOUNDS: (u64, u64) = (80, 4_000);
-    let mut schema = ask.schema.clone();
-    let mut strings = StringLengths::default();
-    strings.measure(&schema, 1);
-    let room = (u64::from(ask.max_tokens) * CHARS_PER_TOKEN).saturating_sub(strings.bounded);
-    let share = (room / strings.unbounded.max(1)).clamp(BOUNDS.0, BOUNDS.1);
-    bound_strings(&mut schema, share);
-    schema
-}
-
-/// Assumed number of items of a list without a maximum.
-const DEFAULT_ITEMS: u64 = 4;
-
-/// Total length of the strings of an answer.
-#[derive(Default)]
-struct StringLengths {
-    /// Sum of the lengths that the schema limits.
-    bounded: u64,
-    /// Number of strings without a limit.
-    unbounded: u64,
-}
-
-impl StringLengths {
-    /// Measures a schema that occurs `times` times in an answer.
-    fn measure(&mut self, schema: &Value, times: u64) {
-        let number = |name: &str| schema.get(name).and_then(Value::as_u64);
-        match schema.get("type").and_then(Value::as_str) {
-            Some("string") if schema.get("enum").is_none() => match number("maxLength") {
-                Some(length) => self.bounded += length * times,
-                None => self.unbounded += times,
-            },
-            Some("array") => {
-                if let Some(items) = schema.get("items") {
-                    let times = times.saturating_mul(number("maxItems").unwrap_or(DEFAULT_ITEMS));
-                    self.measure(items, times);
-                }
-            }
-            _ => {
-                let fields = schema.get("properties").and_then(Value::as_object);
-                for field in fields.into_iter().flat_map(serde_json::Map::values) {
-                    self.measure(field, times);
-                }
-            }
-        }
-    }
-}
-
-/// Sets a limit on everything that has none.
-fn bound_strings(schema: &mut Value, share: u64) {
-    let Some(fields) = schema.as_object_mut() else {
-        return;
-    };
-    match fields.get("type").and_then(Value::as_str) {
-        Some("string") if !fields.contains_key("enum") => {
-            fields.entry("maxLength").or_insert_with(|| json!(share));
-        }
-        Some("array") => {
-            fields
-                .entry("maxItems")
-                .or_insert_with(|| json!(DEFAULT_ITEMS));
-            if let Some(items) = fields.get_mut("items") {
-                bound_strings(items, share);
-            }
-        }
-        _ => {
-            let properties = fields.get_mut("properties").and_then(Value::as_object_mut);
-            for field in properties.into_iter().flat_map(serde_json::Map::values_mut) {
-                bound_strings(field, share);
-            }
         }
     }
 }
@@ -310,7 +212,6 @@ mod tests {
         json: JsonMode::Schema,
         token_limit: TokenLimit::MaxTokens,
         temperature: true,
-        strings: StringLimit::FromSchema,
         tools: true,
         tool_choice: true,
         parallel_tool_calls: true,
@@ -321,47 +222,6 @@ mod tests {
         native_tools: false,
         streaming: false,
     };
-
-    #[test]
-    fn strings_without_a_length_get_one_that_ends_before_the_tokens_do() {
-        let mut ask = ModelRequest {
-            schema: json!({ "properties": {
-                "thought": { "type": "string" },
-                "point": { "type": "string", "maxLength": 300 },
-                "score": { "type": "integer" },
-            } }),
-            max_tokens: 400,
-            ..ModelRequest::default()
-        };
-        let fields = &bounded_schema(&ask)["properties"];
-        assert_eq!(fields["thought"]["maxLength"], 500);
-        assert_eq!(fields["point"]["maxLength"], 300);
-        assert_eq!(fields["score"], json!({ "type": "integer" }));
-        ask.max_tokens = 1;
-        assert_eq!(
-            bounded_schema(&ask)["properties"]["thought"]["maxLength"],
-            80
-        );
-        // Strings inside lists count as often as they may occur.
-        ask.max_tokens = 1_000;
-        ask.schema = json!({ "properties": {
-            "list": { "type": "array", "maxItems": 3, "items": { "properties": {
-                "text": { "type": "string" },
-                "kind": { "type": "string", "enum": ["a", "b"] },
-            } } },
-            "words": { "type": "array", "items": { "type": "string" } },
-            "thought": { "type": "string" },
-        } });
-        let fields = &bounded_schema(&ask)["properties"];
-        let text = &fields["list"]["items"]["properties"]["text"];
-        assert_eq!(text["maxLength"], 2_000 / (3 + 4 + 1));
-        assert_eq!(fields["words"]["items"]["maxLength"], 250);
-        assert_eq!(fields["words"]["maxItems"], 4);
-        assert_eq!(
-            fields["list"]["items"]["properties"]["kind"].get("maxLength"),
-            None
-        );
-    }
 
     #[test]
     fn a_refusal_is_taken_at_its_word() {

@@ -26,12 +26,12 @@ use crate::{
     TokenLimit,
     http::{
         HttpSettings, ProviderAuth, ProviderClient, ProviderEndpoint, ProviderRequest,
-        ProviderResponse, RateHeaders, ResponseKind, is_local_url,
+        ProviderResponse, RateHeaders, ResponseKind,
     },
     local_discovery::first_model,
     vendors::Vendor,
 };
-use capabilities::{EndpointCapabilities, RequestShape, StringLimit};
+use capabilities::{EndpointCapabilities, RequestShape};
 
 const RATE_HEADERS: RateHeaders = RateHeaders {
     remaining: "x-ratelimit-remaining-requests",
@@ -124,11 +124,6 @@ pub struct OpenAi {
 impl OpenAi {
     /// Checks the settings and builds the client. Sends nothing.
     pub fn new(settings: OpenAiSettings) -> Result<Self, ModelError> {
-        let strings = if is_local_url(&settings.base_url) {
-            StringLimit::FitTokenLimit
-        } else {
-            StringLimit::FromSchema
-        };
         let http = ProviderClient::new(ProviderEndpoint {
             provider: settings.name,
             base_url: settings.base_url,
@@ -146,7 +141,6 @@ impl OpenAi {
             capabilities: Mutex::new(EndpointCapabilities::assume_all(
                 settings.json,
                 settings.max_tokens,
-                strings,
             )),
             prices: settings.prices,
         })

@@ -100,6 +100,19 @@ impl GraphData {
         line
     }
 
+    /// The nodes that were merged into a node, oldest first.
+    pub(super) fn merged_sources(&self, node: &NodeId) -> Vec<&GraphNode> {
+        let edges = self
+            .edges
+            .iter()
+            .filter(|edge| edge.to_node == *node && edge.edge_type == EdgeKind::Aggregates);
+        let ids: HashSet<&NodeId> = edges.map(|edge| &edge.from_node).collect();
+        self.nodes
+            .iter()
+            .filter(|node| ids.contains(&node.id))
+            .collect()
+    }
+
     /// All continuations of a node, oldest first, including pruned ones.
     pub(super) fn children_of(&self, node: &NodeId) -> Vec<&GraphNode> {
         let edges = self
@@ -146,6 +159,11 @@ where
         }
     }
     Ok(items)
+}
+
+/// The result that a node reaches, if it reaches one.
+pub(super) fn node_answer(node: &GraphNode) -> Option<&str> {
+    node.metadata.as_ref()?.get("answer")?.as_str()
 }
 
 /// Truncates the text of a pruned node.

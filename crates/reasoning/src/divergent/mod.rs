@@ -4,28 +4,28 @@ use std::{collections::BTreeSet, sync::LazyLock};
 
 use deliberate_core::{
     BranchId, Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, truncate_chars,
+    truncate_tokens,
 };
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
-    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
-use super::{
-    history::{SessionHistory, current_open_history},
-    model_fields::{
-        Confidence, ThresholdNote, is_blank, lenient_vec, non_blank, normalized, optional_text,
-    },
-    prompt_template::{GenerationParams, ReasoningPromptTemplate, set_list_bounds},
-    text_list::check_list,
-};
 use crate::{
     auto::IntentPattern,
+    history::{SessionHistory, ancestor_history, current_open_history},
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
+    model_fields::{
+        StepFields, below_threshold, is_blank, lenient_vec, non_blank, normalized, optional_text,
+    },
     modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
-    session::{ModeFilter, TargetSession, metadata_object, optional_session, require_open_branch},
+    parallel_requests::ask_parallel,
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
+    session::{TargetSession, metadata_object, optional_session, require_open_branch},
+    text_list::check_list,
 };
 
 pub(crate) static MODE: ModeDefinition = ModeDefinition {
@@ -36,7 +36,7 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         name: "diverge",
         title: "Look from several sides",
         description: "Collect perspectives that disagree, then bring them together.",
-        text: include_str!("mcp_prompts/diverge.md"),
+        text: include_str!("../mcp_prompts/diverge.md"),
         arguments: &[
             PROBLEM,
             SESSION,
@@ -135,6 +135,8 @@ pub(crate) struct Input {
     #[schemars(length(min = 1))]
     content: String,
     session_id: Option<SessionId>,
+    /// Thought to grow from, of any session
+    thought_id: Option<ThoughtId>,
     /// Default: 3
     #[schemars(range(min = 2, max = 10))]
     num_perspectives: Option<u8>,
@@ -151,6 +153,7 @@ impl Input {
         Self {
             content,
             session_id: None,
+            thought_id: None,
             num_perspectives: None,
             constraints: None,
             confidence: None,
@@ -166,8 +169,13 @@ pub(crate) struct Output {
     session_id: SessionId,
     /// The same text as `synthesis`
     content: String,
+    /// What the synthesis concludes; null if nothing yet
+    answer: Option<String>,
     /// How sure the model is of the synthesis
     confidence: Score,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// Perspectives that differ, each stored as a thought
     perspectives: Vec<Perspective>,
     /// What the perspectives come to together
@@ -177,8 +185,9 @@ pub(crate) struct Output {
     /// How many of the requested perspectives are missing; omitted if none
     #[serde(skip_serializing_if = "Option::is_none")]
     perspectives_missing: Option<usize>,
-    #[serde(flatten)]
-    doubt: ThresholdNote,
+    /// true if `confidence` is below the given threshold, else omitted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    below_threshold: Option<bool>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -195,38 +204,41 @@ struct Perspective {
     viability: Option<Score>,
 }
 
-/// The answer that the model is asked for.
+/// A whole answer at once: the reply that a caller brings, or that of a pipe of the original server.
 #[derive(Debug, Deserialize, JsonSchema)]
-// The schema requires every field, although an answer without some of them is accepted.
-#[schemars(extend("required" = ["perspectives", "synthesis", "confidence_percent", "weakest_point"]))]
+#[schemars(extend("required" = ["perspectives", "synthesis"]))]
 struct PerspectivesReply {
+    /// Each with viewpoint, content, assumption_challenged, novelty_percent, viability_percent
     #[serde(deserialize_with = "distinct_perspectives")]
     perspectives: Vec<PerspectiveReply>,
-    /// What they come to together
-    #[schemars(length(min = 1))]
+    #[serde(flatten)]
+    synthesis: SynthesisReply,
+}
+
+/// The synthesis: its text, then the fields.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[schemars(extend("required" = ["answer", "weakest_point", "confidence_percent"]))]
+struct SynthesisReply {
+    #[schemars(skip)]
     #[serde(deserialize_with = "non_blank")]
     synthesis: String,
     #[serde(flatten)]
-    sure: Confidence,
-    /// What is most likely to be wrong with the synthesis
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(max = 300))]
-    weakest_point: Option<String>,
+    fields: StepFields,
 }
 
+/// A perspective: its text, then the fields.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = [
-    "viewpoint", "content", "assumption_challenged", "novelty_percent", "viability_percent"
+    "viewpoint", "assumption_challenged", "novelty_percent", "viability_percent"
 ]))]
 struct PerspectiveReply {
-    /// The stand it takes, in a few words
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String", length(min = 1))]
-    viewpoint: Option<String>,
-    /// The reasoning from it
-    #[schemars(length(min = 1))]
+    #[schemars(skip)]
     #[serde(default)]
     content: String,
+    /// The stand it takes, in a few words
+    #[serde(default, deserialize_with = "optional_text")]
+    #[schemars(with = "String")]
+    viewpoint: Option<String>,
     /// What it does not take for granted
     #[schemars(with = "String")]
     #[serde(default, deserialize_with = "optional_text")]
@@ -250,14 +262,11 @@ impl PerspectiveReply {
     }
 }
 
-/// Keeps the perspectives that differ from each other. With too few of them the answer is invalid,
-/// and the model is asked again.
+/// Deserializes at least two perspectives that differ.
 fn distinct_perspectives<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<PerspectiveReply>, D::Error> {
-    let mut views: Vec<PerspectiveReply> = lenient_vec(deserializer)?;
-    let mut seen = BTreeSet::new();
-    views.retain(|view| !is_blank(&view.content) && seen.insert(normalized(&view.content)));
+    let views = drop_duplicates(lenient_vec(deserializer)?);
     if views.len() < MIN_PERSPECTIVES {
         return Err(de::Error::custom(
             "fewer than two perspectives say something of their own",
@@ -266,32 +275,76 @@ fn distinct_perspectives<'de, D: Deserializer<'de>>(
     Ok(views)
 }
 
-/// The values that the prompt template shows.
+/// Keeps the perspectives that say something and differ from each other.
+fn drop_duplicates(mut views: Vec<PerspectiveReply>) -> Vec<PerspectiveReply> {
+    let mut seen = BTreeSet::new();
+    views.retain(|view| !is_blank(&view.content) && seen.insert(normalized(&view.content)));
+    views
+}
+
+/// The values that the prompt template of a perspective shows.
 #[derive(Serialize)]
-struct DivergentPromptContext<'a> {
+struct PerspectivePromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     content: &'a str,
     constraints: &'a [String],
-    wanted: usize,
+    number: usize,
+    count: usize,
+    angle: &'a str,
 }
 
-/// The same limits as the pipes of the original server, which gave at most five perspectives.
-const GENERATION: GenerationParams = GenerationParams {
-    max_tokens: 3_000,
-    temperature: 0.9,
-};
+/// The values that the prompt template of the synthesis shows.
+#[derive(Serialize)]
+struct SynthesisPromptContext<'a> {
+    #[serde(flatten)]
+    past: &'a SessionHistory,
+    content: &'a str,
+    constraints: &'a [String],
+    /// Empty if the model that replies has written them in the same round.
+    perspectives: Vec<String>,
+}
 
-/// The additional tokens for each perspective beyond five.
-const TOKENS_PER_EXTRA: u32 = 500;
-
-static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
-    ReasoningPromptTemplate::new::<PerspectivesReply>(
+static PERSPECTIVE: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    let params = GenerationParams {
+        max_tokens: 1_500,
+        temperature: 0.9,
+    };
+    ReasoningPromptTemplate::free_text::<PerspectiveReply>(
         "divergent",
-        include_str!("divergent.md"),
-        GENERATION,
+        include_str!("perspective.md"),
+        "content",
+        params,
     )
 });
+
+static SYNTHESIS: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    let params = GenerationParams {
+        max_tokens: 2_000,
+        temperature: 0.5,
+    };
+    ReasoningPromptTemplate::free_text::<SynthesisReply>(
+        "divergent_synthesis",
+        include_str!("synthesis.md"),
+        "synthesis",
+        params,
+    )
+});
+
+/// The stands to take. Requests are independent, so they need different instructions to give
+/// different perspectives.
+const ANGLES: [&str; 10] = [
+    "that of the people it touches most.",
+    "the opposite of what seems obvious.",
+    "the method of another field, carried over.",
+    "another scale: a hundred times larger or smaller, or another time.",
+    "what happens if nothing is done.",
+    "the constraint that everyone accepts is dropped.",
+    "that of someone who wants it to fail.",
+    "that of a child or a newcomer who sees it for the first time.",
+    "the cheapest test that could prove everyone wrong.",
+    "what nobody has combined so far.",
+];
 
 impl Tool for Divergent {
     type Input = Input;
@@ -309,13 +362,18 @@ impl Tool for Divergent {
         }
     }
 
+    fn takes_reply(&self) -> bool {
+        true
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
-        let session = optional_session(
-            input.session_id.as_ref(),
-            ModeFilter::Mode(Mode::Divergent),
-            call,
-        )
-        .await?;
+        let session = match &input.thought_id {
+            Some(id) => {
+                let thought = crate::lookup::current_thought(call, id, input.session_id.as_ref());
+                Some(crate::lookup::session(call, &thought.await?.session_id).await?)
+            }
+            None => optional_session(input.session_id.as_ref(), call).await?,
+        };
         diverge(input, session, call).await
     }
 }
@@ -328,11 +386,21 @@ pub(crate) async fn diverge(
 ) -> Result<ToolOutput<Output>, ToolError> {
     let content = call.check_content("content", &input.content)?.to_owned();
     let constraints = check_list("constraints", input.constraints, call)?;
-    let past = current_open_history(session.as_ref(), call).await?;
+    let past = match &input.thought_id {
+        Some(id) => {
+            let past = ancestor_history(Some(id), call)
+                .await?
+                .for_model(call)
+                .await;
+            call.memoize("past", past)
+        }
+        None => current_open_history(session.as_ref(), call).await?,
+    };
     let wanted = input.num_perspectives.unwrap_or(DEFAULT_PERSPECTIVES);
-    call.progress(0.0, Some(1.0), "thinking");
-    let ask = perspectives_request(&content, &constraints, &past, wanted)?;
-    let views: PerspectivesReply = call.ask(ask, None).await?.value;
+    let views = match call.take_reply() {
+        Some(reply) => read_perspectives(reply, call).await?,
+        None => request_perspectives(&content, &constraints, &past, wanted, call).await?,
+    };
     let home = TargetSession::existing_or_new(session, Mode::Divergent, &content, call);
     let step = DivergentStep {
         content,
@@ -345,23 +413,77 @@ pub(crate) async fn diverge(
     Ok(step.into_output(&home, views, call))
 }
 
-fn perspectives_request(
+/// Reads the perspectives that the caller brought.
+async fn read_perspectives(
+    reply: Value,
+    call: &ToolContext,
+) -> Result<PerspectivesReply, ToolError> {
+    let ask = ModelRequest {
+        key: "divergent".to_owned(),
+        schema: answer_schema::<PerspectivesReply>(),
+        ..ModelRequest::default()
+    };
+    Ok(call.read_reply(ask, reply, None).await?.value)
+}
+
+/// Asks for each perspective in a request of its own, then for the synthesis. The client's own model
+/// is asked for all of them in one round.
+async fn request_perspectives(
     content: &str,
     constraints: &[String],
     past: &SessionHistory,
     wanted: u8,
-) -> Result<ModelRequest, ToolError> {
+    call: &ToolContext,
+) -> Result<PerspectivesReply, ToolError> {
+    call.progress(0.0, Some(1.0), "thinking");
     let count = usize::from(wanted);
-    let mut ask = ASK.render(DivergentPromptContext {
-        past,
-        content,
-        constraints,
-        wanted: count,
-    })?;
-    set_list_bounds(&mut ask, "perspectives", count, count);
-    ask.max_tokens += u32::from(wanted.saturating_sub(5)) * TOKENS_PER_EXTRA;
-    ask.variables = [("content".to_owned(), content.to_owned())].into();
-    Ok(ask)
+    let asks = (1..=count)
+        .zip(ANGLES.iter().cycle())
+        .map(|(number, angle)| {
+            let ask = PERSPECTIVE.render(PerspectivePromptContext {
+                past,
+                content,
+                constraints,
+                number,
+                count,
+                angle,
+            })?;
+            Ok(ModelRequest {
+                key: format!("divergent_{number}"),
+                variables: [("content".to_owned(), content.to_owned())].into(),
+                ..ask
+            })
+        })
+        .collect::<Result<Vec<ModelRequest>, ToolError>>()?;
+    let synthesis = |perspectives: Vec<String>| {
+        SYNTHESIS.render(SynthesisPromptContext {
+            past,
+            content,
+            constraints,
+            perspectives,
+        })
+    };
+    if call.model_remembers().await {
+        let perspectives = ask_parallel::<PerspectiveReply>(asks, MIN_PERSPECTIVES, call);
+        let joined = call.ask::<SynthesisReply>(synthesis(Vec::new())?, None);
+        let (perspectives, joined) = futures::future::join(perspectives, joined).await;
+        return Ok(PerspectivesReply {
+            perspectives: drop_duplicates(perspectives?.answers),
+            synthesis: joined?.value,
+        });
+    }
+    let found = ask_parallel::<PerspectiveReply>(asks, MIN_PERSPECTIVES, call).await?;
+    let perspectives = drop_duplicates(found.answers);
+    let share = call.context_tokens() / (perspectives.len() + 1);
+    let shown = perspectives
+        .iter()
+        .map(|view| truncate_tokens(&view.content, share));
+    call.progress(0.8, Some(1.0), "bringing them together");
+    let joined = call.ask::<SynthesisReply>(synthesis(shown.collect())?, None);
+    Ok(PerspectivesReply {
+        synthesis: joined.await?.value,
+        perspectives,
+    })
 }
 
 /// The request, from which the answer is turned into thoughts.
@@ -424,17 +546,23 @@ impl DivergentStep {
             });
             changes.push(Change::AddThought(kept));
         }
-        let confidence = views.sure.score();
+        let StepFields {
+            answer,
+            weakest_point,
+            sure,
+        } = views.synthesis.fields;
+        let confidence = sure.score();
         let ids: Vec<&ThoughtId> = perspectives.iter().map(|it| &it.id).collect();
         let synthesis = thought(
             Some(self.content.clone()),
-            views.synthesis,
+            views.synthesis.synthesis,
             confidence,
             metadata_object([
                 ("kind", json!("synthesis")),
                 ("perspectives", json!(ids)),
                 ("constraints", Value::from(self.constraints)),
-                ("weakest_point", json!(views.weakest_point)),
+                ("answer", json!(answer)),
+                ("weakest_point", json!(weakest_point)),
             ]),
         );
         let missing = self.requested.saturating_sub(perspectives.len());
@@ -442,16 +570,14 @@ impl DivergentStep {
             thought_id: synthesis.id.clone(),
             session_id: home.id(),
             content: synthesis.content.clone(),
+            answer,
             confidence,
+            weakest_point,
             most_novel: most_novel(&perspectives),
             perspectives,
             synthesis: synthesis.content.clone(),
             perspectives_missing: (missing > 0).then_some(missing),
-            doubt: ThresholdNote::for_threshold(
-                self.threshold,
-                confidence,
-                views.weakest_point.as_deref(),
-            ),
+            below_threshold: below_threshold(self.threshold, confidence),
         };
         changes.push(Change::AddThought(synthesis));
         ToolOutput {

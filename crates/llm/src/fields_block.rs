@@ -1,0 +1,251 @@
+//! The JSON object at the end of a free text: how a model is told to write it, and how it is found.
+
+use serde_json::{Map, Value};
+
+use super::json_repair;
+
+/// How many opening braces are tried as the start of the object, from the end of the text.
+const MAX_STARTS: usize = 64;
+
+/// How far from its end a text is searched for the object.
+const MAX_SEARCHED_BYTES: usize = 16 * 1024;
+
+/// Tells a model to write the fields of `schema` after its text.
+pub(crate) fn fields_instruction(schema: &Value) -> String {
+    format!(
+        "Then end with one JSON object with these fields, and nothing after it:\n{}",
+        example(schema)
+    )
+}
+
+/// Writes a schema as an example object, with the descriptions in the place of values. A small
+/// model follows an example better than a JSON Schema.
+fn example(schema: &Value) -> String {
+    let text = |name: &str| schema.get(name).and_then(Value::as_str).unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    if let Some(properties) = properties {
+        let fields: Vec<String> = properties
+            .iter()
+            .map(|(name, field)| format!("{}: {}", Value::from(name.as_str()), example(field)))
+            .collect();
+        return format!("{{{}}}", fields.join(", "));
+    }
+    if let Some(items) = schema.get("items") {
+        return format!("[{}, …]", example(items));
+    }
+    if let Some(words) = schema.get("enum").and_then(Value::as_array) {
+        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+        return Value::from(words.join(" | ")).to_string();
+    }
+    let description = text("description");
+    match schema.get("type").and_then(Value::as_str) {
+        Some("boolean") => format!("true or false ({description})"),
+        Some("integer" | "number") => {
+            let limit = |name: &str| schema.get(name).and_then(Value::as_i64);
+            match (limit("minimum"), limit("maximum")) {
+                (Some(least), Some(most)) => format!("{least} to {most} ({description})"),
+                _ => format!("a number ({description})"),
+            }
+        }
+        _ => Value::from(description).to_string(),
+    }
+}
+
+/// Splits a model's text into the free text and the object with the fields of `schema`. A text that
+/// is one object with the field `text_field` has no free text of its own.
+pub(crate) fn split_fields(
+    text: &str,
+    schema: &Value,
+    text_field: &str,
+) -> (String, Option<Map<String, Value>>) {
+    let text = text.trim();
+    let is_known = |object: &Map<String, Value>| {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        object.keys().any(|name| {
+            name == text_field || properties.is_some_and(|known| known.contains_key(name))
+        })
+    };
+    // The whole answer is one object, perhaps in the shape of another server.
+    if let Some(object) = whole_object(text) {
+        return (String::new(), Some(object));
+    }
+    let Some(block) = last_object(text, is_known) else {
+        return (text.to_owned(), None);
+    };
+    let before = text.get(..block.start).unwrap_or_default();
+    let after = text.get(block.end..).unwrap_or_default();
+    let words = format!("{}{}", trim_fence(before), trim_after(after));
+    let own = block.object.get(text_field).and_then(Value::as_str);
+    // "Sure! {…}": the reasoning is inside the object.
+    if own.is_some_and(|own| own.len() > words.len()) {
+        return (String::new(), Some(block.object));
+    }
+    (words, Some(block.object))
+}
+
+/// The object that the whole text is, with or without a fence around it.
+fn whole_object(text: &str) -> Option<Map<String, Value>> {
+    let body = text.strip_prefix("```").map_or(text, |fenced| {
+        let fenced = fenced.trim_start_matches(|it: char| it.is_ascii_alphanumeric());
+        fenced.strip_suffix("```").unwrap_or(fenced).trim()
+    });
+    if !body.starts_with('{') {
+        return None;
+    }
+    if let Ok(Value::Object(object)) = serde_json::from_str(body) {
+        return Some(object);
+    }
+    let (object, end) = parse_object(body)?;
+    body.get(end..)?.trim().is_empty().then_some(object)
+}
+
+/// An object inside a text.
+struct FoundObject {
+    start: usize,
+    end: usize,
+    object: Map<String, Value>,
+}
+
+/// Finds the last outermost object for which `is_known` holds.
+fn last_object(text: &str, is_known: impl Fn(&Map<String, Value>) -> bool) -> Option<FoundObject> {
+    let from = text.floor_char_boundary(text.len().saturating_sub(MAX_SEARCHED_BYTES));
+    let searched = text.get(from..)?;
+    let starts = searched.rmatch_indices('{').take(MAX_STARTS);
+    let mut found: Option<FoundObject> = None;
+    for (start, _) in starts {
+        let start = from + start;
+        let Some((object, length)) = text.get(start..).and_then(parse_object) else {
+            continue;
+        };
+        let end = start + length;
+        if found.as_ref().is_some_and(|it| end <= it.start) {
+            break;
+        }
+        if is_known(&object) {
+            found = Some(FoundObject { start, end, object });
+        }
+    }
+    found
+}
+
+/// Parses the object at the start of a text and returns its length in bytes. An object that is not
+/// strict JSON is repaired if it extends to the end of the text.
+fn parse_object(text: &str) -> Option<(Map<String, Value>, usize)> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    if let Some(Ok(Value::Object(object))) = stream.next() {
+        return Some((object, stream.byte_offset()));
+    }
+    let body = text.trim_end().trim_end_matches("```").trim_end();
+    if !body.ends_with('}') {
+        return None;
+    }
+    let termination = json_repair::Termination::Complete;
+    match json_repair::parse_with_end(body, termination) {
+        Ok(Value::Object(object)) => Some((object, body.len())),
+        _ => None,
+    }
+}
+
+/// Removes the opening fence and the label before a block of fields.
+fn trim_fence(text: &str) -> &str {
+    let text = text.trim_end();
+    let text =
+        text.strip_suffix("json")
+            .map_or(text, |it| if it.ends_with("```") { it } else { text });
+    text.strip_suffix("```").unwrap_or(text).trim_end()
+}
+
+/// Returns the words after a block of fields, without its closing fence.
+fn trim_after(text: &str) -> String {
+    let words = text.trim_start().trim_start_matches("```").trim();
+    if words.is_empty() {
+        return String::new();
+    }
+    format!("\n\n{words}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({ "type": "object", "properties": {
+            "answer": { "type": ["string", "null"], "description": "the result" },
+            "confidence_percent": { "type": "integer", "minimum": 0, "maximum": 100,
+                "description": "how sure" },
+            "list": { "type": "array", "items": { "properties": {
+                "answer": { "type": "string", "description": "a" },
+            } } },
+        } })
+    }
+
+    #[test]
+    fn the_instruction_shows_an_example_of_the_fields() {
+        assert_eq!(
+            fields_instruction(&schema()),
+            "Then end with one JSON object with these fields, and nothing after it:\n\
+             {\"answer\": \"the result\", \"confidence_percent\": 0 to 100 (how sure), \
+             \"list\": [{\"answer\": \"a\"}, …]}"
+        );
+    }
+
+    #[test]
+    fn text_and_fields_are_split_wherever_the_fields_stand() {
+        for (text, words) in [
+            ("2 + 2 = 4.\n\n{\"answer\": \"4\"}", "2 + 2 = 4."),
+            (
+                "2 + 2 = 4.\n```json\n{\"answer\": \"4\"}\n```",
+                "2 + 2 = 4.",
+            ),
+            ("2 + 2 = 4.\n```\n{\"answer\": \"4\"}\n```\n", "2 + 2 = 4."),
+            ("{\"answer\": \"4\"}\n\n2 + 2 = 4.", "2 + 2 = 4."),
+            ("{\"answer\": \"4\"}", ""),
+            ("```json\n{\"answer\": \"4\"}\n```", ""),
+            (
+                "A set {1, 2} and {\"x\": 1}. {\"answer\": \"4\",}",
+                "A set {1, 2} and {\"x\": 1}.",
+            ),
+            (
+                "So:\n{\"answer\": \"4\", \"list\": [{\"answer\": \"5\"}]}",
+                "So:",
+            ),
+            (
+                "Code:\n```python\nd = {'answer': 1}\n```\n{\"answer\": \"4\"}",
+                "Code:\n```python\nd = {'answer': 1}\n```",
+            ),
+        ] {
+            let (found, fields) = split_fields(text, &schema(), "thought");
+            let words = if words.is_empty() {
+                words.to_owned()
+            } else {
+                words.to_owned()
+            };
+            assert_eq!(found.trim(), words, "{text}");
+            assert_eq!(fields.unwrap()["answer"], "4", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_fields_is_left_as_it_is() {
+        for text in [
+            "2 + 2 = 4.",
+            "The set {x}.",
+            "{\"unknown\": 1} is an object",
+            "",
+        ] {
+            let (found, fields) = split_fields(text, &schema(), "thought");
+            assert_eq!(found, text);
+            assert_eq!(fields, None, "{text}");
+        }
+    }
+
+    #[test]
+    fn reasoning_inside_the_object_is_found_there() {
+        let text = "Sure!\n{\"thought\": \"2 + 2 = 4, so it is 4.\", \"answer\": \"4\"}";
+        let (found, fields) = split_fields(text, &schema(), "thought");
+        assert_eq!(found, "");
+        assert_eq!(fields.unwrap()["thought"], "2 + 2 = 4, so it is 4.");
+    }
+}

@@ -1,0 +1,99 @@
+//! Agreement between the results of several thoughts on one problem. Where nothing can be checked,
+//! the result that most independent thoughts reach is the best guess, and the share that reaches it
+//! is a better measure of confidence than a model's own.
+
+use deliberate_core::Score;
+
+use crate::model_fields::{normalized, round_fraction};
+
+/// Thoughts with the same result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AnswerGroup {
+    /// The result, as the first of them wrote it.
+    pub(crate) answer: String,
+    /// The indexes of the thoughts.
+    pub(crate) members: Vec<usize>,
+}
+
+/// Groups thoughts by their results, largest group first; the older of equals first. Thoughts
+/// without a result are in no group.
+pub(crate) fn group_answers<'a>(
+    answers: impl IntoIterator<Item = Option<&'a str>>,
+) -> Vec<AnswerGroup> {
+    let mut groups: Vec<(String, AnswerGroup)> = Vec::new();
+    for (index, answer) in answers.into_iter().enumerate() {
+        let Some(answer) = answer else { continue };
+        let key = answer_key(answer);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.members.push(index),
+            None => groups.push((
+                key,
+                AnswerGroup {
+                    answer: answer.trim().to_owned(),
+                    members: vec![index],
+                },
+            )),
+        }
+    }
+    let mut groups: Vec<AnswerGroup> = groups.into_iter().map(|(_, group)| group).collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.members.len()));
+    groups
+}
+
+/// The group that more than half of `total` thoughts belong to.
+pub(crate) fn majority(groups: &[AnswerGroup], total: usize) -> Option<&AnswerGroup> {
+    groups
+        .first()
+        .filter(|group| group.members.len() * 2 > total)
+}
+
+/// The share of thoughts that agree.
+pub(crate) fn agreement_score(group: &AnswerGroup, total: usize) -> Score {
+    Score::clamped(round_fraction(
+        group.members.len() as f64 / total.max(1) as f64,
+    ))
+}
+
+/// Tells whether two results are the same, whatever their form.
+pub(crate) fn same_answer(one: &str, other: &str) -> bool {
+    answer_key(one) == answer_key(other)
+}
+
+/// The form in which results are compared: case, spaces, Markdown, thousands separators and a final
+/// punctuation mark do not count.
+fn answer_key(answer: &str) -> String {
+    let plain: String = answer
+        .chars()
+        .filter(|letter| !matches!(letter, '*' | '`' | '$' | '"' | '“' | '”'))
+        .collect();
+    let key = normalized(&plain);
+    let digits: String = key.chars().filter(|letter| *letter != ',').collect();
+    match digits.parse::<f64>() {
+        Ok(number) if number.is_finite() => number.to_string(),
+        _ => key,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_grouped_whatever_their_form() {
+        let answers = [
+            Some("41"),
+            Some("**1,200**"),
+            None,
+            Some("1200.0"),
+            Some(" 1200. "),
+        ];
+        let groups = group_answers(answers);
+        assert_eq!(groups.len(), 2);
+        assert_eq!(groups[0].members, [1, 3, 4]);
+        assert_eq!(groups[0].answer, "**1,200**");
+        assert_eq!(majority(&groups, 5), Some(&groups[0]));
+        assert_eq!(majority(&groups, 6), None);
+        assert!(same_answer("Yes.", "yes") && !same_answer("x < 3", "x > 3"));
+        assert!(!same_answer("1, 2", "12"));
+    }
+}

@@ -1,0 +1,191 @@
+//! Scores nodes: one with its line, or several side by side in one request.
+
+use std::sync::LazyLock;
+
+use deliberate_core::{Change, GraphNode, NodeId, Score, truncate_tokens};
+use deliberate_llm::ModelRequest;
+use deliberate_toolkit::{ArgumentIssue, REPLY_FIELD, ToolContext, ToolError};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    data::{GraphData, node_answer},
+    prompt_context::{GraphNodeContext, NodeSurroundings},
+    score_reply::{ScoreBreakdown, ScoreJudgment, ScoreListReply, ScoreReply},
+    update_node,
+};
+use crate::prompt_template::{GenerationParams, ReasoningPromptTemplate};
+
+/// The lowest score of a candidate for a terminal node.
+const TERMINAL_SCORE: f64 = 0.8;
+
+// The score of one of several nodes.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(crate) struct NodeScore {
+    /// The node that was scored
+    pub(super) node_id: NodeId,
+    /// Mean of the four measures, at most the validity; stored as its score
+    pub(super) overall_score: Score,
+    /// The four measures
+    pub(super) breakdown: ScoreBreakdown,
+    /// Why; null if not given
+    pub(super) rationale: Option<String>,
+    /// Its greatest weakness; null if not given
+    pub(super) weakest_point: Option<String>,
+    /// true if it can be a conclusion: 0.8 or more, and no root
+    pub(super) is_terminal_candidate: bool,
+}
+
+impl NodeScore {
+    pub(super) fn new(node: &GraphNode, judgment: ScoreJudgment) -> Self {
+        let overall = judgment.parts.overall();
+        Self {
+            node_id: node.id.clone(),
+            overall_score: overall,
+            breakdown: judgment.parts,
+            rationale: judgment.rationale,
+            weakest_point: judgment.weakest_point,
+            is_terminal_candidate: overall.get() >= TERMINAL_SCORE && node.depth >= 1,
+        }
+    }
+}
+
+/// A low temperature, because a judgment should be reproducible.
+const PARAMS: GenerationParams = GenerationParams {
+    max_tokens: 1_500,
+    temperature: 0.2,
+};
+
+static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    ReasoningPromptTemplate::free_text::<ScoreReply>(
+        "got_score",
+        include_str!("score.md"),
+        "rationale",
+        PARAMS,
+    )
+});
+
+static ASK_MANY: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    ReasoningPromptTemplate::free_text::<ScoreListReply>(
+        "got_score",
+        include_str!("score_many.md"),
+        "rationale",
+        PARAMS,
+    )
+});
+
+#[derive(Serialize)]
+struct ManyPromptContext {
+    problem: Option<String>,
+    nodes: Vec<ScoredNodeInPrompt>,
+}
+
+#[derive(Serialize)]
+struct ScoredNodeInPrompt {
+    content: String,
+    answer: Option<String>,
+}
+
+/// Builds the request for the score of one node.
+pub(super) fn score_request(
+    around: &GraphNodeContext,
+    key: &str,
+) -> Result<ModelRequest, ToolError> {
+    Ok(ModelRequest {
+        key: key.to_owned(),
+        ..ASK.render(around)?
+    })
+}
+
+/// Scores several nodes in one request. A node that the model left out is asked for alone.
+pub(super) async fn score_nodes(
+    problem: Option<&str>,
+    nodes: &[&GraphNode],
+    call: &ToolContext,
+) -> Result<Vec<ScoreJudgment>, ToolError> {
+    let share = call.context_tokens() / (nodes.len() + 1);
+    let shown = nodes.iter().map(|node| ScoredNodeInPrompt {
+        content: truncate_tokens(&node.content, share),
+        answer: node_answer(node).map(|it| truncate_tokens(it, share / 4)),
+    });
+    let ask = ASK_MANY.render(ManyPromptContext {
+        problem: problem.map(|it| truncate_tokens(it, share)),
+        nodes: shown.collect(),
+    })?;
+    let is_reply = call.has_reply();
+    call.progress(0.5, Some(1.0), "judging");
+    let answer = call.ask::<ScoreListReply>(ask, None).await?.value;
+    let mut judgments: Vec<Option<ScoreJudgment>> = vec![None; nodes.len()];
+    for (place, scored) in answer.scores.into_iter().enumerate() {
+        let named = scored.node.as_u64().and_then(|it| usize::try_from(it).ok());
+        let by_id = nodes
+            .iter()
+            .position(|node| Some(node.id.as_str()) == scored.node.as_str());
+        let index = by_id
+            .or(named.and_then(|it| it.checked_sub(1)))
+            .unwrap_or(place);
+        if let (Some(slot), Ok(mut judgment)) = (
+            judgments.get_mut(index),
+            ScoreJudgment::try_from(scored.reply),
+        ) {
+            judgment.rationale = judgment.rationale.or_else(|| answer.rationale.clone());
+            *slot = Some(judgment);
+        }
+    }
+    let mut all = Vec::with_capacity(nodes.len());
+    for (number, (judgment, node)) in judgments.into_iter().zip(nodes).enumerate() {
+        all.push(match judgment {
+            Some(judgment) => judgment,
+            None if is_reply => {
+                let rule = format!("must have a score for each of the {} nodes", nodes.len());
+                return Err(ToolError::Invalid(vec![ArgumentIssue::new(
+                    REPLY_FIELD,
+                    rule,
+                )]));
+            }
+            None => {
+                let around = NodeSurroundings {
+                    problem,
+                    ..NodeSurroundings::default()
+                };
+                let around = GraphNodeContext::new(&around, &node.content, call.context_tokens());
+                let ask = score_request(&around, &format!("got_score_{}", number + 1))?;
+                call.ask::<ScoreJudgment>(ask, None).await?.value
+            }
+        });
+    }
+    Ok(all)
+}
+
+/// Scores nodes that a call has just made, best first, with the changes that store the scores.
+pub(super) async fn score_new_nodes(
+    data: &GraphData,
+    source: &GraphNode,
+    problem: Option<&str>,
+    nodes: &[GraphNode],
+    call: &ToolContext,
+) -> Result<(Vec<NodeScore>, Vec<Change>), ToolError> {
+    let root = data.ancestors(source).first().map(|it| it.content.clone());
+    let root = root.unwrap_or_else(|| source.content.clone());
+    let nodes: Vec<&GraphNode> = nodes.iter().collect();
+    let problem = problem.unwrap_or(&root);
+    let judgments = score_nodes(Some(problem), &nodes, call).await?;
+    Ok(score_changes(&nodes, judgments, call))
+}
+
+/// The scores of nodes, best first, and the changes that store them.
+pub(super) fn score_changes(
+    nodes: &[&GraphNode],
+    judgments: Vec<ScoreJudgment>,
+    call: &ToolContext,
+) -> (Vec<NodeScore>, Vec<Change>) {
+    let mut scores = Vec::new();
+    let mut changes = Vec::new();
+    for (node, judgment) in nodes.iter().zip(judgments) {
+        changes.push(update_node(&node.id, judgment.node_update(), call));
+        scores.push(NodeScore::new(node, judgment));
+    }
+    let score = |it: &NodeScore| it.overall_score.get();
+    scores.sort_by(|one, other| score(other).total_cmp(&score(one)));
+    (scores, changes)
+}

@@ -1,0 +1,199 @@
+//! Chooses the branch to follow: by agreement of the results, else by a comparison, else by the
+//! model's confidence.
+
+use std::sync::LazyLock;
+
+use deliberate_core::{CrossRefKind, Score, truncate_tokens};
+use deliberate_toolkit::{ToolContext, ToolError};
+use serde::Serialize;
+
+use super::model_output::{Approach, Comparison, Relation};
+use crate::{
+    agreement::{AnswerGroup, agreement_score, group_answers, majority},
+    history::SessionHistory,
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
+};
+
+/// The recommended approach and why.
+pub(super) struct Recommendation {
+    /// The number of the approach, from 1.
+    pub(super) number: usize,
+    /// How the approaches compare.
+    pub(super) text: String,
+    pub(super) confidence: Score,
+    pub(super) weakest_point: Option<String>,
+    pub(super) relations: Vec<Relation>,
+}
+
+/// The values that the prompt template shows.
+#[derive(Serialize)]
+struct ComparePromptContext<'a> {
+    #[serde(flatten)]
+    past: &'a SessionHistory,
+    content: &'a str,
+    approaches: Vec<ComparedApproach>,
+}
+
+#[derive(Serialize)]
+struct ComparedApproach {
+    thought: String,
+    answer: Option<String>,
+}
+
+/// A low temperature, because a judgment should be reproducible.
+static COMPARE: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
+    let params = GenerationParams {
+        max_tokens: 2_000,
+        temperature: 0.2,
+    };
+    ReasoningPromptTemplate::free_text::<Comparison>(
+        "tree_compare",
+        include_str!("compare.md"),
+        "thought",
+        params,
+    )
+});
+
+/// Recommends one of the approaches. A model compares them only if most of them do not agree.
+pub(super) async fn recommend(
+    content: &str,
+    past: &SessionHistory,
+    approaches: &[Approach],
+    call: &ToolContext,
+) -> Result<Recommendation, ToolError> {
+    let total = approaches.len();
+    let groups = group_answers(approaches.iter().map(|it| it.fields.answer.as_deref()));
+    let relations = answer_relations(&groups);
+    if let Some(group) = majority(&groups, total) {
+        let best = most_confident(approaches, group.members.iter().copied());
+        return Ok(Recommendation {
+            number: best + 1,
+            text: agreement_text(&groups, total),
+            confidence: agreement_score(group, total),
+            weakest_point: weakest_point(approaches, best),
+            relations,
+        });
+    }
+    // The client's own model made the approaches in one reply and is not asked once more.
+    if total < 2 || call.model_remembers().await {
+        let best = most_confident(approaches, 0..total);
+        let chosen = approaches.get(best);
+        return Ok(Recommendation {
+            number: best + 1,
+            text: agreement_text(&groups, total),
+            confidence: chosen.map_or(Score::ZERO, |it| it.fields.sure.score()),
+            weakest_point: weakest_point(approaches, best),
+            relations,
+        });
+    }
+    let compared = compare(content, past, approaches, call).await?;
+    let best = compared
+        .recommended
+        .filter(|number| (1..=total).contains(number))
+        .unwrap_or_else(|| most_confident(approaches, 0..total) + 1);
+    Ok(Recommendation {
+        number: best,
+        text: compared.thought,
+        confidence: compared.sure.score(),
+        weakest_point: compared.weakest_point,
+        relations,
+    })
+}
+
+async fn compare(
+    content: &str,
+    past: &SessionHistory,
+    approaches: &[Approach],
+    call: &ToolContext,
+) -> Result<Comparison, ToolError> {
+    let share = call.context_tokens() / approaches.len().max(1);
+    let shown = approaches.iter().map(|approach| ComparedApproach {
+        thought: truncate_tokens(&approach.thought, share),
+        answer: approach.fields.answer.clone(),
+    });
+    call.progress(0.8, Some(1.0), "comparing");
+    let ask = COMPARE.render(ComparePromptContext {
+        past,
+        content,
+        approaches: shown.collect(),
+    })?;
+    Ok(call.ask(ask, None).await?.value)
+}
+
+fn weakest_point(approaches: &[Approach], index: usize) -> Option<String> {
+    approaches.get(index)?.fields.weakest_point.clone()
+}
+
+/// The index of the approach that its model is most sure of; the first of equals.
+fn most_confident(approaches: &[Approach], among: impl Iterator<Item = usize>) -> usize {
+    let score = |index: usize| {
+        let approach = approaches.get(index);
+        approach.map_or(0.0, |it| it.fields.sure.score().get())
+    };
+    among
+        .reduce(|best, index| {
+            if score(index) > score(best) {
+                index
+            } else {
+                best
+            }
+        })
+        .unwrap_or(0)
+}
+
+/// States which results the approaches reach.
+fn agreement_text(groups: &[AnswerGroup], total: usize) -> String {
+    let list = |group: &AnswerGroup| {
+        let numbers: Vec<String> = group
+            .members
+            .iter()
+            .map(|it| (it + 1).to_string())
+            .collect();
+        format!("{} ({})", group.answer, numbers.join(", "))
+    };
+    match groups {
+        [] => format!("None of the {total} approaches reaches a result."),
+        [only] if only.members.len() == total => {
+            format!(
+                "All {total} approaches reach the same result: {}",
+                only.answer
+            )
+        }
+        groups => {
+            let lines: Vec<String> = groups.iter().map(list).collect();
+            format!(
+                "Of {total} approaches, these reach a result: {}",
+                lines.join("; ")
+            )
+        }
+    }
+}
+
+/// The relations that follow from the results: equal ones support, different ones contradict each
+/// other. One relation for each approach or group is enough.
+fn answer_relations(groups: &[AnswerGroup]) -> Vec<Relation> {
+    let mut relations = Vec::new();
+    let first = |group: &AnswerGroup| group.members.first().map(|it| it + 1);
+    for group in groups {
+        let Some(head) = first(group) else { continue };
+        for member in group.members.iter().skip(1) {
+            relations.push(Relation {
+                from: member + 1,
+                to: head,
+                kind: CrossRefKind::Supports,
+                reason: Some("both reach the same result".to_owned()),
+            });
+        }
+    }
+    if let Some(best) = groups.first().and_then(first) {
+        for other in groups.iter().skip(1).filter_map(first) {
+            relations.push(Relation {
+                from: other,
+                to: best,
+                kind: CrossRefKind::Contradicts,
+                reason: Some("they reach different results".to_owned()),
+            });
+        }
+    }
+    relations
+}

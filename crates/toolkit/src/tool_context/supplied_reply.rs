@@ -1,0 +1,77 @@
+//! Replies that a caller brings with the arguments of a call, so that no model is asked.
+
+use std::{collections::BTreeMap, sync::PoisonError};
+
+use deliberate_llm::{ClientDriven, ModelRequest, ask_structured};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    ArgumentIssue, ModelAnswer, REPLY_FIELD, ToolContext, ToolError, dispatch::suspend::reply_text,
+};
+
+impl ToolContext {
+    /// Stores the reply that the caller brought.
+    pub(crate) fn set_reply(&self, reply: Option<Value>) -> Result<(), ToolError> {
+        let Some(reply) = reply else { return Ok(()) };
+        self.check_content(REPLY_FIELD, &reply_text(&reply))?;
+        let supplied = self.shared.supplied_replies.lock();
+        let mut supplied = supplied.unwrap_or_else(PoisonError::into_inner);
+        supplied.insert(self.prefix.clone(), reply);
+        Ok(())
+    }
+
+    /// Takes the reply that the caller brought, if it is not used yet.
+    pub fn take_reply(&self) -> Option<Value> {
+        let supplied = self.shared.supplied_replies.lock();
+        let mut supplied = supplied.unwrap_or_else(PoisonError::into_inner);
+        supplied.remove(&self.prefix)
+    }
+
+    /// Tells whether the caller brought a reply that is not used yet.
+    pub fn has_reply(&self) -> bool {
+        let supplied = self.shared.supplied_replies.lock();
+        let supplied = supplied.unwrap_or_else(PoisonError::into_inner);
+        supplied.contains_key(&self.prefix)
+    }
+
+    /// Reads a reply that the caller brought as the answer to `ask`. No model is asked: what the
+    /// reply lacks is an error about the argument.
+    pub async fn read_reply<T: DeserializeOwned>(
+        &self,
+        ask: ModelRequest,
+        reply: Value,
+        from_plain: Option<fn(String) -> T>,
+    ) -> Result<ModelAnswer<T>, ToolError> {
+        let text = reply_text(&reply).into_owned();
+        let fields = field_names(&ask);
+        let replies = BTreeMap::from([(ask.key.clone(), text)]);
+        let model = ClientDriven::new(replies);
+        let answer = ask_structured(&model, ask, from_plain, self.shared.deadline).await;
+        match answer {
+            Ok(answer) => Ok(ModelAnswer {
+                value: answer.value,
+                thread: None,
+                usage: deliberate_core::ModelUsage::default(),
+            }),
+            Err(_) => {
+                let rule = format!("must be the text of the thought, or an object with {fields}");
+                let issue = ArgumentIssue::new(REPLY_FIELD, rule).with_value(&reply);
+                Err(ToolError::Invalid(vec![issue]))
+            }
+        }
+    }
+}
+
+/// The fields of the answer that a request asks for, in words.
+fn field_names(ask: &ModelRequest) -> String {
+    let properties = ask.schema.get("properties").and_then(Value::as_object);
+    let text = ask.text_field.as_deref();
+    let names = text.into_iter().chain(
+        properties
+            .into_iter()
+            .flat_map(|known| known.keys().map(String::as_str)),
+    );
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
