@@ -13,6 +13,7 @@ mod mcp_prompts;
 mod model_fields;
 mod modes;
 mod parallel_requests;
+mod presentation;
 mod prompt_template;
 mod reflection;
 mod resources;
@@ -41,4 +42,5 @@ pub fn register(registry: Registry) -> Registry {
         .with(ReasoningSessions)
         .with_resources(ReasoningResources)
         .with_prompts(ReasoningPrompts)
+        .with_presenter(presentation::ReasoningPresenter)
 }

@@ -11,6 +11,6 @@ pub mod sqlite;
 pub use documents::{DocumentChange, DocumentFilter, DocumentOrder, Documents, KeyMatch};
 pub use error::StoreError;
 pub use store::{
-    BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination,
+    BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination, ReferenceKind,
     SearchEntity, SearchHit, SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
 };

@@ -58,6 +58,20 @@ pub trait Store: Documents {
         limit: u32,
     ) -> StoreFuture<'a, Vec<Thought>>;
 
+    /// Returns the short ids of those of these entities that have one: `t3` is the third thought of
+    /// its session, `b2` the second branch, `n5` the fifth node, `c1` the first checkpoint, `g1` the
+    /// first graph.
+    fn short_ids<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, BTreeMap<String, String>>;
+
+    /// Returns the ids that `text` may stand for, at most two: the id itself, else a short id within
+    /// `session`, else the beginning of an id.
+    fn resolve_reference<'a>(
+        &'a self,
+        kind: ReferenceKind,
+        session: Option<&'a SessionId>,
+        text: &'a str,
+    ) -> StoreFuture<'a, Vec<String>>;
+
     /// Lists the thoughts on a branch, oldest first.
     fn branch_thoughts<'a>(
         &'a self,
@@ -226,6 +240,47 @@ pub trait Store: Documents {
 
     /// Finishes running work and closes the files. Later calls fail.
     fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// The kinds of entities that can be referred to by a short id or the beginning of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReferenceKind {
+    /// A session; it has no short id.
+    Session,
+    /// A thought, `t1`.
+    Thought,
+    /// A branch, `b1`.
+    Branch,
+    /// A node of a graph, `n1`.
+    Node,
+    /// A checkpoint, `c1`.
+    Checkpoint,
+    /// A graph, `g1`.
+    Graph,
+}
+
+impl ReferenceKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
+        Self::Session,
+        Self::Thought,
+        Self::Branch,
+        Self::Node,
+        Self::Checkpoint,
+        Self::Graph,
+    ];
+
+    /// Returns the letter of the kind's short ids.
+    pub const fn letter(self) -> Option<char> {
+        match self {
+            Self::Session => None,
+            Self::Thought => Some('t'),
+            Self::Branch => Some('b'),
+            Self::Node => Some('n'),
+            Self::Checkpoint => Some('c'),
+            Self::Graph => Some('g'),
+        }
+    }
 }
 
 /// The part of a list that a read returns.

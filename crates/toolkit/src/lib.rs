@@ -8,6 +8,7 @@ mod dispatch;
 mod error;
 mod event;
 mod external_tools;
+mod presentation;
 mod principal;
 mod prompt_provider;
 mod registry;
@@ -36,6 +37,7 @@ pub use dispatch::{
 pub use error::{ArgumentIssue, EntityKind, ToolError};
 pub use event::{CallEvent, CallInfo, CallListener};
 pub use external_tools::{AliasTarget, ExternalTool, ExternalTools, InputReply, RAW_RESULT};
+pub use presentation::{CallPresenter, PresentedOutput, REPLY_RECORDED};
 pub use principal::{Principal, ToolScope, matches_pattern};
 pub use prompt_provider::{
     PromptArgumentInfo, PromptContent, PromptInfo, PromptProvider, PromptRole, RenderedMessage,

@@ -23,7 +23,7 @@ use super::{
     trace_context::SpanReader,
 };
 use crate::{
-    ArgumentIssue, CallListener, ExternalTools, ModelSelector, Principal, PromptProvider,
+    ArgumentIssue, CallListener, CallPresenter, ExternalTools, ModelSelector, Principal, PromptProvider,
     ResourceProvider, Tool, ToolError, ToolMeta,
     event::CallListeners,
     schema::ArgumentChecker,
@@ -138,6 +138,7 @@ impl Registry {
                     ToolAction::Resume,
                 ))],
                 external: None,
+                presenter: None,
             }),
             deps: Arc::new(parts),
             listeners: CallListeners::default(),
@@ -161,6 +162,12 @@ impl Registry {
     /// Adds a listener for events of the dispatcher.
     pub fn with_listener(mut self, listener: Arc<dyn CallListener>) -> Self {
         self.listeners.add(listener);
+        self
+    }
+
+    /// Sets how the calls of a feature's tools are shown to clients.
+    pub fn with_presenter(mut self, presenter: impl CallPresenter + 'static) -> Self {
+        Arc::make_mut(&mut self.tools).presenter = Some(Arc::new(presenter));
         self
     }
 
@@ -266,9 +273,26 @@ impl Registry {
 pub(crate) struct ToolTable {
     pub(crate) tools: Vec<Arc<RegisteredTool>>,
     pub(crate) external: Option<Arc<dyn ExternalTools>>,
+    pub(crate) presenter: Option<Arc<dyn CallPresenter>>,
 }
 
 impl ToolTable {
+    /// Validates arguments and replaces the short references in them.
+    pub(crate) async fn check_arguments(
+        &self,
+        entry: &RegisteredTool,
+        arguments: Value,
+        store: &dyn Store,
+    ) -> Result<Value, ToolError> {
+        let arguments = entry.check(arguments)?;
+        match &self.presenter {
+            Some(presenter) if presenter.presents(entry.meta.name) => {
+                presenter.resolve_arguments(arguments, store).await
+            }
+            _ => Ok(arguments),
+        }
+    }
+
     pub(crate) fn get(&self, name: &str) -> Option<&RegisteredTool> {
         let found = self.tools.iter().find(|entry| entry.meta.name == name);
         found.map(AsRef::as_ref)

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{ArgumentIssue, ToolContext, ToolError, schema::ArgumentChecker};
+use crate::{ArgumentIssue, REPLY_RECORDED, ToolContext, ToolError, schema::ArgumentChecker};
 
 /// A tool that a client can call.
 ///
@@ -253,6 +253,7 @@ impl<T: Tool> AnyTool for T {
                 let reply = fields.and_then(|fields| fields.shift_remove(REPLY_FIELD));
                 call.set_reply(reply.filter(|reply| !reply.is_null()))?;
             }
+            let brings_reply = call.has_reply();
             let input = serde_path_to_error::deserialize(arguments)
                 .map_err(|error| ToolError::Invalid(vec![ArgumentIssue::unreadable(&error)]))?;
             let outcome = Tool::run(self, input, call).await?;
@@ -260,10 +261,13 @@ impl<T: Tool> AnyTool for T {
             let so_far = self
                 .partial_summary(&outcome.output)
                 .filter(|_| next.is_some());
-            let output = serde_json::to_value(outcome.output).map_err(|error| {
+            let mut output = serde_json::to_value(outcome.output).map_err(|error| {
                 tracing::error!(%error, "a tool's answer can't be serialized as JSON");
                 ToolError::Internal
             })?;
+            if let Some(fields) = output.as_object_mut().filter(|_| brings_reply) {
+                fields.insert(REPLY_RECORDED.to_owned(), true.into());
+            }
             let outcome = ToolOutput {
                 output,
                 changes: outcome.changes,

@@ -3,7 +3,7 @@
 use deliberate_core::SessionId;
 use deliberate_store::{EpochFilter, Pagination};
 use deliberate_toolkit::{
-    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ pub(crate) struct Input {
     /// Of a session, thought, branch, node or graph
     #[schemars(length(min = 1))]
     id: String,
+    /// For a short id such as t3
+    session_id: Option<SessionId>,
     /// Default data
     #[serde(default)]
     #[schemars(with = "Option<ViewFormat>")]
@@ -104,6 +106,11 @@ impl Tool for ReasoningGet {
             },
         };
         let thing = ReasoningEntity::find(&input.id, wanted, room, call).await?;
+        if let Some(named) = input.session_id.filter(|named| named != thing.session_id()) {
+            let rule = format!("is not the session of {:?}", input.id);
+            let issue = ArgumentIssue::new("session_id", rule).with_value(&named.as_str().into());
+            return Err(ToolError::Invalid(vec![issue]));
+        }
         let (data, text) = match input.format {
             ViewFormat::Data => (Some(json!(thing)), None),
             ViewFormat::Markdown => (None, Some(markdown::render_markdown(&thing))),

@@ -1,6 +1,6 @@
 //! Converts the outcome of a call to an MCP result.
 
-use deliberate_toolkit::{CallOutcome, TEXT_FIELD, ToolError};
+use deliberate_toolkit::{CallOutcome, NeedsReply, PresentedOutput, TEXT_FIELD, ToolError};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock},
@@ -14,9 +14,12 @@ pub(super) fn to_call_result(
     most_bytes: usize,
 ) -> Result<CallToolResult, ErrorData> {
     match outcome {
-        Ok(CallOutcome::Done(output)) => Ok(success_result(output, most_bytes)),
+        Ok(CallOutcome::Done(output)) => Ok(success_result(output, None, most_bytes)),
         Ok(CallOutcome::NeedsReply(needs)) => {
-            Ok(CallToolResult::structured(json!({ "needs_reply": needs })))
+            let text = needs_reply_text(&needs);
+            let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+            result.structured_content = Some(json!({ "needs_reply": needs }));
+            Ok(result)
         }
         Err(error @ ToolError::UnknownTool { .. }) => Err(ErrorData::invalid_params(
             error_sentence(&error),
@@ -36,18 +39,56 @@ pub(super) fn to_call_result(
 
 /// The result of a successful call, if it is not too long. The changes of the call are committed in
 /// any case.
-fn success_result(output: Value, most_bytes: usize) -> CallToolResult {
-    let text = output.to_string();
-    if text.len() > most_bytes {
-        return too_long_result(text.len(), most_bytes);
+pub(super) fn success_result(
+    output: Value,
+    presented: Option<PresentedOutput>,
+    most_bytes: usize,
+) -> CallToolResult {
+    let (text, data) = match presented {
+        Some(presented) => (presented.text, presented.data),
+        None => {
+            let text = output.get(TEXT_FIELD).and_then(Value::as_str);
+            (text.map_or_else(|| output.to_string(), str::to_owned), output)
+        }
+    };
+    let length = data.to_string().len().max(text.len());
+    if length > most_bytes {
+        return too_long_result(length, most_bytes);
     }
-    let said = output
-        .get(TEXT_FIELD)
-        .and_then(Value::as_str)
-        .map(str::to_owned);
-    let mut result = CallToolResult::success(vec![ContentBlock::text(said.unwrap_or(text))]);
-    result.structured_content = Some(output);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(data);
     result
+}
+
+/// The prompts for the client's model, to be read by it.
+fn needs_reply_text(needs: &NeedsReply) -> String {
+    let mut text = String::new();
+    let shared = needs.shared_system();
+    if let Some(system) = shared {
+        text.push_str(system);
+        text.push_str("\n\n");
+    }
+    for (number, ask) in needs.asks.iter().enumerate() {
+        if needs.asks.len() > 1 {
+            text.push_str(&format!("## Ask {}\n\n", number + 1));
+        }
+        if shared.is_none() {
+            text.push_str(&ask.system);
+            text.push_str("\n\n");
+        }
+        for message in &ask.messages {
+            text.push_str(message.text.trim_end());
+            text.push_str("\n\n");
+        }
+        if !ask.schema.is_null() {
+            text.push_str(&format!(
+                "Reply with one JSON object that fits this JSON Schema: {}\n\n",
+                ask.schema
+            ));
+        }
+    }
+    text.push_str(&format!("{} id: {}", needs.next, needs.id));
+    text
 }
 
 pub(super) fn too_long_result(length: usize, most_bytes: usize) -> CallToolResult {

@@ -71,7 +71,7 @@ pub(super) async fn get(
         })) => TaskPayload::Cancelled,
         BackgroundStatus::Ended(outcome) => {
             let outcome = outcome.map_err(|error| client.visible_error(error));
-            completed_payload(outcome.map(CallOutcome::Done), answer_bytes)
+            completed_payload(registry, id, outcome.map(CallOutcome::Done), answer_bytes).await
         }
     };
     let task = build_task(id, &left, payload.status());
@@ -172,11 +172,13 @@ async fn waiting_payload(
         // This says nothing about the task, which is unchanged and can be queried again.
         Err(ToolError::Overloaded { .. } | ToolError::Stopping) => TaskPayload::Working,
         // A client without sampling replies by calling the tool for it.
-        outcome => completed_payload(outcome, answer_bytes),
+        outcome => completed_payload(registry, id, outcome, answer_bytes).await,
     }
 }
 
-fn completed_payload(
+async fn completed_payload(
+    registry: &Registry,
+    id: &str,
     mut outcome: Result<CallOutcome, ToolError>,
     answer_bytes: usize,
 ) -> TaskPayload {
@@ -192,7 +194,15 @@ fn completed_payload(
             result: to_object(&result),
         };
     }
-    match call_result::to_call_result(outcome, answer_bytes) {
+    let result = match outcome {
+        Ok(CallOutcome::Done(output)) => {
+            let arguments = json!({ "id": id });
+            let presented = registry.present(RESUME_TOOL, &arguments, &output).await;
+            Ok(call_result::success_result(output, presented, answer_bytes))
+        }
+        outcome => call_result::to_call_result(outcome, answer_bytes),
+    };
+    match result {
         Ok(result) => TaskPayload::Completed {
             result: to_object(&result),
         },

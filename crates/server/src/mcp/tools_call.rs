@@ -56,15 +56,19 @@ impl McpHandler {
             self.options.background_after
         };
         let begun = Instant::now();
-        let call =
-            self.registry
-                .call_with_timeout(&to_call.name, to_call.arguments, caller, patience);
+        let call = self.registry.call_with_timeout(
+            &to_call.name,
+            to_call.arguments.clone(),
+            caller,
+            patience,
+        );
         let outcome = with_progress(call, progress, context).await;
         let code = outcome.as_ref().err().map(ToolError::code);
         self.log_level
             .log_call(context, &client, &tool, begun.elapsed(), code)
             .await;
-        self.to_reply(outcome, &tool, &client).await
+        let called = (to_call.name.as_str(), &to_call.arguments);
+        self.to_reply(outcome, &tool, called, &client).await
     }
 
     /// Resolves the request to a new call, or to the resume of a call that was sent again with
@@ -129,6 +133,7 @@ impl McpHandler {
         &self,
         outcome: Result<TimedOutcome, ToolError>,
         tool: &str,
+        (called, arguments): (&str, &Value),
         client: &ClientInfo,
     ) -> Result<CallReply, ErrorData> {
         use deliberate_toolkit::CallOutcome::{Done, NeedsReply};
@@ -153,7 +158,10 @@ impl McpHandler {
             Ok(TimedOutcome::Outcome(Done(mut output))) => {
                 match external_tools::take_raw_result(&mut output) {
                     Some(result) => Ok(external_tools::to_raw_reply(result, client.modern, most)),
-                    None => call_result::to_call_result(Ok(Done(output)), most).map(Into::into),
+                    None => {
+                        let presented = self.registry.present(called, arguments, &output).await;
+                        Ok(call_result::success_result(output, presented, most).into())
+                    }
                 }
             }
             Ok(TimedOutcome::Outcome(answered)) => {
@@ -200,6 +208,8 @@ fn caller_context(
         cancellation: context.ct.clone(),
         progress,
         client_model: sampling::client_model(context),
+        // The input requests of 2026-07-28 go to the model without the conversation.
+        prompts_leave_conversation: client.modern && client.supports_sampling,
         principal: client.principal.clone(),
         trace: trace::trace_context(context),
         protocol: trace::protocol_version(context),

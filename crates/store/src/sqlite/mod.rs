@@ -17,6 +17,7 @@ mod query;
 mod read;
 mod rows;
 mod search;
+mod short_ids;
 mod suspended_calls;
 mod tool_stats;
 mod writer;

@@ -15,8 +15,8 @@ use super::{
     SqliteStore, chain_runs, epochs::BACKTRACK_PREVIEW, rows::query_error, search, tool_stats,
 };
 use crate::{
-    BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, SearchHit, SearchQuery,
-    SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
+    BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, ReferenceKind, SearchHit,
+    SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
 };
 
 /// The statement for a list that may include rows that are set aside.
@@ -69,6 +69,19 @@ impl Store for SqliteStore {
             " ORDER BY seq LIMIT $2 OFFSET $3"
         );
         self.fetch_page(sql, session.as_str(), page)
+    }
+
+    fn short_ids<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, BTreeMap<String, String>> {
+        Box::pin(self.fetch_short_ids(ids))
+    }
+
+    fn resolve_reference<'a>(
+        &'a self,
+        kind: ReferenceKind,
+        session: Option<&'a SessionId>,
+        text: &'a str,
+    ) -> StoreFuture<'a, Vec<String>> {
+        Box::pin(self.find_references(kind, session, text))
     }
 
     fn latest_thoughts<'a>(

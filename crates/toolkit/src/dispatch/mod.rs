@@ -123,7 +123,8 @@ impl Registry {
         principal: &Principal,
         hold: &CallHandle,
     ) -> Result<PreparedCall<'a>, ToolError> {
-        let arguments = entry.check(arguments)?;
+        let store = self.deps.store.as_ref();
+        let arguments = self.tools.check_arguments(entry, arguments, store).await?;
         match &entry.action {
             ToolAction::Run(tool) => Ok(PreparedCall::Run(Box::new(ToolRun {
                 entry,

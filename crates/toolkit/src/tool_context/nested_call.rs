@@ -33,7 +33,10 @@ impl ToolContext {
             return Err(self.not_nestable_error(name));
         }
         called.check_allowed(&self.shared.env.caller.principal)?;
-        let arguments = entry.check(called.arguments)?;
+        let tools = &self.shared.env.tools;
+        let arguments = tools
+            .check_arguments(entry, called.arguments, self.store())
+            .await?;
         let inner = Self {
             shared: self.shared.clone(),
             prefix: format!("{key}/"),

@@ -13,7 +13,7 @@ use deliberate_core::{
 };
 use deliberate_store::{
     BacktrackPreview, BranchEntry, ChainRunFilter, DocumentChange, DocumentFilter, Documents,
-    EpochFilter, Pagination, SearchHit, SearchQuery, SessionEntry, Store, StoreError, StoreFuture,
+    EpochFilter, Pagination, ReferenceKind, SearchHit, SearchQuery, SessionEntry, Store, StoreError, StoreFuture,
     StoreInfo, ToolUsage,
 };
 use futures::future::{BoxFuture, ready};
@@ -121,6 +121,19 @@ impl Store for RecordingStore {
     }
 
     fn sessions(&self, _: Pagination) -> StoreFuture<'_, Vec<SessionEntry>> {
+        empty()
+    }
+
+    fn short_ids<'a>(&'a self, _: &'a [String]) -> StoreFuture<'a, BTreeMap<String, String>> {
+        empty()
+    }
+
+    fn resolve_reference<'a>(
+        &'a self,
+        _: ReferenceKind,
+        _: Option<&'a SessionId>,
+        _: &'a str,
+    ) -> StoreFuture<'a, Vec<String>> {
         empty()
     }
 

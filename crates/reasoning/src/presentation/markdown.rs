@@ -1,0 +1,255 @@
+//! Renders an answer as Markdown: the text first, then the result, then everything else.
+
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use serde_json::{Map, Value};
+
+/// The fields that hold the text of an answer or of an item, in order of preference.
+const TEXTS: [&str; 6] = ["content", "text", "synthesis", "assessment", "excerpt", "note"];
+
+/// The fields that name an item.
+const NAMES: [&str; 5] = ["name", "viewpoint", "title", "mode", "kind"];
+
+/// The fields that identify an item.
+const IDS: [&str; 5] = ["id", "node_id", "thought_id", "branch_id", "session_id"];
+
+/// Fields that say nothing to a reader.
+const HIDDEN: [&str; 2] = ["short_ids", "config"];
+
+/// Renders the answer. Ids that have a short id are shown by it.
+pub(super) fn render_output(output: &Value, short: &BTreeMap<String, String>) -> String {
+    let Some(fields) = output.as_object() else {
+        return output.to_string();
+    };
+    // Data of any depth is shown as it is.
+    if let Some(data) = fields.get("data") {
+        return data.to_string();
+    }
+    let mut page = MarkdownAnswer {
+        text: String::new(),
+        short,
+    };
+    page.answer(fields);
+    page.text.trim().to_owned()
+}
+
+struct MarkdownAnswer<'a> {
+    text: String,
+    short: &'a BTreeMap<String, String>,
+}
+
+impl MarkdownAnswer<'_> {
+    fn answer(&mut self, fields: &Map<String, Value>) {
+        let mut shown = self.lead(fields);
+        shown.extend(self.verdict(fields));
+        let mut lines = Vec::new();
+        for (name, value) in fields {
+            if shown.contains(&name.as_str()) || HIDDEN.contains(&name.as_str()) {
+                continue;
+            }
+            match value {
+                Value::Array(items) if items.iter().any(Value::is_object) => {
+                    self.items(name, items);
+                }
+                Value::Array(items) if items.is_empty() => {}
+                Value::Array(items) if items.iter().all(|item| self.is_short(item)) => {
+                    lines.push((name, value));
+                }
+                Value::Array(items) => self.list(name, items),
+                Value::Null => {}
+                _ => lines.push((name, value)),
+            }
+        }
+        if !lines.is_empty() {
+            self.text.push('\n');
+        }
+        for (name, value) in lines {
+            let _ = writeln!(self.text, "- {}: {}", label(name), self.inline(value));
+        }
+    }
+
+    /// Writes the text of the answer and returns the fields that it shows.
+    fn lead<'n>(&mut self, fields: &'n Map<String, Value>) -> Vec<&'n str> {
+        let found = TEXTS.iter().find_map(|name| {
+            let (name, value) = fields.get_key_value(*name)?;
+            Some((name.as_str(), value.as_str()?))
+        });
+        let Some((name, text)) = found else {
+            return Vec::new();
+        };
+        let is_diagram = ["flowchart ", "graph ", "mindmap"]
+            .iter()
+            .any(|start| text.starts_with(start));
+        let _ = if is_diagram {
+            writeln!(self.text, "```mermaid\n{}\n```", text.trim_end())
+        } else {
+            writeln!(self.text, "{}", text.trim_end())
+        };
+        // A text that two fields hold is shown once.
+        let same = fields
+            .iter()
+            .filter(|(_, value)| value.as_str() == Some(text))
+            .map(|(name, _)| name.as_str());
+        same.chain([name]).collect()
+    }
+
+    /// Writes the result with its confidence and doubt.
+    fn verdict(&mut self, fields: &Map<String, Value>) -> Vec<&'static str> {
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let mut parts = Vec::new();
+        if let Some(answer) = text("answer") {
+            parts.push(format!("**Answer:** {answer}"));
+        }
+        if let Some(confidence) = fields.get("confidence").and_then(Value::as_f64) {
+            parts.push(format!("confidence {:.0} %", confidence * 100.0));
+        }
+        if let Some(point) = text("weakest_point") {
+            parts.push(format!("may be wrong: {point}"));
+        }
+        if !parts.is_empty() {
+            let _ = writeln!(self.text, "\n{}", parts.join(" · "));
+        }
+        vec!["answer", "confidence", "weakest_point"]
+    }
+
+    /// Writes a list of objects: a heading for each, its text and its fields.
+    fn items(&mut self, name: &str, items: &[Value]) {
+        let _ = writeln!(self.text, "\n**{}**\n", capitalized(&label(name)));
+        for item in items.iter().filter_map(Value::as_object) {
+            self.item(item);
+        }
+    }
+
+    fn item(&mut self, item: &Map<String, Value>) {
+        let id = IDS.iter().find_map(|name| item.get_key_value(*name));
+        let title = NAMES
+            .iter()
+            .find_map(|name| Some((*name, item.get(*name)?.as_str()?)));
+        let text = TEXTS
+            .iter()
+            .find_map(|name| Some((*name, item.get(*name)?.as_str()?)));
+        let mut head = Vec::new();
+        head.extend(id.map(|(_, id)| self.inline(id)));
+        head.extend(title.map(|(_, title)| format!("**{}**", title.trim())));
+        let shown = [
+            id.map(|(name, _)| name.as_str()),
+            title.map(|(name, _)| name),
+            text.map(|(name, _)| name),
+        ];
+        let rest = item.iter().filter(|(name, value)| {
+            !shown.contains(&Some(name.as_str())) && !value.is_null() && !value.is_object()
+        });
+        let rest: Vec<String> = rest
+            .map(|(name, value)| format!("{} {}", label(name), self.inline(value)))
+            .collect();
+        if !rest.is_empty() {
+            head.push(format!("({})", rest.join(", ")));
+        }
+        let _ = writeln!(self.text, "- {}", head.join(" "));
+        for line in text.map(|(_, text)| text.trim()).unwrap_or_default().lines() {
+            let _ = writeln!(self.text, "  {line}");
+        }
+    }
+
+    fn list(&mut self, name: &str, items: &[Value]) {
+        let _ = writeln!(self.text, "\n**{}**\n", capitalized(&label(name)));
+        for item in items {
+            let _ = writeln!(self.text, "- {}", self.inline(item));
+        }
+    }
+
+    /// Tells whether a value is an id or a number, so that a list of them fits a line.
+    fn is_short(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.short.contains_key(text) || super::is_uuid(text),
+            Value::Number(_) | Value::Bool(_) => true,
+            _ => false,
+        }
+    }
+
+    fn inline(&self, value: &Value) -> String {
+        match value {
+            Value::String(text) => match self.short.get(text) {
+                Some(short) => format!("`{short}`"),
+                None if super::is_uuid(text) => format!("`{text}`"),
+                None => text.clone(),
+            },
+            Value::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.inline(item)).collect();
+                items.join(", ")
+            }
+            Value::Object(fields) => {
+                let fields = fields
+                    .iter()
+                    .filter(|(_, value)| !value.is_null())
+                    .map(|(name, value)| format!("{} {}", label(name), self.inline(value)));
+                fields.collect::<Vec<String>>().join(", ")
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+/// A field name in words.
+fn label(name: &str) -> String {
+    let name = name.strip_suffix("_id").unwrap_or(name);
+    let name = name.strip_suffix("_ids").map_or(name.to_owned(), |one| format!("{one}s"));
+    name.replace('_', " ")
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const ID: &str = "019a0000-0000-7000-8000-000000000001";
+
+    #[test]
+    fn an_answer_is_written_to_be_read() {
+        let short = BTreeMap::from([(ID.to_owned(), "t1".to_owned())]);
+        let output = json!({
+            "thought_id": ID, "session_id": "s", "content": "6 × 7 = 42.", "answer": "42",
+            "confidence": 0.9, "weakest_point": null, "previous_thought": null,
+            "branches": [{ "id": ID, "name": "first", "content": "one\ntwo", "confidence": 0.5 }],
+            "strengths": ["short", "right"], "open": [ID],
+        });
+        insta::assert_snapshot!(render_output(&output, &short), @r"
+        6 × 7 = 42.
+
+        **Answer:** 42 · confidence 90 %
+
+        **Branches**
+
+        - `t1` **first** (confidence 0.5)
+          one
+          two
+
+        **Strengths**
+
+        - short
+        - right
+
+        - thought: `t1`
+        - session: s
+        - open: `t1`
+        ");
+    }
+
+    #[test]
+    fn a_diagram_is_a_diagram_and_data_is_data() {
+        let none = BTreeMap::new();
+        let diagram = json!({ "kind": "session", "text": "flowchart TD\n  a --> b\n" });
+        let text = render_output(&diagram, &none);
+        assert!(text.starts_with("```mermaid\nflowchart TD\n  a --> b\n```"), "{text}");
+        let data = json!({ "kind": "thought", "data": { "content": "x" } });
+        assert_eq!(render_output(&data, &none), r#"{"content":"x"}"#);
+    }
+}
