@@ -89,7 +89,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-toolkit",
         ],
     ),
-    ("deliberate-testkit", &["deliberate-core"]),
+    ("deliberate-bench", &[]),
+    ("deliberate-testkit", &["deliberate-bench", "deliberate-core"]),
     // For tests only, like the test kit: the program's wiring with the fixtures of the conformance
     // suite.
     (
