@@ -90,7 +90,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("deliberate-bench", &[]),
-    ("deliberate-testkit", &["deliberate-bench", "deliberate-core"]),
+    (
+        "deliberate-testkit",
+        &["deliberate-bench", "deliberate-core"],
+    ),
     // For tests only, like the test kit: the program's wiring with the fixtures of the conformance
     // suite.
     (
