@@ -5,16 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::values::find_values;
+use super::values::{find_values, pattern};
 use crate::{BenchTask, ExpectedAnswer};
-
-#[expect(
-    clippy::expect_used,
-    reason = "the patterns are constants, which the tests compile"
-)]
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a constant pattern compiles")
-}
 
 static THINKING: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)<think>.*?</think>"));
 static BOXED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}"));
@@ -32,7 +24,7 @@ enum ValuePosition {
 }
 
 /// Returns the final answer in the form in which answers are compared; for code the last fenced
-/// block, else the whole text.
+/// block with a function, else the last block, else the whole text.
 pub fn extract_final_answer(task: &BenchTask, text: &str) -> Option<String> {
     let text = THINKING.replace_all(text, "");
     if matches!(task.expected, ExpectedAnswer::PythonTests(_)) {
@@ -47,10 +39,14 @@ pub fn extract_final_answer(task: &BenchTask, text: &str) -> Option<String> {
 }
 
 fn code(text: &str) -> Option<String> {
-    let block = FENCE.captures_iter(text).last();
-    let block = block
-        .and_then(|block| block.get(1))
-        .map_or(text, |block| block.as_str());
+    let blocks: Vec<&str> = FENCE
+        .captures_iter(text)
+        .filter_map(|block| block.get(1))
+        .map(|block| block.as_str())
+        .collect();
+    // Examples of use and their output often follow in blocks of their own.
+    let with_function = blocks.iter().rfind(|block| block.contains("def "));
+    let block = with_function.or(blocks.last()).copied().unwrap_or(text);
     (!block.trim().is_empty()).then(|| block.to_owned())
 }
 
@@ -229,6 +225,11 @@ mod tests {
         assert_eq!(
             extract(tests.clone(), "```\nx = 1").as_deref(),
             Some("x = 1")
+        );
+        let example = "```python\ndef f(): pass\n```\nFor example:\n```\n>>> f()\n```";
+        assert_eq!(
+            extract(tests.clone(), example).as_deref(),
+            Some("def f(): pass")
         );
         assert_eq!(extract(tests, " \n"), None);
     }

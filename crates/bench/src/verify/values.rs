@@ -10,7 +10,7 @@ use crate::ExpectedAnswer;
     clippy::expect_used,
     reason = "the patterns are constants, which the tests compile"
 )]
-fn pattern(text: &str) -> Regex {
+pub(super) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a constant pattern compiles")
 }
 

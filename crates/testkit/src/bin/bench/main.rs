@@ -1,4 +1,5 @@
-//! Benchmarks of the call path, of HTTP, of the modes, of the prompt engine and of the gateway.
+//! Benchmarks of the call path, of HTTP, of the modes, of the prompt engine and of the gateway; and
+//! on request of what the reasoning modes are worth.
 //! They drive the release server and, in the same run, the baseline: a bare echo server on the same
 //! SDK, the provider asked directly, one fsync. They print a Markdown table of figures and targets,
 //! and whether each target is met; a slow result is not a failure.
@@ -16,6 +17,7 @@ mod memory;
 mod modes;
 mod pipelined;
 mod prompts;
+mod reasoning;
 mod report;
 mod samples;
 mod setup;
@@ -24,13 +26,14 @@ mod start;
 use std::{io::Write, path::PathBuf};
 
 use clap::Parser;
+use reasoning::ReasoningArgs;
 use report::BenchReport;
 use setup::BenchSetup;
 
 /// Measures the call path of `deliberate serve` against its baseline.
 #[derive(Debug, Parser)]
 struct BenchArgs {
-    /// The part to measure; all parts by default.
+    /// The part to measure; by default all parts but `reasoning`.
     what: Option<BenchPart>,
     /// The server; next to this program by default.
     #[arg(long)]
@@ -50,9 +53,11 @@ struct BenchArgs {
     /// A Python with langchain-mcp-adapters, to compare with.
     #[arg(long)]
     python: Option<PathBuf>,
-    /// An extra argument of the HTTP server, such as one that lifts a limit (repeatable).
+    /// An extra argument of the HTTP server, or of the server of `reasoning`, such as one that lifts a limit (repeatable).
     #[arg(long = "server-arg", allow_hyphen_values = true)]
     server_args: Vec<String>,
+    #[command(flatten)]
+    reasoning: ReasoningArgs,
 }
 
 /// A part that can be measured alone.
@@ -68,11 +73,23 @@ enum BenchPart {
     Prompts,
     /// Tools of upstream servers.
     Gateway,
+    /// Right answers of the reasoning modes, with a real model.
+    Reasoning,
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments = BenchArgs::parse();
+    if arguments.what == Some(BenchPart::Reasoning) {
+        let BenchArgs {
+            reasoning,
+            server,
+            server_args,
+            disk,
+            ..
+        } = arguments;
+        return reasoning::measure(&reasoning, server, &server_args, &disk).await;
+    }
     let wanted = |part| arguments.what.is_none_or(|what| what == part);
     let [frame, http, modes, prompts, gateway] = [
         BenchPart::Frame,

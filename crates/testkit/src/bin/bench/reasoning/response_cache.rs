@@ -1,0 +1,78 @@
+//! Answers of the endpoint on disk. A repeated or resumed run takes them from here, so that it costs
+//! nothing and gives the same result.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// A directory with one file for each request.
+#[derive(Debug)]
+pub(crate) struct ResponseCache {
+    directory: PathBuf,
+    label: String,
+}
+
+/// A complete answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct EndpointResponse {
+    pub(crate) status: u16,
+    pub(crate) content_type: String,
+    pub(crate) body: String,
+}
+
+impl ResponseCache {
+    /// Opens the part of a cache that belongs to one model.
+    pub(crate) fn open(directory: &Path, label: &str) -> anyhow::Result<Self> {
+        fs::create_dir_all(directory)
+            .with_context(|| format!("{} can't be created", directory.display()))?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            label: label.to_owned(),
+        })
+    }
+
+    fn file(&self, path: &str, body: &str) -> PathBuf {
+        let mut hash = Sha256::new();
+        for part in [self.label.as_str(), path, body] {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        self.directory.join(format!("{:x}.json", hash.finalize()))
+    }
+
+    pub(crate) fn get(&self, path: &str, body: &str) -> Option<EndpointResponse> {
+        let text = fs::read(self.file(path, body)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Stores an answer. The file appears whole, so that a run that is ended leaves no half of one.
+    pub(crate) fn put(
+        &self,
+        path: &str,
+        body: &str,
+        response: &EndpointResponse,
+    ) -> anyhow::Result<()> {
+        let file = self.file(path, body);
+        let partial = file.with_extension("part");
+        fs::write(&partial, serde_json::to_vec(response)?)?;
+        fs::rename(&partial, &file)?;
+        Ok(())
+    }
+}
+
+/// Returns a number from a hash of the parts, small enough for every endpoint's `seed`.
+pub(crate) fn derived_seed(parts: &[&[u8]]) -> u32 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    let bytes: [u8; 32] = hash.finalize().into();
+    let [a, b, c, d, ..] = bytes;
+    u32::from_le_bytes([a, b, c, d]) >> 1
+}

@@ -1,0 +1,144 @@
+//! A server for one task in one arm, with a new database. If the server has no model, the benchmark
+//! plays the client: it answers every ask with the same model through the same proxy.
+
+use std::{path::PathBuf, sync::Arc};
+
+use anyhow::{Context as _, bail};
+use deliberate_testkit::{StdioClient, bare_command};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::proxy::RecordingProxy;
+
+/// Time limits of the server, longer than a small model on a busy machine needs.
+const TIME_LIMITS: [(&str, &str); 2] = [
+    ("DELIBERATE_REQUEST_TIMEOUT_MS", "1800000"),
+    ("DELIBERATE_LIMITS_CALL_TIMEOUT_MS", "3600000"),
+];
+
+/// The most times that a client answers one call. A graph's largest call has four asks.
+const MAX_REPLIES: usize = 12;
+
+/// Who answers the prompts of a mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ModelSide {
+    /// The server asks its provider.
+    Provider,
+    /// The client's model answers.
+    Client,
+}
+
+/// What the sessions of a run have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionSettings {
+    pub(crate) server: PathBuf,
+    pub(crate) server_args: Vec<String>,
+    pub(crate) model: String,
+    pub(crate) temperature: f64,
+    pub(crate) proxy: Arc<RecordingProxy>,
+}
+
+impl SessionSettings {
+    /// Builds a chat request of the benchmark itself.
+    pub(crate) fn chat_body(&self, messages: &[Value]) -> Value {
+        json!({ "model": self.model, "messages": messages, "temperature": self.temperature })
+    }
+}
+
+/// Returns the text of a chat completion.
+pub(crate) fn completion_text(response: &Value) -> String {
+    let text = response["choices"][0]["message"]["content"].as_str();
+    text.unwrap_or_default().to_owned()
+}
+
+/// A running server.
+pub(crate) struct ServerSession {
+    client: StdioClient,
+    settings: SessionSettings,
+    scope: String,
+    /// Whether `reasoning_got_score` takes several nodes.
+    pub(crate) scores_many: bool,
+    _home: TempDir,
+}
+
+impl ServerSession {
+    pub(crate) async fn start(
+        settings: &SessionSettings,
+        side: ModelSide,
+        scope: &str,
+    ) -> anyhow::Result<Self> {
+        let home = tempfile::tempdir()?;
+        let mut command = bare_command(&settings.server);
+        command
+            .arg("serve")
+            .args(&settings.server_args)
+            .env("HOME", home.path())
+            .env("DATABASE_PATH", home.path().join("bench.db"))
+            .env("LOG_LEVEL", "warn")
+            .envs(TIME_LIMITS);
+        match side {
+            ModelSide::Client => command.env("DELIBERATE_PROVIDER", "client"),
+            ModelSide::Provider => command
+                .env("DELIBERATE_BASE_URL", settings.proxy.url(scope))
+                .env("DELIBERATE_MODEL", &settings.model),
+        };
+        let mut client = StdioClient::spawn(&mut command)?;
+        client.initialize().await?;
+        let listed = client.request("tools/list", json!({})).await?;
+        let tools = listed["result"]["tools"].as_array().into_iter().flatten();
+        let mut score = tools.filter(|tool| tool["name"] == "reasoning_got_score");
+        let scores_many = score
+            .next()
+            .is_some_and(|tool| tool["inputSchema"]["properties"]["node_ids"].is_object());
+        Ok(Self {
+            client,
+            settings: settings.clone(),
+            scope: scope.to_owned(),
+            scores_many,
+            _home: home,
+        })
+    }
+
+    /// Calls a tool, answers what it asks the client, waits while it runs, and returns its output.
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> anyhow::Result<Value> {
+        let mut response = self.client.call(tool, arguments).await?;
+        let mut replies = 0;
+        loop {
+            let result = &response["result"];
+            let output = &result["structuredContent"];
+            let resume = if output["needs_reply"].is_object() {
+                replies += 1;
+                anyhow::ensure!(replies <= MAX_REPLIES, "{tool} asks again and again");
+                let needed = output["needs_reply"].clone();
+                json!({ "id": needed["id"], "replies": self.reply(&needed["asks"]).await? })
+            } else if output["still_running"].is_object() {
+                json!({ "id": output["still_running"]["id"] })
+            } else if output.is_object() && result["isError"] != true {
+                return Ok(output.clone());
+            } else {
+                bail!("{tool}: {}", error_text(&response));
+            };
+            response = self.client.call("reasoning_resume", resume).await?;
+        }
+    }
+
+    /// Answers the asks one after the other, as one model does.
+    async fn reply(&self, asks: &Value) -> anyhow::Result<Vec<Value>> {
+        let mut replies = Vec::new();
+        for ask in asks.as_array().context("no asks")? {
+            let mut messages = vec![json!({ "role": "system", "content": ask["system"] })];
+            for message in ask["messages"].as_array().into_iter().flatten() {
+                messages.push(json!({ "role": message["role"], "content": message["text"] }));
+            }
+            let body = self.settings.chat_body(&messages);
+            let (response, _) = self.settings.proxy.complete(&self.scope, &body).await?;
+            replies.push(completion_text(&response).into());
+        }
+        Ok(replies)
+    }
+}
+
+fn error_text(response: &Value) -> String {
+    let text = response["result"]["content"][0]["text"].as_str();
+    text.map_or_else(|| response.to_string(), str::to_owned)
+}
