@@ -46,9 +46,11 @@ use client_info::ClientInfo;
 
 /// The instructions for the client's model.
 const INSTRUCTIONS: &str = "Reasoning that is recorded: each call returns a session_id; pass it \
-    back to build on earlier steps. If an answer holds needs_reply, think about its asks yourself \
-    and call reasoning_resume with your replies; if it holds still_running, call \
-    reasoning_resume with its id alone for the answer.";
+    back to build on earlier steps. You may bring your own thought as reply (text, or an object \
+    with its text and fields): then a step is one call. If an answer holds needs_reply, work out \
+    its asks yourself and call reasoning_resume with your replies; if it holds still_running, call \
+    reasoning_resume with its id alone for the answer. Ids may be short inside a session (t3, b2, \
+    n5).";
 
 /// Serves a registry over MCP. Cheap to clone.
 #[derive(Clone)]
