@@ -13,7 +13,7 @@ use deliberate_core::{
 };
 use deliberate_store::{
     BacktrackPreview, BranchEntry, ChainRunFilter, DocumentChange, DocumentFilter, Documents,
-    EpochFilter, Pagination, SearchHit, SearchQuery, SessionEntry, Store, StoreError, StoreFuture,
+    EpochFilter, Pagination, SearchKey, SearchQuery, SearchResults, SessionEntry, Store, StoreError, StoreFuture,
     StoreInfo, ToolUsage,
 };
 use futures::future::{BoxFuture, ready};
@@ -274,7 +274,23 @@ impl Store for RecordingStore {
         empty()
     }
 
-    fn search<'a>(&'a self, _: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>> {
+    fn search<'a>(&'a self, _: &'a SearchQuery) -> StoreFuture<'a, SearchResults> {
+        empty()
+    }
+
+    fn newest_entities<'a>(
+        &'a self,
+        _: &'a SearchQuery,
+        _: u32,
+    ) -> StoreFuture<'a, Vec<SearchKey>> {
+        empty()
+    }
+
+    fn search_texts<'a>(
+        &'a self,
+        _: &'a [SearchKey],
+        _: u32,
+    ) -> StoreFuture<'a, Vec<(SearchKey, String)>> {
         empty()
     }
 
