@@ -39,6 +39,7 @@ pub use session::{
 pub use suspended_call::SuspendedCall;
 pub use text::{
     person_names::split_person_names,
+    stop_words::is_stop_word,
     suggest::did_you_mean,
     truncate::{approximate_tokens, truncate_chars, truncate_tokens},
     truncate_json::truncate_json,

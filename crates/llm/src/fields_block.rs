@@ -149,9 +149,9 @@ fn parse_object(text: &str) -> Option<(Map<String, Value>, usize)> {
 /// Removes the opening fence and the label before a block of fields.
 fn trim_fence(text: &str) -> &str {
     let text = text.trim_end();
-    let text =
-        text.strip_suffix("json")
-            .map_or(text, |it| if it.ends_with("```") { it } else { text });
+    let text = text
+        .strip_suffix("json")
+        .map_or(text, |it| if it.ends_with("```") { it } else { text });
     text.strip_suffix("```").unwrap_or(text).trim_end()
 }
 

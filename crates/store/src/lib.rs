@@ -3,6 +3,7 @@
 
 mod documents;
 mod error;
+mod search;
 mod store;
 
 #[cfg(feature = "sqlite")]
@@ -10,7 +11,8 @@ pub mod sqlite;
 
 pub use documents::{DocumentChange, DocumentFilter, DocumentOrder, Documents, KeyMatch};
 pub use error::StoreError;
+pub use search::{SearchEntity, SearchHit, SearchKey, SearchQuery, SearchResults, WordMatch};
 pub use store::{
-    BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination, ReferenceKind,
-    SearchEntity, SearchHit, SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
+    BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination,
+    ReferenceKind, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
 };

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use deliberate_core::{
     Branch, BranchId, ChainEvent, ChainRun, ChainState, Change, Checkpoint, CheckpointId, CrossRef,
-    Graph, GraphEdge, GraphId, GraphNode, Invocation, Mode, NodeId, RunId, Session, SessionId,
+    Graph, GraphEdge, GraphId, GraphNode, Invocation, NodeId, RunId, Session, SessionId,
     StateSnapshot, SuspendedCall, SuspensionId, Thought, ThoughtId, Timestamp,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Documents, StoreError};
+use crate::{Documents, SearchKey, SearchQuery, SearchResults, StoreError};
 
 /// The future of a read or commit. A read of an entity that does not exist returns `None`.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -181,8 +181,25 @@ pub trait Store: Documents {
     fn suspended_call<'a>(&'a self, id: &'a SuspensionId)
     -> StoreFuture<'a, Option<SuspendedCall>>;
 
-    /// Finds thoughts and nodes that contain all the words, best match first, set aside or not.
-    fn search<'a>(&'a self, search: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>>;
+    /// Finds thoughts and nodes by their words, set aside or not: first those with all words, then
+    /// those with some, each best match first.
+    fn search<'a>(&'a self, search: &'a SearchQuery) -> StoreFuture<'a, SearchResults>;
+
+    /// Lists the thoughts and nodes that pass the filters of a search, newest first, whatever their
+    /// words.
+    fn newest_entities<'a>(
+        &'a self,
+        search: &'a SearchQuery,
+        limit: u32,
+    ) -> StoreFuture<'a, Vec<SearchKey>>;
+
+    /// Returns the texts of these thoughts and nodes, in any order: the first characters of the
+    /// input and of the content. Those that do not exist are left out.
+    fn search_texts<'a>(
+        &'a self,
+        keys: &'a [SearchKey],
+        max_chars: u32,
+    ) -> StoreFuture<'a, Vec<(SearchKey, String)>>;
 
     /// Returns the chain run of that id.
     fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<ChainRun>>;
@@ -382,41 +399,6 @@ pub struct ToolUsage {
     pub total_ms: u64,
     /// The duration of the longest call in milliseconds.
     pub max_ms: u64,
-}
-
-/// A full-text search over thoughts and nodes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SearchQuery {
-    /// The words; all must occur. Punctuation and operators are ignored.
-    pub text: String,
-    /// Only hits of this session.
-    pub session: Option<SessionId>,
-    /// Only thoughts of this mode; nodes have mode `got`.
-    pub mode: Option<Mode>,
-    /// Only hits created at or after this time.
-    pub since: Option<Timestamp>,
-    /// Only hits created at or before this time.
-    pub until: Option<Timestamp>,
-    /// The largest number of hits.
-    pub limit: u32,
-}
-
-/// A search hit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SearchHit {
-    /// The entity that matched.
-    pub entity: SearchEntity,
-    /// The text around the match, with `[` and `]` around the words.
-    pub excerpt: String,
-}
-
-/// An entity that a search can find.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SearchEntity {
-    /// A thought.
-    Thought(Thought),
-    /// A node of a graph.
-    Node(GraphNode),
 }
 
 /// The location and size of a store.

@@ -23,8 +23,8 @@ use super::{
     trace_context::SpanReader,
 };
 use crate::{
-    ArgumentIssue, CallListener, CallPresenter, ExternalTools, ModelSelector, Principal, PromptProvider,
-    ResourceProvider, Tool, ToolError, ToolMeta,
+    ArgumentIssue, CallListener, CallPresenter, ExternalTools, ModelSelector, Principal,
+    PromptProvider, ResourceProvider, Tool, ToolError, ToolMeta,
     event::CallListeners,
     schema::ArgumentChecker,
     tool::{AnyTool, STEP_STATE},

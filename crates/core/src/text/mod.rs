@@ -1,6 +1,7 @@
-//! Text utilities: truncation and suggestions for misspelled names.
+//! Text utilities: truncation, stop words and suggestions for misspelled names.
 
 pub(crate) mod person_names;
+pub(crate) mod stop_words;
 pub(crate) mod suggest;
 pub(crate) mod truncate;
 pub(crate) mod truncate_json;

@@ -3,6 +3,7 @@
 pub(crate) mod gateway;
 pub(crate) mod prompts;
 pub(crate) mod research;
+pub(crate) mod table_embedder;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ use crate::{
 };
 
 use super::providers::ProviderSelector;
+use table_embedder::TableEmbedder;
 
 /// The registry, the providers, and the subscriptions to changes.
 pub(crate) struct App {
@@ -74,7 +76,8 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     let sets = loaded.settings.tools;
     let mut registry = Registry::new(parts).with_span_reader(telemetry::trace_context);
     if sets.reasoning {
-        registry = deliberate_reasoning::register(registry);
+        let embedder = Arc::new(TableEmbedder);
+        registry = deliberate_reasoning::register_with_embedder(registry, Some(embedder));
     }
     let shelf = if sets.prompts {
         Some(build_prompt_engine(&loaded.settings, &subscriptions)?)

@@ -47,6 +47,15 @@ impl StaticEmbedder {
     pub fn vector(self, text: &str) -> Vec<f32> {
         embed_text(text, &mut Vec::new())
     }
+
+    /// The unit vector of those words of a text that the table has whole; all zeros if it has none.
+    /// The pieces of names, codes and misspelled words, which have hardly a meaning of their own, do
+    /// not count, nor do numbers and punctuation. For comparing a few words with a text.
+    pub fn whole_word_vector(self, text: &str) -> Vec<f32> {
+        let mut places = Vec::new();
+        VOCABULARY.whole_words(limit_bytes(text), &mut places);
+        mean_row(&places)
+    }
 }
 
 impl Embedder for StaticEmbedder {
@@ -85,8 +94,17 @@ impl Embedder for StaticEmbedder {
 
 /// The vector of a text; `places` is a reusable buffer.
 fn embed_text(text: &str, places: &mut Vec<usize>) -> Vec<f32> {
-    let counted = text.split_at(text.floor_char_boundary(MAX_TEXT_BYTES)).0;
-    VOCABULARY.tokenize(counted, places);
+    VOCABULARY.tokenize(limit_bytes(text), places);
+    mean_row(places)
+}
+
+/// The part of a text that counts.
+fn limit_bytes(text: &str) -> &str {
+    text.split_at(text.floor_char_boundary(MAX_TEXT_BYTES)).0
+}
+
+/// The normalized mean of rows of the table.
+fn mean_row(places: &[usize]) -> Vec<f32> {
     let (rows, _) = TABLE.as_chunks::<DIMENSIONS>();
     // Integers are exact in any order, and 64 KiB of pieces cannot overflow them.
     let mut sums = [0_i32; DIMENSIONS];

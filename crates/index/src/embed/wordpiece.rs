@@ -49,6 +49,14 @@ impl WordPieceVocabulary {
         });
     }
 
+    /// Collects the rows of the words of a text that are one piece: letters only, at least two.
+    pub(super) fn whole_words(&self, text: &str, places: &mut Vec<usize>) {
+        for_each_word(text, |word| {
+            let is_word = word.chars().nth(1).is_some() && word.chars().all(char::is_alphabetic);
+            places.extend(self.first.get(word).filter(|_| is_word));
+        });
+    }
+
     /// Splits a word, the longest piece first; `None` if a part of it is no piece.
     fn tokenize_word(&self, word: &str, places: &mut Vec<usize>) -> Option<()> {
         if word.len() > MAX_WORD_CHARS && word.chars().count() > MAX_WORD_CHARS {

@@ -5,7 +5,14 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use serde_json::{Map, Value};
 
 /// The fields that hold the text of an answer or of an item, in order of preference.
-const TEXTS: [&str; 6] = ["content", "text", "synthesis", "assessment", "excerpt", "note"];
+const TEXTS: [&str; 6] = [
+    "content",
+    "text",
+    "synthesis",
+    "assessment",
+    "excerpt",
+    "note",
+];
 
 /// The fields that name an item.
 const NAMES: [&str; 5] = ["name", "viewpoint", "title", "mode", "kind"];
@@ -146,7 +153,11 @@ impl MarkdownAnswer<'_> {
             head.push(format!("({})", rest.join(", ")));
         }
         let _ = writeln!(self.text, "- {}", head.join(" "));
-        for line in text.map(|(_, text)| text.trim()).unwrap_or_default().lines() {
+        for line in text
+            .map(|(_, text)| text.trim())
+            .unwrap_or_default()
+            .lines()
+        {
             let _ = writeln!(self.text, "  {line}");
         }
     }
@@ -193,7 +204,9 @@ impl MarkdownAnswer<'_> {
 /// A field name in words.
 fn label(name: &str) -> String {
     let name = name.strip_suffix("_id").unwrap_or(name);
-    let name = name.strip_suffix("_ids").map_or(name.to_owned(), |one| format!("{one}s"));
+    let name = name
+        .strip_suffix("_ids")
+        .map_or(name.to_owned(), |one| format!("{one}s"));
     name.replace('_', " ")
 }
 
@@ -248,7 +261,10 @@ mod tests {
         let none = BTreeMap::new();
         let diagram = json!({ "kind": "session", "text": "flowchart TD\n  a --> b\n" });
         let text = render_output(&diagram, &none);
-        assert!(text.starts_with("```mermaid\nflowchart TD\n  a --> b\n```"), "{text}");
+        assert!(
+            text.starts_with("```mermaid\nflowchart TD\n  a --> b\n```"),
+            "{text}"
+        );
         let data = json!({ "kind": "thought", "data": { "content": "x" } });
         assert_eq!(render_output(&data, &none), r#"{"content":"x"}"#);
     }

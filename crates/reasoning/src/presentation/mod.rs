@@ -113,6 +113,8 @@ fn add_short_ids(fields: &mut Map<String, Value>, short: &BTreeMap<String, Strin
     if short.is_empty() || fields.contains_key("data") {
         return;
     }
-    let pairs = short.iter().map(|(id, short)| (short.clone(), id.as_str().into()));
+    let pairs = short
+        .iter()
+        .map(|(id, short)| (short.clone(), id.as_str().into()));
     fields.insert("short_ids".to_owned(), Value::Object(pairs.collect()));
 }

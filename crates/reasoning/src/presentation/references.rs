@@ -38,7 +38,10 @@ pub(super) async fn resolve_references(
     )
     .await?;
     let session = match (session, text_field(fields, "graph_id")) {
-        (None, Some(graph)) => store.graph(&graph.into()).await?.map(|graph| graph.session_id),
+        (None, Some(graph)) => store
+            .graph(&graph.into())
+            .await?
+            .map(|graph| graph.session_id),
         (session, _) => session,
     };
     for (name, kind) in ID_ARGUMENTS {

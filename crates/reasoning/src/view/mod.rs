@@ -1,4 +1,4 @@
-//! Reads stored reasoning: one entity by its id, a full-text search, and the sessions.
+//! Reads stored reasoning: one entity by its id, a search, and the sessions.
 
 mod get;
 mod load;
@@ -11,4 +11,5 @@ mod size_budget;
 
 pub(crate) use get::ReasoningGet;
 pub(crate) use search::SearchThoughts;
+pub use search::{MatchKind, TextEmbedder, ThoughtMatch, ThoughtSearch, ThoughtSearchPage};
 pub(crate) use sessions::ReasoningSessions;

@@ -31,6 +31,7 @@ mod linear_steps;
 mod model;
 mod reflection;
 mod resources;
+mod search;
 mod test_registry;
 mod tree;
 mod view;

@@ -8,7 +8,7 @@ use std::{
 
 use deliberate_core::{Change, Invocation, Mode, Score, Session, Thought, Timestamp};
 use deliberate_llm::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
-use deliberate_reasoning::register;
+use deliberate_reasoning::{TextEmbedder, register_with_embedder};
 use deliberate_store::{
     EpochFilter, Pagination, Store,
     sqlite::{SqliteDurability, SqliteOptions, SqliteStore},
@@ -107,18 +107,25 @@ impl ReasoningTestRegistry {
 
     pub(crate) fn with_bounds(bounds: CallLimits) -> Self {
         let model = Arc::<ScriptedModel>::default();
-        Self::build(bounds, model.clone(), Some(model))
+        Self::build(bounds, model.clone(), Some(model), None)
+    }
+
+    /// Finds thoughts by meaning if there is an embedder.
+    pub(crate) fn with_embedder(embedder: Option<Arc<dyn TextEmbedder>>) -> Self {
+        let model = Arc::<ScriptedModel>::default();
+        Self::build(CallLimits::default(), model.clone(), Some(model), embedder)
     }
 
     /// Without a model, so that the client must reply.
     pub(crate) fn without_model() -> Self {
-        Self::build(CallLimits::default(), Arc::default(), None)
+        Self::build(CallLimits::default(), Arc::default(), None, None)
     }
 
     fn build(
         bounds: CallLimits,
         model: Arc<ScriptedModel>,
         chat_model: Option<Arc<dyn ChatModel>>,
+        embedder: Option<Arc<dyn TextEmbedder>>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::new(SqliteOptions {
@@ -126,13 +133,14 @@ impl ReasoningTestRegistry {
             readers: 2,
             durability: SqliteDurability::Relaxed,
         }));
-        let registry = register(Registry::new(RegistryDeps {
+        let deps = RegistryDeps {
             store: store.clone(),
             models: Arc::new(FixedModel(chat_model)),
             clock: Arc::new(FixedClock::new()),
             ids: Arc::new(CountingIds::new()),
             limits: bounds,
-        }));
+        };
+        let registry = register_with_embedder(Registry::new(deps), embedder);
         Self {
             registry,
             store,

@@ -48,7 +48,10 @@ pub(super) fn success_result(
         Some(presented) => (presented.text, presented.data),
         None => {
             let text = output.get(TEXT_FIELD).and_then(Value::as_str);
-            (text.map_or_else(|| output.to_string(), str::to_owned), output)
+            (
+                text.map_or_else(|| output.to_string(), str::to_owned),
+                output,
+            )
         }
     };
     let length = data.to_string().len().max(text.len());

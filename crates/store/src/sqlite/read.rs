@@ -15,8 +15,8 @@ use super::{
     SqliteStore, chain_runs, epochs::BACKTRACK_PREVIEW, rows::query_error, search, tool_stats,
 };
 use crate::{
-    BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, ReferenceKind, SearchHit,
-    SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
+    BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, ReferenceKind,
+    SearchKey, SearchQuery, SearchResults, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
 };
 
 /// The statement for a list that may include rows that are set aside.
@@ -341,8 +341,24 @@ impl Store for SqliteStore {
         self.fetch_one("SELECT * FROM suspensions WHERE id = $1", id.as_str())
     }
 
-    fn search<'a>(&'a self, search: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>> {
+    fn search<'a>(&'a self, search: &'a SearchQuery) -> StoreFuture<'a, SearchResults> {
         Box::pin(search::search(self, search))
+    }
+
+    fn newest_entities<'a>(
+        &'a self,
+        search: &'a SearchQuery,
+        limit: u32,
+    ) -> StoreFuture<'a, Vec<SearchKey>> {
+        Box::pin(search::newest_entities(self, search, limit))
+    }
+
+    fn search_texts<'a>(
+        &'a self,
+        keys: &'a [SearchKey],
+        max_chars: u32,
+    ) -> StoreFuture<'a, Vec<(SearchKey, String)>> {
+        Box::pin(search::search_texts(self, keys, max_chars))
     }
 
     fn run<'a>(&'a self, id: &'a RunId) -> StoreFuture<'a, Option<ChainRun>> {

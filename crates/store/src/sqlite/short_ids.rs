@@ -97,7 +97,9 @@ impl SqliteStore {
         text: &str,
     ) -> Result<Vec<String>, StoreError> {
         let sql = statements(kind);
-        let exact = self.fetch_ids(sqlx::query_scalar(sql.exact).bind(text)).await?;
+        let exact = self
+            .fetch_ids(sqlx::query_scalar(sql.exact).bind(text))
+            .await?;
         if !exact.is_empty() {
             return Ok(exact);
         }

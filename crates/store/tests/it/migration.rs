@@ -128,7 +128,7 @@ async fn its_nodes_are_found_by_their_words() {
             limit: 9,
             ..SearchQuery::default()
         };
-        let found = store.search(&search).await.unwrap();
+        let found = store.search(&search).await.unwrap().hits;
         let ids = found.into_iter().map(|it| match it.entity {
             SearchEntity::Node(node) => node.id.to_string(),
             SearchEntity::Thought(thought) => thought.id.to_string(),

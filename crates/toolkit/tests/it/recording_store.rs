@@ -13,8 +13,8 @@ use deliberate_core::{
 };
 use deliberate_store::{
     BacktrackPreview, BranchEntry, ChainRunFilter, DocumentChange, DocumentFilter, Documents,
-    EpochFilter, Pagination, ReferenceKind, SearchHit, SearchQuery, SessionEntry, Store, StoreError, StoreFuture,
-    StoreInfo, ToolUsage,
+    EpochFilter, Pagination, ReferenceKind, SearchKey, SearchQuery, SearchResults, SessionEntry,
+    Store, StoreError, StoreFuture, StoreInfo, ToolUsage,
 };
 use futures::future::{BoxFuture, ready};
 use serde_json::Value;
@@ -287,7 +287,23 @@ impl Store for RecordingStore {
         empty()
     }
 
-    fn search<'a>(&'a self, _: &'a SearchQuery) -> StoreFuture<'a, Vec<SearchHit>> {
+    fn search<'a>(&'a self, _: &'a SearchQuery) -> StoreFuture<'a, SearchResults> {
+        empty()
+    }
+
+    fn newest_entities<'a>(
+        &'a self,
+        _: &'a SearchQuery,
+        _: u32,
+    ) -> StoreFuture<'a, Vec<SearchKey>> {
+        empty()
+    }
+
+    fn search_texts<'a>(
+        &'a self,
+        _: &'a [SearchKey],
+        _: u32,
+    ) -> StoreFuture<'a, Vec<(SearchKey, String)>> {
         empty()
     }
 

@@ -2,11 +2,12 @@
 
 mod show;
 
-use std::{io::Write, process::ExitCode};
+use std::{io::Write, process::ExitCode, sync::Arc};
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use deliberate_core::SessionId;
+use deliberate_reasoning::{MatchKind, ThoughtMatch, ThoughtSearch};
 use deliberate_store::{Pagination, SearchEntity, SearchQuery, SessionEntry, Store};
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ use super::{
     CommandContext,
     table::{one_line, table},
 };
-use crate::wiring::{build_app, build_store};
+use crate::wiring::{build_app, build_store, table_embedder::TableEmbedder};
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArgs {
@@ -28,7 +29,7 @@ enum SessionsCommand {
     List(SessionsListArgs),
     /// Show one session, step by step
     Show(SessionsShowArgs),
-    /// Search thoughts by words
+    /// Search thoughts by words and meaning
     Search(SessionsSearchArgs),
 }
 
@@ -59,7 +60,7 @@ struct SessionsShowArgs {
 
 #[derive(Debug, Args)]
 struct SessionsSearchArgs {
-    /// Words that must all occur
+    /// Words; thoughts with all of them come first, and "quoted phrases" must occur
     #[arg(required = true)]
     words: Vec<String>,
     /// Search only this session
@@ -200,25 +201,30 @@ async fn search(
         limit: args.limit,
         ..SearchQuery::default()
     };
-    let found = store.search(&search).await?;
+    let engine = ThoughtSearch::new(Some(Arc::new(TableEmbedder)));
+    let page = engine.find(&search, store).await?;
     if args.json {
-        let all: Vec<_> = found.iter().map(|found| hit_json(&found.entity)).collect();
+        let all: Vec<_> = page.hits.iter().map(hit_json).collect();
         writeln!(output, "{}", serde_json::to_string_pretty(&all)?)?;
         return Ok(());
     }
-    if found.is_empty() {
-        writeln!(output, "No thought contains all these words.")?;
+    if let Some(note) = &page.note {
+        writeln!(output, "{}", one_line(note, 300))?;
+    }
+    if page.hits.is_empty() {
         return Ok(());
     }
-    let mut rows = table(&["session", "when", "passage"]);
-    for found in &found {
-        let (session, time) = match &found.entity {
-            SearchEntity::Thought(thought) => (&thought.session_id, thought.created_at),
-            SearchEntity::Node(node) => (&node.session_id, node.created_at),
+    let mut rows = table(&["session", "when", "match", "passage"]);
+    for found in &page.hits {
+        let session = match &found.entity {
+            SearchEntity::Thought(thought) => &thought.session_id,
+            SearchEntity::Node(node) => &node.session_id,
         };
+        let time = found.entity.created_at();
         rows.add_row([
             session.to_string(),
             truncate_to_seconds(&time.to_string()),
+            one_line(&describe_match(found), 40),
             one_line(&found.excerpt, 100),
         ]);
     }
@@ -226,11 +232,27 @@ async fn search(
     Ok(())
 }
 
-fn hit_json(entity: &SearchEntity) -> Value {
-    match entity {
+fn describe_match(found: &ThoughtMatch) -> String {
+    match found.kind {
+        MatchKind::AllWords => "all words".to_owned(),
+        MatchKind::SomeWords => found.words.join(", "),
+        MatchKind::Meaning => "meaning".to_owned(),
+    }
+}
+
+/// Returns the thought or node, and how it was found.
+fn hit_json(found: &ThoughtMatch) -> Value {
+    let mut fields = match &found.entity {
         SearchEntity::Thought(thought) => json!(thought),
         SearchEntity::Node(node) => json!(node),
+    };
+    if let Some(fields) = fields.as_object_mut() {
+        fields.insert("matched".to_owned(), json!(found.kind));
+        if !found.words.is_empty() {
+            fields.insert("words".to_owned(), json!(found.words));
+        }
     }
+    fields
 }
 
 /// Finds the id that starts like this, so that the first characters are enough in a terminal.

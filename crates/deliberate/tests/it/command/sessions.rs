@@ -292,5 +292,91 @@ async fn thoughts_are_found_by_their_words_and_can_not_command_the_terminal() {
         assert!(!output.stdout.contains(['\u{1b}', '\u{7}']), "{output:?}");
     }
     let none = home.run(&["sessions", "search", "penguin"]).await;
-    assert_eq!(none.stdout, "No thought contains all these words.\n");
+    assert_eq!(
+        none.stdout,
+        "No thought has any of: penguin; none is close in meaning. Try other words.\n"
+    );
+}
+
+/// Thoughts of different subjects.
+const THOUGHTS: [&str; 5] = [
+    "The automobile engine overheats because the radiator fan never starts.",
+    "We decided to keep the cache for sixty seconds, since stale prices cost more.",
+    "The patient's fever fell after the second dose, so an infection is likely.",
+    "Tomatoes need six hours of sun; the balcony faces north, so herbs are the better choice.",
+    "Moving out of the office saves rent, but the lease runs until March.",
+];
+
+#[tokio::test]
+async fn thoughts_are_found_by_meaning_and_nonsense_finds_nothing() {
+    let home = TestHome::new();
+    for thought in THOUGHTS {
+        let mut command = home.command();
+        command.args(["think", "--manual", "Go on."]);
+        let output = run_with_input(&mut command, &format!("{thought}\n")).await;
+        assert_eq!(output.code, Some(0), "{output:?}");
+    }
+    for (query, thought, note) in [
+        (
+            "car",
+            THOUGHTS[0],
+            "No thought has any of: car; these are close in meaning.",
+        ),
+        (
+            "illness medicine",
+            THOUGHTS[2],
+            "No thought has any of: illness, medicine;",
+        ),
+        (
+            "plants vegetables",
+            THOUGHTS[3],
+            "No thought has any of: plants, vegetables;",
+        ),
+        (
+            "apartment landlord",
+            THOUGHTS[4],
+            "No thought has any of: apartment, landlord;",
+        ),
+    ] {
+        let found = home
+            .run_json(&["sessions", "search", query, "--json"])
+            .await;
+        let found = found.as_array().unwrap();
+        assert_eq!(found.len(), 1, "{query}: {found:?}");
+        assert_eq!(found[0]["matched"], "meaning", "{query}");
+        assert!(
+            found[0]["content"].as_str().unwrap().contains(thought),
+            "{query}"
+        );
+        let table = home.run(&["sessions", "search", query]).await.stdout;
+        assert!(table.starts_with(note), "{table}");
+    }
+    for query in [
+        "xyzzy",
+        "qwrtp blorf",
+        "asdf jkl",
+        "tag7f3a",
+        "violin concerto",
+        "dinosaur fossils",
+        "\" OR NEAR( * -",
+    ] {
+        let found = home
+            .run_json(&["sessions", "search", "--json", "--", query])
+            .await;
+        assert_eq!(found, json!([]), "{query}");
+    }
+    let found = home
+        .run_json(&["sessions", "search", "--json", "caches", "rent", "pelican"])
+        .await;
+    let words: Vec<&Value> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| &hit["words"])
+        .collect();
+    assert_eq!(words.len(), 2, "{found}");
+    assert!(
+        words.contains(&&json!(["caches"])) && words.contains(&&json!(["rent"])),
+        "{found}"
+    );
 }

@@ -230,7 +230,11 @@ macro_rules! store_contract {
                     a_requirement_sees_the_changes_before_it,
                 }
                 search {
-                    all_words_must_occur,
+                    any_word_is_enough_and_all_words_come_first,
+                    rare_words_count_more_than_common_ones,
+                    every_hit_is_found_once_however_few_are_wanted,
+                    a_quoted_phrase_must_occur,
+                    stop_words_are_searched_only_if_there_are_no_others,
                     case_accents_and_endings_do_not_matter,
                     input_and_content_are_both_searched,
                     words_may_be_spread_over_input_and_content,
@@ -252,12 +256,14 @@ macro_rules! store_contract {
                     what_was_set_aside_is_found_and_says_so,
                     the_nodes_of_a_deleted_session_are_not_found,
                     terms_are_found_in_the_middle_of_a_sentence_without_blanks,
-                    all_terms_without_blanks_must_occur_and_are_marked,
+                    texts_with_all_terms_without_blanks_come_first_and_all_are_marked,
                     the_passage_around_a_term_is_short,
-                    words_and_terms_together_must_all_occur,
+                    texts_with_all_words_and_terms_come_first,
                     the_passage_of_words_and_terms_is_short_too,
                     the_case_of_letters_within_a_term_does_not_matter,
                     the_newest_comes_first_where_nothing_tells_matches_apart,
+                    the_newest_are_listed_by_the_filters_alone,
+                    the_texts_of_entities_are_cut,
                 }
                 suspended_calls {
                     a_suspended_call_comes_back_whole,

@@ -131,7 +131,7 @@ pub(crate) async fn a_node_is_found_by_its_words_whatever_becomes_of_it(it: Fixt
             limit: 9,
             ..SearchQuery::default()
         };
-        let found = store.search(&search).await.unwrap();
+        let found = store.search(&search).await.unwrap().hits;
         let scores = found.into_iter().map(|it| match it.entity {
             SearchEntity::Node(node) => node.score,
             SearchEntity::Thought(thought) => panic!("{thought:?}"),

@@ -1,7 +1,7 @@
-//! Full-text search of thoughts.
+//! Full-text search of thoughts: words, phrases and their ranking.
 
 use deliberate_core::{Change, Mode, Thought};
-use deliberate_store::{SearchEntity, SearchHit, SearchQuery, Store};
+use deliberate_store::{SearchEntity, SearchHit, SearchQuery, SearchResults, Store, WordMatch};
 
 use super::{Fixture, commit};
 use crate::samples::{ODD_TEXT, session, thought, thought_with_text};
@@ -14,11 +14,25 @@ pub(super) fn search_query(words: &str) -> SearchQuery {
     }
 }
 
-pub(super) async fn run_search(store: &dyn Store, search: SearchQuery) -> Vec<SearchHit> {
+pub(super) async fn search_results(store: &dyn Store, search: SearchQuery) -> SearchResults {
     store
         .search(&search)
         .await
         .expect("any words may be looked for")
+}
+
+pub(super) async fn run_search(store: &dyn Store, search: SearchQuery) -> Vec<SearchHit> {
+    search_results(store, search).await.hits
+}
+
+/// Returns the ids of the hits in their order, each with the words that it has.
+pub(super) async fn found_words(store: &dyn Store, query: &str) -> Vec<String> {
+    let found = run_search(store, search_query(query)).await;
+    let described = found.iter().map(|hit| match &hit.words {
+        WordMatch::All => format!("{}: all", hit_id(hit)),
+        WordMatch::Some(words) => format!("{}: {}", hit_id(hit), words.join(" ")),
+    });
+    described.collect()
 }
 
 /// Returns the id of the hit.
@@ -44,33 +58,121 @@ pub(super) async fn add_thoughts(store: &dyn Store, thoughts: Vec<Thought>) {
     commit(store, changes).await;
 }
 
-pub(crate) async fn all_words_must_occur(it: Fixture) {
+pub(crate) async fn any_word_is_enough_and_all_words_come_first(it: Fixture) {
     add_thoughts(
         &*it.store,
         vec![
             thought_with_text("both", "s", "the cache is cold and the disk is slow"),
-            thought_with_text("one", "s", "the cache is warm"),
+            thought_with_text("one", "s", "cache, cache, cache"),
             thought_with_text("none", "s", "nothing of the kind"),
         ],
     )
     .await;
+    let found = async |query: &str| found_words(&*it.store, query).await;
+    assert_eq!(found("cache").await, ["one: all", "both: all"]);
+    assert_eq!(found("slow cache").await, ["both: all", "one: cache"]);
     assert_eq!(
-        found_ids(&*it.store, search_query("cache")).await,
-        ["both", "one"]
+        found("slow cache hot").await,
+        ["both: slow cache", "one: cache"]
+    );
+    assert_eq!(found("hot").await, [""; 0]);
+    assert_eq!(found("cac").await, [""; 0], "whole words only");
+}
+
+pub(crate) async fn rare_words_count_more_than_common_ones(it: Fixture) {
+    let mut thoughts: Vec<Thought> = (0..20)
+        .map(|number| thought_with_text(&format!("t{number}"), "s", "the server is slow today"))
+        .collect();
+    thoughts.push(thought_with_text("rare", "s", "a pelican landed there"));
+    add_thoughts(&*it.store, thoughts).await;
+    let found = found_words(&*it.store, "slow pelican server").await;
+    assert_eq!(found.len(), 21);
+    assert_eq!(found[0], "rare: pelican");
+    assert_eq!(found[1], "t19: slow server", "the newest of equals");
+}
+
+pub(crate) async fn every_hit_is_found_once_however_few_are_wanted(it: Fixture) {
+    let mut thoughts = Vec::new();
+    for number in 0..6 {
+        thoughts.push(thought_with_text(
+            &format!("all{number}"),
+            "s",
+            "pelican harbour",
+        ));
+        thoughts.push(thought_with_text(&format!("some{number}"), "s", "pelican"));
+    }
+    add_thoughts(&*it.store, thoughts).await;
+    for limit in 0..14 {
+        let search = SearchQuery {
+            limit,
+            ..search_query("harbour pelican")
+        };
+        let found = run_search(&*it.store, search).await;
+        let most = usize::try_from(limit).unwrap();
+        let ids: std::collections::HashSet<_> = found.iter().map(hit_id).collect();
+        assert_eq!((found.len(), ids.len()), (most.min(12), most.min(12)));
+        for (place, hit) in found.iter().enumerate() {
+            assert_eq!(hit.words == WordMatch::All, place < 6, "{limit}: {hit:?}");
+        }
+    }
+}
+
+pub(crate) async fn a_quoted_phrase_must_occur(it: Fixture) {
+    add_thoughts(
+        &*it.store,
+        vec![
+            thought_with_text("near", "s", "a cold cache makes the disk busy"),
+            thought_with_text("plain", "s", "cold caches everywhere"),
+            thought_with_text("apart", "s", "cold is the disk, warm is the cache"),
+            thought_with_text("japanese", "s", "私はRust言語を学ぶ"),
+        ],
+    )
+    .await;
+    let found = async |query: &str| found_words(&*it.store, query).await;
+    assert_eq!(
+        found("\"cold cache\"").await,
+        ["plain: all", "near: all"],
+        "endings do not matter"
     );
     assert_eq!(
-        found_ids(&*it.store, search_query("slow cache")).await,
-        ["both"]
+        found("busy \"Cold, cache\" fan").await,
+        ["near: cold cache busy", "plain: cold cache"].map(|it| it.replace("cold", "Cold"))
     );
     assert_eq!(
-        found_ids(&*it.store, search_query("slow cache hot")).await,
-        [""; 0]
+        found("\"disk\" \"warm is\" cold").await,
+        ["apart: all"],
+        "all phrases"
     );
+    assert_eq!(found("\"cache cold\" disk").await, [""; 0]);
+    assert_eq!(found("\"rust言語を\"").await, ["japanese: all"]);
+    assert_eq!(found("\"言語 学ぶ\" 私").await, [""; 0]);
     assert_eq!(
-        found_ids(&*it.store, search_query("cac")).await,
-        [""; 0],
-        "whole words only"
+        found("disk \"warm").await,
+        ["apart: all", "near: disk"],
+        "a quote that is not closed is no phrase"
     );
+    let results = search_results(&*it.store, search_query("the \"Cold, cache\" DISK")).await;
+    assert_eq!(
+        (results.phrases, results.words),
+        (vec!["Cold cache".to_owned()], vec!["DISK".to_owned()])
+    );
+}
+
+pub(crate) async fn stop_words_are_searched_only_if_there_are_no_others(it: Fixture) {
+    add_thoughts(
+        &*it.store,
+        vec![
+            thought_with_text("subject", "s", "decided: a shorter cache"),
+            thought_with_text("other", "s", "what we do about the rest of it"),
+        ],
+    )
+    .await;
+    let found = async |query: &str| found_words(&*it.store, query).await;
+    assert_eq!(
+        found("What did we decide about the cache?").await,
+        ["subject: all"]
+    );
+    assert_eq!(found("what about it").await, ["other: all"]);
 }
 
 pub(crate) async fn case_accents_and_endings_do_not_matter(it: Fixture) {
@@ -277,14 +379,13 @@ pub(crate) async fn hostile_words_are_only_words(it: Fixture) {
             "{query:?}"
         );
     }
-    // "OR" and "NOT" are ordinary words, so these queries match nothing.
-    for query in ["calm OR literal", "calm NOT storm", "calm AND near"] {
-        assert_eq!(
-            found_ids(&*it.store, search_query(query)).await,
-            [""; 0],
-            "{query:?}"
-        );
-    }
+    // "NOT" and "NEAR" are ordinary words, not operators.
+    let found = async |query: &str| found_words(&*it.store, query).await;
+    assert_eq!(found("calm NOT calm").await, ["calm: all"]);
+    assert_eq!(
+        found("calm NEAR absent").await,
+        ["literal: NEAR", "calm: calm"]
+    );
     assert_eq!(it.store.info().await.unwrap().thoughts, 2);
 }
 
@@ -319,9 +420,13 @@ pub(crate) async fn very_many_words_are_no_problem(it: Fixture) {
         ],
     )
     .await;
-    assert_eq!(found_ids(&*it.store, search_query(&text)).await, ["all"]);
-    let more = format!("{text} missing");
-    assert_eq!(found_ids(&*it.store, search_query(&more)).await, [""; 0]);
+    let found = run_search(&*it.store, search_query(&text)).await;
+    let ids: Vec<_> = found.iter().map(hit_id).collect();
+    assert_eq!(ids, ["all", "few"]);
+    assert_eq!(found[0].words, WordMatch::All);
+    let found = run_search(&*it.store, search_query(&format!("{text} missing"))).await;
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|hit| hit.words != WordMatch::All));
     let same = "word1 ".repeat(5_000);
     assert_eq!(
         found_ids(&*it.store, search_query(&same)).await,

@@ -1,7 +1,7 @@
 //! Search of thoughts and nodes: filters, data that is set aside, and scripts without spaces.
 
 use deliberate_core::{Change, GraphNode, Mode, Thought, Timestamp};
-use deliberate_store::{SearchEntity, SearchQuery, Store};
+use deliberate_store::{SearchEntity, SearchKey, SearchQuery, Store, WordMatch};
 
 use super::{
     Fixture, commit,
@@ -267,16 +267,21 @@ pub(crate) async fn terms_are_found_in_the_middle_of_a_sentence_without_blanks(i
     }
 }
 
-pub(crate) async fn all_terms_without_blanks_must_occur_and_are_marked(it: Fixture) {
+pub(crate) async fn texts_with_all_terms_without_blanks_come_first_and_all_are_marked(it: Fixture) {
     let (_, sentence, _) = SENTENCES[0];
     add_texts(&*it.store, &[("both", sentence), ("one", "只有时间")]).await;
     let found = run_search(&*it.store, search_query("思考、时间")).await;
-    assert_eq!(found.len(), 2, "{found:?}");
-    for it in found {
+    assert_eq!(found.len(), 4, "{found:?}");
+    for it in &found[..2] {
+        assert_eq!(it.words, WordMatch::All);
         assert_eq!(
             it.excerpt,
             "我们需要更多的[时间]来[思考]这个问题，然后再决定。"
         );
+    }
+    for it in &found[2..] {
+        assert_eq!(it.words, WordMatch::Some(vec!["时间".to_owned()]));
+        assert_eq!(it.excerpt, "只有[时间]");
     }
 }
 
@@ -294,7 +299,7 @@ pub(crate) async fn the_passage_around_a_term_is_short(it: Fixture) {
     assert!(excerpt.chars().count() < 100, "{excerpt}");
 }
 
-pub(crate) async fn words_and_terms_together_must_all_occur(it: Fixture) {
+pub(crate) async fn texts_with_all_words_and_terms_come_first(it: Fixture) {
     add_texts(
         &*it.store,
         &[
@@ -307,18 +312,22 @@ pub(crate) async fn words_and_terms_together_must_all_occur(it: Fixture) {
     for query in ["cache 思考", "思考 Cached"] {
         let found = run_search(&*it.store, search_query(query)).await;
         let mut ids: Vec<_> = found.iter().map(hit_id).collect();
-        ids.sort_unstable();
-        assert_eq!(ids, ["n-both", "t-both"], "{query}");
-        for it in found {
+        for part in ids.chunks_mut(2) {
+            part.sort_unstable();
+        }
+        let order = ["n-both", "t-both", "n-term", "t-term", "n-word", "t-word"];
+        assert_eq!(ids, order, "{query}");
+        for it in &found[..2] {
             assert_eq!(it.excerpt, "[caching] 使我们有时间[思考]", "{query}");
         }
     }
+    let found = run_search(&*it.store, search_query("missing 思考")).await;
+    assert_eq!(found.len(), 4);
+    for it in found {
+        assert_eq!(it.words, WordMatch::Some(vec!["思考".to_owned()]));
+    }
     assert_eq!(
-        found_ids(&*it.store, search_query("cache 没有")).await,
-        [""; 0]
-    );
-    assert_eq!(
-        found_ids(&*it.store, search_query("missing 思考")).await,
+        found_ids(&*it.store, search_query("missing 没有")).await,
         [""; 0]
     );
 }
@@ -371,4 +380,79 @@ pub(crate) async fn the_newest_comes_first_where_nothing_tells_matches_apart(it:
     let found = run_search(&*it.store, search).await;
     let ids: Vec<_> = found.iter().map(hit_id).collect();
     assert_eq!(ids, ["x5", "x4", "x3", "x2"]);
+}
+
+fn thought_key(id: &str) -> SearchKey {
+    SearchKey::Thought(id.into())
+}
+
+fn node_key(id: &str) -> SearchKey {
+    SearchKey::Node(id.into())
+}
+
+pub(crate) async fn the_newest_are_listed_by_the_filters_alone(it: Fixture) {
+    add_thoughts(&*it.store, Vec::new()).await;
+    let mut changes = vec![Change::AddGraph(graph("g", "s"))];
+    for second in 1..=3 {
+        changes.push(Change::AddThought(Thought {
+            created_at: at_second(2 * second),
+            ..thought_with_text(&format!("t{second}"), "s", "text")
+        }));
+        changes.push(Change::AddNode(GraphNode {
+            created_at: at_second(2 * second + 1),
+            ..node_with_text(&format!("n{second}"), "text")
+        }));
+    }
+    commit(&*it.store, changes).await;
+    let list =
+        async |search: SearchQuery, limit| it.store.newest_entities(&search, limit).await.unwrap();
+    let (t, n) = (thought_key, node_key);
+    let everything = search_query("no such word");
+    assert_eq!(
+        list(everything.clone(), 9).await,
+        [n("n3"), t("t3"), n("n2"), t("t2"), n("n1"), t("t1")]
+    );
+    assert_eq!(
+        list(everything.clone(), 3).await,
+        [n("n3"), t("t3"), n("n2")]
+    );
+    let filtered = |session: Option<&str>, mode, since, until| SearchQuery {
+        session: session.map(Into::into),
+        mode,
+        since,
+        until,
+        ..SearchQuery::default()
+    };
+    let times = filtered(Some("s"), None, Some(at_second(4)), Some(at_second(5)));
+    assert_eq!(list(times, 9).await, [n("n2"), t("t2")]);
+    let nodes = filtered(None, Some(Mode::Got), None, None);
+    assert_eq!(list(nodes, 9).await, [n("n3"), n("n2"), n("n1")]);
+    assert_eq!(list(filtered(Some("other"), None, None, None), 9).await, []);
+}
+
+pub(crate) async fn the_texts_of_entities_are_cut(it: Fixture) {
+    let asked = Thought {
+        input: Some("思考思考".to_owned()),
+        ..thought_with_text("t", "s", "content")
+    };
+    add_thoughts(&*it.store, vec![asked]).await;
+    let changes = vec![
+        Change::AddGraph(graph("g", "s")),
+        Change::AddNode(node_with_text("n", "a node")),
+    ];
+    commit(&*it.store, changes).await;
+    let keys = [node_key("n"), thought_key("t"), thought_key("missing")];
+    let texts = async |chars| {
+        let mut texts = it.store.search_texts(&keys, chars).await.unwrap();
+        texts.sort();
+        texts
+    };
+    let both = |thought: &str, node: &str| {
+        [
+            (thought_key("t"), thought.to_owned()),
+            (node_key("n"), node.to_owned()),
+        ]
+    };
+    assert_eq!(texts(100).await, both("思考思考\ncontent", "a node"));
+    assert_eq!(texts(2).await, both("思考co", "a "));
 }

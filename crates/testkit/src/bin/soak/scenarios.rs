@@ -149,7 +149,8 @@ impl SoakScenario {
 
     pub(crate) async fn search(&mut self, caller: &mut LoadClient) -> anyhow::Result<()> {
         self.session(caller).await?;
-        let arguments = json!({ "query": self.tag.word(), "limit": 10 });
+        // In quotes, so that nothing else is found that resembles it.
+        let arguments = json!({ "query": format!("\"{}\"", self.tag.word()), "limit": 10 });
         let found = caller.call("reasoning_search", arguments).await?;
         self.check_own(&found)?;
         for result in found["results"].as_array().into_iter().flatten() {

@@ -1,7 +1,10 @@
-//! `reasoning_search`: full-text search over all thoughts and nodes.
+//! `reasoning_search`: search by words and by meaning over all thoughts and nodes.
+
+mod meaning;
+mod thought_search;
 
 use deliberate_core::{GraphId, Mode, Score, SessionId, Timestamp, truncate_chars};
-use deliberate_store::{SearchEntity, SearchHit, SearchQuery};
+use deliberate_store::{SearchEntity, SearchQuery};
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -10,8 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::require_session;
 
+pub use meaning::TextEmbedder;
+pub use thought_search::{MatchKind, ThoughtMatch, ThoughtSearch, ThoughtSearchPage};
+
 /// The `reasoning_search` tool.
-pub(crate) struct SearchThoughts;
+pub(crate) struct SearchThoughts(pub(crate) ThoughtSearch);
 
 const DEFAULT_LIMIT: u32 = 10;
 
@@ -20,7 +26,7 @@ const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Words that must all occur
+    /// Words; texts with all of them come first. "Quoted phrases" must occur
     #[schemars(length(min = 1, max = 1_000))]
     query: String,
     session_id: Option<SessionId>,
@@ -40,6 +46,9 @@ pub(crate) struct Output {
     /// true if there are more than `limit`, else omitted
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     more: bool,
+    /// What was found instead, if nothing has all words, else omitted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 // A match.
@@ -56,8 +65,13 @@ struct ThoughtSearchHit {
     graph_id: Option<GraphId>,
     /// Its mode; got for nodes
     mode: Mode,
-    /// The text around the matching words
+    /// The text around the matching words, or its beginning
     excerpt: String,
+    /// Whether it has all words, some of them, or is close in meaning
+    matched: MatchKind,
+    /// The words that it has; only with `some_words`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    words: Vec<String>,
     /// Confidence of a thought, score of a node; null if not scored
     confidence: Option<Score>,
     /// Creation time
@@ -67,9 +81,10 @@ struct ThoughtSearchHit {
     set_aside: bool,
 }
 
-impl From<SearchHit> for ThoughtSearchHit {
-    fn from(found: SearchHit) -> Self {
+impl From<ThoughtMatch> for ThoughtSearchHit {
+    fn from(found: ThoughtMatch) -> Self {
         let excerpt = truncate_chars(&found.excerpt, 500);
+        let (matched, words) = (found.kind, found.words);
         match found.entity {
             SearchEntity::Thought(thought) => Self {
                 kind: "thought",
@@ -78,6 +93,8 @@ impl From<SearchHit> for ThoughtSearchHit {
                 graph_id: None,
                 mode: thought.mode,
                 excerpt,
+                matched,
+                words,
                 confidence: Some(thought.confidence),
                 created_at: thought.created_at,
                 set_aside: thought.set_aside,
@@ -89,6 +106,8 @@ impl From<SearchHit> for ThoughtSearchHit {
                 graph_id: Some(node.graph_id),
                 mode: Mode::Got,
                 excerpt,
+                matched,
+                words,
                 confidence: node.score,
                 created_at: node.created_at,
                 set_aside: node.set_aside,
@@ -105,8 +124,8 @@ impl Tool for SearchThoughts {
         ToolMeta {
             name: "reasoning_search",
             title: "Search thoughts",
-            description: "Find earlier thoughts and graph nodes by their words, over all sessions \
-                          or in one. Use it before thinking something through again.",
+            description: "Find earlier thoughts and graph nodes by words and meaning, over all \
+                          sessions or in one. Use it before thinking something through again.",
             hints: ToolHints::READ_ONLY,
             asks_model: false,
             limits: ToolLimits::default(),
@@ -118,24 +137,20 @@ impl Tool for SearchThoughts {
         if let Some(id) = &input.session_id {
             require_session(id, call).await?;
         }
-        let limit = input.limit.unwrap_or(DEFAULT_LIMIT);
         let search = SearchQuery {
             since: parse_start("since", input.since.as_deref())?,
             until: parse_end("until", input.until.as_deref())?,
             text: input.query,
             session: input.session_id.clone(),
             mode: input.mode,
-            // One row more than a page holds shows whether another page follows.
-            limit: limit.saturating_add(1),
+            limit: input.limit.unwrap_or(DEFAULT_LIMIT),
         };
-        let mut found = call.store().search(&search).await?;
-        let most = usize::try_from(limit).unwrap_or(usize::MAX);
-        let more = found.len() > most;
-        found.truncate(most);
+        let page = self.0.find(&search, call.store()).await?;
         Ok(ToolOutput {
             output: Output {
-                results: found.into_iter().map(ThoughtSearchHit::from).collect(),
-                more,
+                results: page.hits.into_iter().map(ThoughtSearchHit::from).collect(),
+                more: page.more,
+                note: page.note,
             },
             changes: Vec::new(),
             session: input.session_id,
