@@ -4,6 +4,7 @@
 mod documents;
 mod error;
 mod store;
+mod usage;
 
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -12,5 +13,8 @@ pub use documents::{DocumentChange, DocumentFilter, DocumentOrder, Documents, Ke
 pub use error::StoreError;
 pub use store::{
     BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination,
-    SearchEntity, SearchHit, SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
+    SearchEntity, SearchHit, SearchQuery, SessionEntry, Store, StoreFuture, StoreInfo,
+};
+pub use usage::{
+    UsageFigures, UsageGroup, UsageQuery, UsageReport, UsageReports, UsageRow, UtcOffset,
 };
