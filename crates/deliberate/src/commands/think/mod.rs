@@ -1,27 +1,40 @@
-//! `deliberate think`: asks one question from the shell.
+//! `deliberate think`: asks one question from the shell, in a mode of reasoning.
+
+mod display;
+mod graph;
+mod manual_replies;
+mod report;
 
 use std::{
-    io::{self, BufRead, Write},
+    io::{self, Write},
     process::ExitCode,
-    time::Duration,
 };
 
 use anyhow::bail;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use deliberate_core::SessionId;
 use deliberate_llm::{PROVIDERS, Provider};
-use deliberate_toolkit::{
-    CallOutcome, CallerContext, ClientPrompt, NeedsReply, RESUME_TOOL, Registry, ToolError,
-};
-use indicatif::ProgressBar;
-use serde_json::{Value, json};
+use deliberate_toolkit::{CallOutcome, CallerContext, Registry};
+use serde_json::{Map, Value, json};
 
-use super::{CommandContext, table::escape_control, terminal::at_terminal};
+use super::{
+    CommandContext,
+    text_drawing::{BranchLabel, DrawnTree, draw_tree},
+};
 use crate::wiring::build_app;
+
+use display::GrowthDisplay;
+use manual_replies::answer_manually;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThinkArgs {
     /// The question; `-` reads it from standard input
-    question: String,
+    #[arg(required_unless_present = "session")]
+    question: Option<String>,
+    /// How to think: step by step, in branches, in a graph that is scored and merged, with a
+    /// reflection on the thought (or, without a question, on the session's latest), or as fits
+    #[arg(long, value_enum, default_value_t = ThinkMode::Linear)]
+    mode: ThinkMode,
     /// Continue this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -33,10 +46,23 @@ pub(crate) struct ThinkArgs {
     manual: bool,
 }
 
+/// A mode of reasoning at the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ThinkMode {
+    Linear,
+    Tree,
+    Graph,
+    Reflect,
+    Auto,
+}
+
 pub(crate) async fn run(
     args: &ThinkArgs,
     shell: &mut CommandContext<'_>,
 ) -> anyhow::Result<ExitCode> {
+    if args.question.is_none() && args.mode != ThinkMode::Reflect {
+        bail!("give a question; only `--mode reflect` works on a session without one");
+    }
     let mut loaded = shell.loaded.clone();
     if args.manual {
         "client".clone_into(&mut loaded.settings.provider);
@@ -51,26 +77,131 @@ pub(crate) async fn run(
         }
         return Ok(ExitCode::from(1));
     }
-    let mut arguments = json!({ "content": read_question(&args.question)? });
-    if let (Some(session), Some(fields)) = (&args.session, arguments.as_object_mut()) {
-        fields.insert("session_id".to_owned(), session.clone().into());
-    }
-    let spinner = provider.map(|provider| spinner(&format!("asking {}", provider.description)));
-    let answer = wired
-        .registry
-        .call("reasoning_linear", arguments, CallerContext::default())
-        .await;
-    if let Some(spinner) = spinner {
-        spinner.finish_and_clear();
-    }
-    let outcome = match answer {
-        Ok(CallOutcome::Done(output)) => Ok(output),
-        Ok(CallOutcome::NeedsReply(needs)) => answer_manually(needs, &wired.registry).await,
-        Err(error) => Err(error.into()),
+    let question = args.question.as_deref().map(read_question).transpose()?;
+    let thinker = provider.map(|provider| format!("asking {}", provider.description));
+    let mut thinking = Thinking {
+        registry: &wired.registry,
+        display: GrowthDisplay::new(thinker, args.json, shell.output),
+        session: args.session.as_deref(),
     };
+    let outcome = thinking.think(args.mode, question.as_deref()).await;
+    let display = thinking.display;
     wired.close().await;
-    print_output(&outcome.map_err(explain_error)?, args, shell.output)?;
+    let outputs = outcome?;
+    display.finish()?;
+    if args.json {
+        writeln!(shell.output, "{}", serde_json::to_string_pretty(&outputs)?)?;
+    } else {
+        report::print_outputs(args.mode, &outputs, shell.output)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The calls of one `think`, and the drawing that grows with them.
+struct Thinking<'a> {
+    registry: &'a Registry,
+    display: GrowthDisplay<'a>,
+    session: Option<&'a str>,
+}
+
+impl Thinking<'_> {
+    /// Thinks in this mode and returns the outputs of the tools.
+    async fn think(&mut self, mode: ThinkMode, question: Option<&str>) -> anyhow::Result<Value> {
+        let Some(question) = question else {
+            let reflection = self.reflect(json!({ "session_id": self.session })).await?;
+            return Ok(json!({ "reflection": reflection }));
+        };
+        match mode {
+            ThinkMode::Linear => self.think_linear(question).await,
+            ThinkMode::Tree => {
+                let arguments = self.question_arguments(question);
+                let output = self.call("exploring", "reasoning_tree", arguments).await?;
+                self.draw_tree(&output).await?;
+                Ok(output)
+            }
+            ThinkMode::Graph => {
+                let mut arguments = self.question_arguments(question);
+                arguments.insert("problem".to_owned(), question.into());
+                let init = self.call("beginning", "reasoning_got_init", arguments);
+                let init = init.await?;
+                graph::grow_graph(self, init).await
+            }
+            ThinkMode::Reflect => {
+                let thought = self.think_linear(question).await?;
+                let subject = json!({ "thought_id": thought.get("thought_id") });
+                let reflection = self.reflect(subject).await?;
+                Ok(json!({ "thought": thought, "reflection": reflection }))
+            }
+            ThinkMode::Auto => self.think_auto(question).await,
+        }
+    }
+
+    async fn think_linear(&mut self, question: &str) -> anyhow::Result<Value> {
+        let arguments = self.question_arguments(question);
+        self.call("thinking", "reasoning_linear", arguments).await
+    }
+
+    async fn reflect(&mut self, subject: Value) -> anyhow::Result<Value> {
+        let Value::Object(arguments) = subject else {
+            bail!("the subject of a reflection is not an object; please report this");
+        };
+        self.call("reflecting", "reasoning_reflection", arguments)
+            .await
+    }
+
+    /// Lets `reasoning_auto` choose and run a mode, and finishes what that mode only begins: a graph
+    /// has just its root then, and a question to be answered directly has no answer.
+    async fn think_auto(&mut self, question: &str) -> anyhow::Result<Value> {
+        let mut arguments = self.question_arguments(question);
+        arguments.insert("run".to_owned(), true.into());
+        let output = self.call("choosing", "reasoning_auto", arguments).await?;
+        let result = output.get("result").cloned().unwrap_or_default();
+        let mut outputs = Map::from_iter([("auto".to_owned(), output)]);
+        if result.get("root_node_id").is_some() {
+            let graph = graph::grow_graph(self, result).await?;
+            outputs.insert("graph".to_owned(), graph);
+        } else if result.get("branches").is_some() {
+            self.draw_tree(&result).await?;
+        } else if result.is_null() {
+            let thought = self.think_linear(question).await?;
+            outputs.insert("thought".to_owned(), thought);
+        }
+        Ok(Value::Object(outputs))
+    }
+
+    async fn draw_tree(&mut self, output: &Value) -> anyhow::Result<()> {
+        let id = SessionId::from(report::text(output, "session_id"));
+        let tree = DrawnTree::load(&id, self.registry.store().as_ref()).await?;
+        self.display
+            .show(draw_tree(&tree, BranchLabel::NameAndThought))?;
+        Ok(())
+    }
+
+    fn question_arguments(&self, question: &str) -> Map<String, Value> {
+        let mut arguments = Map::from_iter([("content".to_owned(), question.into())]);
+        if let Some(session) = self.session {
+            arguments.insert("session_id".to_owned(), session.into());
+        }
+        arguments
+    }
+
+    /// Calls a tool. If it asks, the person at the terminal replies.
+    async fn call(
+        &mut self,
+        step: &str,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> anyhow::Result<Value> {
+        self.display.set_step(step);
+        let arguments = Value::Object(arguments);
+        let answer = self
+            .registry
+            .call(tool, arguments, CallerContext::default());
+        match answer.await? {
+            CallOutcome::Done(output) => Ok(output),
+            CallOutcome::NeedsReply(needs) => answer_manually(needs, self.registry).await,
+        }
+    }
 }
 
 fn read_question(given: &str) -> anyhow::Result<String> {
@@ -112,91 +243,4 @@ fn join_or(names: &[&str]) -> String {
         [name] => (*name).to_owned(),
         [first @ .., last] => format!("{} or {last}", first.join(", ")),
     }
-}
-
-fn spinner(message: &str) -> ProgressBar {
-    if !at_terminal() {
-        return ProgressBar::hidden();
-    }
-    let spinner = ProgressBar::new_spinner().with_message(message.to_owned());
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner
-}
-
-/// Lets the user answer the prompts for the model.
-async fn answer_manually(needs: NeedsReply, registry: &Registry) -> anyhow::Result<Value> {
-    let mut needs = needs;
-    loop {
-        let mut replies = Vec::new();
-        for ask in &needs.asks {
-            replies.push(read_reply(ask)?);
-        }
-        let arguments = json!({ "id": needs.id, "replies": replies });
-        match registry
-            .call(RESUME_TOOL, arguments, CallerContext::default())
-            .await?
-        {
-            CallOutcome::Done(output) => return Ok(output),
-            CallOutcome::NeedsReply(again) => needs = again,
-        }
-    }
-}
-
-fn read_reply(ask: &ClientPrompt) -> anyhow::Result<String> {
-    let mut stderr = io::stderr().lock();
-    writeln!(stderr, "{}\n", ask.system)?;
-    for message in &ask.messages {
-        writeln!(stderr, "{}\n", message.text)?;
-    }
-    writeln!(
-        stderr,
-        "Your reply (plain text or JSON), ended by an empty line or Ctrl-D:"
-    )?;
-    stderr.flush()?;
-    let mut reply = String::new();
-    for line in io::stdin().lock().lines() {
-        let line = line?;
-        if line.trim().is_empty() && !reply.trim().is_empty() {
-            break;
-        }
-        reply.push_str(&line);
-        reply.push('\n');
-    }
-    if reply.trim().is_empty() {
-        bail!("there was no reply; nothing was stored");
-    }
-    Ok(reply)
-}
-
-pub(super) fn explain_error(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<ToolError>().map(ToolError::hint) {
-        // Hints are written for callers of tools.
-        Some(Some(hint)) => {
-            anyhow::anyhow!("{error}. {}", hint.replace("session_id", "--session"))
-        }
-        _ => error,
-    }
-}
-
-fn print_output(output: &Value, args: &ThinkArgs, shell: &mut dyn Write) -> anyhow::Result<()> {
-    if args.json {
-        writeln!(shell, "{}", serde_json::to_string_pretty(output)?)?;
-        return Ok(());
-    }
-    let text = |field: &str| {
-        let text = output.get(field).and_then(Value::as_str);
-        escape_control(text.unwrap_or_default())
-    };
-    let sure = output
-        .get("confidence")
-        .and_then(Value::as_f64)
-        .unwrap_or_default();
-    writeln!(shell, "{}\n", text("content"))?;
-    writeln!(shell, "Confidence {:.0} %. Continue with:", sure * 100.0)?;
-    writeln!(
-        shell,
-        "  deliberate think --session {} \"…\"",
-        text("session_id")
-    )?;
-    Ok(())
 }
