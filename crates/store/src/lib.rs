@@ -5,6 +5,7 @@ mod documents;
 mod error;
 mod search;
 mod store;
+mod usage;
 
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -14,5 +15,8 @@ pub use error::StoreError;
 pub use search::{SearchEntity, SearchHit, SearchKey, SearchQuery, SearchResults, WordMatch};
 pub use store::{
     BacktrackPreview, BranchEntry, ChainRunFilter, EntityCounts, EpochFilter, Pagination,
-    ReferenceKind, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
+    ReferenceKind, SessionEntry, Store, StoreFuture, StoreInfo,
+};
+pub use usage::{
+    UsageFigures, UsageGroup, UsageQuery, UsageReport, UsageReports, UsageRow, UtcOffset,
 };

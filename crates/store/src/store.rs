@@ -10,7 +10,7 @@ use deliberate_core::{
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::{Documents, SearchKey, SearchQuery, SearchResults, StoreError};
+use crate::{Documents, SearchKey, SearchQuery, SearchResults, StoreError, UsageReports};
 
 /// The future of a read or commit. A read of an entity that does not exist returns `None`.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -21,7 +21,7 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 /// durability, of the machine. A commit that returned `Err` left nothing. Reads see every commit
 /// that returned before they began. Lists are bounded by their [`Pagination`], and omit the data
 /// that a backtrack set aside unless [`EpochFilter::All`] is given.
-pub trait Store: Documents {
+pub trait Store: Documents + UsageReports {
     /// Commits all changes in order, or none. Dropping the future does not undo a commit that has
     /// begun.
     fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()>;
@@ -241,9 +241,6 @@ pub trait Store: Documents {
     /// [`Pagination::MAX`] values are stored.
     fn settings<'a>(&'a self, names: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>>;
 
-    /// Counts each tool's calls since that time; the most used tool comes first.
-    fn tool_usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>>;
-
     /// Lists the records of a tool's calls since that time, by start time, newest first.
     fn tool_invocations<'a>(
         &'a self,
@@ -384,21 +381,6 @@ pub struct ChainRunFilter {
     pub state: Option<ChainState>,
     /// Only runs of this owner; `Some(None)` selects runs without an owner.
     pub owner: Option<Option<String>>,
-}
-
-/// The usage statistics of a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolUsage {
-    /// The tool's name.
-    pub tool: String,
-    /// The number of calls.
-    pub calls: u64,
-    /// The number of failed calls.
-    pub failed: u64,
-    /// The total duration of the calls in milliseconds.
-    pub total_ms: u64,
-    /// The duration of the longest call in milliseconds.
-    pub max_ms: u64,
 }
 
 /// The location and size of a store.

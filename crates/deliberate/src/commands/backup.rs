@@ -9,10 +9,9 @@ use anyhow::bail;
 use clap::Args;
 use deliberate_research::{articles::ARTICLE, discovery::QUESTION};
 use deliberate_store::{DocumentFilter, Store as _, StoreError};
-use deliberate_toolkit::ToolError;
 use serde_json::json;
 
-use super::{CommandContext, think::explain_error};
+use super::CommandContext;
 use crate::{
     config::{AppSettings, LoadedConfig},
     wiring::{build_sqlite_store, build_store, research},
@@ -40,8 +39,8 @@ pub(crate) async fn run(
     let original = build_sqlite_store(settings);
     let copied = original.backup_to(&file).await;
     original.close().await;
-    copied.map_err(with_hint)?;
-    let counts = count_contents(&file, settings).await.map_err(with_hint)?;
+    copied?;
+    let counts = count_contents(&file, settings).await?;
     let beside = files_outside_backup(shell.loaded);
     if args.json {
         let all = json!({
@@ -72,10 +71,6 @@ pub(crate) async fn run(
         )?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn with_hint(error: StoreError) -> anyhow::Error {
-    explain_error(ToolError::from(error).into())
 }
 
 /// Number of records in a copy.

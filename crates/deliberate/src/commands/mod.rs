@@ -13,11 +13,14 @@ mod serve;
 mod servers;
 mod sessions;
 pub(crate) mod setup;
+mod shell_hint;
 mod table;
 mod terminal;
+mod text_drawing;
 mod think;
 mod token;
 mod tools;
+mod usage;
 
 use std::{
     io::{self, Write},
@@ -61,6 +64,8 @@ enum CliCommand {
     Papers(papers::PapersArgs),
     /// List, show and search reasoning sessions
     Sessions(sessions::SessionsArgs),
+    /// Show what calls cost: tokens, money and time by day, session, tool or model
+    Usage(usage::UsageArgs),
     /// Use and manage upstream MCP servers, whose tools are offered to clients
     Servers(servers::ServersArgs),
     /// List the tools offered to clients
@@ -147,13 +152,14 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
         loaded: &loaded,
         output,
     };
-    match command {
+    let ended = match command {
         CliCommand::Serve(args) => serve::run(&args, &loaded, telemetry),
         CliCommand::Demo(args) => build_runtime()?.block_on(demo::run(&args, shell)),
         CliCommand::Think(args) => build_runtime()?.block_on(think::run(&args, shell)),
         CliCommand::Prompt(args) => build_runtime()?.block_on(prompt::run(&args, shell)),
         CliCommand::Papers(args) => build_runtime()?.block_on(papers::run(&args, shell)),
         CliCommand::Sessions(args) => build_runtime()?.block_on(sessions::run(&args, shell)),
+        CliCommand::Usage(args) => build_runtime()?.block_on(usage::run(&args, shell)),
         CliCommand::Servers(args) => build_runtime()?.block_on(servers::run(&args, shell)),
         CliCommand::Tools(args) => tools::run(&args, shell),
         CliCommand::Config(args) => config::run(&args, shell),
@@ -169,7 +175,8 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
         CliCommand::Token(args) => token::run(&args, output),
         CliCommand::ReadFile(args) => Ok(read_file::run(&args)),
         CliCommand::Completions(args) => completions::run(&args, output),
-    }
+    };
+    ended.map_err(shell_hint::explain_error)
 }
 
 /// Builds a runtime for one short command.

@@ -8,6 +8,7 @@ mod sanitize;
 mod search;
 mod sessions;
 mod size_budget;
+mod usage_summary;
 
 pub(crate) use get::ReasoningGet;
 pub(crate) use search::SearchThoughts;

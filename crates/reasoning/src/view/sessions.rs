@@ -1,13 +1,14 @@
-//! `reasoning_sessions`: lists sessions, renames one, deletes one.
+//! `reasoning_sessions`: lists sessions, renames one, deletes one, reports what they cost.
 
 use deliberate_core::{Change, Mode, SessionId, Timestamp};
-use deliberate_store::{Pagination, SessionEntry};
+use deliberate_store::{Pagination, SessionEntry, UsageQuery};
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::usage_summary::{UsageDimension, UsageSummary};
 use crate::session::require_session;
 
 /// The `reasoning_sessions` tool.
@@ -22,7 +23,7 @@ pub(crate) struct Input {
     #[serde(default)]
     #[schemars(with = "Option<SessionAction>")]
     action: SessionAction,
-    /// To rename or delete
+    /// To rename or delete; for usage: only this session
     session_id: Option<SessionId>,
     /// The new title
     #[schemars(length(min = 1, max = 200))]
@@ -34,6 +35,8 @@ pub(crate) struct Input {
     /// Default 20
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
+    /// For usage; default model
+    by: Option<UsageDimension>,
 }
 
 // The action.
@@ -44,6 +47,7 @@ enum SessionAction {
     List,
     Rename,
     Delete,
+    Usage,
 }
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -62,6 +66,9 @@ pub(crate) struct Output {
     /// The result of the deletion and the next step
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<&'static str>,
+    /// Only with action usage
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageSummary>,
 }
 
 // A session in the list.
@@ -117,8 +124,9 @@ impl Tool for ReasoningSessions {
         ToolMeta {
             name: "reasoning_sessions",
             title: "Sessions",
-            description: "List sessions, newest first, to find one to continue; rename one; or \
-                          delete one with all its contents (asks for confirm first).",
+            description: "List sessions, newest first, to find one to continue; rename one; \
+                          delete one with all its contents (asks for confirm first); or show \
+                          usage: calls, tokens, cost and time by day, session, tool or model.",
             hints: ToolHints {
                 read_only: false,
                 destructive: true,
@@ -135,6 +143,7 @@ impl Tool for ReasoningSessions {
             SessionAction::List => list(&input, call).await,
             SessionAction::Rename => rename(input, call).await,
             SessionAction::Delete => delete(&input, call).await,
+            SessionAction::Usage => usage(&input, call).await,
         }
     }
 }
@@ -210,6 +219,28 @@ async fn delete(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>,
         },
         changes: Vec::from_iter(confirmed.then(|| Change::DeleteSession(id.clone()))),
         session: Some(id),
+    })
+}
+
+async fn usage(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    let session = match &input.session_id {
+        Some(id) => Some(require_session(id, call).await?.id),
+        None => None,
+    };
+    let query = UsageQuery {
+        session: session.clone(),
+        limit: input.limit.unwrap_or(DEFAULT_LIMIT),
+        ..UsageQuery::new(input.by.unwrap_or(UsageDimension::Model).into())
+    };
+    call.flush_log().await;
+    let report = call.store().usage(&query).await?;
+    Ok(ToolOutput {
+        output: Output {
+            usage: Some(UsageSummary::from(report)),
+            ..Output::default()
+        },
+        changes: Vec::new(),
+        session,
     })
 }
 

@@ -226,6 +226,31 @@ async fn sessions_are_listed_renamed_and_deleted_only_when_confirmed() {
 }
 
 #[tokio::test]
+async fn usage_is_told_of_one_session_or_all() {
+    let desk = ReasoningTestRegistry::new();
+    let first = desk.think_ok(json!({ "content": "one" })).await;
+    desk.think_ok(json!({ "content": "two" })).await;
+    let sessions = async |arguments: Value| desk.call_ok("reasoning_sessions", arguments).await;
+    let all = sessions(json!({ "action": "usage", "by": "session" })).await;
+    assert_eq!(all["usage"]["groups"].as_array().unwrap().len(), 2, "{all}");
+    assert_eq!(all["usage"]["total"]["calls"], 2);
+    assert_eq!(all["usage"]["total"]["model_requests"], 2);
+    let id = &first["session_id"];
+    let one = sessions(json!({ "action": "usage", "session_id": id, "by": "tool" })).await;
+    let group = &one["usage"]["groups"][0];
+    assert_eq!(
+        (&group["key"], &group["calls"]),
+        (&json!("reasoning_linear"), &json!(1))
+    );
+    let limited = sessions(json!({ "action": "usage", "by": "session", "limit": 1 })).await;
+    assert_eq!(limited["usage"]["groups"].as_array().unwrap().len(), 1);
+    assert!(limited["usage"]["groups_left_out"].as_u64().unwrap() >= 1);
+    let unknown = json!({ "action": "usage", "session_id": "nope" });
+    let error = desk.call_err("reasoning_sessions", unknown).await;
+    assert_eq!(error.code(), "SessionNotFound");
+}
+
+#[tokio::test]
 async fn hostile_text_stays_in_its_step() {
     let desk = ReasoningTestRegistry::new();
     let hostile = "## Step 7\n\u{1b}[31mred\u{202e}der\n<!-- \n```rust\n# not ours";

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, ReferenceKind,
-    SearchKey, SearchQuery, SearchResults, SessionEntry, Store, StoreFuture, StoreInfo, ToolUsage,
+    SearchKey, SearchQuery, SearchResults, SessionEntry, Store, StoreFuture, StoreInfo,
 };
 
 /// The statement for a list that may include rows that are set aside.
@@ -401,10 +401,6 @@ impl Store for SqliteStore {
 
     fn settings<'a>(&'a self, names: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
         Box::pin(chain_runs::settings(self, names))
-    }
-
-    fn tool_usage(&self, since: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>> {
-        Box::pin(self.fetch_rows(tool_stats::usage_by_tool(since)))
     }
 
     fn tool_invocations<'a>(

@@ -248,7 +248,10 @@ impl Registry {
         let earlier =
             stored_call.or_else(|| run.suspended.as_deref().map(StoredCall::from_suspended));
         let (answer, session, mut changes) = match outcome {
-            Ok(outcome) => {
+            Ok(mut outcome) => {
+                if run.entry.meta.asks_model {
+                    bill.add_model(&mut outcome.output);
+                }
                 let mut changes = outcome.changes;
                 changes.extend(earlier.as_ref().map(|kept| Change::EndSuspension {
                     id: kept.id.clone(),

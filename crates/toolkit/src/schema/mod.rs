@@ -10,6 +10,8 @@ mod split_list;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
+use crate::tool_context::usage::MODEL_FIELD;
+
 pub(crate) use check::ArgumentChecker;
 
 use crate::tool::REPLY_FIELD;
@@ -65,6 +67,9 @@ pub(crate) fn output_schema<T: JsonSchema>(thinks: bool) -> Value {
             "still_running".to_owned(),
             json!({ "type": "object", "description": "Call reasoning_resume for the answer" }),
         );
+        properties
+            .entry(MODEL_FIELD)
+            .or_insert_with(|| json!({ "type": "string", "description": "Which model thought" }));
     }
     fields.insert(
         "anyOf".to_owned(),

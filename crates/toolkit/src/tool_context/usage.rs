@@ -1,16 +1,25 @@
 //! Adds up the cost of a call's model requests and records each in its trace span. The module does
 //! not know calls.
 
-use deliberate_core::ModelUsage;
+use deliberate_core::{ModelUsage, truncate_chars};
 use deliberate_llm::{ModelError, ModelReply, StructuredError, StructuredOutput};
+use serde_json::Value;
 use tracing::{Span, field::Empty};
 
-use crate::MODEL_SPAN;
+use crate::{MODEL_SPAN, RAW_RESULT};
+
+/// The field of an answer with the model that thought.
+pub(crate) const MODEL_FIELD: &str = "model";
+
+/// The longest name of a model in an answer.
+const MAX_MODEL_CHARS: usize = 200;
 
 /// The cost of a call's model requests so far, and the provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct UsageTally {
     pub(crate) pipe: Option<String>,
+    /// The model that gave the last answer, or its provider if the model is not known.
+    pub(crate) thinker: Option<String>,
     pub(crate) usage: ModelUsage,
 }
 
@@ -19,8 +28,20 @@ impl UsageTally {
     pub(crate) fn add(&mut self, thinker: &str, replies: &[ModelReply]) {
         for reply in replies {
             let pipe = reply.pipe.clone().unwrap_or_else(|| thinker.to_owned());
+            self.thinker = Some(reply.model.clone().unwrap_or_else(|| pipe.clone()));
             self.pipe = Some(pipe);
             add_reply(&mut self.usage, reply);
+        }
+    }
+
+    /// Adds the model that thought to the answer of a call, unless no model replied or the answer
+    /// has such a field or is the result of an upstream server.
+    pub(crate) fn add_model(&self, output: &mut Value) {
+        if let (Value::Object(fields), Some(model)) = (output, &self.thinker)
+            && !fields.contains_key(RAW_RESULT)
+        {
+            let model = truncate_chars(model, MAX_MODEL_CHARS);
+            fields.entry(MODEL_FIELD).or_insert_with(|| model.into());
         }
     }
 
@@ -97,4 +118,38 @@ fn add_reply(spent: &mut ModelUsage, reply: &ModelReply) {
 
 fn saturating_i64(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_model_is_added_to_objects_that_do_not_name_one() {
+        let mut tally = UsageTally::default();
+        let add = |tally: &UsageTally, mut output: Value| {
+            tally.add_model(&mut output);
+            output
+        };
+        assert_eq!(add(&tally, json!({ "a": 1 })), json!({ "a": 1 }));
+        tally.add_unanswered(
+            "cloud",
+            &ModelError::Timeout {
+                provider: "cloud".to_owned(),
+                after: std::time::Duration::ZERO,
+            },
+        );
+        assert_eq!(add(&tally, json!({})), json!({}), "nobody answered");
+        tally.add("cloud", &[ModelReply::default()]);
+        for (output, wanted) in [
+            (json!({ "a": 1 }), json!({ "a": 1, "model": "cloud" })),
+            (json!({ "model": "mine" }), json!({ "model": "mine" })),
+            (json!({ RAW_RESULT: {} }), json!({ RAW_RESULT: {} })),
+            (json!("text"), json!("text")),
+        ] {
+            assert_eq!(add(&tally, output), wanted);
+        }
+    }
 }

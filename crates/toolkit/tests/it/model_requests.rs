@@ -42,6 +42,32 @@ async fn the_answer_is_used_and_its_cost_recorded() {
 }
 
 #[tokio::test]
+async fn the_answer_says_which_model_thought() {
+    let named = RegistryFixture::with_model(ScriptedModel::new([reply_with_cost(GOOD, 1, None)]));
+    let output = expect_done(named.call("ponder", json!({ "content": "why?" })).await);
+    assert_eq!(output["model"], "m");
+
+    let unnamed = RegistryFixture::with_model(ScriptedModel::new([reply(GOOD)]));
+    let output = expect_done(unnamed.call("ponder", json!({ "content": "why?" })).await);
+    assert_eq!(
+        output["model"], "scripted",
+        "the provider, if it names no model"
+    );
+
+    let client = RegistryFixture::without_model();
+    let asked = client.call("ponder", json!({ "content": "why?" })).await;
+    let id = expect_needs_reply(asked).id;
+    let replies = json!([{ "view": "yes", "percent": 85 }]);
+    let output = expect_done(client.resume(&id, replies.clone()).await);
+    assert_eq!(output["model"], "client");
+    let again = expect_done(client.resume(&id, replies).await);
+    assert_eq!(again, output, "the stored answer says it, too");
+
+    let output = expect_done(client.call("echo", json!({ "content": "x" })).await);
+    assert_eq!(output.get("model"), None, "no model was asked");
+}
+
+#[tokio::test]
 async fn asking_again_is_paid_for_too() {
     let mind = ScriptedModel::new([
         reply_with_cost("let me think", 100, Some(0.25)),

@@ -14,7 +14,7 @@ use deliberate_core::{
 use deliberate_store::{
     BacktrackPreview, BranchEntry, ChainRunFilter, DocumentChange, DocumentFilter, Documents,
     EpochFilter, Pagination, ReferenceKind, SearchKey, SearchQuery, SearchResults, SessionEntry,
-    Store, StoreError, StoreFuture, StoreInfo, ToolUsage,
+    Store, StoreError, StoreFuture, StoreInfo, UsageQuery, UsageReport, UsageReports,
 };
 use futures::future::{BoxFuture, ready};
 use serde_json::Value;
@@ -103,6 +103,12 @@ impl Documents for RecordingStore {
         _: i64,
         _: u32,
     ) -> StoreFuture<'a, Vec<DocumentChange>> {
+        empty()
+    }
+}
+
+impl UsageReports for RecordingStore {
+    fn usage<'a>(&'a self, _: &'a UsageQuery) -> StoreFuture<'a, UsageReport> {
         empty()
     }
 }
@@ -331,10 +337,6 @@ impl Store for RecordingStore {
     }
 
     fn settings<'a>(&'a self, _: &'a [&'a str]) -> StoreFuture<'a, BTreeMap<String, Value>> {
-        empty()
-    }
-
-    fn tool_usage(&self, _: Option<Timestamp>) -> StoreFuture<'_, Vec<ToolUsage>> {
         empty()
     }
 

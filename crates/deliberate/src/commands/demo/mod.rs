@@ -7,7 +7,6 @@ mod script;
 mod server;
 mod summary;
 mod temp_folder;
-mod text_drawing;
 
 use std::{ffi::OsString, path::Path, process::ExitCode, time::Instant};
 

@@ -6,13 +6,11 @@ use deliberate_toolkit::RESUME_TOOL;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{
-    replies::DemoReplies,
-    screen::DemoScreen,
-    server::DemoServer,
-    text_drawing::{self, DemoGraph, DemoTree, percent},
+use super::{replies::DemoReplies, screen::DemoScreen, server::DemoServer};
+use crate::commands::{
+    table::one_line,
+    text_drawing::{self, BranchLabel, DrawnGraph, DrawnTree, percent},
 };
-use crate::commands::table::one_line;
 
 /// Longest excerpt of an ask.
 const MAX_ASK_CHARS: usize = 140;
@@ -130,9 +128,9 @@ impl DemoScriptRunner<'_, '_> {
         self.report_asks()?;
         self.show_branches(&deepened)?;
 
-        let shown: DemoTree = self.read_stored(&session_id).await?;
+        let shown: DrawnTree = self.read_stored(&session_id).await?;
         let drawn = DemoDrawing {
-            text: text_drawing::draw_tree(&shown),
+            text: text_drawing::draw_tree(&shown, BranchLabel::Name),
             mermaid: self.read_mermaid(&session_id).await?,
             id: session_id.clone(),
             session_id,
@@ -194,7 +192,7 @@ impl DemoScriptRunner<'_, '_> {
         self.screen.print_response("the conclusion:")?;
         self.screen.print_item(&result, true)?;
 
-        let shown: DemoGraph = self.read_stored(&graph_id).await?;
+        let shown: DrawnGraph = self.read_stored(&graph_id).await?;
         Ok(DemoDrawing {
             session_id: text_at(&begun, "/session_id")?,
             text: text_drawing::draw_graph(&shown),

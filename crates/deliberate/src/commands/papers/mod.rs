@@ -17,7 +17,9 @@ use deliberate_toolkit::{CallOutcome, CallProgress, CallerContext, ToolError};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 
-use super::{CommandContext, table::escape_control, terminal::at_terminal, think::explain_error};
+use super::{
+    CommandContext, shell_hint::explain_error, table::escape_control, terminal::at_terminal,
+};
 use crate::wiring::{App, build_app};
 use args::PapersCall;
 use check_report::PapersCheckReport;

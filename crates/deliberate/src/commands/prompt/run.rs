@@ -19,6 +19,7 @@ use super::{command_line, output::PromptOutput, progress::ProgressDisplay};
 use crate::{
     commands::{
         CommandContext,
+        shell_hint::translate_hint,
         terminal::{at_terminal, stop_signal},
         think::print_model_help,
     },
@@ -265,7 +266,7 @@ pub(super) fn resume_command(run: &str, at: &str) -> String {
 fn explain_error(error: &ToolError, run: Option<String>, at: &str) -> anyhow::Error {
     let hint = error
         .hint()
-        .map_or_else(String::new, |it| format!(". {it}"));
+        .map_or_else(String::new, |it| format!(". {}", translate_hint(&it)));
     let kept = run.map_or_else(String::new, |run| {
         format!(
             "\nThe finished steps are stored. Continue with:\n  {}",

@@ -22,6 +22,7 @@ use deliberate_store::Store;
 
 use super::{
     CommandContext,
+    shell_hint::translate_hint,
     table::{escape_control, one_line},
 };
 use crate::{
@@ -145,7 +146,7 @@ fn explain_error(error: &GatewayError) -> anyhow::Error {
     let mut text = one_line(&error.to_string(), 1_000);
     if let Some(hint) = error.hint() {
         text.push_str(". ");
-        text.push_str(&hint);
+        text.push_str(&translate_hint(&hint));
     }
     if let Some(said) = stderr_excerpt(error) {
         text.push_str("\nIts last output:\n");

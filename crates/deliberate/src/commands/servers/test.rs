@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{CommandGateway, find_server, print_problems, stderr_excerpt, tools::needs_approval};
 use crate::{
-    commands::{CommandContext, table::one_line},
+    commands::{CommandContext, shell_hint::translate_hint, table::one_line},
     servers::{ServerCatalog, ServerDefinition},
 };
 
@@ -127,7 +127,7 @@ impl ServerTest<'_> {
             one_line(&error.to_string(), 600)
         )?;
         if let Some(hint) = error.hint() {
-            writeln!(output, "       {hint}")?;
+            writeln!(output, "       {}", translate_hint(&hint))?;
         }
         if let Some(diagnosis) = stderr_excerpt(error) {
             writeln!(output, "       Its last output:")?;

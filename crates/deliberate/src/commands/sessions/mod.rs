@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{
     CommandContext,
     table::{one_line, table},
+    usage,
 };
 use crate::wiring::{build_app, build_store, table_embedder::TableEmbedder};
 
@@ -172,15 +173,21 @@ async fn show(
             args.id
         );
     }
+    // Before the session is read, because reading it is a call, too.
+    let cost = usage::session_usage(&id, store).await?;
     let registry = build_app(shell.loaded)?.registry;
     if args.json {
-        let data = show::load_json(&id, &registry).await?;
+        let mut data = show::load_json(&id, &registry).await?;
+        if let Some(fields) = data.as_object_mut() {
+            fields.insert("usage".to_owned(), usage::session_json(&cost));
+        }
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&data)?)?;
     } else if args.mermaid {
         let picture = show::load_mermaid(&id, &registry).await?;
         writeln!(shell.output, "{picture}")?;
     } else {
         show::print_markdown(&id, &registry, shell.output).await?;
+        writeln!(shell.output, "\n{}", usage::session_summary(&cost))?;
     }
     registry.close().await;
     Ok(())
@@ -256,7 +263,7 @@ fn hit_json(found: &ThoughtMatch) -> Value {
 }
 
 /// Finds the id that starts like this, so that the first characters are enough in a terminal.
-async fn resolve_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId> {
+pub(super) async fn resolve_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId> {
     let given = SessionId::from(beginning);
     if store.session(&given).await?.is_some() {
         return Ok(given);

@@ -5,13 +5,14 @@ use crate::support::TestHome;
 #[tokio::test]
 async fn every_command_explains_itself() {
     let home = TestHome::new();
-    let commands: [&[&str]; 41] = [
+    let commands: [&[&str]; 42] = [
         &[],
         &["serve"],
         &["think"],
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "show"],
+        &["usage"],
         &["prompt"],
         &["prompt", "list"],
         &["prompt", "show"],

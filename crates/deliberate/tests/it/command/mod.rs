@@ -16,3 +16,4 @@ mod setup;
 mod think;
 mod token;
 mod tools;
+mod usage;

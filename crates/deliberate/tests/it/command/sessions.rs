@@ -76,9 +76,9 @@ async fn a_session_is_shown_step_by_step() {
         .find(|line| line.contains("begun"))
         .unwrap();
     assert!(begun.starts_with(&format!("linear session `{first}`, ")));
-    let steady = output
-        .stdout
-        .replace(begun, "linear session ID, begun TIME");
+    let (text, usage) = output.stdout.rsplit_once("\nUsage: ").unwrap();
+    assert!(usage.starts_with("2 calls, 2 model requests ("), "{usage}");
+    let steady = text.replace(begun, "linear session ID, begun TIME");
     insta::assert_snapshot!("sessions_show", steady);
 }
 
@@ -112,7 +112,8 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
             "branches",
             "cross_references",
             "graphs",
-            "checkpoints"
+            "checkpoints",
+            "usage"
         ]
     );
     assert_eq!(data["branches"].as_array().unwrap().len(), 6);

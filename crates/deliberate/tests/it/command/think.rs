@@ -15,10 +15,12 @@ async fn a_question_is_answered_with_the_thought_and_how_to_go_on() {
     assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""));
     let listed = home.run_json(&["sessions", "list", "--json"]).await;
     let session = listed[0]["session"]["id"].as_str().unwrap();
+    let usage = home.run_json(&["usage", "--by", "model", "--json"]).await;
+    let model = usage["rows"][0]["model"].as_str().unwrap();
     assert_eq!(
         output.stdout,
         format!(
-            "Because it can.\n\nConfidence 72 %. Continue with:\n  deliberate think --session {session} \"…\"\n"
+            "Because it can.\n\nConfidence 72 %. Model: {model}. Continue with:\n  deliberate think --session {session} \"…\"\n"
         )
     );
 }
@@ -69,7 +71,9 @@ async fn a_question_may_come_from_standard_input() {
     .await;
     assert_eq!(nothing.code, Some(2));
     assert!(
-        nothing.stderr.contains("content: must not be empty"),
+        nothing
+            .stderr
+            .starts_with("error: the question must not be empty"),
         "{}",
         nothing.stderr
     );
@@ -157,9 +161,9 @@ async fn an_unknown_session_is_told_and_what_fails_ends_with_two() {
     .await;
     assert_eq!((output.code, output.stdout.as_str()), (Some(2), ""));
     assert!(
-        output
-            .stderr
-            .starts_with("error: there is no session with id \"nope\". "),
+        output.stderr.starts_with(
+            "error: there is no session with id \"nope\". `deliberate sessions` lists "
+        ),
         "{}",
         output.stderr
     );
@@ -177,4 +181,99 @@ async fn an_unknown_session_is_told_and_what_fails_ends_with_two() {
         output.stderr
     );
     assert_eq!(home.stored_counts().await, (0, 0));
+}
+
+/// The replies to a tree, one JSON object to a line, each ended by an empty line.
+const TREE_REPLY: &str = concat!(
+    r#"{"thought": "Speed or price decides.", "confidence_percent": 70, "approaches": ["#,
+    r#"{"name": "Train", "thought": "The train takes three hours.", "rationale": "fast", "#,
+    r#""confidence_percent": 80}, "#,
+    r#"{"name": "Bus", "thought": "The bus is cheap.", "rationale": "cheap", "#,
+    r#""confidence_percent": 60}], "recommended": 1, "relations": []}"#,
+    "\n\n"
+);
+
+/// Runs `think --manual` and returns what it prints, with the session's id hidden.
+async fn think_by_hand(home: &TestHome, arguments: &[&str], typed: &str) -> String {
+    let arguments = [&["think", "--manual"], arguments].concat();
+    let output = run_with_input(home.command().args(arguments), typed).await;
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let (text, id) = output.stdout.split_once("--session ").unwrap();
+    let (id, rest) = id.split_once(' ').unwrap();
+    assert_eq!(id.len(), 36, "{id}");
+    format!("{text}--session ID {rest}")
+}
+
+#[tokio::test]
+async fn a_tree_is_drawn_with_its_recommended_branch_in_full() {
+    let home = TestHome::new();
+    let printed = think_by_hand(&home, &["--mode", "tree", "How to travel?"], TREE_REPLY).await;
+    insta::assert_snapshot!("think_tree", printed);
+}
+
+#[tokio::test]
+async fn a_graph_is_drawn_as_it_grows_and_concluded_with_its_best_node() {
+    let home = TestHome::new();
+    let thought = |text: &str| format!(r#"{{"thought": "{text}", "confidence_percent": 70}}"#);
+    let score = |percent: u8| {
+        format!(
+            r#"{{"relevance_percent": {percent}, "validity_percent": {percent}, "depth_percent": {percent}, "novelty_percent": {percent}, "rationale": "so", "weakest_point": "none"}}"#
+        )
+    };
+    let replies = [
+        thought("Shelf."),
+        thought("List."),
+        thought("Labels."),
+        score(60),
+        score(90),
+        score(70),
+        r#"{"thought": "A list with labels.", "approach": "both", "conflicts_resolved": [], "contradictions": [], "confidence_percent": 80}"#.to_owned(),
+        score(90),
+    ];
+    let typed: String = replies.iter().map(|reply| format!("{reply}\n\n")).collect();
+    let printed = think_by_hand(&home, &["--mode", "graph", "Where is it?"], &typed).await;
+    insta::assert_snapshot!("think_graph", printed);
+}
+
+#[tokio::test]
+async fn json_has_the_outputs_of_all_tools_of_a_mode() {
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let think = async |arguments: &[&str]| -> Value {
+        let mut command = home.command_with_provider(&standin);
+        let output = run_command(command.args(["think", "--json"]).args(arguments)).await;
+        assert_eq!(output.code, Some(0), "{}", output.stderr);
+        serde_json::from_str(&output.stdout).unwrap()
+    };
+    let tree = think(&["--mode", "tree", "Why?"]).await;
+    assert!(tree["recommended_branch"].is_string(), "{tree}");
+    let graph = think(&["--mode", "graph", "Why?"]).await;
+    assert_eq!(
+        graph["finalize"]["conclusions"].as_array().unwrap().len(),
+        1
+    );
+    assert!(graph["scores"].as_array().unwrap().len() > 1, "{graph}");
+    let reflected = think(&["--mode", "reflect", "Why?"]).await;
+    assert_eq!(
+        reflected["reflection"]["reflected_thought_id"],
+        reflected["thought"]["thought_id"]
+    );
+    let session = reflected["thought"]["session_id"].as_str().unwrap();
+    let latest = think(&["--mode", "reflect", "--session", session]).await;
+    assert_eq!(latest["reflection"]["session_id"], session);
+    assert_eq!(latest.get("thought"), None);
+    let auto = think(&["--mode", "auto", "Prove it step by step: use linear"]).await;
+    assert_eq!(auto["auto"]["recommended_mode"], "linear");
+    assert!(auto["auto"]["result"]["content"].is_string(), "{auto}");
+}
+
+#[tokio::test]
+async fn only_a_reflection_needs_no_question() {
+    let home = TestHome::new();
+    let output = home.run(&["think", "--session", "x"]).await;
+    assert_eq!(output.code, Some(2));
+    assert!(
+        output.stderr.contains("--mode reflect"),
+        "{}",
+        output.stderr
+    );
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use deliberate_command_language::{CommandLimits, StageKind, parse};
 use deliberate_core::{Change, Invocation, truncate_chars};
-use deliberate_store::Pagination;
+use deliberate_store::{Pagination, UsageGroup, UsageQuery};
 use deliberate_toolkit::ToolError;
 use serde_json::{Value, json};
 
@@ -63,7 +63,11 @@ struct OutcomeTally {
 async fn view(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     context.call.flush_log().await;
     let (store, since) = (context.call.store(), context.settings.counted_since);
-    let usage = store.tool_usage(since).await?;
+    let query = UsageQuery {
+        since,
+        ..UsageQuery::new(UsageGroup::Tool)
+    };
+    let usage = store.usage(&query).await?.rows;
     let calls = store
         .tool_invocations(ENGINE_TOOL, since, Pagination::limit(MAX_CALLS))
         .await?;
@@ -78,14 +82,15 @@ async fn view(context: &ControlContext<'_>) -> Result<OperationResult, ToolError
     }
     let tools: Vec<Value> = usage
         .iter()
-        .map(|it| {
+        .map(|row| {
+            let (tool, it) = (row.key.as_deref().unwrap_or_default(), &row.figures);
             let mean = it.total_ms.checked_div(it.calls).unwrap_or(0);
             lines.add(format!(
-                "{}: {} calls, {} failed, {mean} ms on average, {} ms at most",
-                it.tool, it.calls, it.failed, it.max_ms
+                "{tool}: {} calls, {} failed, {mean} ms on average, {} ms at most",
+                it.calls, it.failed, it.max_ms
             ));
             json!({
-                "tool": it.tool, "calls": it.calls, "failed": it.failed,
+                "tool": tool, "calls": it.calls, "failed": it.failed,
                 "mean_ms": mean, "most_ms": it.max_ms,
             })
         })

@@ -321,6 +321,10 @@ macro_rules! store_contract {
                     figures_count_what_is_not_older,
                     a_tools_calls_come_newest_first_in_pages,
                     a_time_that_is_not_known_counts_nothing,
+                    an_unknown_cost_is_not_zero,
+                    usage_is_of_the_session_and_the_time_that_are_asked_for,
+                    totals_count_the_groups_beyond_the_limit,
+                    days_are_those_of_the_time_zone,
                 }
             }
         }

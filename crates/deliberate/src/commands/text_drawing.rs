@@ -2,31 +2,68 @@
 
 use std::collections::HashMap;
 
+use anyhow::Context as _;
 use deliberate_core::{
-    Branch, BranchId, CrossRef, EdgeKind, GraphEdge, GraphNode, NodeId, Score, Session, Thought,
-    ThoughtId,
+    Branch, BranchId, CrossRef, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, Score, Session,
+    SessionId, Thought, ThoughtId,
 };
+use deliberate_store::{EpochFilter, Pagination, Store};
 use serde::Deserialize;
 
-use crate::commands::table::one_line;
+use super::table::one_line;
 
 /// Longest text of a thought on its line.
 const MAX_LABEL_CHARS: usize = 60;
 
-/// A tree session as returned by `reasoning_get`.
+/// The largest part of a session that is drawn.
+const ALL: Pagination = Pagination::limit(Pagination::MAX);
+
+/// The data of a tree session, as returned by `reasoning_get`.
 #[derive(Debug, Deserialize)]
-pub(super) struct DemoTree {
+pub(super) struct DrawnTree {
     session: Session,
     thoughts: Vec<Thought>,
     branches: Vec<Branch>,
     cross_references: Vec<CrossRef>,
 }
 
-/// A graph as returned by `reasoning_get`.
+/// The data of a graph, as returned by `reasoning_get`.
 #[derive(Debug, Deserialize)]
-pub(super) struct DemoGraph {
+pub(super) struct DrawnGraph {
     nodes: Vec<GraphNode>,
     edges: Vec<GraphEdge>,
+}
+
+/// The text of a branch in a drawing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum BranchLabel {
+    Name,
+    /// The name and the beginning of its thought.
+    NameAndThought,
+}
+
+impl DrawnTree {
+    /// Reads the tree of a session.
+    pub(super) async fn load(id: &SessionId, store: &dyn Store) -> anyhow::Result<Self> {
+        let session = store.session(id).await?;
+        let branches = store.branches(id, EpochFilter::Current, ALL).await?;
+        Ok(Self {
+            session: session.with_context(|| format!("session {id} was deleted"))?,
+            thoughts: store.thoughts(id, EpochFilter::Current, ALL).await?,
+            branches: branches.into_iter().map(|entry| entry.branch).collect(),
+            cross_references: store.cross_refs(id, EpochFilter::Current, ALL).await?,
+        })
+    }
+}
+
+impl DrawnGraph {
+    /// Reads a graph.
+    pub(super) async fn load(id: &GraphId, store: &dyn Store) -> anyhow::Result<Self> {
+        Ok(Self {
+            nodes: store.nodes(id, EpochFilter::Current, ALL).await?,
+            edges: store.edges(id, EpochFilter::Current, ALL).await?,
+        })
+    }
 }
 
 /// A line of a drawing, and its children.
@@ -56,9 +93,9 @@ impl DrawingNode {
 }
 
 /// Draws each thought below the one it builds on.
-pub(super) fn draw_tree(tree: &DemoTree) -> String {
+pub(super) fn draw_tree(tree: &DrawnTree, labels: BranchLabel) -> String {
     let mut picture = String::new();
-    for root in child_nodes(None, tree) {
+    for root in child_nodes(None, tree, labels) {
         root.draw(&mut picture);
     }
     let name = |id: &BranchId| {
@@ -74,18 +111,22 @@ pub(super) fn draw_tree(tree: &DemoTree) -> String {
     picture
 }
 
-fn child_nodes(parent: Option<&ThoughtId>, tree: &DemoTree) -> Vec<DrawingNode> {
+fn child_nodes(
+    parent: Option<&ThoughtId>,
+    tree: &DrawnTree,
+    labels: BranchLabel,
+) -> Vec<DrawingNode> {
     let thoughts = tree.thoughts.iter();
     thoughts
         .filter(|thought| thought.parent_id.as_ref() == parent)
         .map(|thought| DrawingNode {
-            label: thought_label(thought, tree),
-            children: child_nodes(Some(&thought.id), tree),
+            label: thought_label(thought, tree, labels),
+            children: child_nodes(Some(&thought.id), tree, labels),
         })
         .collect()
 }
 
-fn thought_label(thought: &Thought, tree: &DemoTree) -> String {
+fn thought_label(thought: &Thought, tree: &DrawnTree, labels: BranchLabel) -> String {
     let sure = percent(thought.confidence);
     if let Some(question) = &thought.input {
         return format!("{} ({sure} sure)", one_line(question, MAX_LABEL_CHARS));
@@ -95,7 +136,14 @@ fn thought_label(thought: &Thought, tree: &DemoTree) -> String {
         .iter()
         .find(|branch| Some(&branch.id) == thought.branch_id.as_ref());
     let name = branch.and_then(|branch| branch.name.as_deref());
-    let words = one_line(name.unwrap_or(&thought.content), MAX_LABEL_CHARS);
+    let words = match name {
+        Some(name) if labels == BranchLabel::NameAndThought => {
+            &format!("{name}: {}", thought.content)
+        }
+        Some(name) => name,
+        None => &thought.content,
+    };
+    let words = one_line(words, MAX_LABEL_CHARS);
     let is_best = branch.is_some_and(|branch| branch.priority > 1);
     let is_followed = branch.map(|branch| &branch.id) == tree.session.active_branch_id.as_ref();
     format!(
@@ -107,7 +155,7 @@ fn thought_label(thought: &Thought, tree: &DemoTree) -> String {
 
 /// Draws each node below the one it was generated from; nodes with several sources come last, with
 /// the numbers of their sources.
-pub(super) fn draw_graph(graph: &DemoGraph) -> String {
+pub(super) fn draw_graph(graph: &DrawnGraph) -> String {
     let numbers: HashMap<&NodeId, usize> =
         graph.nodes.iter().map(|node| &node.id).zip(0..).collect();
     let mut picture = String::new();
@@ -130,7 +178,7 @@ pub(super) fn draw_graph(graph: &DemoGraph) -> String {
 /// Returns the sources of a node, by merging or otherwise.
 fn source_nodes<'a>(
     node: &'a GraphNode,
-    graph: &'a DemoGraph,
+    graph: &'a DrawnGraph,
     by_merging: bool,
 ) -> impl Iterator<Item = &'a NodeId> {
     let edges = graph.edges.iter();
@@ -145,7 +193,7 @@ fn source_nodes<'a>(
 
 fn graph_drawing_node(
     node: &GraphNode,
-    graph: &DemoGraph,
+    graph: &DrawnGraph,
     numbers: &HashMap<&NodeId, usize>,
 ) -> DrawingNode {
     let children = graph.nodes.iter();
