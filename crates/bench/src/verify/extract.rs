@@ -76,7 +76,7 @@ fn marked_answer(text: &str, has_lines: bool) -> Option<&str> {
     let rest = text.get(mark.end()..)?;
     let mut lines = rest
         .lines()
-        .filter(|line| line.chars().any(char::is_alphanumeric));
+        .filter(|line| has_words(line) && !line.trim_end_matches(['*', ' ']).ends_with(':'));
     let answer = lines.next()?;
     (lines.count() <= 1).then_some(if has_lines { rest } else { answer })
 }
@@ -94,7 +94,8 @@ fn bold(text: &str, find: impl Fn(&str, ValuePosition) -> Option<String>) -> Opt
         .then(|| find(last, ValuePosition::Last))?
 }
 
-/// Returns the value after the last "answer" that has one in its line or in the next.
+/// Returns the value after the last "answer" that has one in its line, or in the next if its own line
+/// ends there.
 fn after_answer(
     text: &str,
     find: impl Fn(&str, ValuePosition) -> Option<String>,
@@ -107,18 +108,25 @@ fn after_answer(
         let said = ANSWER_VERB
             .find(line)
             .and_then(|verb| line.get(verb.end()..));
-        let next = lines.find(|line| line.chars().any(char::is_alphanumeric));
+        let next = lines.find(|line| has_words(line));
         said.and_then(|said| find(said, ValuePosition::First))
             .or_else(|| find(line, ValuePosition::First))
-            .or_else(|| find(next?, ValuePosition::First))
+            .or_else(|| {
+                find(
+                    next.filter(|_| !has_words(said.unwrap_or(line)))?,
+                    ValuePosition::First,
+                )
+            })
     })
 }
 
 fn last_line(text: &str) -> &str {
     let mut lines = text.lines().rev();
-    lines
-        .find(|line| line.chars().any(char::is_alphanumeric))
-        .unwrap_or_default()
+    lines.find(|line| has_words(line)).unwrap_or_default()
+}
+
+fn has_words(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
 }
 
 fn value_in(expected: &ExpectedAnswer, part: &str, position: ValuePosition) -> Option<String> {
@@ -235,6 +243,7 @@ mod tests {
         for text in [
             "**Final Answer:** Anna",
             "Boris lies.\nThe final answer is\n\n**Anna**",
+            "Boris lies.\nThe final answer is the name:\n\nAnna",
             "Answer: let us see.\nBoris lies.\nClara lies.\nSo it was Anna.",
         ] {
             assert_eq!(
