@@ -2,12 +2,13 @@
 
 use std::io::Write as _;
 
+use deliberate_bench::TaskLevel;
 use serde_json::json;
 
 fn main() -> anyhow::Result<()> {
-    let (seed, per_family) = arguments()?;
+    let (seed, level, per_family) = arguments()?;
     let mut out = std::io::stdout().lock();
-    for task in deliberate_bench::generate(seed, per_family) {
+    for task in deliberate_bench::generate(seed, level, per_family) {
         let line = json!({
             "id": task.id,
             "family": task.family,
@@ -19,11 +20,16 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn arguments() -> anyhow::Result<(u64, usize)> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Ok((1, 10)),
-        ["--seed", seed, "--per-family", number] => Ok((seed.parse()?, number.parse()?)),
-        _ => anyhow::bail!("usage: tasks [--seed N --per-family N]"),
+fn arguments() -> anyhow::Result<(u64, TaskLevel, usize)> {
+    let (mut seed, mut level, mut per_family) = (1, TaskLevel::default(), 10);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        match (name.as_str(), arguments.next()) {
+            ("--seed", Some(value)) => seed = value.parse()?,
+            ("--level", Some(value)) => level = value.parse()?,
+            ("--per-family", Some(value)) => per_family = value.parse()?,
+            _ => anyhow::bail!("usage: tasks [--seed N] [--level easy|hard] [--per-family N]"),
+        }
     }
+    Ok((seed, level, per_family))
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use deliberate_bench::TaskLevel;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -18,8 +19,8 @@ struct AnswerLine {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let (seed, per_family) = arguments()?;
-    let tasks = deliberate_bench::generate(seed, per_family);
+    let (seed, level, per_family) = arguments()?;
+    let tasks = deliberate_bench::generate(seed, level, per_family);
     let tasks: HashMap<&str, _> = tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     for line in std::io::stdin().lock().lines() {
         let AnswerLine { id, text } = serde_json::from_str(&line?)?;
@@ -33,11 +34,16 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn arguments() -> anyhow::Result<(u64, usize)> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => Ok((1, 10)),
-        ["--seed", seed, "--per-family", number] => Ok((seed.parse()?, number.parse()?)),
-        _ => anyhow::bail!("usage: verify [--seed N --per-family N]"),
+fn arguments() -> anyhow::Result<(u64, TaskLevel, usize)> {
+    let (mut seed, mut level, mut per_family) = (1, TaskLevel::default(), 10);
+    let mut arguments = std::env::args().skip(1);
+    while let Some(name) = arguments.next() {
+        match (name.as_str(), arguments.next()) {
+            ("--seed", Some(value)) => seed = value.parse()?,
+            ("--level", Some(value)) => level = value.parse()?,
+            ("--per-family", Some(value)) => per_family = value.parse()?,
+            _ => anyhow::bail!("usage: verify [--seed N] [--level easy|hard] [--per-family N]"),
+        }
     }
+    Ok((seed, level, per_family))
 }

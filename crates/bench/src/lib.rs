@@ -7,6 +7,6 @@ pub mod tasks;
 pub mod verify;
 
 pub use random::SplitMix64;
-pub use task::{BenchTask, ExpectedAnswer, TaskFamily};
+pub use task::{BenchTask, ExpectedAnswer, TaskFamily, TaskLevel};
 pub use tasks::generate;
 pub use verify::{Verdict, extract_final_answer, verify};

@@ -1,5 +1,7 @@
 //! A task: what the model is asked and what it should answer.
 
+use std::str::FromStr;
+
 use serde::Serialize;
 
 /// A family of tasks.
@@ -32,6 +34,27 @@ impl TaskFamily {
             Self::Counting => "counting",
             Self::Planning => "planning",
             Self::Code => "code",
+        }
+    }
+}
+
+/// How hard the tasks are. Easy ones have short questions and few steps, for small models.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskLevel {
+    #[default]
+    Easy,
+    Hard,
+}
+
+impl FromStr for TaskLevel {
+    type Err = anyhow::Error;
+
+    fn from_str(name: &str) -> anyhow::Result<Self> {
+        match name {
+            "easy" => Ok(Self::Easy),
+            "hard" => Ok(Self::Hard),
+            _ => anyhow::bail!("the level is easy or hard, not {name:?}"),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! Arithmetic: short word problems and chains of operations.
 
 use super::{PEOPLE, Question};
-use crate::SplitMix64;
+use crate::{SplitMix64, TaskLevel};
 
-pub(super) fn question(index: usize, random: &mut SplitMix64) -> Question {
+pub(super) fn question(level: TaskLevel, index: usize, random: &mut SplitMix64) -> Question {
     match index % 5 {
-        0 => chain(random),
-        1 => change(random),
-        2 => bus(random),
-        3 => discount(random),
-        _ => stock(random),
+        0 => chain(level, random),
+        1 => change(level, random),
+        2 => bus(level, random),
+        3 => discount(level, random),
+        _ => stock(level, random),
     }
 }
 
@@ -31,15 +31,21 @@ fn apply(value: i64, operation: Operation) -> i64 {
     }
 }
 
-fn random_chain(random: &mut SplitMix64) -> (i64, Vec<Operation>) {
-    let start = random.range(12, 49);
+fn random_chain(level: TaskLevel, random: &mut SplitMix64) -> (i64, Vec<Operation>) {
+    let (length, starts, terms, multiplied_below, factors) = match level {
+        TaskLevel::Easy => (3, (5, 20), (5, 30), 30, (2, 5)),
+        TaskLevel::Hard => (6, (12, 49), (15, 96), 150, (3, 9)),
+    };
+    let start = random.range(starts.0, starts.1);
     let mut value = start;
     let mut operations = Vec::new();
-    while operations.len() < 6 {
+    while operations.len() < length {
         let operation = match random.below(4) {
-            0 => Operation::Add(random.range(15, 96)),
+            0 => Operation::Add(random.range(terms.0, terms.1)),
             1 if value > 20 => Operation::Subtract(random.range(11, value - 1)),
-            2 if value < 150 => Operation::Multiply(random.range(3, 9)),
+            2 if value < multiplied_below => {
+                Operation::Multiply(random.range(factors.0, factors.1))
+            }
             3 if value % 2 == 0 => Operation::Halve,
             _ => continue,
         };
@@ -49,8 +55,8 @@ fn random_chain(random: &mut SplitMix64) -> (i64, Vec<Operation>) {
     (start, operations)
 }
 
-fn chain(random: &mut SplitMix64) -> Question {
-    let (start, operations) = random_chain(random);
+fn chain(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let (start, operations) = random_chain(level, random);
     let right = operations.iter().copied().fold(start, apply);
     let steps: Vec<String> = operations
         .iter()
@@ -68,28 +74,44 @@ fn chain(random: &mut SplitMix64) -> Question {
     Question::number(&text, right)
 }
 
-fn change(random: &mut SplitMix64) -> Question {
+fn change(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let name = random.choose(&PEOPLE);
     let (pens, pen) = (random.range(4, 9), random.range(3, 8));
     let (books, book) = (random.range(3, 7), random.range(12, 29));
-    let returned = random.range(1, books - 1);
+    let returned = match level {
+        TaskLevel::Easy => 0,
+        TaskLevel::Hard => random.range(1, books - 1),
+    };
     let paid = pens * pen + books * book;
     let note = (paid / 50 + random.range(1, 3)) * 50;
-    let text = format!(
+    let purchase = format!(
         "{name} buys {pens} pens at {pen} dollars each and {books} books at {book} dollars each, and pays with {note} \
-         dollars. The next day {name} returns {returned} of the books and gets back what they cost. Of the {note} \
-         dollars, how many does {name} have in the end?"
+         dollars."
     );
+    let text = match level {
+        TaskLevel::Easy => format!("{purchase} How many dollars does {name} get back?"),
+        TaskLevel::Hard => format!(
+            "{purchase} The next day {name} returns {returned} of the books and gets back what they cost. Of the {note} \
+             dollars, how many does {name} have in the end?"
+        ),
+    };
     Question::number(&text, note - paid + returned * book)
 }
 
-fn bus(random: &mut SplitMix64) -> Question {
+fn bus(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let start = random.range(18, 35);
     let mut on_board = start;
     let mut text = format!("A bus leaves the depot with {start} passengers.");
-    for stop in ["first", "second", "third", "fourth"] {
+    let (stops, last) = match level {
+        TaskLevel::Easy => (2, "second"),
+        TaskLevel::Hard => (4, "fourth"),
+    };
+    for stop in ["first", "second", "third", "fourth"]
+        .into_iter()
+        .take(stops)
+    {
         let (off, on) = (random.range(3, on_board.min(14)), random.range(2, 16));
-        if random.percent(30) && on_board % 2 == 0 {
+        if level == TaskLevel::Hard && random.percent(30) && on_board % 2 == 0 {
             text.push_str(&format!(
                 " At the {stop} stop half of the passengers get off and {on} get on."
             ));
@@ -101,29 +123,53 @@ fn bus(random: &mut SplitMix64) -> Question {
             on_board = on_board - off + on;
         }
     }
-    text.push_str(" How many passengers are on the bus after the fourth stop?");
+    text.push_str(&format!(
+        " How many passengers are on the bus after the {last} stop?"
+    ));
     Question::number(&text, on_board)
 }
 
-fn discount(random: &mut SplitMix64) -> Question {
+fn discount(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let price = random.range(3, 9) * 20;
     let percent = random.choose(&[5, 10, 15, 20, 25, 30]);
     let pieces = random.range(3, 8);
     let shipping = random.range(7, 19);
-    let voucher = random.range(11, 30);
-    let text = format!(
-        "A chair costs {price} dollars. A shop gives {percent} percent off the price of each chair. A school orders \
-         {pieces} chairs, uses one voucher that takes {voucher} dollars off the whole order, and pays {shipping} dollars \
-         for shipping. How many dollars does the school pay?"
+    let offer = format!(
+        "A chair costs {price} dollars. A shop gives {percent} percent off the price of each chair."
     );
+    let (voucher, text) = match level {
+        TaskLevel::Easy => {
+            let text = format!(
+                "{offer} A school orders {pieces} chairs and pays {shipping} dollars for shipping. How many dollars does \
+                 the school pay?"
+            );
+            (0, text)
+        }
+        TaskLevel::Hard => {
+            let voucher = random.range(11, 30);
+            let text = format!(
+                "{offer} A school orders {pieces} chairs, uses one voucher that takes {voucher} dollars off the whole \
+                 order, and pays {shipping} dollars for shipping. How many dollars does the school pay?"
+            );
+            (voucher, text)
+        }
+    };
     Question::number(
         &text,
         pieces * price * (100 - percent) / 100 - voucher + shipping,
     )
 }
 
-fn stock(random: &mut SplitMix64) -> Question {
+fn stock(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let (boxes, each) = (random.range(6, 14), random.choose(&[12, 18, 24, 36]));
+    if level == TaskLevel::Easy {
+        let carton = random.range(5, 10);
+        let text = format!(
+            "A shop gets {boxes} boxes with {each} eggs each. The eggs are packed into cartons of {carton}, and only full \
+             cartons are sold. How many eggs are left over?"
+        );
+        return Question::number(&text, boxes * each % carton);
+    }
     let broken = random.range(2, 5);
     let damaged = random.range(2, boxes - 2);
     let bag = random.range(4, 7);
@@ -139,7 +185,7 @@ fn stock(random: &mut SplitMix64) -> Question {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ExpectedAnswer;
+    use crate::{ExpectedAnswer, tasks::tests::seeds};
 
     fn numbers(text: &str) -> Vec<i64> {
         text.split(|c: char| !c.is_ascii_digit())
@@ -156,8 +202,8 @@ mod tests {
 
     #[test]
     fn a_chain_read_from_its_text_has_the_right_result() {
-        for seed in 0..200 {
-            let question = chain(&mut SplitMix64::new(seed));
+        for (seed, level) in seeds(200) {
+            let question = chain(level, &mut SplitMix64::new(seed));
             let (start, rest) = question.prompt["Start with ".len()..]
                 .split_once(". ")
                 .unwrap();
@@ -188,11 +234,13 @@ mod tests {
 
     #[test]
     fn money_is_counted_piece_by_piece() {
-        for seed in 0..100 {
-            let question = change(&mut SplitMix64::new(seed));
-            let [pens, pen, books, book, note, returned, ..] = numbers(&question.prompt)[..] else {
+        for (seed, level) in seeds(100) {
+            let question = change(level, &mut SplitMix64::new(seed));
+            let [pens, pen, books, book, note, ref rest @ ..] = numbers(&question.prompt)[..]
+            else {
                 panic!("{}", question.prompt)
             };
+            let returned = rest.first().copied().unwrap_or_default();
             let mut left = note;
             (0..pens).for_each(|_| left -= pen);
             (returned..books).for_each(|_| left -= book);
@@ -203,24 +251,33 @@ mod tests {
 
     #[test]
     fn the_price_of_chairs_is_whole() {
-        for seed in 0..100 {
-            let question = discount(&mut SplitMix64::new(seed));
-            let [price, percent, pieces, voucher, shipping] = numbers(&question.prompt)[..] else {
+        for (seed, level) in seeds(100) {
+            let question = discount(level, &mut SplitMix64::new(seed));
+            let [price, percent, pieces, ref voucher @ .., shipping] =
+                numbers(&question.prompt)[..]
+            else {
                 panic!("{}", question.prompt)
             };
             assert_eq!(price * percent % 100, 0);
             let chair = price - price * percent / 100;
             let total: i64 = (0..pieces).map(|_| chair).sum();
-            assert_eq!(total - voucher + shipping, right(&question));
+            assert_eq!(
+                total - voucher.iter().sum::<i64>() + shipping,
+                right(&question)
+            );
         }
     }
 
     #[test]
     fn eggs_are_packed_one_by_one() {
-        for seed in 0..100 {
-            let question = stock(&mut SplitMix64::new(seed));
-            let [boxes, each, damaged, broken, carton] = numbers(&question.prompt)[..] else {
+        for (seed, level) in seeds(100) {
+            let question = stock(level, &mut SplitMix64::new(seed));
+            let [boxes, each, ref broken_eggs @ .., carton] = numbers(&question.prompt)[..] else {
                 panic!("{}", question.prompt)
+            };
+            let (damaged, broken) = match broken_eggs[..] {
+                [damaged, broken] => (damaged, broken),
+                _ => (0, 0),
             };
             let mut open = 0;
             for number in 0..boxes {
@@ -236,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_bus_never_has_fewer_passengers_than_get_off() {
-        for seed in 0..200 {
-            let question = bus(&mut SplitMix64::new(seed));
+        for (seed, level) in seeds(200) {
+            let question = bus(level, &mut SplitMix64::new(seed));
             let mut sentences = question.prompt.split(". ");
             let mut on_board = numbers(sentences.next().unwrap())[0];
             for stop in sentences.filter(|sentence| sentence.starts_with("At the")) {

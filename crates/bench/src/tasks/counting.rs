@@ -1,7 +1,7 @@
 //! Counting: letters, words, numbers with conditions, divisibility.
 
 use super::Question;
-use crate::SplitMix64;
+use crate::{SplitMix64, TaskLevel};
 
 const WORDS: [&str; 36] = [
     "river", "table", "garden", "window", "letter", "summer", "bottle", "mirror", "pepper",
@@ -10,20 +10,31 @@ const WORDS: [&str; 36] = [
     "saddle", "ticket", "velvet", "wallet", "yellow", "basket", "candle", "doctor", "falcon",
 ];
 
-pub(super) fn question(index: usize, random: &mut SplitMix64) -> Question {
+pub(super) fn question(level: TaskLevel, index: usize, random: &mut SplitMix64) -> Question {
     match index % 5 {
-        0 => letters(random),
-        1 => divisible(random),
-        2 => numbers_between(random),
-        3 => words_with(random),
+        0 => letters(level, random),
+        1 => divisible(level, random),
+        2 => numbers_between(level, random),
+        3 => words_with(level, random),
+        _ if level == TaskLevel::Easy => numbers_from_to(random),
         _ => digits(random),
     }
 }
 
-fn letters(random: &mut SplitMix64) -> Question {
-    let words = random.sample(&WORDS, 3);
-    let phrase = words.join(" ");
-    let letter = random.choose(&['e', 't', 'r', 'n', 'a']);
+fn letters(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let count = match level {
+        TaskLevel::Easy => 1,
+        TaskLevel::Hard => 3,
+    };
+    let phrase = random.sample(&WORDS, count).join(" ");
+    let letter = match level {
+        // A letter of the word itself, so that the answer is not 0.
+        TaskLevel::Easy => phrase
+            .chars()
+            .nth(random.below(phrase.len()))
+            .unwrap_or('e'),
+        TaskLevel::Hard => random.choose(&['e', 't', 'r', 'n', 'a']),
+    };
     let right = phrase.chars().filter(|c| *c == letter).count();
     let text = format!("How many times does the letter \"{letter}\" occur in \"{phrase}\"?");
     Question::number(&text, as_number(right))
@@ -38,7 +49,14 @@ fn multiples(high: i64, divisor: i64) -> i64 {
     high / divisor
 }
 
-fn divisible(random: &mut SplitMix64) -> Question {
+fn divisible(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    if level == TaskLevel::Easy {
+        let (high, by) = (random.range(10, 30), random.range(2, 6));
+        let text = format!(
+            "How many whole numbers from 1 to {high} (both included) are divisible by {by}?"
+        );
+        return Question::number(&text, multiples(high, by));
+    }
     let (low, width) = (random.range(1, 40), random.range(30, 70));
     let high = low + width;
     let (by, not_by) = random.choose(&[(3, 2), (4, 3), (3, 5), (5, 2), (6, 4), (4, 5), (7, 2)]);
@@ -58,31 +76,51 @@ fn least_common_multiple(one: i64, other: i64) -> i64 {
     one / a * other
 }
 
-fn numbers_between(random: &mut SplitMix64) -> Question {
-    let list: Vec<i64> = (0..12).map(|_| random.range(10, 99)).collect();
+fn numbers_between(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let length = match level {
+        TaskLevel::Easy => 6,
+        TaskLevel::Hard => 12,
+    };
+    let list: Vec<i64> = (0..length).map(|_| random.range(10, 99)).collect();
+    let shown: Vec<String> = list.iter().map(ToString::to_string).collect();
+    let shown = format!("Here is a list of numbers: {}.", shown.join(", "));
     let limit = random.range(35, 65);
+    if level == TaskLevel::Easy {
+        let right = list.iter().filter(|number| **number > limit).count();
+        let text = format!("{shown} How many of them are greater than {limit}?");
+        return Question::number(&text, as_number(right));
+    }
     let (parity, remainder) = random.choose(&[("even", 0), ("odd", 1)]);
     let fits = list
         .iter()
         .filter(|number| **number > limit && *number % 2 == remainder);
     let right = as_number(fits.count());
-    let shown: Vec<String> = list.iter().map(ToString::to_string).collect();
-    let text = format!(
-        "Here is a list of numbers: {}. How many of them are {parity} and greater than {limit}?",
-        shown.join(", ")
-    );
+    let text = format!("{shown} How many of them are {parity} and greater than {limit}?");
     Question::number(&text, right)
 }
 
-fn words_with(random: &mut SplitMix64) -> Question {
-    let words = random.sample(&WORDS, 10);
+fn words_with(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let (count, contain) = match level {
+        TaskLevel::Easy => (5, true),
+        TaskLevel::Hard => (10, false),
+    };
+    let words = random.sample(&WORDS, count);
     let letter = random.choose(&['e', 't', 'r', 'n', 'l']);
-    let right = words.iter().filter(|word| !word.contains(letter)).count();
+    let fits = words.iter().filter(|word| word.contains(letter) == contain);
     let text = format!(
-        "Here is a list of words: {}. How many of these words do not contain the letter \"{letter}\"?",
-        words.join(", ")
+        "Here is a list of words: {}. How many of these words {} the letter \"{letter}\"?",
+        words.join(", "),
+        if contain { "contain" } else { "do not contain" },
     );
+    let right = fits.count();
     Question::number(&text, as_number(right))
+}
+
+fn numbers_from_to(random: &mut SplitMix64) -> Question {
+    let low = random.range(4, 30);
+    let high = low + random.range(5, 30);
+    let text = format!("How many whole numbers are there from {low} to {high}, both included?");
+    Question::number(&text, high - low + 1)
 }
 
 fn digits(random: &mut SplitMix64) -> Question {
@@ -100,6 +138,7 @@ fn digits(random: &mut SplitMix64) -> Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::tests::seeds;
 
     fn numbers(text: &str) -> Vec<i64> {
         text.split(|c: char| !c.is_ascii_digit())
@@ -118,12 +157,12 @@ mod tests {
 
     #[test]
     fn letters_and_words_are_counted_by_splitting() {
-        for seed in 0..100 {
-            let question = letters(&mut SplitMix64::new(seed));
+        for (seed, level) in seeds(100) {
+            let question = letters(level, &mut SplitMix64::new(seed));
             let parts: Vec<&str> = question.prompt.split('"').collect();
             assert_right(&question, as_number(parts[3].split(parts[1]).count() - 1));
 
-            let question = words_with(&mut SplitMix64::new(seed));
+            let question = words_with(level, &mut SplitMix64::new(seed));
             let list = question
                 .prompt
                 .split_once(": ")
@@ -133,22 +172,36 @@ mod tests {
                 .unwrap()
                 .0;
             let letter = question.prompt.split('"').nth(1).unwrap();
-            let without = list
+            let wanted = question.prompt.contains("words contain");
+            let fits = list
                 .split(", ")
-                .filter(|word| word.split(letter).count() == 1);
-            assert_right(&question, as_number(without.count()));
+                .filter(|word| (word.split(letter).count() > 1) == wanted);
+            assert_right(&question, as_number(fits.count()));
         }
     }
 
     #[test]
     fn divisible_numbers_are_counted_one_by_one() {
-        for seed in 0..200 {
-            let question = divisible(&mut SplitMix64::new(seed));
-            let [low, high, by, not_by, ..] = numbers(&question.prompt)[..] else {
+        for (seed, level) in seeds(200) {
+            let question = divisible(level, &mut SplitMix64::new(seed));
+            let [low, high, by, ref not_by @ ..] = numbers(&question.prompt)[..] else {
                 panic!("{}", question.prompt)
             };
-            let fits = (low..=high).filter(|number| number % by == 0 && number % not_by != 0);
+            let fits = (low..=high).filter(|number| {
+                number % by == 0 && not_by.iter().all(|not_by| number % not_by != 0)
+            });
             assert_right(&question, as_number(fits.count()));
+        }
+    }
+
+    #[test]
+    fn numbers_from_one_to_another_are_counted_one_by_one() {
+        for seed in 0..100 {
+            let question = numbers_from_to(&mut SplitMix64::new(seed));
+            let [low, high] = numbers(&question.prompt)[..] else {
+                panic!("{}", question.prompt)
+            };
+            assert_right(&question, as_number((low..=high).count()));
         }
     }
 
@@ -168,14 +221,18 @@ mod tests {
 
     #[test]
     fn listed_numbers_are_read_back() {
-        for seed in 0..100 {
-            let question = numbers_between(&mut SplitMix64::new(seed));
+        for (seed, level) in seeds(100) {
+            let question = numbers_between(level, &mut SplitMix64::new(seed));
             let counts = numbers(&question.prompt);
             let (limit, list) = counts.split_last().unwrap();
-            let odd = question.prompt.contains(" odd ");
+            let remainders = match level {
+                TaskLevel::Easy => 0..=1,
+                TaskLevel::Hard if question.prompt.contains(" odd ") => 1..=1,
+                TaskLevel::Hard => 0..=0,
+            };
             let fits = list
                 .iter()
-                .filter(|number| *number > limit && (**number & 1 == 1) == odd);
+                .filter(|number| *number > limit && remainders.contains(&(**number & 1)));
             assert_right(&question, as_number(fits.count()));
         }
     }

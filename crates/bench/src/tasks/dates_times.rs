@@ -1,7 +1,7 @@
 //! Dates and times: arrivals, durations, weekdays, days between dates.
 
 use super::{PEOPLE, Question};
-use crate::{ExpectedAnswer, SplitMix64};
+use crate::{ExpectedAnswer, SplitMix64, TaskLevel};
 
 const WEEKDAYS: [&str; 7] = [
     "Monday",
@@ -28,14 +28,14 @@ const MONTHS: [(&str, i64); 12] = [
 ];
 const DAY_MINUTES: i64 = 24 * 60;
 
-pub(super) fn question(index: usize, random: &mut SplitMix64) -> Question {
+pub(super) fn question(level: TaskLevel, index: usize, random: &mut SplitMix64) -> Question {
     match index % 6 {
-        0 => arrival(random),
-        1 => weekday(random),
-        2 => date_after(random),
-        3 => minutes_between(random),
-        4 => days_between(random),
-        _ => flight(random),
+        0 => arrival(level, random),
+        1 => weekday(level, random),
+        2 => date_after(level, random),
+        3 => minutes_between(level, random),
+        4 => days_between(level, random),
+        _ => flight(level, random),
     }
 }
 
@@ -47,14 +47,24 @@ fn clock(minutes: i64) -> String {
 fn time_question(text: &str, minutes: i64) -> Question {
     Question {
         prompt: format!(
-            "{text} Give only the time as HH:MM on the 24-hour clock as the final answer."
+            "{text} End with the final answer: the time as HH:MM on the 24-hour clock."
         ),
         expected: ExpectedAnswer::TimeOfDay(minutes.rem_euclid(DAY_MINUTES)),
     }
 }
 
-fn arrival(random: &mut SplitMix64) -> Question {
+fn arrival(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let name = random.choose(&PEOPLE);
+    if level == TaskLevel::Easy {
+        let start = 5 * random.range(6 * 12, 20 * 12);
+        let (wait, ride) = (5 * random.range(1, 5), 5 * random.range(5, 18));
+        let text = format!(
+            "{name} comes to a station at {}, waits {wait} minutes for the train, and then rides {ride} minutes. At what \
+             time does {name} arrive?",
+            clock(start),
+        );
+        return time_question(&text, start + wait + ride);
+    }
     let start = random.range(6 * 60, 20 * 60);
     let (first, wait, second) = (
         random.range(65, 200),
@@ -75,8 +85,17 @@ fn arrival(random: &mut SplitMix64) -> Question {
     clippy::indexing_slicing,
     reason = "a remainder of 7 is an index of 7 weekdays"
 )]
-fn weekday(random: &mut SplitMix64) -> Question {
+fn weekday(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let today = random.below(7);
+    if level == TaskLevel::Easy {
+        let days = random.range(2, 20);
+        let later = (today + usize::try_from(days).unwrap_or_default()) % 7;
+        let prompt = format!(
+            "Today is {}. Which weekday is it in {days} days? End with the final answer: the weekday.",
+            WEEKDAYS[today % 7],
+        );
+        return Question::choice(prompt, WEEKDAYS[later], &WEEKDAYS);
+    }
     let days = random.range(17, 150);
     // Whole weeks would make today's weekday the answer.
     let back = random.range(9, 40);
@@ -85,7 +104,7 @@ fn weekday(random: &mut SplitMix64) -> Question {
     let right = WEEKDAYS[usize::try_from(position).unwrap_or_default() % 7];
     let prompt = format!(
         "Today is {}. A parcel was sent {back} days before the day that is {days} days from today. On which weekday was \
-         it sent? Give only the weekday as the final answer.",
+         it sent? End with the final answer: the weekday.",
         WEEKDAYS[today % 7],
     );
     Question::choice(prompt, right, &WEEKDAYS)
@@ -125,13 +144,16 @@ fn random_date(random: &mut SplitMix64, last_month: i64) -> (i64, i64, i64) {
     (year, month, random.range(1, month_days(year, month)))
 }
 
-fn date_after(random: &mut SplitMix64) -> Question {
+fn date_after(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let (year, month, day) = random_date(random, 12);
-    let days = random.range(25, 95);
+    let days = match level {
+        TaskLevel::Easy => random.range(5, 20),
+        TaskLevel::Hard => random.range(25, 95),
+    };
     let (end_year, end_month, end_day) = add_days((year, month, day), days);
     let prompt = format!(
-        "A warranty begins on {} {day}, {year}, and ends exactly {days} days later. On which date does it end? Give \
-         only the date as YYYY-MM-DD as the final answer.",
+        "A warranty begins on {} {day}, {year}, and ends exactly {days} days later. On which date does it end? End \
+         with the final answer: the date as YYYY-MM-DD.",
         month_name(month),
     );
     let expected = ExpectedAnswer::Date {
@@ -142,7 +164,17 @@ fn date_after(random: &mut SplitMix64) -> Question {
     Question { prompt, expected }
 }
 
-fn minutes_between(random: &mut SplitMix64) -> Question {
+fn minutes_between(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    if level == TaskLevel::Easy {
+        let start = 5 * random.range(7 * 12, 17 * 12);
+        let length = 5 * random.range(5, 36);
+        let text = format!(
+            "A meeting starts at {} and ends at {}. How many minutes does it last?",
+            clock(start),
+            clock(start + length),
+        );
+        return Question::number(&text, length);
+    }
     let start = random.range(17 * 60, 23 * 60 + 50);
     let length = random.range(7 * 60, 12 * 60);
     let breaks = random.range(2, 4);
@@ -156,9 +188,12 @@ fn minutes_between(random: &mut SplitMix64) -> Question {
     Question::number(&text, length - breaks * each)
 }
 
-fn days_between(random: &mut SplitMix64) -> Question {
+fn days_between(level: TaskLevel, random: &mut SplitMix64) -> Question {
     let (year, month, day) = random_date(random, 8);
-    let days = random.range(30, 120);
+    let days = match level {
+        TaskLevel::Easy => random.range(5, 28),
+        TaskLevel::Hard => random.range(30, 120),
+    };
     let (_, end_month, end_day) = add_days((year, month, day), days);
     let text = format!(
         "How many days after {} {day}, {year} is {} {end_day}, {year}?",
@@ -168,7 +203,24 @@ fn days_between(random: &mut SplitMix64) -> Question {
     Question::number(&text, days)
 }
 
-fn flight(random: &mut SplitMix64) -> Question {
+fn flight(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    if level == TaskLevel::Easy {
+        let start = 30 * random.range(12, 28);
+        let (hours, offset) = (random.range(2, 6), random.choose(&[-3, -2, -1, 1, 2, 3]));
+        let unit = if i64::abs(offset) == 1 {
+            "hour"
+        } else {
+            "hours"
+        };
+        let direction = if offset < 0 { "behind" } else { "ahead of" };
+        let text = format!(
+            "A plane leaves Northville at {} local time and flies {hours} hours to Southport. The clocks of Southport are \
+             {} {unit} {direction} those of Northville. What is the local time in Southport when the plane lands?",
+            clock(start),
+            i64::abs(offset),
+        );
+        return time_question(&text, start + 60 * (hours + offset));
+    }
     let start = random.range(5 * 60, 22 * 60);
     let length = random.range(4 * 60, 11 * 60);
     let offset = random.choose(&[-8, -7, -6, -5, -3, -2, 2, 3, 4, 5, 6, 8]);
@@ -188,6 +240,7 @@ fn flight(random: &mut SplitMix64) -> Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::tests::seeds;
 
     fn right(question: &Question) -> String {
         question.expected.canonical()
@@ -228,22 +281,26 @@ mod tests {
 
     #[test]
     fn arrivals_are_counted_minute_by_minute() {
-        for seed in 0..200 {
-            let question = arrival(&mut SplitMix64::new(seed));
-            let [hour, minute, hours, minutes, wait, bus, ..] = numbers(&question.prompt)[..]
-            else {
+        for (seed, level) in seeds(200) {
+            let question = arrival(level, &mut SplitMix64::new(seed));
+            let total = match numbers(&question.prompt)[2..] {
+                [wait, ride, 24] => wait + ride,
+                [hours, minutes, wait, bus, 24] => hours * 60 + minutes + wait + bus,
+                _ => panic!("{}", question.prompt),
+            };
+            let [hour, minute, ..] = numbers(&question.prompt)[..] else {
                 panic!("{}", question.prompt)
             };
-            let total = hours * 60 + minutes + wait + bus;
             assert_eq!(tick(hour, minute, total), right(&question));
         }
     }
 
     #[test]
     fn landings_follow_the_other_clock() {
-        for seed in 0..200 {
-            let question = flight(&mut SplitMix64::new(seed));
-            let [hour, minute, hours, minutes, offset, ..] = numbers(&question.prompt)[..] else {
+        for (seed, level) in seeds(200) {
+            let question = flight(level, &mut SplitMix64::new(seed));
+            let [hour, minute, hours, ref minutes @ .., offset, 24] = numbers(&question.prompt)[..]
+            else {
                 panic!("{}", question.prompt)
             };
             let offset = if question.prompt.contains("behind") {
@@ -251,31 +308,35 @@ mod tests {
             } else {
                 offset
             };
-            let total = hours * 60 + minutes + offset * 60;
+            let total = hours * 60 + minutes.iter().sum::<i64>() + offset * 60;
             assert_eq!(tick(hour, minute, total), right(&question));
         }
     }
 
     #[test]
     fn weekdays_are_counted_day_by_day() {
-        for seed in 0..200 {
-            let question = weekday(&mut SplitMix64::new(seed));
+        for (seed, level) in seeds(200) {
+            let question = weekday(level, &mut SplitMix64::new(seed));
             let counts = numbers(&question.prompt);
             let word = question.prompt["Today is ".len()..]
                 .split('.')
                 .next()
                 .unwrap();
             let mut position = WEEKDAYS.iter().position(|day| *day == word).unwrap();
-            (0..counts[1]).for_each(|_| position = (position + 1) % 7);
-            (0..counts[0]).for_each(|_| position = (position + 6) % 7);
+            let (back, days) = match counts[..] {
+                [days] => (0, days),
+                _ => (counts[0], counts[1]),
+            };
+            (0..days).for_each(|_| position = (position + 1) % 7);
+            (0..back).for_each(|_| position = (position + 6) % 7);
             assert_eq!(WEEKDAYS[position].to_lowercase(), right(&question));
         }
     }
 
     #[test]
     fn dates_agree_with_julian_days() {
-        for seed in 0..300 {
-            let question = date_after(&mut SplitMix64::new(seed));
+        for (seed, level) in seeds(300) {
+            let question = date_after(level, &mut SplitMix64::new(seed));
             let counts = numbers(&question.prompt);
             let month = month_number(question.prompt.split(' ').nth(4).unwrap());
             let end = numbers(&right(&question));
@@ -283,7 +344,7 @@ mod tests {
                 julian_day(end[0], end[1], end[2]) - julian_day(counts[1], month, counts[0]),
                 counts[2]
             );
-            let question = days_between(&mut SplitMix64::new(seed));
+            let question = days_between(level, &mut SplitMix64::new(seed));
             let counts = numbers(&question.prompt);
             let words: Vec<&str> = question.prompt.split(' ').collect();
             let (first, second) = (month_number(words[4]), month_number(words[8]));
@@ -296,15 +357,19 @@ mod tests {
 
     #[test]
     fn shifts_end_when_the_clock_says() {
-        for seed in 0..200 {
-            let question = minutes_between(&mut SplitMix64::new(seed));
-            let [h1, m1, h2, m2, breaks, each, ..] = numbers(&question.prompt)[..] else {
+        for (seed, level) in seeds(200) {
+            let question = minutes_between(level, &mut SplitMix64::new(seed));
+            let [h1, m1, h2, m2, ref breaks @ ..] = numbers(&question.prompt)[..] else {
                 panic!("{}", question.prompt)
+            };
+            let pause = match breaks[..] {
+                [breaks, each] => breaks * each,
+                _ => 0,
             };
             let length = (1..=DAY_MINUTES)
                 .find(|length| tick(h1, m1, *length) == format!("{h2:02}:{m2:02}"))
                 .unwrap();
-            assert_eq!((length - breaks * each).to_string(), right(&question));
+            assert_eq!((length - pause).to_string(), right(&question));
         }
     }
 }

@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 
 use super::{Question, enumeration, owned};
-use crate::{ExpectedAnswer, SplitMix64};
+use crate::{ExpectedAnswer, SplitMix64, TaskLevel};
 
-pub(super) fn question(index: usize, random: &mut SplitMix64) -> Question {
+pub(super) fn question(level: TaskLevel, index: usize, random: &mut SplitMix64) -> Question {
     match index % 5 {
-        0 => route_minutes(random),
-        1 => project(random),
-        2 => meetings(random),
-        3 => route_stops(random),
+        0 => route_minutes(level, random),
+        1 => project(level, random),
+        2 => meetings(level, random),
+        3 => route_stops(level, random),
+        _ if level == TaskLevel::Easy => ferry(random),
         _ => jugs(random),
     }
 }
@@ -73,29 +74,51 @@ fn simple_paths(roads: &[Road], from: usize, to: usize) -> Vec<(i64, Vec<usize>)
     found
 }
 
-/// Returns roads between five places such that the best way from 0 to 4 is unique and has a stop.
-fn random_roads(random: &mut SplitMix64) -> (Vec<Road>, Vec<usize>) {
+/// Roads and the fastest way from the first place to the last, which has no equal.
+struct RoadMap {
+    places: usize,
+    roads: Vec<Road>,
+    fastest: Vec<usize>,
+}
+
+/// Returns a random map; hard ones have five places and at least three ways.
+fn random_map(level: TaskLevel, random: &mut SplitMix64) -> RoadMap {
+    let (places, joined, chance, ways) = match level {
+        TaskLevel::Easy if random.percent(50) => (3, &[(0, 1), (1, 2), (0, 2)][..], 100, 2),
+        TaskLevel::Easy => (4, &[(0, 1), (1, 3), (0, 2), (2, 3)][..], 100, 2),
+        TaskLevel::Hard => {
+            const JOINED: [(usize, usize); 8] = [
+                (0, 1),
+                (0, 2),
+                (1, 2),
+                (1, 3),
+                (2, 3),
+                (3, 4),
+                (1, 4),
+                (2, 4),
+            ];
+            (5, &JOINED[..], 80, 3)
+        }
+    };
     loop {
         let mut roads: Vec<Road> = Vec::new();
-        for (a, b) in [
-            (0, 1),
-            (0, 2),
-            (1, 2),
-            (1, 3),
-            (2, 3),
-            (3, 4),
-            (1, 4),
-            (2, 4),
-        ] {
-            if random.percent(80) {
-                roads.push((a, b, random.range(3, 15)));
+        for (a, b) in joined {
+            if random.percent(chance) {
+                roads.push((*a, *b, random.range(3, 15)));
             }
         }
         random.shuffle(&mut roads);
-        if let [(first, path), (second, _), _, ..] = &simple_paths(&roads, 0, 4)[..]
+        let paths = simple_paths(&roads, 0, places - 1);
+        if let [(first, fastest), (second, _), ..] = &paths[..]
             && first < second
+            && paths.len() >= ways
         {
-            return (roads.clone(), path.clone());
+            let fastest = fastest.clone();
+            return RoadMap {
+                places,
+                roads,
+                fastest,
+            };
         }
     }
 }
@@ -112,10 +135,11 @@ fn road_text(names: &[&str], roads: &[Road]) -> String {
     )
 }
 
-fn route_minutes(random: &mut SplitMix64) -> Question {
-    let names = random.sample(&PLACES, 5);
-    let (roads, _) = random_roads(random);
-    let minutes = shortest(&roads, 5, 0, 4).unwrap_or_default();
+fn route_minutes(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let mut names = random.sample(&PLACES, 5);
+    let RoadMap { places, roads, .. } = random_map(level, random);
+    names.truncate(places);
+    let minutes = shortest(&roads, places, 0, places - 1).unwrap_or_default();
     let (from, to) = (
         names.first().copied().unwrap_or_default(),
         names.last().copied().unwrap_or_default(),
@@ -127,10 +151,12 @@ fn route_minutes(random: &mut SplitMix64) -> Question {
     Question::number(&text, minutes)
 }
 
-fn route_stops(random: &mut SplitMix64) -> Question {
-    let names = random.sample(&PLACES, 5);
-    let (roads, path) = random_roads(random);
-    let right: Vec<&str> = path
+fn route_stops(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let mut names = random.sample(&PLACES, 5);
+    let map = random_map(level, random);
+    names.truncate(map.places);
+    let right: Vec<&str> = map
+        .fastest
         .iter()
         .filter_map(|place| names.get(*place).copied())
         .collect();
@@ -139,9 +165,9 @@ fn route_stops(random: &mut SplitMix64) -> Question {
         names.last().copied().unwrap_or_default(),
     );
     let prompt = format!(
-        "{} Which is the fastest way from {from} to {to}? Give only the places in order, from {from} to {to}, separated \
-         by commas, as the final answer.",
-        road_text(&names, &roads)
+        "{} Which is the fastest way from {from} to {to}? End with the final answer: the places in order, from {from} \
+         to {to}, separated by commas.",
+        road_text(&names, &map.roads)
     );
     let expected = ExpectedAnswer::Sequence {
         right: owned(&right),
@@ -162,8 +188,12 @@ const STEPS: [&str; 6] = [
 /// A step of a project: its days and the steps that must be finished before, all earlier ones.
 type ProjectStep = (i64, Vec<usize>);
 
-fn random_project(random: &mut SplitMix64) -> Vec<ProjectStep> {
-    (0..5)
+fn random_project(level: TaskLevel, random: &mut SplitMix64) -> Vec<ProjectStep> {
+    let parts = match level {
+        TaskLevel::Easy => 3,
+        TaskLevel::Hard => 5,
+    };
+    (0..parts)
         .map(|step| {
             let mut before: Vec<usize> = (0..step).filter(|_| random.percent(45)).collect();
             if before.is_empty() && step > 0 && random.percent(70) {
@@ -188,8 +218,8 @@ fn finish(steps: &[ProjectStep]) -> i64 {
     ends.into_iter().max().unwrap_or_default()
 }
 
-fn project(random: &mut SplitMix64) -> Question {
-    let steps = random_project(random);
+fn project(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let steps = random_project(level, random);
     let name = |step: usize| STEPS.get(step).copied().unwrap_or_default();
     let list: Vec<String> = steps
         .iter()
@@ -211,8 +241,12 @@ fn project(random: &mut SplitMix64) -> Question {
             format!("The {} takes {days} days and {condition}.", name(step))
         })
         .collect();
+    let parts = match level {
+        TaskLevel::Easy => "three",
+        TaskLevel::Hard => "five",
+    };
     let text = format!(
-        "A project has five parts. Parts can be done at the same time. {} After how many days at the earliest is the \
+        "A project has {parts} parts. Parts can be done at the same time. {} After how many days at the earliest is the \
          whole project finished?",
         list.join(" ")
     );
@@ -232,23 +266,45 @@ fn most_meetings(meetings: &[(i64, i64)]) -> i64 {
     count
 }
 
-fn meetings(random: &mut SplitMix64) -> Question {
-    let list: Vec<(i64, i64)> = (0..6)
+fn random_meetings(level: TaskLevel, random: &mut SplitMix64) -> Vec<(i64, i64)> {
+    let (groups, latest) = match level {
+        TaskLevel::Easy => (random.range(3, 4), 11),
+        TaskLevel::Hard => (6, 15),
+    };
+    (0..groups)
         .map(|_| {
-            let start = random.range(8, 15);
+            let start = random.range(8, latest);
             (start, start + random.range(1, 3))
         })
-        .collect();
+        .collect()
+}
+
+fn meetings(level: TaskLevel, random: &mut SplitMix64) -> Question {
+    let list = random_meetings(level, random);
+    let number = match list.len() {
+        3 => "Three",
+        4 => "Four",
+        _ => "Six",
+    };
     let shown: Vec<String> = ('A'..)
         .zip(&list)
         .map(|(name, (start, end))| format!("{name} from {start}:00 to {end}:00"))
         .collect();
     let text = format!(
-        "Six groups want the same room: {}. A group can start at the moment when another ends, but two groups can't \
+        "{number} groups want the same room: {}. A group can start at the moment when another ends, but two groups can't \
          be in the room at the same time. At most how many of the groups can get the room?",
         enumeration(&shown)
     );
     Question::number(&text, most_meetings(&list))
+}
+
+fn ferry(random: &mut SplitMix64) -> Question {
+    let (cars, room) = (random.range(7, 20), random.range(3, 6));
+    let text = format!(
+        "{cars} cars wait at a river. A ferry takes at most {room} cars at a time to the other side. How many times must \
+         the ferry bring cars to the other side until all of them are there?"
+    );
+    Question::number(&text, (cars + room - 1) / room)
 }
 
 /// Returns the fewest actions (fill, empty, pour) until one jug holds the target.
@@ -299,14 +355,17 @@ fn jugs(random: &mut SplitMix64) -> Question {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tasks::tests::seeds;
 
     #[test]
     fn two_ways_to_find_routes_agree() {
-        for seed in 0..200 {
-            let (roads, path) = random_roads(&mut SplitMix64::new(seed));
-            let paths = simple_paths(&roads, 0, 4);
-            assert_eq!(shortest(&roads, 5, 0, 4), Some(paths[0].0));
-            let time: i64 = path
+        for (seed, level) in seeds(200) {
+            let map = random_map(level, &mut SplitMix64::new(seed));
+            let (roads, places) = (map.roads, map.places);
+            let paths = simple_paths(&roads, 0, places - 1);
+            assert_eq!(shortest(&roads, places, 0, places - 1), Some(paths[0].0));
+            let time: i64 = map
+                .fastest
                 .windows(2)
                 .map(|pair| {
                     let joins = |(a, b, _): &&Road| {
@@ -322,8 +381,8 @@ mod tests {
 
     #[test]
     fn a_project_simulated_day_by_day_ends_on_time() {
-        for seed in 0..200 {
-            let steps = random_project(&mut SplitMix64::new(seed));
+        for (seed, level) in seeds(200) {
+            let steps = random_project(level, &mut SplitMix64::new(seed));
             let mut left: Vec<i64> = steps.iter().map(|(days, _)| *days).collect();
             let mut day = 0;
             while left.iter().any(|days| *days > 0) {
@@ -341,17 +400,11 @@ mod tests {
 
     #[test]
     fn no_subset_of_meetings_is_larger() {
-        for seed in 0..200 {
-            let mut random = SplitMix64::new(seed);
-            let list: Vec<(i64, i64)> = (0..6)
-                .map(|_| {
-                    let start = random.range(8, 15);
-                    (start, start + random.range(1, 3))
-                })
-                .collect();
-            let best = (0_u32..64)
+        for (seed, level) in seeds(200) {
+            let list = random_meetings(level, &mut SplitMix64::new(seed));
+            let best = (0_u32..1 << list.len())
                 .filter(|subset| {
-                    let chosen: Vec<_> = (0..6)
+                    let chosen: Vec<_> = (0..list.len())
                         .filter(|bit| subset >> bit & 1 == 1)
                         .map(|bit| list[bit])
                         .collect();
@@ -365,6 +418,26 @@ mod tests {
                 .max()
                 .unwrap();
             assert_eq!(i64::from(best), most_meetings(&list));
+        }
+    }
+
+    #[test]
+    fn a_ferry_empties_the_bank() {
+        for seed in 0..100 {
+            let question = ferry(&mut SplitMix64::new(seed));
+            let numbers: Vec<i64> = question
+                .prompt
+                .split(' ')
+                .filter_map(|word| word.parse().ok())
+                .collect();
+            let [mut cars, room] = numbers[..] else {
+                panic!("{}", question.prompt)
+            };
+            let mut trips = 0;
+            while cars > 0 {
+                (cars, trips) = (cars - room, trips + 1);
+            }
+            assert_eq!(trips.to_string(), question.expected.canonical());
         }
     }
 

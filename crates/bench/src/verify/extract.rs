@@ -1,5 +1,6 @@
 //! Finds the final answer in free text: in `\boxed{}`, after the word "answer", in bold, in the last
-//! line, else the last value of the wanted kind.
+//! line, else the last value of the wanted kind. Where the text itself marks its final answer, no other
+//! part counts, even if what is marked has no value of the wanted kind.
 
 use std::sync::LazyLock;
 
@@ -12,6 +13,8 @@ static THINKING: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?s)<think>.*?</th
 static BOXED: LazyLock<Regex> = LazyLock::new(|| pattern(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}"));
 static BOLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\*\*([^*\n]+)\*\*"));
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)\banswer\b"));
+static MARKED_ANSWER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\b(?:answer[*_\s]*:|final answer is\b)[*_:]*"));
 static ANSWER_VERB: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i):|=|\bis\b|\bwould be\b"));
 static FENCE: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?s)```[ \t]*[A-Za-z0-9_+-]*[ \t]*\r?\n(.*?)(?:\n[ \t]*```|\z)"));
@@ -31,8 +34,14 @@ pub fn extract_final_answer(task: &BenchTask, text: &str) -> Option<String> {
         return code(&text);
     }
     let find = |part: &str, position| value_in(&task.expected, part, position);
-    boxed(&text, find)
-        .or_else(|| after_answer(&text, find))
+    if let Some(content) = boxed(&text) {
+        return find(content, ValuePosition::Last);
+    }
+    let has_lines = matches!(task.expected, ExpectedAnswer::Sequence { .. });
+    if let Some(marked) = marked_answer(&text, has_lines) {
+        return find(marked, ValuePosition::First);
+    }
+    after_answer(&text, find)
         .or_else(|| bold(&text, find))
         .or_else(|| find(last_line(&text), ValuePosition::Last))
         .or_else(|| find(&text, ValuePosition::Last))
@@ -50,9 +59,22 @@ fn code(text: &str) -> Option<String> {
     (!block.trim().is_empty()).then(|| block.to_owned())
 }
 
-fn boxed(text: &str, find: impl Fn(&str, ValuePosition) -> Option<String>) -> Option<String> {
+fn boxed(text: &str) -> Option<&str> {
     let content = BOXED.captures_iter(text).last()?.get(1)?;
-    find(content.as_str(), ValuePosition::Last)
+    Some(content.as_str())
+}
+
+/// Returns what stands after the last "answer:", in its line or in the next, if at most one line
+/// follows: then it is the end of the text and not its heading. An answer that can have several lines
+/// is all that follows.
+fn marked_answer(text: &str, has_lines: bool) -> Option<&str> {
+    let mark = MARKED_ANSWER.find_iter(text).last()?;
+    let rest = text.get(mark.end()..)?;
+    let mut lines = rest
+        .lines()
+        .filter(|line| has_words(line) && !line.trim_end_matches(['*', ' ']).ends_with(':'));
+    let answer = lines.next()?;
+    (lines.count() <= 1).then_some(if has_lines { rest } else { answer })
 }
 
 fn bold(text: &str, find: impl Fn(&str, ValuePosition) -> Option<String>) -> Option<String> {
@@ -68,7 +90,8 @@ fn bold(text: &str, find: impl Fn(&str, ValuePosition) -> Option<String>) -> Opt
         .then(|| find(last, ValuePosition::Last))?
 }
 
-/// Returns the value after the last "answer" that has one in its line or in the next.
+/// Returns the value after the last "answer" that has one in its line, or in the next if its own line
+/// ends there.
 fn after_answer(
     text: &str,
     find: impl Fn(&str, ValuePosition) -> Option<String>,
@@ -81,18 +104,25 @@ fn after_answer(
         let said = ANSWER_VERB
             .find(line)
             .and_then(|verb| line.get(verb.end()..));
-        let next = lines.find(|line| line.chars().any(char::is_alphanumeric));
+        let next = lines.find(|line| has_words(line));
         said.and_then(|said| find(said, ValuePosition::First))
             .or_else(|| find(line, ValuePosition::First))
-            .or_else(|| find(next?, ValuePosition::First))
+            .or_else(|| {
+                find(
+                    next.filter(|_| !has_words(said.unwrap_or(line)))?,
+                    ValuePosition::First,
+                )
+            })
     })
 }
 
 fn last_line(text: &str) -> &str {
     let mut lines = text.lines().rev();
-    lines
-        .find(|line| line.chars().any(char::is_alphanumeric))
-        .unwrap_or_default()
+    lines.find(|line| has_words(line)).unwrap_or_default()
+}
+
+fn has_words(text: &str) -> bool {
+    text.chars().any(char::is_alphanumeric)
 }
 
 fn value_in(expected: &ExpectedAnswer, part: &str, position: ValuePosition) -> Option<String> {
@@ -193,6 +223,34 @@ mod tests {
     }
 
     #[test]
+    fn a_marked_answer_that_is_no_option_is_not_replaced_by_another() {
+        let choice = ExpectedAnswer::Choice {
+            right: "Anna".to_owned(),
+            options: ["Anna", "Boris", "Clara"].map(str::to_owned).to_vec(),
+        };
+        for text in [
+            "If Anna did it, two are true.\n\\[ \\boxed{\\text{No valid scenario}} \\]",
+            "It can't be Anna.\nFinal answer: none of them",
+            "It can't be Anna.\n**Answer:** Nobody.\nAnna told the truth.",
+            "It can't be Anna.\n\nThe final answer is:\n\n**nobody**",
+        ] {
+            assert_eq!(extract(choice.clone(), text), None, "{text}");
+        }
+        for text in [
+            "**Final Answer:** Anna",
+            "Boris lies.\nThe final answer is\n\n**Anna**",
+            "Boris lies.\nThe final answer is the name:\n\nAnna",
+            "Answer: let us see.\nBoris lies.\nClara lies.\nSo it was Anna.",
+        ] {
+            assert_eq!(
+                extract(choice.clone(), text).as_deref(),
+                Some("anna"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn an_order_is_found_after_the_places_that_it_joins() {
         let names = ["Ann", "Bob", "Cy"].map(str::to_owned).to_vec();
         let order = ExpectedAnswer::Sequence {
@@ -204,6 +262,7 @@ mod tests {
             "\\[ \\text{Ann} \\rightarrow \\text{Bob} \\rightarrow \\text{Cy} \\]",
             "The answer is **Ann**, **Bob**, **Cy**.",
             "Answer: Ann > Bob > Cy",
+            "Final answer:\n1. Ann\n2. Bob\n3. Cy",
         ] {
             assert_eq!(
                 extract(order.clone(), text).as_deref(),
