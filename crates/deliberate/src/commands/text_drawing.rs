@@ -138,12 +138,11 @@ fn thought_label(thought: &Thought, tree: &DrawnTree, labels: BranchLabel) -> St
     let name = branch.and_then(|branch| branch.name.as_deref());
     let words = match name {
         Some(name) if labels == BranchLabel::NameAndThought => {
-            &format!("{name}: {}", thought.content)
+            format!("{name}: {}", thought.content)
         }
-        Some(name) => name,
-        None => &thought.content,
+        name => name.unwrap_or(&thought.content).to_owned(),
     };
-    let words = one_line(words, MAX_LABEL_CHARS);
+    let words = one_line(&words, MAX_LABEL_CHARS);
     let is_best = branch.is_some_and(|branch| branch.priority > 1);
     let is_followed = branch.map(|branch| &branch.id) == tree.session.active_branch_id.as_ref();
     format!(

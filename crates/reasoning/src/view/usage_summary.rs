@@ -5,7 +5,7 @@ use deliberate_store::{UsageFigures, UsageGroup, UsageReport, UsageRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The property by which the calls are grouped.
+// The property by which the calls are grouped.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum UsageDimension {

@@ -14,6 +14,7 @@ use crate::commands::terminal::at_terminal;
 pub(super) struct GrowthDisplay<'a> {
     /// Shows the step and, if `redraws`, the drawing above it.
     bar: ProgressBar,
+    thinker: String,
     redraws: bool,
     drawing: String,
     /// `None` if only the result is wanted.
@@ -23,9 +24,9 @@ pub(super) struct GrowthDisplay<'a> {
 impl<'a> GrowthDisplay<'a> {
     /// Creates a display that names the model that is asked, unless a person replies.
     pub(super) fn new(thinker: Option<String>, silent: bool, output: &'a mut dyn Write) -> Self {
-        let bar = match thinker {
+        let bar = match &thinker {
             Some(thinker) if at_terminal() => {
-                let bar = ProgressBar::new_spinner().with_prefix(thinker);
+                let bar = ProgressBar::new_spinner().with_prefix(thinker.clone());
                 // The template is constant; without it the drawing would lack the step.
                 if let Ok(style) = ProgressStyle::with_template("{msg}{spinner} {prefix}") {
                     bar.set_style(style);
@@ -38,6 +39,7 @@ impl<'a> GrowthDisplay<'a> {
         Self {
             redraws: !bar.is_hidden() && !silent && io::stdout().is_terminal(),
             bar,
+            thinker: thinker.unwrap_or_default(),
             drawing: String::new(),
             output: (!silent).then_some(output),
         }
@@ -45,9 +47,7 @@ impl<'a> GrowthDisplay<'a> {
 
     /// Names the step that is being taken.
     pub(super) fn set_step(&self, step: &str) {
-        let prefix = self.bar.prefix();
-        let thinker = prefix.split(": ").next().unwrap_or_default();
-        self.bar.set_prefix(format!("{thinker}: {step}"));
+        self.bar.set_prefix(format!("{}: {step}", self.thinker));
     }
 
     /// Shows the drawing in place of the last one, or the lines that it has and the last one lacks.
@@ -64,12 +64,15 @@ impl<'a> GrowthDisplay<'a> {
     }
 
     /// Prints the last drawing where it was redrawn, and ends it with an empty line.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(super) fn finish(&mut self) -> io::Result<()> {
         self.bar.finish_and_clear();
-        let drawing = std::mem::take(&mut self.drawing);
         match &mut self.output {
-            Some(output) if !drawing.is_empty() => {
-                let drawing = if self.redraws { drawing.as_str() } else { "" };
+            Some(output) if !self.drawing.is_empty() => {
+                let drawing = if self.redraws {
+                    self.drawing.as_str()
+                } else {
+                    ""
+                };
                 writeln!(output, "{drawing}")
             }
             _ => Ok(()),

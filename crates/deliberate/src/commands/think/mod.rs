@@ -31,8 +31,7 @@ pub(crate) struct ThinkArgs {
     /// The question; `-` reads it from standard input
     #[arg(required_unless_present = "session")]
     question: Option<String>,
-    /// How to think: step by step, in branches, in a graph that is scored and merged, with a
-    /// reflection on the thought (or, without a question, on the session's latest), or as fits
+    /// How to think; `reflect` without a question judges the session's latest thought
     #[arg(long, value_enum, default_value_t = ThinkMode::Linear)]
     mode: ThinkMode,
     /// Continue this session
@@ -85,10 +84,12 @@ pub(crate) async fn run(
         session: args.session.as_deref(),
     };
     let outcome = thinking.think(args.mode, question.as_deref()).await;
-    let display = thinking.display;
+    if outcome.is_ok() {
+        thinking.display.finish()?;
+    }
+    drop(thinking);
     wired.close().await;
     let outputs = outcome?;
-    display.finish()?;
     if args.json {
         writeln!(shell.output, "{}", serde_json::to_string_pretty(&outputs)?)?;
     } else {
