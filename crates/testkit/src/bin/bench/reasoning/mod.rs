@@ -52,6 +52,9 @@ pub(crate) struct ReasoningArgs {
     /// Tasks of each of the six families.
     #[arg(long, default_value_t = 10)]
     tasks_per_family: usize,
+    /// The difficulty of the tasks: easy or hard.
+    #[arg(long, default_value = "easy")]
+    level: deliberate_bench::TaskLevel,
     /// The seed of tasks and samples.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -160,7 +163,8 @@ async fn measure_model(
     } else {
         &arguments.arms
     };
-    let tasks = deliberate_bench::generate(arguments.seed, arguments.tasks_per_family);
+    let tasks =
+        deliberate_bench::generate(arguments.seed, arguments.level, arguments.tasks_per_family);
     let results = run::run_arms(&settings, &tasks, arms, arguments.concurrency).await?;
     let results = ModelResults {
         label: model.label,
