@@ -13,7 +13,8 @@ const MAX_SEARCHED_BYTES: usize = 16 * 1024;
 /// Tells a model to write the fields of `schema` after its text.
 pub(crate) fn fields_instruction(schema: &Value) -> String {
     format!(
-        "Then end with one JSON object with these fields, and nothing after it:\n{}",
+        "First work it out in plain text. Then, as the last line, write one JSON object with these \
+         fields, and nothing after it: {}",
         example(schema)
     )
 }
@@ -152,13 +153,23 @@ fn trim_fence(text: &str) -> &str {
     let text = text
         .strip_suffix("json")
         .map_or(text, |it| if it.ends_with("```") { it } else { text });
-    text.strip_suffix("```").unwrap_or(text).trim_end()
+    let text = text.strip_suffix("```").unwrap_or(text).trim_end();
+    // "Now the JSON object:" belongs to the object, not to the reasoning.
+    match text.rsplit_once('\n') {
+        Some((before, last)) if announces_fields(last) => before.trim_end(),
+        _ => text,
+    }
+}
+
+fn announces_fields(line: &str) -> bool {
+    line.trim_end().ends_with([':', '*']) && line.to_lowercase().contains("json")
 }
 
 /// Returns the words after a block of fields, without its closing fence.
 fn trim_after(text: &str) -> String {
     let words = text.trim_start().trim_start_matches("```").trim();
-    if words.is_empty() {
+    // A comment on the object says nothing about the problem.
+    if words.is_empty() || words.contains("JSON") {
         return String::new();
     }
     format!("\n\n{words}")
@@ -185,8 +196,8 @@ mod tests {
     fn the_instruction_shows_an_example_of_the_fields() {
         assert_eq!(
             fields_instruction(&schema()),
-            "Then end with one JSON object with these fields, and nothing after it:\n\
-             {\"answer\": \"the result\", \"confidence_percent\": 0 to 100 (how sure), \
+            "First work it out in plain text. Then, as the last line, write one JSON object with these \
+             fields, and nothing after it: {\"answer\": \"the result\", \"confidence_percent\": 0 to 100 (how sure), \
              \"list\": [{\"answer\": \"a\"}, …]}"
         );
     }

@@ -160,19 +160,21 @@ fn read_answer<T: DeserializeOwned>(
     deserialize_checked(&value, &ask.schema)
 }
 
-/// The request for the text with the fields after it.
+/// The request for the text with the fields after it. The instruction stands at the end of the
+/// question, because small models forget what the system prompt says about the form.
 fn free_text_request(ask: &ModelRequest) -> ModelRequest {
-    ModelRequest {
-        system: format!(
-            "{}\n\n{}",
-            ask.system.trim_end(),
-            fields_instruction(&ask.schema)
-        ),
+    let mut first = ModelRequest {
         schema: Value::Null,
         text_field: None,
         plain_text: PlainText::IsTheAnswer,
         ..ask.clone()
+    };
+    let instruction = fields_instruction(&ask.schema);
+    match first.messages.last_mut() {
+        Some(last) => last.text = format!("{}\n\n{instruction}", last.text.trim_end()),
+        None => first.messages.push(ChatMessage::user(instruction)),
     }
+    first
 }
 
 fn continuation_request(first: &ModelRequest, text: &str, number: usize) -> ModelRequest {
