@@ -33,7 +33,7 @@ pub fn wilson_interval(successes: usize, trials: usize) -> RateInterval {
     }
 }
 
-/// Returns the two-sided p of McNemar's exact test. The arguments are the tasks that only the one
+/// Returns the two-sided p of `McNemar`'s exact test. The arguments are the tasks that only the one
 /// and only the other arm solved.
 pub fn mcnemar_exact(only_first: usize, only_second: usize) -> f64 {
     let n = only_first + only_second;
@@ -60,7 +60,7 @@ pub struct PairedDifference {
     pub only_first: usize,
     /// Tasks that only the second arm solved.
     pub only_second: usize,
-    /// The p of McNemar's exact test.
+    /// The p of `McNemar`'s exact test.
     pub p: f64,
 }
 

@@ -1,5 +1,7 @@
 //! Arithmetic: short word problems and chains of operations.
 
+use std::fmt::Write as _;
+
 use super::{PEOPLE, Question};
 use crate::{SplitMix64, TaskLevel};
 
@@ -112,20 +114,20 @@ fn bus(level: TaskLevel, random: &mut SplitMix64) -> Question {
     {
         let (off, on) = (random.range(3, on_board.min(14)), random.range(2, 16));
         if level == TaskLevel::Hard && random.percent(30) && on_board % 2 == 0 {
-            text.push_str(&format!(
+            let _ = write!(
+                text,
                 " At the {stop} stop half of the passengers get off and {on} get on."
-            ));
+            );
             on_board = on_board / 2 + on;
         } else {
-            text.push_str(&format!(
-                " At the {stop} stop {off} get off and {on} get on."
-            ));
+            let _ = write!(text, " At the {stop} stop {off} get off and {on} get on.");
             on_board = on_board - off + on;
         }
     }
-    text.push_str(&format!(
+    let _ = write!(
+        text,
         " How many passengers are on the bus after the {last} stop?"
-    ));
+    );
     Question::number(&text, on_board)
 }
 
@@ -204,7 +206,10 @@ mod tests {
     fn a_chain_read_from_its_text_has_the_right_result() {
         for (seed, level) in seeds(200) {
             let question = chain(level, &mut SplitMix64::new(seed));
-            let (start, rest) = question.prompt["Start with ".len()..]
+            let (start, rest) = question
+                .prompt
+                .strip_prefix("Start with ")
+                .unwrap()
                 .split_once(". ")
                 .unwrap();
             let steps = rest

@@ -344,7 +344,9 @@ pub(super) mod tests {
             let chosen = if prompt.contains(words) { yes } else { no };
             chosen.to_owned()
         };
-        let name = prompt["Write a Python function ".len()..]
+        let name = prompt
+            .strip_prefix("Write a Python function ")
+            .unwrap()
             .split('(')
             .next()
             .unwrap();

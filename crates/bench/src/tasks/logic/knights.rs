@@ -1,5 +1,7 @@
 //! Knights, who tell the truth, and knaves, who lie.
 
+use std::fmt::Write as _;
+
 use crate::{
     SplitMix64, TaskLevel,
     tasks::{PEOPLE, Question, enumeration},
@@ -101,9 +103,9 @@ pub(super) fn knights(level: TaskLevel, random: &mut SplitMix64) -> Question {
             Claim::KnightCount(_) if people == 2 => "Both of us are knights.".to_owned(),
             Claim::KnightCount(_) => "Exactly two of the three of us are knights.".to_owned(),
         };
-        text.push_str(&format!(" {} says: \"{said}\"", name(speaker)));
+        let _ = write!(text, " {} says: \"{said}\"", name(speaker));
     }
-    text.push_str(&format!(" How many of the {group} are knights?"));
+    let _ = write!(text, " How many of the {group} are knights?");
     Question::number(&text, i64::from(world.count_ones()))
 }
 

@@ -123,15 +123,15 @@ mod tests {
     use super::*;
     use crate::tasks::tests::seeds;
 
-    fn permutations(items: Vec<String>) -> Vec<Vec<String>> {
+    fn permutations(items: &[String]) -> Vec<Vec<String>> {
         if items.is_empty() {
             return vec![Vec::new()];
         }
         let mut all = Vec::new();
         for index in 0..items.len() {
-            let mut rest = items.clone();
+            let mut rest = items.to_vec();
             let first = rest.remove(index);
-            for mut tail in permutations(rest) {
+            for mut tail in permutations(&rest) {
                 tail.insert(0, first.clone());
                 all.push(tail);
             }
@@ -157,11 +157,8 @@ mod tests {
                     }
                 })
             };
-            let solutions: Vec<_> = permutations(names.clone())
-                .into_iter()
-                .filter(fits)
-                .collect();
-            assert_eq!(solutions, [right.clone()]);
+            let solutions: Vec<_> = permutations(names).into_iter().filter(fits).collect();
+            assert_eq!(solutions, std::slice::from_ref(right));
         }
     }
 
