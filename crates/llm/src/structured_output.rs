@@ -17,6 +17,8 @@ use crate::{
 const MAX_QUOTED_CHARS: usize = 2_000;
 /// How many validation errors of an answer are named.
 const MAX_FAULTS: usize = 3;
+/// Longest description of a validation error.
+const MAX_FAULT_CHARS: usize = 300;
 
 /// A typed answer with the replies it came from.
 #[derive(Debug, Clone, PartialEq)]
@@ -169,7 +171,8 @@ fn deserialize_checked<T: DeserializeOwned>(value: &Value, schema: &Value) -> Re
         }),
         Err(error) => {
             let mut reasons = schema_faults(value, schema);
-            let error = error.to_string();
+            // The text quotes the value that is wrong.
+            let error = truncate(&error.to_string(), MAX_FAULT_CHARS);
             // The schema describes missing fields and wrong types better; only serde knows the
             // rules that the type has beyond its schema.
             let known = ["missing field", "invalid type"];
@@ -218,7 +221,7 @@ fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
             } else {
                 format!("field `{}`", path.trim_start_matches('/').replace('/', "."))
             };
-            truncate(&format!("{place}: {error}"), 300)
+            truncate(&format!("{place}: {error}"), MAX_FAULT_CHARS)
         })
         .collect()
 }
