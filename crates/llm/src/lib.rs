@@ -20,7 +20,8 @@ mod vendors;
 
 pub use error::ModelError;
 pub use providers::{
-    ClientDriven, Sampling, SamplingPeer, SamplingReply, SamplingRequest, system_with_schema,
+    ClientDriven, Sampling, SamplingError, SamplingPeer, SamplingReply, SamplingRequest,
+    system_with_schema,
 };
 
 pub use coerce::coerce;
