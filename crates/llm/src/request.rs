@@ -53,6 +53,12 @@ pub trait ChatModel: Send + Sync {
     fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
+
+    /// Returns what a person should know about who can see the requests at the provider, each a
+    /// sentence with the next step. Costs nothing.
+    fn privacy_notes(&self, _deadline: Instant) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 }
 
 /// Callback for the pieces of a streamed reply. It is called during the exchange, so it must not
