@@ -11,6 +11,7 @@ mod lookup;
 mod mcp_prompts;
 mod model_fields;
 mod modes;
+mod original_shapes;
 mod prompt_template;
 mod reflection;
 mod resources;
