@@ -5,7 +5,7 @@ import json
 import pytest
 from mcp import types
 
-from conftest import Connect, error, think
+from conftest import Connect, answer, think
 
 pytestmark = [
     pytest.mark.anyio,
@@ -43,10 +43,24 @@ async def test_the_client_s_model_is_asked(connect: Connect, settings: dict[str,
     assert "In which?" in told
 
 
-async def test_a_client_that_refuses_is_told(connect: Connect) -> None:
+@pytest.mark.parametrize("code", [-1, -32601, -32600, -32603], ids=["rejected", "unknown", "unsupported", "thrown"])
+async def test_a_client_that_refuses_replies_itself(connect: Connect, code: int) -> None:
+    asked = 0
+
     async def refuse(context, params) -> types.ErrorData:
-        return types.ErrorData(code=-1, message="The person said no.")
+        nonlocal asked
+        asked += 1
+        return types.ErrorData(code=code, message="The person said no.")
 
     async with connect("legacy", {"DELIBERATE_PROVIDER": "sampling"}, sampling_callback=refuse) as client:
-        told = error(await client.call_tool("reasoning_linear", {"content": "x"}))
-    assert told["code"] and told["message"]
+        needs = answer(await client.call_tool("reasoning_linear", {"content": "Is a virus alive?"}))["needs_reply"]
+        assert "declined sampling" in needs["next"]
+        assert "The person said no." in needs["next"]
+        assert "Is a virus alive?" in str(needs["asks"])
+        reply = {"thought": "Yes, in a way.", "confidence_percent": 50}
+        done = answer(await client.call_tool("reasoning_resume", {"id": needs["id"], "replies": [reply]}))
+        assert done["content"] == "Yes, in a way."
+        # For a while the client is not asked again.
+        again = answer(await client.call_tool("reasoning_linear", {"content": "In which?"}))
+        assert again["needs_reply"]["asks"]
+    assert asked == 1

@@ -61,6 +61,13 @@ pub enum ModelError {
         /// What is wrong with the settings.
         reason: String,
     },
+    /// The client answered a sampling request with an error, for example because its user rejected
+    /// it.
+    #[error("the client declined to sample: {reason}")]
+    Declined {
+        /// The client's reason, shortened.
+        reason: String,
+    },
     /// The client's model has not replied yet, so the call is suspended.
     #[error("the client's model has to reply first")]
     Pending,
@@ -77,7 +84,7 @@ impl ModelError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unavailable { provider, .. } if provider == "langbase" => "LangbaseUnavailable",
-            Self::Unavailable { .. } => "ProviderUnavailable",
+            Self::Unavailable { .. } | Self::Declined { .. } => "ProviderUnavailable",
             Self::Api { .. } => "ApiError",
             Self::RateLimited { .. } => "RateLimited",
             Self::Timeout { .. } => "Timeout",
@@ -110,6 +117,9 @@ impl ModelError {
                 "Retry; if it happens again, choose a model that follows a JSON schema.".to_owned()
             }
             Self::Misconfigured { .. } => "Correct the setting and restart the program.".to_owned(),
+            Self::Declined { .. } => {
+                "Allow sampling in the client, or set up a provider (`deliberate config`).".to_owned()
+            }
             Self::Pending => return None,
         };
         Some(hint)

@@ -145,10 +145,13 @@ impl Exchange<'_> {
 /// Builds the value from the text and the fields, and checks it.
 fn read_answer<T: DeserializeOwned>(
     text: &str,
-    mut fields: Map<String, Value>,
+    fields: Map<String, Value>,
     ask: &ModelRequest,
     field: &str,
 ) -> Result<T, String> {
+    let Value::Object(mut fields) = ask.normalize(Value::Object(fields)) else {
+        return Err("it is not a JSON object".to_owned());
+    };
     let has_text = fields.get(field).is_some_and(|it| !it.is_null());
     if !text.trim().is_empty() {
         fields.insert(field.to_owned(), text.into());

@@ -22,14 +22,15 @@ mod vendors;
 
 pub use error::ModelError;
 pub use providers::{
-    ClientDriven, Sampling, SamplingPeer, SamplingReply, SamplingRequest, system_with_schema,
+    ClientDriven, Sampling, SamplingError, SamplingPeer, SamplingReply, SamplingRequest,
+    system_with_schema,
 };
 
 pub use coerce::coerce;
 pub use json_repair::{NoJson, read_json};
 pub use request::{
     ChatMessage, ChatModel, ChatRole, FinishReason, ModelReply, ModelRequest, OnStreamEvent,
-    PlainText, Purpose, StreamEvent, TokenUsage,
+    PlainText, Purpose, ReplyNormalizer, StreamEvent, TokenUsage,
 };
 pub use structured_output::{StructuredError, StructuredOutput, ask_structured};
 pub use tool_call::{ToolCall, ToolCallOutput, ToolDefinition};

@@ -59,6 +59,12 @@ pub trait ChatModel: Send + Sync {
     fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(async { Ok(()) })
     }
+
+    /// Returns what a person should know about who can see the requests at the provider, each a
+    /// sentence with the next step. Costs nothing.
+    fn privacy_notes(&self, _deadline: Instant) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 }
 
 /// Callback for the pieces of a streamed reply. It is called during the exchange, so it must not
@@ -92,6 +98,9 @@ pub struct ModelRequest {
     /// the whole answer is one JSON object. See [`ask_structured`](crate::ask_structured).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text_field: Option<Cow<'static, str>>,
+    /// Rewrites an answer in another shape before it is read.
+    #[serde(skip)]
+    pub normalizer: Option<ReplyNormalizer>,
     /// Whether an answer without JSON is accepted.
     pub plain_text: PlainText,
     /// Maximum number of tokens the model may write.
@@ -120,6 +129,7 @@ impl Default for ModelRequest {
             messages: Vec::new(),
             schema: Value::Null,
             text_field: None,
+            normalizer: None,
             plain_text: PlainText::IsTheAnswer,
             max_tokens: 1_000,
             temperature: 0.3,
@@ -127,6 +137,34 @@ impl Default for ModelRequest {
             variables: BTreeMap::new(),
             functions: Vec::new(),
             answer_now: false,
+        }
+    }
+}
+
+/// Rewrites the JSON of an answer to the fields that were asked for; it gets the purpose of the
+/// request. Some pipes answer in a shape of their own, whatever is asked.
+#[derive(Clone, Copy)]
+pub struct ReplyNormalizer(pub fn(&str, Value) -> Value);
+
+impl std::fmt::Debug for ReplyNormalizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReplyNormalizer").finish_non_exhaustive()
+    }
+}
+
+// Requests are compared by what they ask; how the answer is read is not part of it.
+impl PartialEq for ReplyNormalizer {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl ModelRequest {
+    /// Returns the JSON of an answer in the shape that was asked for.
+    pub(crate) fn normalize(&self, answer: Value) -> Value {
+        match self.normalizer {
+            Some(ReplyNormalizer(rewrite)) => rewrite(self.purpose.as_str(), answer),
+            None => answer,
         }
     }
 }

@@ -18,6 +18,8 @@ use crate::{
 const MAX_QUOTED_CHARS: usize = 2_000;
 /// How many validation errors of an answer are named.
 const MAX_FAULTS: usize = 3;
+/// Longest description of a validation error.
+const MAX_FAULT_CHARS: usize = 300;
 
 /// A typed answer with the replies it came from.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,7 +143,7 @@ fn parse_reply<T: DeserializeOwned>(
         // A truncated answer is asked for again, with a shorter length.
         (Err(_), _) if is_cut(json_repair::is_truncated) => Err("it ends in the middle".to_owned()),
         (Ok(value @ (Value::Object(_) | Value::Array(_))), _) => {
-            let value = coerce(value, schema);
+            let value = coerce(ask.normalize(value), schema);
             // Where plain text is accepted, a partial object is accepted too. In a truncated
             // structure, the missing part may be what the rest depends on.
             if ask.plain_text == PlainText::IsRefused
@@ -180,7 +182,8 @@ pub(crate) fn deserialize_checked<T: DeserializeOwned>(
         }),
         Err(error) => {
             let mut reasons = schema_faults(value, schema);
-            let error = error.to_string();
+            // The text quotes the value that is wrong.
+            let error = truncate(&error.to_string(), MAX_FAULT_CHARS);
             // The schema describes missing fields and wrong types better; only serde knows the
             // rules that the type has beyond its schema.
             let known = ["missing field", "invalid type"];
@@ -229,7 +232,7 @@ fn schema_faults(value: &Value, schema: &Value) -> Vec<String> {
             } else {
                 format!("field `{}`", path.trim_start_matches('/').replace('/', "."))
             };
-            truncate(&format!("{place}: {error}"), 300)
+            truncate(&format!("{place}: {error}"), MAX_FAULT_CHARS)
         })
         .collect()
 }

@@ -334,7 +334,9 @@ impl fmt::Display for ClientError {
             ClientErrorKind::Rpc(error) => {
                 write!(f, "error {}: {}", error.code, truncate_line(&error.message))
             }
-            ClientErrorKind::Malformed { reason } => write!(f, "the answer is malformed: {reason}"),
+            ClientErrorKind::Malformed { reason } => {
+                write!(f, "the answer is malformed: {}", truncate_line(reason))
+            }
             ClientErrorKind::Domain { message, .. } => {
                 write!(f, "the tool failed: {}", truncate_line(message))
             }
@@ -352,6 +354,7 @@ impl fmt::Display for ClientError {
             ClientErrorKind::Backoff {
                 reason: because, ..
             } => {
+                let because = truncate_line(because);
                 write!(f, "the server is unreachable at the moment ({because})")
             }
             ClientErrorKind::Stopped => f.write_str("the client was closed"),
@@ -362,12 +365,16 @@ impl fmt::Display for ClientError {
 
 impl std::error::Error for ClientError {}
 
-/// Shortens a server's message to one line.
+/// Shortens a server's message to one line; a cut is marked.
 fn truncate_line(text: &str) -> String {
-    let line: String = text
+    let mut letters = text
+        .trim()
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .take(MAX_SHOWN_CHARS)
-        .collect();
-    line.trim().to_owned()
+        .map(|c| if c.is_control() { ' ' } else { c });
+    let mut line: String = letters.by_ref().take(MAX_SHOWN_CHARS).collect();
+    line.truncate(line.trim_end().len());
+    if letters.next().is_some() {
+        line.push('…');
+    }
+    line
 }

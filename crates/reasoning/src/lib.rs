@@ -12,6 +12,7 @@ mod lookup;
 mod mcp_prompts;
 mod model_fields;
 mod modes;
+mod original_shapes;
 mod parallel_requests;
 mod presentation;
 mod prompt_template;

@@ -4,12 +4,14 @@
 //! texts pass through the `fenced` filter, which keeps them from closing the tag around them, so
 //! that text inside a thought cannot pass for instructions.
 
-use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
+use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose, ReplyNormalizer};
 use deliberate_toolkit::{ToolError, answer_schema};
 use minijinja::{Environment, UndefinedBehavior, value::Serde};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::original_shapes::normalize_original_reply;
 
 /// Separates the system text from the user message.
 const SEPARATOR: &str = "\n---\n";
@@ -125,6 +127,7 @@ impl ReasoningPromptTemplate {
             messages: vec![ChatMessage::user(question)],
             schema: self.schema.clone(),
             text_field: self.text_field.map(Into::into),
+            normalizer: Some(ReplyNormalizer(normalize_original_reply)),
             plain_text: PlainText::IsRefused,
             max_tokens: self.params.max_tokens,
             temperature: self.params.temperature,

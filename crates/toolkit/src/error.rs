@@ -350,6 +350,7 @@ mod tests {
                 provider: provider(),
                 reason: reason(),
             },
+            ModelError::Declined { reason: reason() },
             ModelError::Pending,
         ];
         for error in errors {

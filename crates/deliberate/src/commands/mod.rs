@@ -148,6 +148,9 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
     };
     let spans = telemetry.as_ref().map(Telemetry::layer);
     logging::start(level, log.format, content, spans);
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
     let shell = &mut CommandContext {
         loaded: &loaded,
         output,

@@ -414,6 +414,10 @@ pub(super) static OTHER_VARIABLES: &[&str] = &[CONFIG_VARIABLE];
 /// Variable with the path of the settings file.
 pub(super) const CONFIG_VARIABLE: &str = "DELIBERATE_CONFIG";
 
+/// Variable that many programs read, each with other words for the levels. An unknown word is
+/// therefore ignored, with a warning.
+pub(super) const LOG_LEVEL_VARIABLE: &str = "LOG_LEVEL";
+
 pub(super) fn find_setting(key: &str) -> Option<&'static SettingDefinition> {
     SETTINGS.iter().find(|setting| setting.key == key)
 }

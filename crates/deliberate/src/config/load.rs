@@ -32,6 +32,8 @@ pub(crate) struct LoadedConfig {
     pub(crate) servers: Vec<SettingsFileServer>,
     /// For the API-key variables of providers and for finding clients.
     pub(crate) environment: Environment,
+    /// Values that were ignored, each as a sentence for the log.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl LoadedConfig {
@@ -71,6 +73,7 @@ impl AppSettings {
             file_values: Vec::new(),
             servers: Vec::new(),
             errors: Vec::new(),
+            warnings: Vec::new(),
         };
         let file = loader.read_file();
         loader.check_names();
@@ -101,6 +104,7 @@ impl AppSettings {
             entries,
             file,
             servers: loader.servers,
+            warnings: loader.warnings,
             environment,
         })
     }
@@ -123,6 +127,7 @@ struct ConfigLoader<'a> {
     file_values: Vec<FileValue>,
     servers: Vec<SettingsFileServer>,
     errors: Vec<SettingError>,
+    warnings: Vec<String>,
 }
 
 impl ConfigLoader<'_> {
@@ -226,7 +231,7 @@ impl ConfigLoader<'_> {
         Some(self.candidate(setting, value.value.expose_secret(), origin))
     }
 
-    fn variable_value(&self, setting: &'static SettingDefinition) -> Option<CandidateValue> {
+    fn variable_value(&mut self, setting: &'static SettingDefinition) -> Option<CandidateValue> {
         let (ours, shared): (Vec<&str>, Vec<&str>) = setting
             .env
             .iter()
@@ -238,7 +243,14 @@ impl ConfigLoader<'_> {
                 return Some((Err(SettingError::NotUtf8 { name }), origin));
             }
             let text = self.environment.get(name)?;
-            Some(self.candidate(setting, text, origin))
+            let (value, origin) = self.candidate(setting, text, origin);
+            match value {
+                Err(error) if name == definitions::LOG_LEVEL_VARIABLE => {
+                    self.warnings.push(format!("ignored {error}"));
+                    None
+                }
+                value => Some((value, origin)),
+            }
         })
     }
 

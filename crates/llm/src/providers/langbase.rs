@@ -266,6 +266,45 @@ impl Langbase {
         Ok(())
     }
 
+    /// Returns a note for each existing pipe of ours that is public or stores what is sent.
+    async fn pipe_notes(&self, deadline: Instant) -> Result<Vec<String>, ModelError> {
+        let request = ProviderRequest::get("/v1/pipes");
+        let listed = self.http.json(&self.http.send(&request, deadline).await?)?;
+        let pipes = listed.as_array().into_iter().flatten();
+        Ok(pipes.filter_map(|pipe| self.pipe_note(pipe)).collect())
+    }
+
+    fn pipe_note(&self, pipe: &Value) -> Option<String> {
+        let name = pipe.get("name").and_then(Value::as_str)?;
+        if !self.uses_pipe(name) {
+            return None;
+        }
+        let public = pipe.get("status").and_then(Value::as_str) == Some("public");
+        let stores = pipe.get("store") == Some(&Value::Bool(true));
+        let (what, step) = match (public, stores) {
+            (true, true) => (
+                "is public and stores what is sent",
+                "make it private and turn storing off",
+            ),
+            (true, false) => ("is public: anyone can run and read it", "make it private"),
+            (false, true) => ("stores what is sent", "turn storing off"),
+            (false, false) => return None,
+        };
+        Some(format!(
+            "the pipe {name} {what}; {step} in its settings at Langbase"
+        ))
+    }
+
+    /// Tells whether requests may run this pipe. Pipes that are created for other purposes are
+    /// recognized by their names.
+    fn uses_pipe(&self, name: &str) -> bool {
+        let is_default =
+            |(purpose, known): &(&str, &str)| *known == name && !self.pipes.contains_key(*purpose);
+        self.pipes.values().any(|pipe| pipe == name)
+            || PIPES.iter().any(is_default)
+            || (name.starts_with("deliberate-") && name.ends_with("-v1"))
+    }
+
     fn parse_reply(
         &self,
         provider_response: &ProviderResponse,
@@ -393,5 +432,9 @@ impl ChatModel for Langbase {
 
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/v1/pipes", deadline))
+    }
+
+    fn privacy_notes(&self, deadline: Instant) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+        Box::pin(self.pipe_notes(deadline))
     }
 }

@@ -19,7 +19,7 @@ pub(crate) mod table;
 mod tool_support;
 
 pub use client_driven::ClientDriven;
-pub use sampling::{Sampling, SamplingPeer, SamplingReply, SamplingRequest};
+pub use sampling::{Sampling, SamplingError, SamplingPeer, SamplingReply, SamplingRequest};
 
 #[cfg(feature = "http")]
 pub use anthropic::{Anthropic, AnthropicSettings};

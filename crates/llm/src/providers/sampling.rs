@@ -8,16 +8,29 @@ use futures::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 
 use super::{system_with_schema, without_native_tools};
-use crate::{ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest};
+use crate::{
+    ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, truncate::truncate,
+};
+
+/// Longest reason of a client for an error.
+const MAX_REASON_CHARS: usize = 500;
 
 /// A client that offers its model through sampling.
 pub trait SamplingPeer: Send + Sync {
-    /// Sends one sampling request. Dropping the future cancels it. The error is a sentence for a
-    /// person.
+    /// Sends one sampling request. Dropping the future cancels it.
     fn create_message(
         &self,
         request: SamplingRequest,
-    ) -> BoxFuture<'_, Result<SamplingReply, String>>;
+    ) -> BoxFuture<'_, Result<SamplingReply, SamplingError>>;
+}
+
+/// Failure of a sampling request. The texts are sentences for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SamplingError {
+    /// The client answered with an error: it does not sample, or its user rejected the request.
+    Declined(String),
+    /// The client did not answer, or not with a message.
+    Failed(String),
 }
 
 /// Parameters of `sampling/createMessage`.
@@ -87,10 +100,15 @@ impl ChatModel for Sampling {
                     provider: self.name().to_owned(),
                     after: started.elapsed(),
                 })?
-                .map_err(|reason| ModelError::Unavailable {
-                    provider: self.name().to_owned(),
-                    reason,
-                    attempts: 1,
+                .map_err(|error| match error {
+                    SamplingError::Declined(reason) => ModelError::Declined {
+                        reason: truncate(&reason, MAX_REASON_CHARS),
+                    },
+                    SamplingError::Failed(reason) => ModelError::Unavailable {
+                        provider: self.name().to_owned(),
+                        reason: truncate(&reason, MAX_REASON_CHARS),
+                        attempts: 1,
+                    },
                 })?;
             Ok(ModelReply {
                 text: reply.text,

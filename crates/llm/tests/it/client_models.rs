@@ -8,7 +8,7 @@ use std::{
 
 use deliberate_llm::{
     ChatMessage, ChatModel, ClientDriven, FinishReason, ModelError, ModelReply, ModelRequest,
-    Sampling, SamplingPeer, SamplingReply, SamplingRequest, ask_structured,
+    Sampling, SamplingError, SamplingPeer, SamplingReply, SamplingRequest, ask_structured,
 };
 use futures::{FutureExt, future::BoxFuture};
 use tokio::time::Instant;
@@ -64,13 +64,13 @@ async fn a_bad_reply_of_the_client_is_asked_for_again_under_its_own_key() {
 }
 
 struct FakePeer {
-    reply: Result<SamplingReply, String>,
+    reply: Result<SamplingReply, SamplingError>,
     delay: Duration,
     requests: Mutex<Vec<SamplingRequest>>,
 }
 
 impl FakePeer {
-    fn new(reply: Result<SamplingReply, String>, takes: Duration) -> Arc<Self> {
+    fn new(reply: Result<SamplingReply, SamplingError>, takes: Duration) -> Arc<Self> {
         Arc::new(Self {
             reply,
             delay: takes,
@@ -83,7 +83,7 @@ impl SamplingPeer for FakePeer {
     fn create_message(
         &self,
         request: SamplingRequest,
-    ) -> BoxFuture<'_, Result<SamplingReply, String>> {
+    ) -> BoxFuture<'_, Result<SamplingReply, SamplingError>> {
         self.requests.lock().unwrap().push(request);
         async {
             tokio::time::sleep(self.delay).await;
@@ -140,12 +140,22 @@ async fn sampling_keeps_to_the_deadline() {
 }
 
 #[tokio::test]
-async fn what_the_client_objects_is_told() {
-    let peer = FakePeer::new(Err("the user declined".to_owned()), Duration::ZERO);
-    let error = Sampling::new(peer)
-        .complete(&thought_request(), far_deadline())
-        .await
-        .unwrap_err();
-    assert_eq!(error.code(), "ProviderUnavailable");
-    assert!(error.to_string().contains("the user declined"));
+async fn what_the_client_objects_is_told_but_not_at_length() {
+    let long = format!("the user declined{}", " again".repeat(1_000));
+    for answer in [
+        SamplingError::Declined(long.clone()),
+        SamplingError::Failed(long),
+    ] {
+        let declined = matches!(answer, SamplingError::Declined(_));
+        let peer = FakePeer::new(Err(answer), Duration::ZERO);
+        let error = Sampling::new(peer)
+            .complete(&thought_request(), far_deadline())
+            .await
+            .unwrap_err();
+        assert_eq!(matches!(error, ModelError::Declined { .. }), declined);
+        assert_eq!(error.code(), "ProviderUnavailable");
+        let text = error.to_string();
+        assert!(text.contains("the user declined again"), "{text}");
+        assert!(text.ends_with('…') && text.chars().count() < 600, "{text}");
+    }
 }

@@ -44,6 +44,18 @@ async fn an_answer_is_read_and_fitted() {
 }
 
 #[tokio::test]
+async fn a_wrong_value_is_quoted_only_in_part() {
+    let text = format!(
+        r#"{{"thought": "42", "confidence": "{}"}}"#,
+        "x".repeat(10_000)
+    );
+    let script = ReplyScript::with_texts(&[&text, &text]);
+    let failed = ask_script(&script).await.unwrap_err();
+    let reason = failed.error.to_string();
+    assert!(reason.chars().count() < 1_000, "{}", reason.len());
+}
+
+#[tokio::test]
 async fn a_bad_answer_is_asked_for_once_more() {
     let script = ReplyScript::with_texts(&[
         r#"{"thought": "42"}"#,

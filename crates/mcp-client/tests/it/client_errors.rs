@@ -177,3 +177,30 @@ fn each_kind_of_error_says_whether_it_may_be_repeated() {
         assert!(!json["message"].as_str().unwrap().is_empty());
     }
 }
+
+#[test]
+fn a_servers_text_is_shown_only_in_part() {
+    let long = || format!("bad {}", "x".repeat(10_000));
+    let kinds = [
+        ClientErrorKind::Malformed { reason: long() },
+        ClientErrorKind::Rpc(Box::new(RpcError::new(-32_000, &long()))),
+        ClientErrorKind::Domain {
+            message: long(),
+            result: Box::default(),
+        },
+        ClientErrorKind::Backoff {
+            wait: Duration::from_secs(1),
+            reason: long(),
+        },
+    ];
+    for kind in kinds {
+        let text = ClientError::new("s", kind).to_string();
+        assert!(text.contains("bad x") && text.contains('…'), "{text}");
+        assert!(text.chars().count() < 600, "{}", text.len());
+    }
+    let short = ClientErrorKind::Malformed {
+        reason: "no result".to_owned(),
+    };
+    let text = ClientError::new("s", short).to_string();
+    assert_eq!(text, "server \"s\": the answer is malformed: no result");
+}

@@ -29,6 +29,7 @@ mod linear_asks;
 mod linear_context;
 mod linear_steps;
 mod model;
+mod original_pipes;
 mod reflection;
 mod resources;
 mod search;

@@ -58,6 +58,8 @@ impl Drop for SessionReservation {
 
 struct McpSession {
     owner: McpSessionOwner,
+    /// Whether the client's revision has batches.
+    accepts_batches: bool,
     /// The number of running requests and open streams.
     uses: usize,
     /// The ids of the running requests.
@@ -126,14 +128,22 @@ impl McpSessions {
         Some(SessionReservation(self.clone()))
     }
 
-    pub(super) fn add(&self, id: &str, owner: McpSessionOwner) {
+    /// Adds an open session; `accepts_batches` tells whether its revision has batches.
+    pub(super) fn add(&self, id: &str, owner: McpSessionOwner, accepts_batches: bool) {
         let session = McpSession {
             owner,
+            accepts_batches,
             uses: 0,
             request_ids: HashSet::new(),
             last_used: Instant::now(),
         };
         self.lock_sessions().insert(id.to_owned(), session);
+    }
+
+    /// Tells whether the revision of a session has batches.
+    pub(super) fn accepts_batches(&self, id: &str) -> bool {
+        let open = self.lock_sessions();
+        open.get(id).is_some_and(|session| session.accepts_batches)
     }
 
     pub(super) fn remove(&self, id: &str) {

@@ -5,6 +5,7 @@
 //! connections.
 
 pub mod auth;
+mod batch;
 mod body_guard;
 pub mod guard;
 pub mod health;

@@ -18,12 +18,13 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::{BodyExt, Full, Limited};
 use rmcp::{
     ServerHandler,
+    model::ProtocolVersion,
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    body_guard, jsonrpc_response,
+    batch, body_guard, jsonrpc_response,
     mcp_sessions::{
         McpSessionError, McpSessionOwner, McpSessions, SessionOptions, SessionReservation,
         SessionUse,
@@ -32,6 +33,7 @@ use super::{
     raw_session_manager::RawSessionManager,
 };
 use crate::{
+    message::batch::{is_batch, requests_batches, split_batch},
     raw_result::RawResultSlot,
     stdio::{RpcRejection, read_body},
 };
@@ -133,6 +135,48 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         check_content_type(&mut parts.headers)?;
         require_accept(&mut parts.headers)?;
         let body = collect_body(body).await?;
+        if is_batch(&body) && self.accepts_batches(&parts.headers) {
+            return self.handle_batch(parts, &body, &owner).await;
+        }
+        self.handle_message(parts, body, owner).await
+    }
+
+    /// Handles each message of a batch like one that is sent alone.
+    async fn handle_batch(
+        &self,
+        parts: Parts,
+        body: &Bytes,
+        owner: &McpSessionOwner,
+    ) -> Result<Response, McpHttpRejection> {
+        let messages = split_batch(body).map_err(|rejection| reject_message(&rejection))?;
+        // A session that does not exist is an error of the whole request.
+        let visit = self.enter_session(&parts.headers, owner, None)?;
+        let parts = &parts;
+        let handled = messages.into_iter().map(|message| async move {
+            let message = body.slice_ref(message.as_bytes());
+            let handled = self.handle_message(parts.clone(), message, owner.clone());
+            handled.await.unwrap_or_else(|refused| *refused.0)
+        });
+        let responses = futures::future::join_all(handled).await;
+        Ok(hold_session(batch::combine(responses).await, visit))
+    }
+
+    /// Tells whether the client's revision has batches. A client without a session has to name it.
+    fn accepts_batches(&self, headers: &HeaderMap) -> bool {
+        match session_id(headers) {
+            Some(session) => self.sessions.accepts_batches(session),
+            None => headers
+                .get("mcp-protocol-version")
+                .is_some_and(|version| version == ProtocolVersion::V_2025_03_26.as_str()),
+        }
+    }
+
+    async fn handle_message(
+        &self,
+        mut parts: Parts,
+        body: Bytes,
+        owner: McpSessionOwner,
+    ) -> Result<Response, McpHttpRejection> {
         let message = read_body(&body).map_err(|rejection| reject_message(&rejection))?;
         // Responses and cancellations are still accepted, because running calls may wait for them.
         if message.is_request && self.draining.is_cancelled() {
@@ -145,6 +189,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
             _ => None,
         };
         let id = message.id.map(str::to_owned);
+        let accepts_batches = message.is_initialize && requests_batches(message.bytes);
         let message = body.slice_ref(message.bytes);
         let slot = RawResultSlot::default();
         parts.extensions.insert(slot.clone());
@@ -153,7 +198,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         let response = raw_result::replace_result(response, slot, id.as_deref().unwrap_or("null"));
         let opened = response.headers().get(SESSION_HEADER);
         if let Some(opened) = opened.and_then(|opened| opened.to_str().ok()) {
-            self.sessions.add(opened, owner);
+            self.sessions.add(opened, owner, accepts_batches);
         }
         Ok(hold_session(to_json_error(response, id).await?, visit))
     }

@@ -43,6 +43,7 @@ use rmcp::{
 use crate::Subscriptions;
 use catalog::subscriptions::connection::ConnectionSubscriptions;
 use client_info::ClientInfo;
+use sampling::DeclinedSampling;
 
 /// The instructions for the client's model.
 const INSTRUCTIONS: &str = "Reasoning that is recorded: each call returns a session_id; pass it \
@@ -61,6 +62,7 @@ pub struct McpHandler {
     subscriptions: Option<Arc<Subscriptions>>,
     connection: ConnectionSubscriptions,
     log_level: ClientLogLevel,
+    declined_sampling: DeclinedSampling,
 }
 
 /// The settings of the handler.
@@ -101,6 +103,7 @@ impl McpHandler {
             subscriptions: None,
             connection: ConnectionSubscriptions::default(),
             log_level: ClientLogLevel::default(),
+            declined_sampling: DeclinedSampling::default(),
         }
     }
 
@@ -108,6 +111,7 @@ impl McpHandler {
     pub fn for_connection(&self) -> Self {
         Self {
             log_level: ClientLogLevel::default(),
+            declined_sampling: DeclinedSampling::default(),
             connection: ConnectionSubscriptions::default(),
             ..self.clone()
         }

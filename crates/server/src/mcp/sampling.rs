@@ -5,10 +5,14 @@
     reason = "sampling is deprecated by the 2026-07-28 revision, and is what clients of the revisions before it offer"
 )]
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use deliberate_llm::{
-    ChatModel, ChatRole as Speaker, Sampling, SamplingPeer, SamplingReply, SamplingRequest,
+    ChatModel, ChatRole as Speaker, Sampling, SamplingError, SamplingPeer, SamplingReply,
+    SamplingRequest,
 };
 use futures::future::BoxFuture;
 use rmcp::{
@@ -16,30 +20,72 @@ use rmcp::{
     model::{
         CreateMessageRequestParams, ProtocolVersion, SamplingMessage, SamplingMessageContentBlock,
     },
-    service::RequestContext,
+    service::{RequestContext, ServiceError},
 };
+use tokio::time::Instant;
 
-/// The client's model, if the client supports sampling.
-pub(crate) fn client_model(context: &RequestContext<RoleServer>) -> Option<Arc<dyn ChatModel>> {
+/// How long a client that has declined sampling is not asked again.
+const DECLINED_FOR: Duration = Duration::from_mins(5);
+
+/// When the client of a connection last declined sampling.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DeclinedSampling(Arc<Mutex<Option<Instant>>>);
+
+impl DeclinedSampling {
+    fn is_recent(&self) -> bool {
+        let at = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        at.is_some_and(|at| at.elapsed() < DECLINED_FOR)
+    }
+
+    fn record(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}
+
+/// The client's model, if the client supports sampling and has not just declined it.
+pub(crate) fn client_model(
+    context: &RequestContext<RoleServer>,
+    declined: &DeclinedSampling,
+) -> Option<Arc<dyn ChatModel>> {
     let legacy = context
         .protocol_version()
         .is_some_and(|version| version < ProtocolVersion::V_2026_07_28);
     let offers = context
         .client_capabilities()
         .is_some_and(|capabilities| capabilities.sampling.is_some());
-    (legacy && offers).then(|| {
-        let peer = RmcpSamplingPeer(context.peer.clone());
+    (legacy && offers && !declined.is_recent()).then(|| {
+        let peer = RmcpSamplingPeer {
+            peer: context.peer.clone(),
+            declined: declined.clone(),
+        };
         Arc::new(Sampling::new(Arc::new(peer))) as Arc<dyn ChatModel>
     })
 }
 
-struct RmcpSamplingPeer(Peer<RoleServer>);
+struct RmcpSamplingPeer {
+    peer: Peer<RoleServer>,
+    declined: DeclinedSampling,
+}
+
+impl RmcpSamplingPeer {
+    /// Clients use different codes for a rejection by the user and for sampling that they do not
+    /// support, so every error that a client answers counts as one of these.
+    fn classify(&self, error: ServiceError) -> SamplingError {
+        match error {
+            ServiceError::McpError(error) => {
+                self.declined.record();
+                SamplingError::Declined(error.message.into_owned())
+            }
+            error => SamplingError::Failed(error.to_string()),
+        }
+    }
+}
 
 impl SamplingPeer for RmcpSamplingPeer {
     fn create_message(
         &self,
         request: SamplingRequest,
-    ) -> BoxFuture<'_, Result<SamplingReply, String>> {
+    ) -> BoxFuture<'_, Result<SamplingReply, SamplingError>> {
         Box::pin(async move {
             let messages = request
                 .messages
@@ -52,11 +98,8 @@ impl SamplingPeer for RmcpSamplingPeer {
             let mut params = CreateMessageRequestParams::new(messages, request.max_tokens)
                 .with_system_prompt(request.system);
             params.temperature = Some(request.temperature);
-            let reply = self
-                .0
-                .create_message(params)
-                .await
-                .map_err(|error| error.to_string())?;
+            let reply = self.peer.create_message(params).await;
+            let reply = reply.map_err(|error| self.classify(error))?;
             let text: Vec<String> = reply
                 .message
                 .content

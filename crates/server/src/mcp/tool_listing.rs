@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 /// A maximum from this value on is omitted, because callers do not reach it.
 const HIGH_MAXIMUM: f64 = 1_000.0;
 
+/// An integer with at most this maximum keeps its minimum too: in a short range callers try the ends.
+const SHORT_RANGE: f64 = 10.0;
+
 /// The input schema without constraints that well-meaning callers never violate. The error for an
 /// unknown name, an empty text or too long a list states the rule.
 pub(crate) fn slim_input_schema(schema: &Value) -> Map<String, Value> {
@@ -18,7 +21,9 @@ pub(crate) fn slim_input_schema(schema: &Value) -> Map<String, Value> {
 }
 
 fn strip_keywords(schema: &mut Map<String, Value>) {
-    let counts = schema.get("type").is_some_and(|kind| kind == "integer");
+    let most = schema.get("maximum").and_then(Value::as_f64);
+    let counts = schema.get("type").is_some_and(|kind| kind == "integer")
+        && most.is_none_or(|most| most > SHORT_RANGE);
     schema.retain(|keyword, value| !is_redundant_keyword(keyword, value, counts));
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         for property in properties.values_mut().filter_map(Value::as_object_mut) {

@@ -21,7 +21,9 @@ use super::{
     client_info::ClientInfo,
     client_requests,
     external_tools::{self, CallReply},
-    input_required, sampling, tasks,
+    input_required,
+    sampling::{self, DeclinedSampling},
+    tasks,
 };
 use crate::trace;
 
@@ -44,7 +46,7 @@ impl McpHandler {
         let client = ClientInfo::from_context(context);
         let tool = request.name.clone();
         let to_call = self.resolve_request(request, &client).await?;
-        let (caller, progress) = caller_context(&client, context);
+        let (caller, progress) = caller_context(&client, context, &self.declined_sampling);
         let caller = CallerContext {
             client: client_requests::client_features(&client, context, self.is_stateless(context)),
             input_reply: to_call.input_reply,
@@ -195,6 +197,7 @@ fn background_result(running: &StillRunning, own: bool) -> CallToolResult {
 fn caller_context(
     client: &ClientInfo,
     context: &RequestContext<RoleServer>,
+    declined: &DeclinedSampling,
 ) -> (CallerContext, mpsc::Receiver<CallProgress>) {
     let (sender, receiver) = mpsc::channel(PROGRESS_QUEUE);
     let progress = context.meta.get_progress_token().map(|_| {
@@ -207,7 +210,7 @@ fn caller_context(
     let caller = CallerContext {
         cancellation: context.ct.clone(),
         progress,
-        client_model: sampling::client_model(context),
+        client_model: sampling::client_model(context, declined),
         // The input requests of 2026-07-28 go to the model without the conversation.
         prompts_leave_conversation: client.modern && client.supports_sampling,
         principal: client.principal.clone(),

@@ -1,11 +1,12 @@
 //! Parses messages and builds the rejections of invalid ones. It knows nothing of transports: stdio
 //! passes lines, HTTP passes bodies.
 
+pub(crate) mod batch;
 mod id_scan;
 
 use rmcp::{
     RoleServer,
-    model::{ClientRequest, GetMeta, ProtocolVersion},
+    model::{ClientRequest, GetMeta, ProtocolVersion, RequestId},
     service::RxJsonRpcMessage,
 };
 use serde::Deserialize;
@@ -119,6 +120,11 @@ impl RpcRejection {
     /// A message that can be sent again later.
     pub(crate) fn busy(id: Option<String>, message: &str) -> Self {
         Self::new(id, SERVER_BUSY, message)
+    }
+
+    /// The id of the rejected request, if it is a valid one.
+    pub(crate) fn request_id(&self) -> Option<RequestId> {
+        serde_json::from_str(self.id.as_deref()?).ok()
     }
 
     /// The error response as a line.
@@ -235,8 +241,8 @@ fn read_value(text: &str, found: &mut Vec<IncomingMessage>) {
     }
 }
 
-/// Batches exist in one revision only, and no current client sends them. Each request in one is
-/// rejected on its own, because its sender waits for each, up to the limit per line.
+/// Batches exist in one revision only, whose clients are served by [`batch`]. For others each request
+/// in one is rejected on its own, because its sender waits for each, up to the limit per line.
 fn read_batch(text: &str, found: &mut Vec<IncomingMessage>) {
     const BATCH_REJECTED: &str = "batches are not supported; send one message at a time";
     let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();

@@ -5,6 +5,7 @@
 //! protocol.
 
 mod lines;
+mod open_batches;
 mod transport;
 
 use std::{

@@ -22,8 +22,12 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{LineSplitter, StdioLine, StdioOptions};
-use crate::message::{IncomingMessage, RpcRejection, read_line, starts_session};
+use super::{LineSplitter, StdioLine, StdioOptions, open_batches::OpenBatches};
+use crate::message::{
+    IncomingMessage, RpcRejection,
+    batch::{opens_with_batches, read_batch_line},
+    read_line, starts_session,
+};
 
 /// The number of bytes per read.
 const READ_CHUNK: usize = 64 * 1024;
@@ -49,6 +53,8 @@ pub(super) struct StdioTransport<R, W> {
     /// Parsed messages that were not passed on yet.
     queue: VecDeque<IncomingMessage>,
     stage: StdioStage,
+    /// Whether the client may send batches; `None` until it has named its revision.
+    accepts_batches: Option<bool>,
     /// Cancelled when the input has ended, to end requests that only listen.
     ending: CancellationToken,
     /// Whether any message was received.
@@ -70,6 +76,7 @@ enum StdioStage {
 struct StdioOutput<W> {
     writer: tokio::sync::Mutex<Option<W>>,
     rejections: Arc<Semaphore>,
+    batches: OpenBatches,
     /// The running requests with the length of each message.
     running: Mutex<HashMap<RequestId, usize>>,
     /// The number of responses that are being written.
@@ -91,6 +98,7 @@ impl<R, W> StdioTransport<R, W> {
             output: Arc::new(StdioOutput {
                 writer: tokio::sync::Mutex::new(Some(output)),
                 rejections: Arc::new(Semaphore::new(MAX_PENDING_REJECTIONS)),
+                batches: OpenBatches::default(),
                 running: Mutex::default(),
                 sends_in_flight: AtomicUsize::new(0),
                 changed: Notify::new(),
@@ -100,6 +108,7 @@ impl<R, W> StdioTransport<R, W> {
             chunk: vec![0; READ_CHUNK].into_boxed_slice(),
             queue: VecDeque::new(),
             stage: StdioStage::Uninitialized,
+            accepts_batches: None,
             ending,
             received_any,
         }
@@ -107,22 +116,42 @@ impl<R, W> StdioTransport<R, W> {
 
     /// Parses lines into the queue.
     fn enqueue_lines(&mut self, count: usize) {
-        let Self {
-            lines,
-            chunk,
-            queue,
-            options,
-            ..
-        } = self;
-        let bytes = chunk.get(..count).unwrap_or_default();
-        lines.push(bytes, |line| {
-            queue.extend(parse_line(line, options.line_bytes));
-        });
+        let mut complete = Vec::new();
+        let bytes = self.chunk.get(..count).unwrap_or_default();
+        self.lines.push(bytes, |line| complete.push(line));
+        for line in complete {
+            self.enqueue_line(line);
+        }
+    }
+
+    fn enqueue_line(&mut self, line: StdioLine) {
+        let line = match line {
+            StdioLine::Complete(line) => line,
+            StdioLine::TooLong { id } => {
+                let rejection = RpcRejection::too_long(id, self.options.line_bytes);
+                self.queue.push_back(IncomingMessage::Rejected(rejection));
+                return;
+            }
+        };
+        if self.accepts_batches == Some(true)
+            && let Some(messages) = read_batch_line(&line)
+        {
+            self.output.batches.add(&messages);
+            self.queue.extend(messages);
+            return;
+        }
+        for incoming in read_line(&line) {
+            if let IncomingMessage::Message { message, .. } = &incoming {
+                let opens = || opens_with_batches(message);
+                self.accepts_batches = self.accepts_batches.or_else(opens);
+            }
+            self.queue.push_back(incoming);
+        }
     }
 
     fn start_ending(&mut self) {
         if let Some(line) = self.lines.finish() {
-            self.queue.extend(parse_line(line, self.options.line_bytes));
+            self.enqueue_line(line);
         }
         self.ending.cancel();
         if self.received_any.load(Ordering::Relaxed) {
@@ -131,15 +160,6 @@ impl<R, W> StdioTransport<R, W> {
         self.stage = StdioStage::Ending {
             until: Instant::now() + self.options.grace,
         };
-    }
-}
-
-fn parse_line(line: StdioLine, limit: usize) -> Vec<IncomingMessage> {
-    match line {
-        StdioLine::Complete(line) => read_line(&line),
-        StdioLine::TooLong { id } => {
-            vec![IncomingMessage::Rejected(RpcRejection::too_long(id, limit))]
-        }
     }
 }
 
@@ -159,7 +179,11 @@ where
                     let output = self.output.clone();
                     // A separate task, because a line must never be written partially.
                     tokio::spawn(async move {
-                        drop(output.write(rejection.to_line()).await);
+                        let id = rejection.request_id();
+                        if let Some(line) = output.batches.collect(id.as_ref(), rejection.to_line())
+                        {
+                            drop(output.write(line).await);
+                        }
                         drop(permit);
                         output.changed.notify_waiters();
                     });
@@ -217,6 +241,16 @@ where
         room.ok()
     }
 
+    /// Writes the responses of a batch that waits for nothing but this request.
+    fn cancel_in_batch(&self, id: &RequestId) {
+        if let Some(line) = self.output.batches.cancel(id) {
+            let output = self.output.clone();
+            tokio::spawn(async move {
+                drop(output.write(line).await);
+            });
+        }
+    }
+
     /// Tracks requests and drops messages that the SDK cannot handle.
     fn admit(
         &mut self,
@@ -249,6 +283,7 @@ where
                 {
                     // The SDK does not answer a cancelled request.
                     self.output.remove_request(id);
+                    self.cancel_in_batch(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
@@ -278,7 +313,10 @@ where
             let _sending = StdioSendGuard::begin(&output, id.as_ref());
             let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
             line.push(b'\n');
-            output.write(line).await
+            match output.batches.collect(id.as_ref(), line) {
+                Some(line) => output.write(line).await,
+                None => Ok(()),
+            }
         }
     }
 

@@ -8,6 +8,7 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod batches;
 mod completion;
 mod external_tools;
 mod external_tools_fixtures;
@@ -29,5 +30,6 @@ mod sse_session;
 mod sse_support;
 mod subscriptions;
 mod test_server;
+mod tool_listing;
 mod undeclared;
 mod ws_progress;

@@ -77,6 +77,7 @@ fn pipe(name: &str, body: &Value) -> Value {
         "name": name,
         "description": body["description"].as_str().unwrap_or_default(),
         "status": body["status"].as_str().unwrap_or("public"),
+        "store": body["store"].as_bool().unwrap_or(true),
         "owner_login": OWNER,
         "url": format!("https://langbase.com/{OWNER}/{name}"),
         "type": "chat",

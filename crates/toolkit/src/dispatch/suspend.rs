@@ -25,6 +25,9 @@ use crate::{
 /// The name of the tool that resumes calls.
 pub const RESUME_TOOL: &str = "reasoning_resume";
 
+/// The most characters of a client's reason that are repeated to it.
+const MAX_REASON_CHARS: usize = 200;
+
 /// The arguments of [`RESUME_TOOL`].
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,14 +214,25 @@ impl Registry {
         };
         let needs = NeedsReply {
             next: format!(
-                "You are the model: work out each ask, then call {RESUME_TOOL} with this id and \
-                 your replies in order. To save a call, bring your thought as `reply` in the first \
-                 call."
+                "{}, so you think: work out each ask, then call {RESUME_TOOL} with this id and your \
+                 replies in order. To save a call, bring your thought as `reply` in the first call.",
+                why_client_replies(call)
             ),
             id: id.to_string(),
             asks,
         };
         Ok((needs, changed.then_some(suspension)))
+    }
+}
+
+/// Tells why the client's model has to reply, as the first half of a sentence.
+fn why_client_replies(call: &ToolContext) -> String {
+    match call.sampling_declined() {
+        None => "No model is set up here".to_owned(),
+        Some(reason) => {
+            let reason = deliberate_core::truncate_chars(reason.trim(), MAX_REASON_CHARS);
+            format!("This client declined sampling (\"{reason}\")")
+        }
     }
 }
 

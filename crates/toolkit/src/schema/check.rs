@@ -5,13 +5,16 @@ use std::collections::BTreeSet;
 
 use deliberate_core::did_you_mean;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::split_list;
 use crate::{ArgumentIssue, ToolError};
 
 /// The most issues that are reported. A caller with more mistakes is helped by the first ones.
 const MAX_ISSUES: usize = 8;
+
+/// The largest fraction whose neighbors are whole numbers, 2^53. Beyond it a number may be rounded.
+const MAX_EXACT_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// Validates arguments against one tool's schema.
 pub(crate) struct ArgumentChecker {
@@ -139,7 +142,8 @@ fn describe_rule(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> Str
 }
 
 /// Corrects frequent and unambiguous mistakes of models and clients: `null` for an omitted
-/// argument, a number, list or object written as text, a single item instead of a list.
+/// argument, a number, list or object written as text, a single item instead of a list, `3.0` for a
+/// whole number.
 fn normalize(value: Value, schema: &Value) -> Value {
     match coerce(value, schema) {
         Value::Object(fields) => Value::Object(normalize_fields(fields, schema)),
@@ -185,14 +189,29 @@ fn coerce(value: Value, schema: &Value) -> Value {
         && let Ok(plain) = serde_json::from_str::<Value>(text.trim())
         && is_type(&plain, wanted)
     {
-        return plain;
+        return coerce(plain, schema);
     }
     match value {
+        Value::Number(number) if wanted == "integer" => Value::Number(whole_number(number)),
         Value::String(text) if wanted == "array" => {
             Value::Array(split_list::split_items(&text, schema))
         }
         Value::Object(_) if wanted == "array" => Value::Array(vec![value]),
         value => value,
+    }
+}
+
+/// Returns a number such as `3.0` as the whole number that it is, and any other unchanged. JSON does
+/// not distinguish the two, but the types of arguments do.
+fn whole_number(number: Number) -> Number {
+    let fraction = number.is_f64().then(|| number.as_f64()).flatten();
+    let whole =
+        fraction.and_then(|value| format!("{value:.0}").parse::<i64>().ok().zip(Some(value)));
+    match whole {
+        Some((whole, value)) if value.fract() == 0.0 && value.abs() <= MAX_EXACT_WHOLE => {
+            Number::from(whole)
+        }
+        _ => number,
     }
 }
 

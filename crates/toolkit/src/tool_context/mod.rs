@@ -1,5 +1,6 @@
 //! The tool context: gives a running tool the store, the model, progress, ids and time.
 
+mod client_fallback;
 mod model;
 pub(crate) mod nested_call;
 mod progress;
@@ -128,11 +129,7 @@ impl ToolContext {
     /// not, because the next step sends its own requests.
     pub(crate) fn next_step(&self, deadline: Instant) -> Self {
         let whole = &self.shared;
-        let mind = match whole.model.get() {
-            Some(CallModel::Model(model)) => Some(CallModel::Model(model.clone())),
-            Some(CallModel::Client(_)) => Some(CallModel::Client(Arc::default())),
-            None => None,
-        };
+        let mind = whole.model.get().map(CallModel::for_next_step);
         let said = whole
             .progress
             .lock()

@@ -14,16 +14,37 @@ use tracing::{Instrument as _, Span};
 
 use super::{
     Journal,
+    client_fallback::ClientFallback,
     usage::{UsageTally, model_span, record_answer, total_usage},
 };
 use crate::{CallEvent, ToolContext, ToolError};
 
 /// The model of a call.
 pub(super) enum CallModel {
-    /// A model that can be used during the call.
-    Model(Arc<dyn ChatModel>),
+    /// A model that can be used during the call, unless it is the client's and it declines.
+    Model(ClientFallback),
     /// The client's model, which replies between calls.
     Client(Arc<ClientDriven>),
+}
+
+impl CallModel {
+    /// Tells whether the client replies between calls.
+    pub(super) fn is_client_driven(&self) -> bool {
+        match self {
+            Self::Model(model) => model.declined().is_some(),
+            Self::Client(_) => true,
+        }
+    }
+
+    /// Returns the model of the next step, which sends its own requests.
+    pub(super) fn for_next_step(&self) -> Self {
+        match self {
+            Self::Model(model) if model.declined().is_none() => {
+                Self::Model(ClientFallback::new(model.model().clone()))
+            }
+            _ => Self::Client(Arc::default()),
+        }
+    }
 }
 
 /// A model request that is being sent.
@@ -78,12 +99,13 @@ impl ToolContext {
         };
         let mind = self.call_model().await;
         let thinker: &dyn ChatModel = match mind {
-            CallModel::Model(model) => model.as_ref(),
+            CallModel::Model(model) => model,
             CallModel::Client(client) => client.as_ref(),
         };
-        let span = match mind {
-            CallModel::Model(_) => model_span(thinker.name()),
-            CallModel::Client(_) => Span::none(),
+        let span = if mind.is_client_driven() {
+            Span::none()
+        } else {
+            model_span(thinker.name())
         };
         let at = Instant::now();
         (
@@ -151,7 +173,7 @@ impl ToolContext {
 
     /// Tells whether a model can be used during the call. If not, a model request suspends it.
     pub async fn has_model(&self) -> bool {
-        matches!(self.call_model().await, CallModel::Model(_))
+        !self.call_model().await.is_client_driven()
     }
 
     /// Tells whether the model that will reply has made this session's earlier steps in the
@@ -178,7 +200,7 @@ impl ToolContext {
                     .choose(self.shared.env.caller.client_model.clone())
                     .await
                 {
-                    Some(model) => CallModel::Model(model),
+                    Some(model) => CallModel::Model(ClientFallback::new(model)),
                     None => CallModel::Client(Arc::default()),
                 }
             })
@@ -188,8 +210,9 @@ impl ToolContext {
     /// Returns the requests that wait for the client's model and the journal to store, if the
     /// client's model is used.
     pub(crate) fn pending_requests(&self) -> Option<(Vec<ModelRequest>, Journal)> {
-        let CallModel::Client(client) = self.shared.model.get()? else {
-            return None;
+        let client = match self.shared.model.get()? {
+            CallModel::Client(client) => client.as_ref(),
+            CallModel::Model(model) => model.declined()?.1,
         };
         let notes = self
             .shared
@@ -204,6 +227,14 @@ impl ToolContext {
         Some((client.pending(), journal))
     }
 
+    /// Returns the client's reason if it has declined sampling during this call.
+    pub(crate) fn sampling_declined(&self) -> Option<&str> {
+        match self.shared.model.get()? {
+            CallModel::Model(model) => Some(model.declined()?.0),
+            CallModel::Client(_) => None,
+        }
+    }
+
     /// Tells the listeners of a model request. Requests to the client's model do not count.
     fn emit_model_requested(
         &self,
@@ -212,7 +243,8 @@ impl ToolContext {
         error: Option<&str>,
         replies: &[ModelReply],
     ) {
-        if matches!(self.shared.model.get(), Some(CallModel::Client(_)) | None) {
+        let model = self.shared.model.get();
+        if model.is_none_or(CallModel::is_client_driven) {
             return;
         }
         let spent = total_usage(replies);

@@ -154,6 +154,17 @@ async fn null_means_left_out_and_plain_values_may_be_written_as_text() {
 }
 
 #[tokio::test]
+async fn a_whole_number_may_be_written_with_a_decimal_point() {
+    let house = RegistryFixture::without_model();
+    for times in [json!(3.0), json!("3.0"), json!(3)] {
+        let given = json!({ "content": "x", "times": times, "config": { "max_depth": 7.0 } });
+        let answer = expect_done(house.call("echo", given).await);
+        assert_eq!(answer["times"], json!(3), "{times}");
+        assert_eq!(answer["config"], json!({ "max_depth": 7 }), "{times}");
+    }
+}
+
+#[tokio::test]
 async fn what_can_not_be_meant_is_not_mended() {
     let house = RegistryFixture::without_model();
     for (arguments, text) in [
@@ -172,6 +183,10 @@ async fn what_can_not_be_meant_is_not_mended() {
         (
             json!({ "content": "x", "times": 2.5 }),
             "times: must be of type \"integer\", got 2.5",
+        ),
+        (
+            json!({ "content": "x", "times": 9.0 }),
+            "times: must be at most 5, got 9",
         ),
         (
             json!({ "content": "x", "loud": 1 }),

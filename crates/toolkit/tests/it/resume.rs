@@ -3,9 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{SuspendedCall, Timestamp};
-use deliberate_llm::ChatMessage;
+use deliberate_llm::{ChatMessage, ModelError};
 use deliberate_testkit::CountingIds;
-use deliberate_toolkit::{CallLimits, ClientPrompt, NeedsReply, ToolError, answer_schema};
+use deliberate_toolkit::{
+    CallLimits, CallerContext, ClientPrompt, NeedsReply, ToolError, answer_schema,
+};
 use futures::future::join_all;
 use serde_json::{Value, json};
 
@@ -22,6 +24,48 @@ pub(crate) fn good_reply() -> Value {
 /// Suspends a call of `ponder` and returns its id.
 async fn suspend_call(fixture: &RegistryFixture) -> String {
     expect_needs_reply(fixture.call("ponder", json!({ "content": "why?" })).await).id
+}
+
+#[tokio::test]
+async fn a_client_that_declines_sampling_replies_itself() {
+    let declining = ScriptedModel::with_results([Err(ModelError::Declined {
+        reason: "The person said no.".to_owned(),
+    })]);
+    let caller = CallerContext {
+        client_model: Some(declining.clone()),
+        ..CallerContext::default()
+    };
+    let house = RegistryFixture::without_model();
+    let arguments = json!({ "content": "why?" });
+    let needs = expect_needs_reply(house.registry.call("ponder", arguments, caller).await);
+    assert_eq!(needs.asks.len(), 1);
+    assert_eq!(needs.asks[0].messages, [ChatMessage::user("why?")]);
+    let start = "This client declined sampling (\"The person said no.\"), so you think: answer";
+    assert!(needs.next.starts_with(start), "{}", needs.next);
+    assert_eq!(declining.requests().len(), 1);
+
+    let reply = json!({ "id": needs.id, "replies": good_reply() });
+    let answer = expect_done(house.call("reasoning_resume", reply).await);
+    assert_eq!(answer["content"], "yes");
+    assert_eq!(declining.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn requests_that_a_client_declines_are_asked_together() {
+    let declined = || {
+        Err(ModelError::Declined {
+            reason: "Sampling not supported".to_owned(),
+        })
+    };
+    let caller = CallerContext {
+        client_model: Some(ScriptedModel::with_results([declined(), declined()])),
+        ..CallerContext::default()
+    };
+    let house = RegistryFixture::without_model();
+    let arguments = json!({ "content": "tea" });
+    let needs = expect_needs_reply(house.registry.call("debate", arguments, caller).await);
+    let keys: Vec<&str> = needs.asks.iter().map(|ask| ask.key.as_str()).collect();
+    assert_eq!(keys, ["for", "against"]);
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ pub(crate) async fn run(
     }
     let loaded = shell.loaded;
     let mut findings = vec![check_configuration(loaded), check_database(loaded).await];
-    findings.push(check_provider(loaded).await);
+    findings.extend(check_provider(loaded).await);
     findings.push(check_prompts(loaded));
     findings.push(check_research(loaded));
     findings.extend(check_servers(loaded));
@@ -182,21 +182,40 @@ fn check_research(loaded: &LoadedConfig) -> DoctorFinding {
     }
 }
 
-async fn check_provider(loaded: &LoadedConfig) -> DoctorFinding {
+async fn check_provider(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
+    let mut notes = Vec::new();
     let (verdict, text) = match ProviderSelector::new(loaded) {
         Err(error) => (DoctorVerdict::Fail, error.to_string()),
         Ok(chooser) => match chooser.own_provider().await {
-            Some(selected_provider) => check_reachable(&selected_provider).await,
+            Some(selected_provider) => {
+                let reached = check_reachable(&selected_provider).await;
+                if reached.0 == DoctorVerdict::Pass {
+                    notes = privacy_notes(&selected_provider).await;
+                }
+                reached
+            }
             None => (
                 DoctorVerdict::Note,
                 "none; the client's own model is used (this works in every MCP client)".to_owned(),
             ),
         },
     };
-    DoctorFinding {
+    let finding = |verdict, text| DoctorFinding {
         subject: "provider",
         verdict,
         text,
+    };
+    let mut findings = vec![finding(verdict, text)];
+    findings.extend(notes.into_iter().map(|it| finding(DoctorVerdict::Note, it)));
+    findings
+}
+
+/// Returns what the provider shows to others or stores. That this cannot be found out is a note too.
+async fn privacy_notes(provider: &SelectedProvider) -> Vec<String> {
+    let deadline = tokio::time::Instant::now() + REACH_TIMEOUT;
+    match provider.model.privacy_notes(deadline).await {
+        Ok(notes) => notes,
+        Err(error) => vec![format!("its privacy settings could not be read: {error}")],
     }
 }
 

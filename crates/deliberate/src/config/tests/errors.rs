@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
+use crate::config::LogLevelSetting;
 
 #[test]
 fn zero_connections_are_refused() {
@@ -43,8 +44,24 @@ fn unknown_flag_keys_and_variables_name_the_nearest() {
 }
 
 #[test]
+fn an_unknown_shared_log_level_is_a_warning_and_the_next_source_counts() {
+    let user = TestUser::new().variable("LOG_LEVEL", "wran");
+    let loaded = user.load_valid();
+    assert_snapshot!(loaded.warnings.join("\n"), @"ignored environment variable LOG_LEVEL: `wran` is not one of error, warn, info, debug, trace (`log.level`); did you mean `warn`?");
+    assert_eq!(loaded.settings.log.level, LogLevelSetting::Info);
+    assert!(loaded.is_default("log.level"));
+    let loaded = user.file("[log]\nlevel = \"debug\"\n").load_valid();
+    assert_eq!(loaded.settings.log.level, LogLevelSetting::Debug);
+    // Overridden values are not looked at.
+    let user = TestUser::new().variable("LOG_LEVEL", "wran");
+    let loaded = user.variable("DELIBERATE_LOG_LEVEL", "error").load_valid();
+    assert_eq!(loaded.settings.log.level, LogLevelSetting::Error);
+    assert!(loaded.warnings.is_empty());
+}
+
+#[test]
 fn bad_values_name_the_place_the_value_and_what_is_allowed() {
-    assert_snapshot!(TestUser::new().variable("LOG_LEVEL", "wran").error_text(), @"environment variable LOG_LEVEL: `wran` is not one of error, warn, info, debug, trace (`log.level`); did you mean `warn`?");
+    assert_snapshot!(TestUser::new().variable("DELIBERATE_LOG_LEVEL", "wran").error_text(), @"environment variable DELIBERATE_LOG_LEVEL: `wran` is not one of error, warn, info, debug, trace (`log.level`); did you mean `warn`?");
     assert_snapshot!(TestUser::new().file("[request]\nmax_retries = -1\n").error_text(), @"DIR/config/deliberate/config.toml:2: `-1` is not a whole number from 0 to 10 (`request.max_retries`)");
     assert_snapshot!(TestUser::new().file("temperature = 2.5\n").error_text(), @"DIR/config/deliberate/config.toml:1: `2.5` is not a number from 0 to 2 (`temperature`)");
     assert_snapshot!(TestUser::new().file("temperature = nan\n").error_text(), @"DIR/config/deliberate/config.toml:1: `nan` is not a number from 0 to 2 (`temperature`)");

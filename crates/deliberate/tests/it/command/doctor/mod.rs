@@ -2,8 +2,8 @@
 
 mod url;
 
-use deliberate_testkit::MockProvider;
-use serde_json::Value;
+use deliberate_testkit::{MockFault, MockProvider};
+use serde_json::{Value, json};
 
 use crate::command::import::create_legacy_database;
 use crate::support::{CliOutput, ProviderFormat, TestHome, run_command};
@@ -47,6 +47,60 @@ async fn all_is_well_with_a_provider_that_answers_and_nothing_that_costs_is_aske
     assert_eq!(
         plain.stdout.lines().count(),
         findings.as_array().unwrap().len()
+    );
+}
+
+/// The notes about pipes, one a line.
+fn pipe_notes(findings: &Value) -> String {
+    let notes = findings.as_array().unwrap().iter();
+    let texts: Vec<&str> = notes
+        .filter(|it| it["what"] == "provider" && it["verdict"] == "note")
+        .map(|it| it["text"].as_str().unwrap())
+        .collect();
+    texts.join("\n")
+}
+
+#[tokio::test]
+async fn pipes_that_are_public_or_store_are_noted_if_they_are_used() {
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let http = reqwest::Client::new();
+    for pipe in [
+        json!({ "name": "linear-reasoning-v1" }),
+        json!({ "name": "tree-reasoning-v1", "status": "private", "store": true }),
+        json!({ "name": "reflection-v1", "status": "public", "store": false }),
+        json!({ "name": "got-score-v1", "status": "private", "store": false }),
+        json!({ "name": "my-divergent" }),
+        json!({ "name": "divergent-reasoning-v1" }),
+        json!({ "name": "somebody-elses" }),
+    ] {
+        let request = http.post(format!("{}/v1/pipes", standin.url()));
+        let request = request.bearer_auth(standin.key()).json(&pipe);
+        assert!(request.send().await.unwrap().status().is_success());
+    }
+    let mut command = home.command_with_provider(&standin);
+    command.env("PIPE_DIVERGENT", "my-divergent");
+    let output = run_command(command.args(["doctor", "--json"])).await;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let findings = parse_findings(&output);
+    assert_eq!(find_verdict(&findings, "provider").0, "ok");
+    insta::assert_snapshot!(pipe_notes(&findings), @"");
+}
+
+#[tokio::test]
+async fn pipes_that_can_not_be_listed_are_a_note_and_no_fault() {
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    standin.push_pipe_fault(MockFault::Body("[]".to_owned()));
+    standin.push_pipe_fault(MockFault::status(403));
+    let output = run_command(
+        home.command_with_provider(&standin)
+            .args(["doctor", "--json"]),
+    )
+    .await;
+    assert_eq!(output.code, Some(0), "{output:?}");
+    let notes = pipe_notes(&parse_findings(&output));
+    assert!(
+        notes.starts_with("its privacy settings could not be read: "),
+        "{notes}"
     );
 }
 
