@@ -183,7 +183,7 @@ fn a_servers_text_is_shown_only_in_part() {
     let long = || format!("bad {}", "x".repeat(10_000));
     let kinds = [
         ClientErrorKind::Malformed { reason: long() },
-        ClientErrorKind::Rpc(Box::new(RpcError::new(-32_000, &long()))),
+        ClientErrorKind::Rpc(Box::new(RpcError::new(-32_000, long()))),
         ClientErrorKind::Domain {
             message: long(),
             result: Box::default(),

@@ -48,18 +48,16 @@ impl ToolContext {
         let replies = BTreeMap::from([(ask.key.clone(), text)]);
         let model = ClientDriven::new(replies);
         let answer = ask_structured(&model, ask, from_plain, self.shared.deadline).await;
-        match answer {
-            Ok(answer) => Ok(ModelAnswer {
+        if let Ok(answer) = answer {
+            return Ok(ModelAnswer {
                 value: answer.value,
                 thread: None,
                 usage: deliberate_core::ModelUsage::default(),
-            }),
-            Err(_) => {
-                let rule = format!("must be the text of the thought, or an object with {fields}");
-                let issue = ArgumentIssue::new(REPLY_FIELD, rule).with_value(&reply);
-                Err(ToolError::Invalid(vec![issue]))
-            }
+            });
         }
+        let rule = format!("must be the text of the thought, or an object with {fields}");
+        let issue = ArgumentIssue::new(REPLY_FIELD, rule).with_value(&reply);
+        Err(ToolError::Invalid(vec![issue]))
     }
 }
 

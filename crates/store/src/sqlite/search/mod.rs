@@ -108,7 +108,7 @@ pub(super) async fn search(
     }
     let most = usize::try_from(limit(search)).unwrap_or(usize::MAX);
     let mut with_all = rows_that_match(store, search, &terms.all(), limit(search)).await?;
-    with_all.sort_by(|one, other| one.compare(other));
+    with_all.sort_by(RankedRow::compare);
     with_all.truncate(most);
     let known: HashSet<_> = with_all.iter().map(RankedRow::key).collect();
     let all_words = |row: RankedRow| row.into_hit(&terms, WordMatch::All);
