@@ -235,7 +235,7 @@ impl RequestPattern {
             Some(verb) => verb.start.min(phrase.start)..verb.end.max(phrase.end),
             None if self.near.is_empty() => phrase.clone(),
             // "Step by step, please."
-            None if sentence.len() - phrase.len() <= 2 => phrase.clone(),
+            None if self.stands_alone(sentence, phrase) => phrase.clone(),
             None => return None,
         };
         let mut mates = self.language.related();
@@ -266,6 +266,15 @@ impl RequestPattern {
         apart
             .filter(|verb| distance(verb) <= NEAR_WORDS)
             .min_by_key(distance)
+    }
+
+    /// Tells whether the sentence has nothing but the phrase and phrases such as "please".
+    fn stands_alone(&self, sentence: &[String], phrase: &Range<usize>) -> bool {
+        let parts = [sentence.get(..phrase.start), sentence.get(phrase.end..)];
+        parts.into_iter().flatten().all(|part| {
+            let mut clauses = part.split(|word| word == PAUSE_TOKEN);
+            clauses.all(|clause| self.strip_openers(clause).is_empty())
+        })
     }
 
     /// The words after phrases such as "please" and "can you".

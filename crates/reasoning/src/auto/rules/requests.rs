@@ -49,15 +49,15 @@ impl ModeRequest {
 
 /// Verbs that go with the name of a way to think: "use a tree of thoughts".
 const USE_EN: &str = "use, using, with, try, build, make, create, apply, via, draw, work in, do";
-const USE_DE: &str = "nutz*, benutz*, verwend*, mit, bau*, erstell*, mach*, wende*, per, probier*";
+const USE_DE: &str = "nutz*, benutz*, verwend*, mit, bau*, erstell*, mach, mache, macht, machen, wende*, per, probier*";
 const USE_FR: &str = "utilis*, avec, construi*, crée*, fai*, emploi*, essai*, applique*, via, par";
-const USE_ES: &str =
-    "us*, utili*, con, constru*, crea*, haz, haga*, emplea*, aplica*, mediante, prueba*, arma*";
-const USE_PT: &str =
-    "us*, utili*, com, constru*, cri*, faç*, faz*, mont*, apli*, experimente, por meio de";
-const USE_IT: &str = "us*, utilizz*, con, costrui*, crea*, fai, facciamo, fare, applic*, tramite";
+const USE_ES: &str = "usa, use, usar, usando, uses, usemos, utili*, con, constru*, crea*, haz, \
+    haga*, emplea*, aplica*, mediante, prueba*, arma";
+const USE_PT: &str = "usa, use, usar, usando, usemos, utili*, com, constru*, crie, criar, cria, \
+    faça*, faz, fazer, monte, montar, apli*, por meio de";
+const USE_IT: &str = "usa, usare, usando, usiamo, usate, utilizz*, con, costrui*, crea*, fai, facciamo, fare, applic*, tramite";
 const USE_ZH: &str = "用, 以, 采用, 通过, 构建, 建立, 画, 搭建, 按";
-const USE_JA: &str = "使っ, 使い, 使用し, 用い, で, 作っ, 作り, 構築し, 利用し, 活用し";
+const USE_JA: &str = "使っ, 使い, 使用し, 用い, 作っ, 作り, 構築し, 利用し, 活用し";
 
 /// Verbs of thinking: "think step by step".
 const THINK_EN: &str = "think*, reason*, solv*, work through, work out, work it, work this, go \
@@ -188,6 +188,8 @@ pub(crate) static TREE_REQUESTS: &[ModeRequest] = &[
         USE_JA,
         "思考の木, 思考の樹, 思考ツリー, 思考のツリー, ツリー・オブ・ソート, tree of thoughts, tree of thought",
     ),
+    ModeRequest::new(&JAPANESE, "", "思考の木で, 思考の樹で, 思考ツリーで")
+        .not_before("す, は, し, も"),
 ];
 
 pub(crate) static GRAPH_REQUESTS: &[ModeRequest] = &[
@@ -232,6 +234,7 @@ pub(crate) static GRAPH_REQUESTS: &[ModeRequest] = &[
         USE_JA,
         "思考のグラフ, 思考グラフ, graph of thoughts",
     ),
+    ModeRequest::new(&JAPANESE, "", "思考のグラフで, 思考グラフで").not_before("す, は, し, も"),
 ];
 
 pub(crate) static DIVERGENT_REQUESTS: &[ModeRequest] = &[
@@ -251,7 +254,7 @@ pub(crate) static DIVERGENT_REQUESTS: &[ModeRequest] = &[
         .not_before("nicht, pas"),
     ModeRequest::new(
         &GERMAN,
-        "lass*, wollen, können, könn*, kannst, bitte, mach*, start*, führ*, beginn*, veranstalt*, \
+        "lass*, wollen, können, könn*, kannst, bitte, mach, mache, macht, machen, starte*, führ*, beginn*, veranstalt*, \
          nutz*, hilf",
         "Brainstorming, brainstormen, Brainstorm",
     ),
@@ -265,18 +268,18 @@ pub(crate) static DIVERGENT_REQUESTS: &[ModeRequest] = &[
     ),
     ModeRequest::new(
         &SPANISH,
-        "haz, haga*, hace*, genera*, realiz*, quiero, necesito, empe*, organi*, us*, inici*",
+        "haz, haga*, hace*, genera*, realiz*, quiero, necesito, empe*, organi*, usa, use, usar, inici*",
         "lluvia de ideas, tormenta de ideas, brainstorming, brainstorm",
     ),
     ModeRequest::new(
         &PORTUGUESE,
-        "faç*, faz*, vamos, gere, realiz*, quero, comec*, organi*, us*, inici*",
+        "faç*, faz*, vamos, gere, realiz*, quero, comec*, organi*, usa, use, usar, inici*",
         "brainstorming, brainstorm, tempestade de ideias, tempestade cerebral, chuva de ideias, toró \
          de ideias",
     ),
     ModeRequest::new(
         &ITALIAN,
-        "fai, facciamo, fare, fate, faccia, avvia*, inizi*, organizz*, us*, voglio, vorrei",
+        "fai, facciamo, fare, fate, faccia, avvia*, inizi*, organizz*, usa, usare, voglio, vorrei",
         "brainstorming, brainstorm, tempesta di idee, tempesta di cervelli",
     ),
     ModeRequest::new(
@@ -286,7 +289,7 @@ pub(crate) static DIVERGENT_REQUESTS: &[ModeRequest] = &[
     ),
     ModeRequest::new(
         &JAPANESE,
-        "して, しよう, しましょう, 行っ, やって, やろう, やりましょう, お願い, 使っ, で, 開始",
+        "して, しよう, しましょう, 行っ, やって, やろう, やりましょう, お願い, 使っ, 開始",
         "ブレインストーミング, ブレーンストーミング, ブレスト, 発散思考, 発散的思考",
     ),
 ];
@@ -367,7 +370,7 @@ pub(crate) static BACKTRACKING_REQUESTS: &[ModeRequest] = &[
     ModeRequest::new(&ENGLISH, "", "^backtrack"),
     ModeRequest::new(
         &GERMAN,
-        "zurück*, kehr*, spring*, rücksprung",
+        "zurück*, kehr*, springe",
         "Checkpoint*, Kontrollpunkt*, Sicherungspunkt*, Prüfpunkt*",
     ),
     ModeRequest::new(
@@ -382,12 +385,12 @@ pub(crate) static BACKTRACKING_REQUESTS: &[ModeRequest] = &[
     ),
     ModeRequest::new(
         &PORTUGUESE,
-        "volt*, retorn*, regress*, retroced*",
+        "volte, volta, voltar, voltemos, retorn*, regress*, retroced*",
         "ponto de verificação, ponto de controle, ponto de controlo, ponto de salvamento, checkpoint",
     ),
     ModeRequest::new(
         &ITALIAN,
-        "torn*, ritorn*, indietro, ripart*, riprend*",
+        "torna, torniamo, tornare, tornate, ritorn*, indietro, ripart*, riprend*",
         "checkpoint, punto di controllo, punto di salvataggio, punto di ripristino",
     ),
     ModeRequest::new(
