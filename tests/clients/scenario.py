@@ -97,10 +97,10 @@ CLAIM_BEST = "Bread rises because yeast makes carbon dioxide, which gluten holds
 TEA = "Why does tea cool?"
 TEA_ANSWER = "It gives its warmth to the room."
 
-ROUTED = "My neighbour's dog and our cat share a garden, and it rains a lot here."
-ROUTED_LINEAR = "The kettle takes four minutes on this stove and the stove is old by now."
-ROUTED_GRAPH = "The fish, the weed and the heron in this pond all live from each other."
-COMPARED = "Compare a wooden and a steel bridge for this river."
+SHARED = "Use a tree of thoughts: my neighbour's dog and our cat share a garden, and it rains a lot here."
+KETTLE = "Think step by step: the kettle takes four minutes on this stove and the stove is old by now."
+POND = "Build a graph of thoughts: the fish, the weed and the heron in this pond all live from each other."
+COMPARED = "Use a tree of thoughts: a wooden or a steel bridge for this river?"
 
 TIDE = "Tides could power the harbour."
 TIDE_PROBLEM = "What should power the harbour?"
@@ -163,29 +163,14 @@ RULES = [
     }),
     rule([NEXT + TEA], step(TEA_ANSWER, 83)),
     # Auto.
-    rule([PROBLEM + ROUTED, "Which way?"], {
-        "mode": "tree", "rationale": "There are several ways to share.", "confidence_percent": 62,
-        "complexity_percent": 45, "alternatives": [
-            {"mode": "divergent", "confidence_percent": 40, "rationale": "It is odd."},
-            {"mode": "nonsense", "confidence_percent": 40, "rationale": "Not understood."},
-        ],
-    }),
-    rule([EXPLORE + ROUTED], {"thought": "Time or place.", "approaches": [
+    rule([EXPLORE + SHARED], {"thought": "Time or place.", "approaches": [
         approach("hours", "The dog by day, the cat by night.", 70),
         approach("fence", "A fence with a gap for the cat.", 50),
     ], "recommended": 1, "relations": [], "confidence_percent": 61, "weakest_point": "cats"}),
-    rule([PROBLEM + ROUTED_LINEAR, "Which way?"], {
-        "mode": "linear", "rationale": "One line settles it.", "confidence_percent": 81,
-        "complexity_percent": 20, "alternatives": [],
-    }),
-    rule([NEXT + ROUTED_LINEAR], step("Four minutes are not much for an old stove.", 74)),
-    rule([PROBLEM + ROUTED_GRAPH, "Which way?"], {
-        "mode": "got", "rationale": "All depends on all.", "confidence_percent": 79,
-        "complexity_percent": 75, "alternatives": [],
-    }),
-    rule([CONTINUE + ROUTED_GRAPH, "most direct next step"], continuation("Less weed, fewer fish.", "thought", 70)),
-    rule([CONTINUE + ROUTED_GRAPH, "Question the assumption"], continuation("The heron can fly away.", "hypothesis", 60)),
-    rule([CONTINUE + ROUTED_GRAPH], continuation("less WEED,  fewer fish!", "thought", 50)),
+    rule([NEXT + KETTLE], step("Four minutes are not much for an old stove.", 74)),
+    rule([CONTINUE + POND, "most direct next step"], continuation("Less weed, fewer fish.", "thought", 70)),
+    rule([CONTINUE + POND, "Question the assumption"], continuation("The heron can fly away.", "hypothesis", 60)),
+    rule([CONTINUE + POND], continuation("less WEED,  fewer fish!", "thought", 50)),
     rule([EXPLORE + COMPARED], {"thought": "Floods and fire.", "approaches": [
         approach("wood", "Wood bends with the flood.", 45), approach("steel", "Steel lasts.", 65),
     ], "recommended": 2, "relations": [], "confidence_percent": 63, "weakest_point": "price of steel"}),
@@ -362,9 +347,7 @@ async def reflections(course: Course) -> None:
 async def auto_alone(course: Course) -> None:
     by_rules = await course.call("reasoning_auto", content=COMPARED)
     assert (by_rules["recommended_mode"], by_rules["decided_by"]) == ("tree", "rules")
-    routed = await course.call("reasoning_auto", content=ROUTED)
-    assert (routed["recommended_mode"], routed["decided_by"]) == ("tree", "router")
-    ran = await course.call("reasoning_auto", content=ROUTED_LINEAR, run=True)
+    ran = await course.call("reasoning_auto", content=KETTLE, run=True)
     assert ran["result"]["content"].startswith("Four minutes")
 
 
@@ -373,12 +356,12 @@ async def auto_runs_a_tree(course: Course) -> None:
     ran = await course.call("reasoning_auto", content=COMPARED, run=True)
     assert ran["result"]["branches_explored"] == 2
     session = ran["result"]["session_id"]
-    await course.call("reasoning_auto", content=ROUTED, session_id=session, run=True)
+    await course.call("reasoning_auto", content=SHARED, session_id=session, run=True)
 
 
 @part
 async def auto_runs_a_graph(course: Course) -> None:
-    ran = await course.call("reasoning_auto", content=ROUTED_GRAPH, run=True)
+    ran = await course.call("reasoning_auto", content=POND, run=True)
     # The third continuation is the same as the first.
     assert ran["result"]["count"] == 2
 

@@ -212,9 +212,11 @@ async def test_reflection(connect: Connect, mock_provider: MockProvider, era: st
 async def test_auto(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:
     async with connect(era, mock_provider.langbase()) as client:
         bench = await Bench(client).learn()
-        by_words = await bench.call("reasoning_auto", content="Compare rail and road for this valley.")
+        by_words = await bench.call("reasoning_auto", content="Use a tree of thoughts: rail or road for this valley?")
         assert by_words["recommended_mode"] == "tree"
-        await bench.call("reasoning_auto", content="The roof leaks where the old chimney stood.", hints=["a puzzle"])
+        leak = "The roof leaks where the old chimney stood."
+        routed = await bench.call("reasoning_auto", content=leak, hints=["a puzzle"])
+        assert routed["decided_by"] == "router"
         assert home.count("sessions") == 0
         ran = await bench.call("reasoning_auto", content="Why does the roof leak?", hints=["linear"], run=True)
         assert ran["recommended_mode"] == "linear"

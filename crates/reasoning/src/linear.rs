@@ -18,9 +18,9 @@ use super::{
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
 use crate::{
-    auto::{CODE_WORDS, IntentPattern},
+    auto::LINEAR_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
-    modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
+    modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
     session::{
         TargetSession, metadata_object, optional_session, provider_thread, require_open_branch,
     },
@@ -42,19 +42,24 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ],
     }),
     routing: Some(&ModeRouting {
-        summary: "one thought after another; proofs, derivations, calculations, explanations, \
-                  most things",
-        complexity: 0.4,
-        names: &["linear", "step by step", "think step by step"],
-        intents: INTENTS,
-        signals: &[
-            "prove",
-            "calculate",
-            "compute",
-            "derive",
-            "solve",
-            "step by step",
+        summary: "one right answer has to be worked out: a calculation, a puzzle, a proof, a date, \
+                  what code does",
+        examples: &[
+            RoutingExample {
+                problem: "Two pipes fill a pool in 4 and 6 hours. How long do both need?",
+                reason: "It asks for a time, which has to be calculated.",
+            },
+            RoutingExample {
+                problem: "Why does this loop never end? i = 1; while i > 0: i = i + 1",
+                reason: "It asks for a cause, which has to be deduced.",
+            },
+            RoutingExample {
+                problem: "Ann is taller than Bo, and Cy is shorter than Bo. Who is the shortest?",
+                reason: "It asks for an order, which has to be deduced.",
+            },
         ],
+        complexity: 0.4,
+        requests: LINEAR_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move {
                 let input = Input::from_content(content);
@@ -64,48 +69,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ..ModeRouting::DEFAULT
     }),
 };
-
-/// Instructions that ask for this mode.
-#[rustfmt::skip]
-const INTENTS: &[IntentPattern] = &[
-    IntentPattern {
-        verbs: &["prove that", "prove by induction that", "prove by contradiction that"],
-        // "Prove that I am right" asks for no mathematical proof.
-        unless: &[&[
-            "i", "i'm", "me", "my", "you", "you're", "your", "he", "his", "she", "her", "they",
-            "them", "their", "we", "us", "our",
-        ]],
-        allows_negations: true,
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["derive"],
-        objects: &[(3, &["formula", "equation", "equations", "identity", "theorem"])],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["solve for"],
-        objects: &[(3, &["x", "y", "z", "n", "t"])],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["calculate", "compute"],
-        objects: &[(3, &[
-            "probability", "integral", "derivative", "determinant", "eigenvalues",
-            "compound interest",
-        ])],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["think", "reason", "solve", "work through"],
-        objects: &[(3, &["step by step"])],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-];
 
 /// The `reasoning_linear` tool.
 pub(crate) struct Linear;

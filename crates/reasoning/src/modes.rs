@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    auto::{self, IntentPattern},
+    auto::{self, ModeRequest},
     checkpoint, divergent, graph, linear,
     mcp_prompts::ReasoningPrompt,
     reflection, tree,
@@ -43,21 +43,17 @@ pub(crate) struct ModeDefinition {
 
 /// When `reasoning_auto` recommends a mode, and how it runs the mode.
 pub(crate) struct ModeRouting {
-    /// The line about the mode in the router's prompt.
+    /// When the mode helps; the line about it in the router's prompt and in the answer.
     pub(crate) summary: &'static str,
+    /// Problems for the mode, shown to the router. A small model routes by their reasons, so that
+    /// each says what its problem asks for.
+    pub(crate) examples: &'static [RoutingExample],
     /// Whether the mode can be chosen only in a session that has a checkpoint.
     pub(crate) requires_checkpoint: bool,
     /// The complexity, from 0 to 1, of a typical problem for the mode.
     pub(crate) complexity: f64,
-    /// Hints that name the mode, as the whole hint or next to a word such as "use" or "mode".
-    pub(crate) names: &'static [&'static str],
-    /// Hints that name the mode only next to such a word, because the problem may be about them.
-    pub(crate) qualified_names: &'static [&'static str],
-    /// Instructions that ask for the mode.
-    pub(crate) intents: &'static [IntentPattern],
-    /// Words that point to the mode without asking for it. If one of them occurs next to an
-    /// instruction that asks for another mode, the rules do not decide.
-    pub(crate) signals: &'static [&'static str],
+    /// Texts that explicitly ask for the mode.
+    pub(crate) requests: &'static [ModeRequest],
     pub(crate) run: ModeRunner,
 }
 
@@ -65,14 +61,19 @@ impl ModeRouting {
     /// The values of a mode that the rules never choose; the base of struct updates.
     pub(crate) const DEFAULT: Self = Self {
         summary: "",
+        examples: &[],
         requires_checkpoint: false,
         complexity: 0.5,
-        names: &[],
-        qualified_names: &[],
-        intents: &[],
-        signals: &[],
+        requests: &[],
         run: ModeRunner::Skip("Nothing was run."),
     };
+}
+
+/// A problem with the reason for its mode.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct RoutingExample {
+    pub(crate) problem: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 /// Runs a mode on a content, in the given session or in a new one. The session may be of any mode,

@@ -1,6 +1,7 @@
 //! The choice to answer without a reasoning tool.
 
-use crate::modes::{ModeDefinition, ModeRouting, ModeRunner};
+use super::rules::DIRECT_REQUESTS;
+use crate::modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample};
 
 pub(crate) static DIRECT_MODE: ModeDefinition = ModeDefinition {
     name: "direct",
@@ -11,10 +12,19 @@ pub(crate) static DIRECT_MODE: ModeDefinition = ModeDefinition {
 };
 
 pub(super) static DIRECT_ROUTING: ModeRouting = ModeRouting {
-    summary: "no tool; what can be answered at once, such as a greeting or a plain fact",
+    summary: "no thinking: a greeting, a plain fact, the translation of a word",
+    examples: &[
+        RoutingExample {
+            problem: "What is \"bread\" in French?",
+            reason: "It asks for a word that is known by heart.",
+        },
+        RoutingExample {
+            problem: "Which ocean is the largest?",
+            reason: "It asks for a fact that is known by heart.",
+        },
+    ],
     complexity: 0.1,
-    // "Direct reasoning" is no name: a direct proof is not a direct answer.
-    names: &["use direct", "mode direct", "direct mode"],
+    requests: DIRECT_REQUESTS,
     run: ModeRunner::Skip("Nothing was run: answer it directly."),
     ..ModeRouting::DEFAULT
 };

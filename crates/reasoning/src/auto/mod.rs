@@ -1,4 +1,5 @@
 //! The auto mode: recommends a mode for a problem, by rules in clear cases, else by asking a model.
+//! Without a model it answers at once with the default, and the caller decides.
 
 mod direct;
 mod mode_choice;
@@ -23,12 +24,15 @@ use super::{
 };
 use crate::{
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION},
-    modes::{ModeDefinition, ModeRunner},
+    modes::{ModeDefinition, ModeRunner, RoutingExample},
     session::optional_session,
 };
 pub(crate) use direct::DIRECT_MODE;
 use mode_choice::{ForwardChoice, ModeChoice};
-pub(crate) use rules::{CODE_WORDS, IntentPattern};
+pub(crate) use rules::{
+    BACKTRACKING_REQUESTS, DIVERGENT_REQUESTS, GRAPH_REQUESTS, LINEAR_REQUESTS, ModeRequest,
+    REFLECTION_REQUESTS, TREE_REQUESTS,
+};
 
 pub(crate) static MODE: ModeDefinition = ModeDefinition {
     name: Mode::Auto.as_str(),
@@ -49,6 +53,11 @@ const MAX_ALTERNATIVES: usize = 3;
 
 /// The rationale if the router gave none.
 const NO_REASON: &str = "The router chose it and gave no reason.";
+
+/// The rationale and the confidence of the default.
+const DEFAULT_REASON: &str = "This is the default, since no model is there to choose: if `modes` \
+    shows one that fits better, call its tool instead.";
+const DEFAULT_CONFIDENCE: f64 = 0.5;
 
 /// The `reasoning_auto` tool.
 pub(crate) struct Auto;
@@ -79,10 +88,14 @@ pub(crate) struct Output {
     complexity: Score,
     /// Other suitable modes, at most 3
     alternative_modes: Vec<ModeAlternative>,
-    /// rules for a clear case, router if a model was asked
+    /// rules for a clear case, router if a model was asked, default if there is none: you decide
     decided_by: DecidedBy,
     /// The tool of that mode; null for direct
     tool: Option<&'static str>,
+    /// Only with default: the modes to choose from
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<ModeSummary>")]
+    modes: Option<Vec<ModeSummary>>,
     /// The answer of `tool`
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Value")]
@@ -99,48 +112,83 @@ struct ModeAlternative {
     rationale: String,
 }
 
+#[derive(Debug, Serialize, JsonSchema)]
+struct ModeSummary {
+    mode: ModeChoice,
+    /// Its tool; null for direct
+    tool: Option<&'static str>,
+    /// When it helps
+    helps_if: &'static str,
+}
+
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum DecidedBy {
     Rules,
     Router,
+    Default,
 }
 
-/// The answer that the router is asked for; `C` is the type of the choices. Pipes written for the
-/// original server answer `recommended_mode`.
+/// The answer that the router is asked for; `C` is the type of the choices. The reason comes first, so
+/// that the choice follows from it. Pipes written for the original server answer `recommended_mode`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(bound(deserialize = "C: DeserializeOwned"))]
 // The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = [
-    "mode", "rationale", "confidence_percent", "complexity_percent", "alternatives"
+    "rationale", "mode", "confidence_percent", "complexity_percent", "alternatives"
 ]))]
 struct RouterReply<C> {
+    /// What kind of answer is wanted
+    #[serde(default, deserialize_with = "lenient_option")]
+    #[schemars(with = "String", length(min = 1, max = 120))]
+    rationale: Option<String>,
     #[serde(alias = "recommended_mode")]
     mode: C,
-    /// Why, in a sentence
-    #[serde(default, deserialize_with = "lenient_option")]
-    #[schemars(with = "String", length(min = 1))]
-    rationale: Option<String>,
     #[serde(flatten)]
     sure: Confidence,
     /// How complex the problem is
     #[serde(default, deserialize_with = "Percent::lenient_option")]
     #[schemars(with = "Percent")]
     complexity_percent: Option<Percent>,
+    /// Other modes that would do
     #[serde(default, deserialize_with = "lenient_vec")]
-    #[schemars(length(max = 3))]
+    #[schemars(with = "Vec<C>", length(max = 2))]
     alternatives: Vec<AlternativeReply<C>>,
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["mode", "confidence_percent", "rationale"]))]
-struct AlternativeReply<C> {
-    mode: C,
-    #[serde(default, deserialize_with = "lenient_option")]
-    #[schemars(with = "String")]
-    rationale: Option<String>,
-    #[serde(flatten)]
-    sure: Confidence,
+/// The name of another mode. Pipes written for the original server also say why.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum AlternativeReply<C> {
+    Name(C),
+    Described {
+        mode: C,
+        #[serde(default, deserialize_with = "lenient_option")]
+        rationale: Option<String>,
+        #[serde(flatten)]
+        sure: Confidence,
+    },
+}
+
+impl<C: Into<ModeChoice>> From<AlternativeReply<C>> for ModeAlternative {
+    fn from(reply: AlternativeReply<C>) -> Self {
+        match reply {
+            AlternativeReply::Name(mode) => Self {
+                mode: mode.into(),
+                confidence: Score::clamped(rules::ALTERNATIVE_CONFIDENCE),
+                rationale: String::new(),
+            },
+            AlternativeReply::Described {
+                mode,
+                rationale,
+                sure,
+            } => Self {
+                mode: mode.into(),
+                confidence: sure.score(),
+                rationale: non_blank_reason(rationale).unwrap_or_default(),
+            },
+        }
+    }
 }
 
 /// The values that the prompt template shows.
@@ -159,12 +207,13 @@ struct RouterPromptContext<'a> {
 struct ChoiceInPrompt {
     name: &'static str,
     summary: &'static str,
+    examples: &'static [RoutingExample],
 }
 
-/// The same limits as the pipes of the original server have.
+/// The answer is short, but a model may think before it. The same problem gets the same choice.
 const GENERATION: GenerationParams = GenerationParams {
     max_tokens: 1_000,
-    temperature: 0.5,
+    temperature: 0.0,
 };
 
 const ROUTER_TEMPLATE: &str = include_str!("router.md");
@@ -256,8 +305,13 @@ async fn choose(
             ),
             decided_by: DecidedBy::Rules,
             tool: ruling.choice.tool(),
+            modes: None,
             result: None,
         });
+    }
+    // The caller can choose as well as its own model can, and without another round trip.
+    if !call.has_model().await {
+        return Ok(default_choice(content, has_way_back));
     }
     let past = current_history(session, call).await?;
     let shown = RouterPromptContext {
@@ -275,12 +329,32 @@ async fn choose(
     }
 }
 
+fn default_choice(content: &str, has_way_back: bool) -> Output {
+    let mode = ModeChoice::linear();
+    let summary = |choice: ModeChoice| ModeSummary {
+        mode: choice,
+        tool: choice.tool(),
+        helps_if: choice.routing.summary,
+    };
+    Output {
+        recommended_mode: mode,
+        confidence: Score::clamped(DEFAULT_CONFIDENCE),
+        rationale: DEFAULT_REASON.to_owned(),
+        complexity: Score::clamped(rules::estimate_complexity(mode, content)),
+        alternative_modes: Vec::new(),
+        decided_by: DecidedBy::Default,
+        tool: mode.tool(),
+        modes: Some(ModeChoice::possible(has_way_back).map(summary).collect()),
+        result: None,
+    }
+}
+
 fn choices_in_prompt(has_way_back: bool) -> Vec<ChoiceInPrompt> {
-    ModeChoice::all()
-        .filter(|choice| has_way_back || !choice.routing.requires_checkpoint)
+    ModeChoice::possible(has_way_back)
         .map(|choice| ChoiceInPrompt {
             name: choice.as_str(),
             summary: choice.routing.summary,
+            examples: choice.routing.examples,
         })
         .collect()
 }
@@ -313,16 +387,10 @@ async fn route<C: DeserializeOwned + Into<ModeChoice>>(
         confidence: route.sure.score(),
         rationale: non_blank_reason(route.rationale).unwrap_or_else(|| NO_REASON.to_owned()),
         complexity: complexity.unwrap_or_else(estimate),
-        alternative_modes: alternatives(
-            mode,
-            route.alternatives.into_iter().map(|it| ModeAlternative {
-                mode: it.mode.into(),
-                confidence: it.sure.score(),
-                rationale: non_blank_reason(it.rationale).unwrap_or_default(),
-            }),
-        ),
+        alternative_modes: alternatives(mode, route.alternatives.into_iter().map(Into::into)),
         decided_by: DecidedBy::Router,
         tool: mode.tool(),
+        modes: None,
         result: None,
     })
 }

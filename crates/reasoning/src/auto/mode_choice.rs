@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, cmp::Ordering, fmt, sync::LazyLock};
 
+use deliberate_core::Mode;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -39,6 +40,16 @@ impl ModeChoice {
             definition: &DIRECT_MODE,
             routing: &DIRECT_ROUTING,
         }
+    }
+
+    /// The default: the mode for any problem that has one right answer.
+    pub(super) fn linear() -> Self {
+        Self::find(Mode::Linear.as_str()).unwrap_or_else(Self::direct)
+    }
+
+    /// The modes that can be chosen, in a session with or without a checkpoint.
+    pub(super) fn possible(has_checkpoint: bool) -> impl Iterator<Item = Self> {
+        Self::all().filter(move |it| has_checkpoint || !it.routing.requires_checkpoint)
     }
 
     pub(super) fn all() -> impl Iterator<Item = Self> {
@@ -145,8 +156,7 @@ impl JsonSchema for ForwardChoice {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names: Vec<&str> = ModeChoice::all()
-            .filter(|choice| !choice.routing.requires_checkpoint)
+        let names: Vec<&str> = ModeChoice::possible(false)
             .map(ModeChoice::as_str)
             .collect();
         json_schema!({ "type": "string", "enum": names })

@@ -4,6 +4,7 @@ use deliberate_core::Mode;
 
 use super::{Backtrack, CheckpointCreate, CheckpointList};
 use crate::{
+    auto::BACKTRACKING_REQUESTS,
     mcp_prompts::{
         REQUIRED_SESSION, ReasoningArgumentKind, ReasoningPrompt, ReasoningPromptArgument,
     },
@@ -35,10 +36,9 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ],
     }),
     routing: Some(&ModeRouting {
-        summary: "returning to a checkpoint of the session and taking another way, when \
-                  this one has failed",
+        summary: "this way has failed, and another is taken from a checkpoint of the session",
         requires_checkpoint: true,
-        qualified_names: &["backtrack", "backtracking"],
+        requests: BACKTRACKING_REQUESTS,
         run: ModeRunner::Skip(
             "Nothing was run: pick a checkpoint with reasoning_checkpoint_list, then call \
              reasoning_backtrack.",

@@ -15,13 +15,13 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Value, json};
 
 use crate::{
-    auto::IntentPattern,
+    auto::DIVERGENT_REQUESTS,
     history::{SessionHistory, ancestor_history, current_open_history},
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
     model_fields::{
         StepFields, below_threshold, is_blank, lenient_vec, non_blank, normalized, optional_text,
     },
-    modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
+    modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
     parallel_requests::ask_parallel,
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::{TargetSession, metadata_object, optional_session, require_open_branch},
@@ -44,16 +44,18 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ],
     }),
     routing: Some(&ModeRouting {
-        summary: "perspectives that differ; new ideas, assumptions to challenge",
-        names: &["divergent"],
-        intents: INTENTS,
-        signals: &[
-            "brainstorm",
-            "brainstorming",
-            "creative",
-            "unconventional",
-            "outside the box",
+        summary: "new ideas are wanted, or the views of different people",
+        examples: &[
+            RoutingExample {
+                problem: "What could we do with the empty hall next door?",
+                reason: "It asks for new ideas for using a hall.",
+            },
+            RoutingExample {
+                problem: "What would a cook, a doctor and a child say about sugar?",
+                reason: "It asks for the views of different people.",
+            },
         ],
+        requests: DIVERGENT_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move {
                 let input = Input::from_content(content);
@@ -63,58 +65,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ..ModeRouting::DEFAULT
     }),
 };
-
-/// Instructions that ask for this mode.
-#[rustfmt::skip]
-const INTENTS: &[IntentPattern] = &[
-    IntentPattern {
-        verbs: &["brainstorm"],
-        objects: &[(3, &[
-            "names", "ideas", "ways", "causes", "reasons", "solutions", "approaches", "uses",
-            "titles", "topics", "themes", "slogans", "features", "questions",
-        ])],
-        unless: &[BRAINSTORM_NOUNS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &[
-            "brainstorm a", "brainstorm an", "brainstorm some", "brainstorm several",
-            "brainstorm about", "brainstorm on", "brainstorm how", "brainstorm what",
-            "brainstorm with me",
-        ],
-        unless: &[BRAINSTORM_NOUNS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &[
-            "come up with", "give me", "give us", "find", "suggest", "generate", "propose",
-            "think of", "i need",
-        ],
-        objects: &[
-            (3, &["creative", "novel", "unconventional", "unusual", "wild", "outlandish"]),
-            (2, &["idea", "ideas", "way", "ways", "approaches", "solutions", "uses", "perspectives"]),
-        ],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["challenge"],
-        objects: &[
-            (1, &["my", "our", "the", "these", "their"]),
-            (2, &["assumption", "assumptions"]),
-        ],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["think outside the box"],
-        ..IntentPattern::DEFAULT
-    },
-];
-
-/// Words that show that "brainstorm" is used as a noun.
-#[rustfmt::skip]
-const BRAINSTORM_NOUNS: &[&str] = &[
-    "brainstorm is", "brainstorm was", "movie", "session", "sessions", "meeting", "meetings",
-];
 
 /// The number of perspectives if the caller gives none.
 const DEFAULT_PERSPECTIVES: u8 = 3;

@@ -7,9 +7,9 @@ use super::{
     start_and_expand,
 };
 use crate::{
-    auto::{CODE_WORDS, IntentPattern},
+    auto::GRAPH_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
-    modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
+    modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
 };
 
 pub(crate) static MODE: ModeDefinition = ModeDefinition {
@@ -43,21 +43,20 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ],
     }),
     routing: Some(&ModeRouting {
-        summary: "a graph of thoughts that are scored, merged and refined; many factors that \
-                  depend on each other",
-        complexity: 0.7,
-        names: &["got", "graph of thoughts", "graph of thought"],
-        qualified_names: &["got init"],
-        intents: INTENTS,
-        signals: &[
-            "interconnected",
-            "interdependent",
-            "merge",
-            "combine",
-            "synthesize",
-            "synthesise",
-            "graph of thoughts",
+        summary: "several partial answers, or factors that influence each other, are joined into one \
+                  whole",
+        examples: &[
+            RoutingExample {
+                problem: "Traffic, noise and rents in our town drive each other. How does it all connect?",
+                reason: "It asks how factors that influence each other fit together.",
+            },
+            RoutingExample {
+                problem: "Merge the drafts of our three teams into one plan.",
+                reason: "It asks to join several partial answers.",
+            },
         ],
+        complexity: 0.7,
+        requests: GRAPH_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(
                 async move { output_to_json(start_and_expand(&content, session, call).await?) },
@@ -66,26 +65,3 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ..ModeRouting::DEFAULT
     }),
 };
-
-/// Instructions that ask for this mode.
-#[rustfmt::skip]
-const INTENTS: &[IntentPattern] = &[
-    IntentPattern {
-        verbs: &[
-            "analyze", "analyse", "untangle", "map", "map out", "explore", "examine", "model",
-            "think through",
-        ],
-        objects: &[
-            (3, &["interconnected", "interdependent", "interacting", "interrelated", "intertwined"]),
-            (2, &["factors", "causes", "effects", "forces", "drivers", "influences", "problems"]),
-        ],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["use", "build", "make"],
-        objects: &[(3, &["graph of thoughts"])],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-];

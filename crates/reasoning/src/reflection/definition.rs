@@ -4,9 +4,9 @@ use deliberate_core::Mode;
 
 use super::{Reflection, ReflectionEvaluate, reflect_on};
 use crate::{
-    auto::{CODE_WORDS, IntentPattern},
+    auto::REFLECTION_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, ReasoningPromptArgument, SESSION, number_argument},
-    modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
+    modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
 };
 
 pub(crate) static MODE: ModeDefinition = ModeDefinition {
@@ -28,58 +28,22 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ],
     }),
     routing: Some(&ModeRouting {
-        summary: "judging and improving reasoning that is there already",
-        names: &["reflection"],
-        intents: INTENTS,
-        signals: &["critique", "critiquing", "evaluate", "flaws", "reflect on"],
+        summary: "a given text, plan or argument is judged: what is weak, is it right, how to \
+                  improve it",
+        examples: &[
+            RoutingExample {
+                problem: "My plan is to study only on the last evening. What is weak about it?",
+                reason: "It gives a plan and asks what is weak in it.",
+            },
+            RoutingExample {
+                problem: "Is this right? Birds fly, planes fly, so planes are birds.",
+                reason: "It gives an argument and asks if it is right.",
+            },
+        ],
+        requests: REFLECTION_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move { output_to_json(reflect_on(content, session, call).await?) })
         }),
         ..ModeRouting::DEFAULT
     }),
 };
-
-/// Instructions that ask for this mode.
-#[rustfmt::skip]
-const INTENTS: &[IntentPattern] = &[
-    IntentPattern {
-        verbs: &[
-            "critique", "evaluate", "review", "assess", "check", "examine", "scrutinize",
-            "scrutinise", "criticize", "criticise", "reflect on",
-        ],
-        objects: &[(1, &["my", "our", "this", "the following"]), (2, REASONING_NOUNS)],
-        followed_by: REASONING_QUALIFIERS,
-        unless: &[CODE_WORDS, LANGUAGE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["find", "point out", "show me", "look for", "poke", "name"],
-        objects: &[
-            (3, &["flaw", "flaws", "holes", "gaps", "weaknesses", "fallacy", "fallacies"]),
-            (2, &["my", "our", "this", "the following"]),
-            (2, REASONING_NOUNS),
-        ],
-        followed_by: REASONING_QUALIFIERS,
-        unless: &[CODE_WORDS, LANGUAGE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-];
-
-/// Nouns for the reasoning that is judged.
-#[rustfmt::skip]
-const REASONING_NOUNS: &[&str] = &[
-    "reasoning", "line of reasoning", "argument", "arguments", "logic", "thinking", "conclusion",
-    "conclusions", "hypothesis", "proof",
-];
-
-/// Words that continue with which reasoning is meant; "proof of purchase" is no reasoning.
-const REASONING_QUALIFIERS: &[&str] = &[
-    "about", "against", "below", "for", "here", "on", "so", "that",
-];
-
-/// Words that show that language is judged rather than reasoning.
-#[rustfmt::skip]
-const LANGUAGE_WORDS: &[&str] = &[
-    "essay", "grammar", "paragraph", "section", "sentence", "spelling", "style", "tone", "typo",
-    "typos", "wording",
-];

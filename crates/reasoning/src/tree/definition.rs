@@ -4,9 +4,9 @@ use deliberate_core::Mode;
 
 use super::{ExploreRequest, TreeComplete, TreeExplore, TreeFocus, TreeList, explore};
 use crate::{
-    auto::{CODE_WORDS, IntentPattern},
+    auto::TREE_REQUESTS,
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
-    modes::{ModeDefinition, ModeRouting, ModeRunner, output_to_json},
+    modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
 };
 
 pub(crate) static MODE: ModeDefinition = ModeDefinition {
@@ -31,26 +31,19 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ],
     }),
     routing: Some(&ModeRouting {
-        summary: "several approaches side by side; options to compare, trade-offs, decisions",
-        names: &["tree of thoughts", "tree of thought"],
-        qualified_names: &["tree"],
-        intents: INTENTS,
-        signals: &[
-            "compare",
-            "comparing",
-            "comparison",
-            "pros and cons",
-            "trade off",
-            "trade offs",
-            "tradeoff",
-            "tradeoffs",
-            "options",
-            "alternatives",
-            "versus",
-            "vs",
-            "weigh",
-            "tree of thoughts",
+        summary: "options are named, and one of them has to be chosen: A or B, which of these, \
+                  should I",
+        examples: &[
+            RoutingExample {
+                problem: "Should I learn the piano or the violin?",
+                reason: "It names two instruments, and one has to be chosen.",
+            },
+            RoutingExample {
+                problem: "Rent, buy or build: what suits a young couple?",
+                reason: "It names three ways to live, and one has to be chosen.",
+            },
         ],
+        requests: TREE_REQUESTS,
         run: ModeRunner::Run(|content, session, call| {
             Box::pin(async move {
                 let request = ExploreRequest::from_content(content);
@@ -60,51 +53,3 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
         ..ModeRouting::DEFAULT
     }),
 };
-
-/// Instructions that ask for this mode.
-#[rustfmt::skip]
-const INTENTS: &[IntentPattern] = &[
-    IntentPattern {
-        verbs: &["weigh", "weigh up", "compare", "discuss", "explore", "analyze", "analyse"],
-        objects: &[
-            (3, &[
-                "pros and cons", "trade offs", "tradeoffs", "trade off", "tradeoff",
-                "advantages and disadvantages",
-            ]),
-            (1, &["of", "between"]),
-        ],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["weigh", "weigh up", "compare", "explore", "think through"],
-        objects: &[(3, &[
-            "my options", "our options", "these options", "several options", "different options",
-            "my alternatives", "our alternatives", "several approaches", "different approaches",
-        ])],
-        followed_by: &["about", "for", "here", "on", "to", "regarding"],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["compare"],
-        objects: &[
-            (3, &["and", "versus", "vs"]),
-            (4, &["for a", "for an", "for this", "for my", "for our", "for their"]),
-        ],
-        unless: &[CODE_WORDS, LOOKUP_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-    IntentPattern {
-        verbs: &["use"],
-        objects: &[(3, &["tree of thoughts"])],
-        unless: &[CODE_WORDS],
-        ..IntentPattern::DEFAULT
-    },
-];
-
-/// Words that show that something is only looked up.
-#[rustfmt::skip]
-const LOOKUP_WORDS: &[&str] = &[
-    "both", "check", "find", "list", "look", "notes", "price", "prices", "return", "search", "show",
-    "test", "these", "those", "two",
-];

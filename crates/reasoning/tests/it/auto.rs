@@ -14,8 +14,8 @@ const AMBIGUOUS_CONTENT: &str = "Our warehouse loses parcels every Tuesday";
 
 fn router_reply(mode: &str) -> Value {
     json!({
-        "mode": mode, "rationale": "It fits.", "confidence_percent": 76, "complexity_percent": 40,
-        "alternatives": [{ "mode": "tree", "confidence_percent": 30, "rationale": "or so" }],
+        "rationale": "It fits.", "mode": mode, "confidence_percent": 76, "complexity_percent": 40,
+        "alternatives": ["tree"],
     })
 }
 
@@ -55,8 +55,8 @@ async fn a_clear_case_is_decided_without_a_model() {
     assert_eq!(
         output,
         json!({
-            "recommended_mode": "divergent", "confidence": 0.85,
-            "rationale": "The content asks for it: \"brainstorm names\".", "complexity": 0.5,
+            "recommended_mode": "divergent", "confidence": 0.9,
+            "rationale": "The content asks for it: \"brainstorm\".", "complexity": 0.5,
             "alternative_modes": [], "decided_by": "rules", "tool": "reasoning_divergent",
         })
     );
@@ -96,7 +96,7 @@ async fn what_is_not_clear_is_routed() {
         let alternatives = if mode == "tree" {
             json!([])
         } else {
-            json!([{ "mode": "tree", "confidence": 0.3, "rationale": "or so" }])
+            json!([{ "mode": "tree", "confidence": 0.5, "rationale": "" }])
         };
         assert_eq!(output["alternative_modes"], alternatives);
         assert_eq!(output.get("result"), None);
@@ -197,25 +197,79 @@ async fn the_chosen_mode_is_run_in_the_same_call() {
 }
 
 #[tokio::test]
+async fn explicit_requests_in_eight_languages_are_decided_without_a_model() {
+    let desk = ReasoningTestRegistry::without_model();
+    desk.add_session(Mode::Linear, [("in", "out")]).await;
+    add_checkpoint(&desk).await;
+    let prompts = include_str!("../data/routing_prompts.jsonl").lines();
+    let prompts: Vec<Value> = prompts
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect();
+    assert_eq!(prompts.len(), 200);
+    let mut explicit = 0;
+    for prompt in &prompts {
+        let mut arguments = json!({ "content": prompt["content"] });
+        if let Some(hints) = prompt.get("hints") {
+            arguments["hints"] = hints.clone();
+        }
+        if prompt["checkpoint"] == true {
+            arguments["session_id"] = json!("s");
+        }
+        let output = desk.call_ok(TOOL, arguments).await;
+        let is_acceptable = prompt["acceptable"]
+            .as_array()
+            .unwrap()
+            .contains(&output["recommended_mode"]);
+        let by_rules = output["decided_by"] == "rules";
+        if prompt["explicit"] == true {
+            explicit += 1;
+            assert!(by_rules && is_acceptable, "{prompt} {output}");
+        } else {
+            assert!(!by_rules || is_acceptable, "{prompt} {output}");
+        }
+    }
+    assert_eq!(explicit, 40);
+}
+
+#[tokio::test]
+async fn without_a_model_the_caller_decides_and_nothing_is_asked() {
+    let desk = ReasoningTestRegistry::without_model();
+    let output = desk
+        .call_ok(TOOL, json!({ "content": AMBIGUOUS_CONTENT }))
+        .await;
+    assert_eq!(output["recommended_mode"], "linear");
+    assert_eq!(output["decided_by"], "default");
+    assert_eq!(output["tool"], "reasoning_linear");
+    assert_eq!(output["alternative_modes"], json!([]));
+    insta::assert_json_snapshot!(output["modes"]);
+    desk.assert_empty().await;
+
+    desk.add_session(Mode::Linear, [("in", "out")]).await;
+    add_checkpoint(&desk).await;
+    let arguments = json!({ "content": AMBIGUOUS_CONTENT, "session_id": "s" });
+    let output = desk.call_ok(TOOL, arguments).await;
+    let is_back = |it: &Value| it["tool"] == "reasoning_backtrack";
+    assert!(output["modes"].as_array().unwrap().iter().any(is_back));
+}
+
+#[tokio::test]
 async fn without_a_model_the_same_is_stored() {
     let plain: Value = serde_json::from_str(&step_json("so it is")).unwrap();
-    for (content, replies) in [
-        (AMBIGUOUS_CONTENT, vec![router_reply("linear"), plain]),
-        (
-            AMBIGUOUS_CONTENT,
-            vec![router_reply("divergent"), perspectives_reply()],
-        ),
-        ("Brainstorm causes", vec![perspectives_reply()]),
+    for (content, routed, reply) in [
+        (AMBIGUOUS_CONTENT, vec![router_reply("linear")], plain),
+        ("Brainstorm causes", vec![], perspectives_reply()),
     ] {
         let arguments = json!({ "content": content, "session_id": "s", "run": true });
         let with = ReasoningTestRegistry::new();
         with.add_session(Mode::Tree, [("in", "out")]).await;
+        let replies: Vec<Value> = routed.into_iter().chain([reply.clone()]).collect();
         script_replies(&with, &replies);
         let answer = with.call_ok(TOOL, arguments.clone()).await;
         let without = ReasoningTestRegistry::without_model();
         without.add_session(Mode::Tree, [("in", "out")]).await;
+        // Without a model no reply is spent on the choice.
         let driven = without
-            .call_with_client_replies(TOOL, arguments, &replies)
+            .call_with_client_replies(TOOL, arguments, &[reply])
             .await;
         assert_eq!(without.stored_summary().await, with.stored_summary().await);
         assert_eq!(driven["recommended_mode"], answer["recommended_mode"]);
@@ -264,7 +318,7 @@ async fn answers_are_read_as_models_write_them() {
             .await;
         assert_eq!(output["recommended_mode"], "tree");
         assert_eq!(output["confidence"], 0.85);
-        assert_eq!(output["alternative_modes"].as_array().unwrap().len(), 1);
+        assert_eq!(output["alternative_modes"].as_array().unwrap().len(), 2);
         assert_eq!(output["complexity"], 0.5);
     }
     let asked = desk.requests().len();
@@ -319,7 +373,7 @@ async fn words_that_merely_occur_are_asked_about_and_run_nothing_of_their_own() 
         ("How do I compare two strings in Python?", vec![]),
         ("What is the meaning of life?", vec![]),
         ("merge branch 'ideas' into main", vec![]),
-        ("Which roof?", vec!["tree"]),
+        ("Which roof?", vec!["old tree"]),
         ("Draw y = x^2", vec!["graph"]),
     ] {
         desk.script_replies([

@@ -200,13 +200,11 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         arguments: |_| json!({ "content": "The old roof leaks where the chimney once stood." }),
         good_answer: || {
             json!({
-                "mode": "linear",
                 "rationale": "One line settles it.",
+                "mode": "linear",
                 "confidence_percent": 70,
                 "complexity_percent": 30,
-                "alternatives": [
-                    { "mode": "tree", "confidence_percent": 40, "rationale": "Or several." },
-                ],
+                "alternatives": ["tree"],
             })
         },
         prompt_markers: &[],

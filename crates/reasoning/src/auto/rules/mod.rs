@@ -1,27 +1,27 @@
-//! Decides clear cases without a model. A wrong decision costs far more than a model request, so
-//! everything that is not clear is left to the router.
+//! Decides clear cases without a model, in eight languages: a text or a hint that names the way to
+//! think, and trivial contents. Everything else is left to the router.
 
-mod explicit_hints;
-mod intents;
+mod explicit;
+mod languages;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod text;
 mod trivial;
-mod vocabulary;
 
 use std::collections::BTreeSet;
 
 use deliberate_core::truncate_chars;
 
 use super::mode_choice::ModeChoice;
-pub(crate) use vocabulary::{CODE_WORDS, IntentPattern};
+pub(crate) use requests::{
+    BACKTRACKING_REQUESTS, DIRECT_REQUESTS, DIVERGENT_REQUESTS, GRAPH_REQUESTS, LINEAR_REQUESTS,
+    ModeRequest, REFLECTION_REQUESTS, TREE_REQUESTS,
+};
 
-/// The confidence of a decision by an instruction, by a hint that names a mode, and by a trivial
-/// content.
-const INTENT_CONFIDENCE: f64 = 0.85;
-const HINT_CONFIDENCE: f64 = 0.9;
-const TRIVIAL_CONFIDENCE: f64 = 0.9;
-/// The confidence of the mode that the content asks for next to a hint.
+/// The confidence of each decision of the rules.
+const RULE_CONFIDENCE: f64 = 0.9;
+/// The confidence of a mode that is named as an alternative without a figure.
 pub(super) const ALTERNATIVE_CONFIDENCE: f64 = 0.5;
 
 /// The decision of the rules.
@@ -36,52 +36,41 @@ pub(super) struct RuleDecision {
 
 /// Decides if the case is clear. `may_return` tells whether the session has a checkpoint.
 pub(super) fn decide(content: &str, hints: &[String], may_return: bool) -> Option<RuleDecision> {
-    if !hints.is_empty() {
-        return decide_by_hints(content, hints, may_return);
-    }
-    if let Some(why) = trivial::trivial_reason(content) {
-        return Some(RuleDecision {
-            choice: ModeChoice::direct(),
-            confidence: TRIVIAL_CONFIDENCE,
-            rationale: format!("{why}; no reasoning tool is needed."),
-            alternative: None,
-        });
-    }
-    let (choice, words) = intents::detect_intent(content)?;
-    Some(RuleDecision {
-        choice,
-        confidence: INTENT_CONFIDENCE,
-        rationale: intent_rationale(&words),
-        alternative: None,
-    })
-}
-
-/// Decides by a hint that names a mode. Hints that name two modes, and all other hints, are left to
-/// the router.
-fn decide_by_hints(content: &str, hints: &[String], may_return: bool) -> Option<RuleDecision> {
-    if hints.iter().any(|hint| intents::has_negation(hint)) {
+    if hints.iter().any(|hint| explicit::has_negation(hint)) {
         return None;
     }
+    let is_possible = |choice: ModeChoice| may_return || !choice.routing.requires_checkpoint;
+    let requested = explicit::find_request(content);
+    let requested = requested.filter(|(choice, _)| is_possible(*choice));
+    let requested = requested.map(|(choice, words)| {
+        let words = truncate_chars(&words, 60);
+        (choice, format!("The content asks for it: \"{words}\"."))
+    });
     let named = hints
         .iter()
-        .filter_map(|hint| Some((explicit_hints::mode_from_hint(hint)?, hint)));
+        .filter_map(|hint| Some((explicit::find_in_hint(hint)?, hint)));
     let named: Vec<(ModeChoice, &String)> = named.collect();
-    let choices: BTreeSet<ModeChoice> = named.iter().map(|(choice, _)| *choice).collect();
-    let (choice, hint) = *named.first()?;
-    if choices.len() > 1 || (choice.routing.requires_checkpoint && !may_return) {
-        return None;
+    if let Some((choice, hint)) = named.first().copied() {
+        let choices: BTreeSet<ModeChoice> = named.iter().map(|(choice, _)| *choice).collect();
+        let hint = truncate_chars(hint.trim(), 60);
+        return (choices.len() == 1 && is_possible(choice)).then(|| RuleDecision {
+            choice,
+            confidence: RULE_CONFIDENCE,
+            rationale: format!("The hint \"{hint}\" names it."),
+            alternative: requested.filter(|(other, _)| *other != choice),
+        });
     }
-    let wish = intents::detect_intent(content).filter(|(wished, _)| *wished != choice);
+    let (choice, rationale) = requested.or_else(|| {
+        let why = trivial::trivial_reason(content)?;
+        let why = format!("{why}; no reasoning tool is needed.");
+        Some((ModeChoice::direct(), why))
+    })?;
     Some(RuleDecision {
         choice,
-        confidence: HINT_CONFIDENCE,
-        rationale: format!("The hint \"{}\" names it.", truncate_chars(hint.trim(), 60)),
-        alternative: wish.map(|(wished, words)| (wished, intent_rationale(&words))),
+        confidence: RULE_CONFIDENCE,
+        rationale,
+        alternative: None,
     })
-}
-
-fn intent_rationale(words: &str) -> String {
-    format!("The content asks for it: \"{words}\".")
 }
 
 /// Estimates the complexity of a problem, from 0 to 1, if no model has judged it: the typical value

@@ -1,4 +1,4 @@
-//! Prompts as people write them, with the decisions of the rules.
+//! Texts as people write them, with the decisions of the rules.
 
 use super::*;
 
@@ -8,88 +8,75 @@ fn choice(name: &str) -> ModeChoice {
 
 fn decide_mode(content: &str, hints: &[&str], may_return: bool) -> Option<&'static str> {
     let hints: Vec<String> = hints.iter().map(|hint| (*hint).to_owned()).collect();
-    let ruling = decide(content, &hints, may_return)?;
-    assert!(ruling.confidence <= 0.9, "{content}");
-    Some(ruling.choice.as_str())
+    Some(decide(content, &hints, may_return)?.choice.as_str())
 }
 
 /// Each content is decided as `expected`, or left to the router.
 #[track_caller]
 fn assert_all_decided(expected: Option<&str>, contents: &[&str]) {
-    for content in contents {
-        assert_eq!(decide_mode(content, &[], false), expected, "{content}");
-    }
+    let decided = contents.iter().map(|it| (*it, decide_mode(it, &[], true)));
+    let wrong: Vec<_> = decided.filter(|(_, mode)| *mode != expected).collect();
+    assert!(wrong.is_empty(), "not {expected:?}: {wrong:#?}");
 }
 
 #[test]
-fn greetings_sums_and_plain_facts_need_no_tool() {
+fn greetings_and_sums_need_no_tool() {
     assert_all_decided(
         Some("direct"),
         &[
             "Hello!",
             "good morning everyone",
-            "Thank you so much",
             "Hi there, thanks again!",
+            "Guten Morgen zusammen!",
+            "Danke schön",
+            "Merci beaucoup !",
+            "¡Buenos días!",
+            "Muito obrigada",
+            "Grazie mille, ciao!",
+            "你好，谢谢！",
+            "おはようございます。",
             "2+2",
             "2 + 2 =",
             "3*(4+5)",
             "2^10",
+            "-5 + 3",
             "What is 17 * 23?",
             "what’s 12 - 5?",
-            "what is 7 / 2",
             "7 / 2 = ?",
             "how much is (3 + 4) / 2 =",
             "Calculate 0.5 × 12.25",
-            "-5 + 3",
-            "What is the capital of France?",
-            "what's the capital of burkina faso",
-            "What is the currency of the Czech Republic?",
-            "What is the chemical symbol of gold?",
-            "What is the plural of ox?",
-            "What is the abbreviation of kilometre?",
+            "Was ist 3 + 4?",
+            "Wie viel ist 0,5 × 12,25?",
+            "Combien font 7 + 8 ?",
+            "¿Cuánto es 12 * 3?",
+            "Quanto é 9 + 1?",
+            "Quanto fa 6 × 7?",
+            "25＋17等于多少？",
+            "12×4は？",
+            "８＋５はいくつですか？",
         ],
     );
 }
 
 #[test]
-fn what_only_looks_plain_is_left_to_the_router() {
+fn what_only_looks_trivial_is_left_to_the_router() {
     assert_all_decided(
         None,
         &[
-            "Who wrote this function and is it thread-safe",
-            "who discovered the bug and how do we prevent it",
-            "Who wrote Middlemarch?",
             "What is the area of the region bounded by y=x^2 and y=x",
-            "What's the length of the shortest path in this maze?",
-            "What is the population of bacteria after 5 hours",
-            "What is the meaning of this error in my logs: ECONNRESET",
-            "when was our database corrupted before it was built",
             "What is the meaning of life?",
-            "What is the definition of justice?",
-            "What is the capital of our company?",
-            "What is the capital of the fund?",
-            "What is the best capital of a fund?",
-            "What is the capital of France and why?",
-            "What is the abbreviation of this?",
-            "What is the currency of choice for drug deals on the web",
+            "What is the capital of France?",
             // Numbers that are no sum.
             "(555) 123-4567",
-            "555-1234567",
             "555 - 1234",
             "+1 555 123 4567",
-            "9/11",
             "What is 9/11?",
             "24/7",
-            "what is 24/7",
-            "50/50",
             "50 / 50",
-            "7/2",
             "9 - 5",
-            "7-11",
             "2024-01-15",
             "2024 - 01 - 15 =",
             "1/2/2024",
-            "1-1-1-1-1-1-1",
             "1+1+1+1+1+1",
             "2 + 2 = 5",
             "18+",
@@ -104,318 +91,303 @@ fn what_only_looks_plain_is_left_to_the_router() {
             "hi, my server is down",
             "Hello world",
             "Hello?",
-            "night and morning",
-            "there",
+            "Guten Tag, mein Server brennt",
             "Why?",
-            "fix it",
+            "为什么？",
             "…",
             "🙂",
         ],
     );
-    let long = format!("What is the capital of {}?", "far away ".repeat(10));
+    let long = "hello ".repeat(20);
     assert_all_decided(None, &[&long, "hello\nhello"]);
 }
 
 #[test]
-fn a_tree_is_for_weighing_one_thing_against_another() {
-    assert_all_decided(
-        Some("tree"),
-        &[
-            "Compare PostgreSQL and SQLite for a small shop",
-            "Compare a wooden and a steel bridge for this river.",
-            "Can you compare the trade-offs of renting and buying?",
-            "Weigh the pros and cons of moving abroad",
-            "Please help me weigh up the pros and cons of a four-day week.",
-            "Discuss the trade-offs between speed and safety here",
-            "I have two offers. Help me weigh my options.",
-            "Use a tree of thoughts to plan the move",
-        ],
-    );
-    assert_all_decided(
-        None,
-        &[
-            "How do I compare two strings in Python?",
-            "Write unit tests for the compare() function in utils.py",
-            "Which option flag makes grep recursive?",
-            "What options does tar have for gzip?",
-            "I can't compare these prices because the spreadsheet is broken - fix the formula",
-            "Translate to French: \"compare the pros and cons\"",
-            "What is the time complexity of comparing two sorted lists?",
-            "Compare the two files and check for a mismatch",
-            "Compare strings a and b for a match",
-            "Compare prices of flights to Rome and Milan for my trip",
-            "Compare 0.9 and 0.11",
-            "Compare notes with Bob for a minute",
-            "Explore my options menu",
-            "Compare?",
-            "Do not compare the two, just tell me what happened",
-            "The pros and cons of nuclear power were discussed at length yesterday",
-            "How does pricing of stock options work?",
-            "An incomparable evening in the gothic quarter",
-        ],
-    );
+fn explicit_requests_decide_in_eight_languages() {
+    for (mode, contents) in [
+        (
+            "linear",
+            &[
+                "Solve this puzzle step by step: three doors, one prize",
+                "Three doors hide one prize. Let's think it through step by step.",
+                "Think carefully, step-by-step.",
+                "Which door? Step by step, please.",
+                "Don't guess, reason step by step.",
+                "How many legs do three cats have, think step by step",
+                "Use a chain of thought to find the murderer",
+                "LÖSE DIE AUFGABE SCHRITT FÜR SCHRITT",
+                "Lass uns Schritt für Schritt überlegen, warum der Motor stottert.",
+                "Kannst du das bitte schrittweise durchrechnen und lösen?",
+                "Resous ce probleme pas a pas.",
+                "Raisonnons étape par étape : qui ment ?",
+                "Resuelve el acertijo paso a paso, por favor.",
+                "Vamos paso a paso: ¿quién miente?",
+                "Vamos pensar passo a passo no problema do trem.",
+                "Risolvi l'equazione un passo alla volta.",
+                "请逐步推理，谁在说谎？",
+                "我们一步步来分析这道题。",
+                "順を追って考えてください。",
+                "この問題をステップバイステップで解いてください",
+            ][..],
+        ),
+        (
+            "tree",
+            &[
+                "Plan the move with a tree of thoughts.",
+                "Use reasoning_tree for this: where do we build?",
+                "Please use tree mode. Where do we build?",
+                "Where do we build? Use a tree of thoughts instead of a list.",
+                "Plane den Umzug mit einem Baum von Gedanken.",
+                "Verwende Tree of Thoughts für die Standortwahl.",
+                "Construis un arbre de réflexion pour notre budget",
+                "Quiero que uses un árbol de ideas sobre el presupuesto",
+                "Monte uma árvore de pensamento para o orçamento",
+                "Costruisci un albero dei pensieri per il bilancio",
+                "使用Tree of Thoughts分析选址问题",
+                "通过思考树来比较这些方案",
+                "思考ツリーで比較してください",
+            ],
+        ),
+        (
+            "divergent",
+            &[
+                "Could you brainstorm some slogans for a bakery?",
+                "Our shop is empty on Mondays. Please brainstorm ways to change that.",
+                "Let's have a brainstorming session about names",
+                "Think outside the box about city parking",
+                "Brainstorme Namen für eine Katze",
+                "Mach ein Brainstorming zu Vereinsfesten",
+                "Lance une tempête d'idées pour le slogan",
+                "Necesito una lluvia de ideas para el lema",
+                "Vamos fazer um brainstorm sobre o lema",
+                "Fai una tempesta di idee per il motto",
+                "请进行头脑风暴，想想口号",
+                "新商品についてブレストしましょう",
+            ],
+        ),
+        (
+            "got",
+            &[
+                "Build a graph of thoughts about the housing shortage",
+                "Erstelle einen Gedankengraphen zur Wohnungsnot",
+                "Avec un graphe de pensées, analyse la pénurie",
+                "Crea un grafo de pensamientos sobre la vivienda",
+                "Crie um grafo de pensamentos sobre a moradia",
+                "Usa un grafo di pensieri per il problema delle case",
+                "请构建一个思维图来分析住房问题",
+                "思考のグラフを作って住宅問題を整理して",
+            ],
+        ),
+        (
+            "reflection",
+            &[
+                "Critique this argument: it rained, hence the street is wet",
+                "Please reflect on your answer",
+                "Reflect on the following: all swans I saw were white",
+                "Kritisiere diesen Plan: wir starten ohne Test",
+                "Kannst du meine Antwort kritisch reflektieren?",
+                "Critiquez mon plan : nous commençons sans test",
+                "Critica mi plan: empezamos sin probar",
+                "Reflita sobre este argumento: todos fazem assim",
+                "Rifletti su questo argomento: lo fanno tutti",
+                "请批评这个论点：大家都这么做",
+                "次の主張を批判してください。みんなそうしている。",
+            ],
+        ),
+        (
+            "backtracking",
+            &[
+                "This leads nowhere; go back to the checkpoint and try the other wall",
+                "Backtrack and try again",
+                "Kehre zum letzten Kontrollpunkt zurück",
+                "Reviens au point de contrôle",
+                "Regresa al punto de control y prueba otra cosa",
+                "Volte ao ponto de verificação e tente de novo",
+                "Torniamo al punto di controllo",
+                "请回到上一个检查点",
+                "前のチェックポイントに戻ってください",
+            ],
+        ),
+        (
+            "direct",
+            &[
+                "Just answer: is it raining in the song?",
+                "Antworte direkt: Regnet es?",
+                "Réponds directement : pleut-il ?",
+                "Responde directamente: ¿llueve?",
+                "Responda diretamente: chove?",
+                "Rispondi direttamente: piove?",
+                "请直接回答：下雨吗？",
+                "直接答えてください。",
+            ],
+        ),
+    ] {
+        assert_all_decided(Some(mode), contents);
+    }
 }
 
 #[test]
-fn divergent_is_for_ideas_that_are_asked_for() {
-    assert_all_decided(
-        Some("divergent"),
-        &[
-            "Brainstorm names for a cat café",
-            "Could you brainstorm some slogans for a bakery?",
-            "Let’s brainstorm how to win back our customers.",
-            "Our shop is empty on Mondays. Please brainstorm ways to change that.",
-            "I need some really creative ideas for a birthday",
-            "Give me novel approaches to teaching fractions",
-            "Find an UNCONVENTIONAL way to cool a server room",
-            "Challenge my assumptions about remote work",
-            "Think outside the box about city parking",
-        ],
-    );
+fn negations_questions_and_topics_are_no_requests() {
     assert_all_decided(
         None,
         &[
-            "I need an unconventional loan. Which bank?",
-            "The original ideas of Kant about space: are they right?",
-            "I have new ideas about the roof. Is this beam strong enough?",
-            "The brainstorming session was a waste of time. How should I tell my boss?",
-            "Nobody asked us to brainstorm, why did we?",
-            "Brainstorm sessions bring us some ideas",
-            "Brainstorm was a movie about a machine",
-            "Brainstorm or decide?",
-            "Let's brainstorm",
-            "I need a creative director with ideas",
-            "Find the novel with wild ideas",
-            "Brainstorm ideas? No, thanks.",
+            // Negated.
             "Please don’t brainstorm names, pick one",
             "No brainstorming please, one plan is enough",
-            "Define brainstorming",
-            "I am reading a novel set in Lisbon, and it puzzles me",
-        ],
-    );
-}
-
-#[test]
-fn reflection_is_for_reasoning_that_is_there() {
-    assert_all_decided(
-        Some("reflection"),
-        &[
-            "Review my reasoning: all swans I saw were white, so all are",
-            "Assess this argument: it rained, hence the street is wet",
-            "Please critique the following argument:\nIt rained. The street is wet.",
-            "Find the flaws in my argument about rent control",
-            "Could you poke holes in this line of reasoning?",
-            "Reflect on our conclusion so far",
-        ],
-    );
-    assert_all_decided(
-        None,
-        &[
-            "reflect on this light problem: a mirror at 45 degrees",
-            "Evaluate the integral of x squared from 0 to 1",
-            "Check this function argument, it is null",
-            "Review the argument parser",
-            "Review my argument with my wife: she said yes",
-            "Examine this proof of purchase",
-            "Check my thinking cap order",
-            "Check my conclusion for typos",
-            "Critique this: <screenshot>",
-            "Kant's Critique of Pure Reason and its reception",
-            "Who is right?",
-        ],
-    );
-}
-
-#[test]
-fn a_graph_is_for_factors_that_hang_together() {
-    assert_all_decided(
-        Some("got"),
-        &[
-            "Analyze the interconnected factors behind the decline of bees",
-            "Help me untangle the many interacting causes of our churn",
-            "Build a graph of thoughts about the housing shortage",
-        ],
-    );
-    assert_all_decided(
-        None,
-        &[
-            "merge branch 'ideas' into main",
-            "Fix this bug: the merge function loses ideas from the second list",
-            "This is a complex system of equations: x+y=3, x-y=1",
-            "Combine my thoughts into an email to Bob",
-            "Combine the insights of these three reports",
-            "What is a complex system?",
+            "Do not think step by step",
+            "Don't use a tree of thoughts here",
+            "Bitte kein Brainstorming, mach einfach einen Plan",
+            "Nutze keinen Gedankenbaum",
+            "Brainstorme nicht",
+            "N'utilise pas d'arbre de pensées",
+            "Ne réfléchis pas étape par étape",
+            "No pienses paso a paso",
+            "Não use uma árvore de pensamentos",
+            "Non fare un brainstorming",
+            "不要头脑风暴，直接给我一个方案",
+            "请不要一步一步思考",
+            "思考の木を使わないでください",
+            "ブレインストーミングはしないでください",
+            // Asked or told about.
+            "What is a tree of thoughts?",
+            "How do I use a tree of thoughts?",
+            "Explain how to think step by step",
+            "Was ist ein Gedankenbaum?",
+            "Wie macht man ein gutes Brainstorming?",
+            "Comment utiliser un arbre de pensées ?",
+            "¿Qué es una lluvia de ideas?",
+            "Como usar uma árvore de pensamentos?",
+            "Cos'è un albero di pensieri?",
+            "什么是思维树？",
+            "如何进行头脑风暴？",
+            "思考の木とは何ですか",
+            "The brainstorming session was a waste of time. How should I tell my boss?",
+            "Brainstorm was a movie about a machine",
+            "Brainstorm or decide?",
+            // Topics.
+            "Which decision tree is deeper, A or B?",
+            "Compare PostgreSQL and SQLite for a small shop",
             "Draw a graph of y = x^2",
-        ],
-    );
-}
-
-#[test]
-fn linear_is_for_proofs_and_derivations() {
-    assert_all_decided(
-        Some("linear"),
-        &[
-            "Prove that the square root of 2 is irrational",
-            "prove that sqrt(2) is irrational",
-            "Prove that there is no largest prime.",
-            "Derive the formula for compound interest",
-            "Please, derive the equation of motion of a pendulum",
-            "Solve for x: 3x + 2 = 11",
-            "Calculate the probability of two sixes in three throws",
-            "Solve this puzzle step by step: three doors, one prize",
-            "Three doors hide one prize. Let's think it through step by step.",
-        ],
-    );
-    assert_all_decided(
-        None,
-        &[
-            "Should we calculate taxes ourselves or hire an accountant?",
-            "Can you calculate which of three marketing strategies is best for us?",
-            "Derive a marketing strategy for a coffee shop",
             "Our users hate the new step by step onboarding wizard. What do we do?",
-            "Explain step by step how to install Docker",
-            "Prove that you are human",
-            "I want to prove that my boss is wrong",
-            "This may prove useful later on, who knows",
-            "Don’t prove that it works",
-            "Is P equal to NP?",
-            "Prove that",
-        ],
-    );
-}
-
-#[test]
-fn two_wishes_work_on_texts_and_texts_with_more_in_them_are_left_to_the_router() {
-    assert_all_decided(
-        None,
-        &[
-            "Brainstorm ideas and compare them",
-            "Brainstorm names for a cat. Prove that they rhyme.",
-            "Prove that these options are equivalent",
-            "Let's think step by step about the pros and cons of nuclear power",
-            // Work on a text or a program.
-            "Summarize: Brainstorm names for a cat.",
-            "Please rewrite this. Brainstorm names for a cat.",
-            "Brainstorm names for a cat and write them into names.txt",
-            "Implement a tool that can brainstorm names",
-            "Refactor compare() for a speedup",
-            // Quotations.
+            "Solve my problem with the step-by-step guide of the printer",
+            "Eine Schritt-für-Schritt-Anleitung für Docker",
+            "Kant's Critique of Pure Reason and its reception",
+            "reflect on light: a mirror at 45 degrees",
+            "Create a checkpoint in the game engine",
+            "为什么天空是蓝色的？",
+            // Quotations, lists and texts to work on.
             "“Brainstorm names for a cat” was his answer",
-            "`Prove that x` fails to parse",
-            "'Weigh the pros and cons of it' is what it's called",
+            "Translate to French: \"think step by step\"",
+            "Translate to German: think step by step",
+            "Übersetze ins Englische: Denke Schritt für Schritt",
+            "翻译成英文：请一步一步思考",
+            "Summarize this. Brainstorm names for a cat.",
             "```\nBrainstorm names for a cat\n```",
-            // Lists, stories, questions besides.
-            "Brainstorm names for a cat\nBuy milk\nCall Bob",
             "Today:\n- Brainstorm names for a cat",
             "1. Brainstorm names for a cat",
-            "He rose. Brainstorm ideas for a day. He sat down.",
-            "He likes lists, e.g. brainstorm names for a cat",
-            "Brainstorm names for a cat. Which is best?",
-            "Should I quit my job?",
+            // Two ways at once.
+            "Brainstorm names for a cat. Use a tree of thoughts.",
         ],
     );
-    let long = format!("Brainstorm names for a cat. {}", "It is grey. ".repeat(100));
-    assert_all_decided(None, &[&long]);
+    let story = "It is grey. ".repeat(10);
+    let middle = format!("{story}Brainstorm names for a cat. {story}");
+    assert_all_decided(None, &[&middle]);
+    let end = format!("{story}Brainstorm names for a cat.");
+    assert_all_decided(Some("divergent"), &[&end]);
 }
 
 #[test]
-fn other_languages_are_left_to_the_router() {
-    assert_all_decided(
-        None,
-        &[
-            "为什么天空是蓝色的？",
-            "比较一下这两个方案的优缺点",
-            "Vergleiche die beiden Ansätze",
-            "Brainstorme Namen für eine Katze",
-            "Compare les avantages et les inconvénients de ces deux options",
-            "Demuestra que la raíz de 2 es irracional",
-            "¿Cuál es la capital de Francia?",
-            "Почему?",
-            "ما هي عاصمة فرنسا؟",
-            "アイデアを出してください",
-        ],
-    );
-}
-
-#[test]
-fn a_hint_that_asks_for_a_mode_decides() {
+fn a_hint_that_names_a_mode_decides() {
     for (hint, expected) in [
+        ("tree", "tree"),
         ("mode: tree", "tree"),
         ("use tree", "tree"),
         ("reasoning_tree", "tree"),
         ("Tree of Thoughts", "tree"),
+        ("Gedankenbaum", "tree"),
+        ("árvore de pensamentos", "tree"),
         ("Use divergent reasoning", "divergent"),
         ("divergent", "divergent"),
+        ("lluvia de ideas", "divergent"),
+        ("ブレスト", "divergent"),
         ("linear", "linear"),
-        ("reasoning_linear", "linear"),
         ("step by step, please", "linear"),
+        ("Schritt für Schritt", "linear"),
+        ("étape par étape", "linear"),
+        ("一步一步思考", "linear"),
         ("graph of thoughts", "got"),
         ("GoT", "got"),
         ("reasoning_got_init", "got"),
         ("reflection", "reflection"),
         ("mode: direct", "direct"),
+        ("direct", "direct"),
+        ("use backtracking", "backtracking"),
+        ("reasoning_backtrack", "backtracking"),
     ] {
-        let content = "Brainstorm names for a cat";
-        assert_eq!(
-            decide_mode(content, &[hint], false),
-            Some(expected),
-            "{hint}"
-        );
+        let content = "Plan names for a cat";
         let hints = [hint, "about cats", hint];
         assert_eq!(
-            decide_mode(content, &hints, false),
+            decide_mode(content, &[hint], true),
             Some(expected),
             "{hint}"
         );
+        assert_eq!(decide_mode(content, &hints, true), Some(expected), "{hint}");
     }
 }
 
 #[test]
 fn other_hints_leave_it_to_the_router() {
     for hints in [
-        &["tree"][..],
-        &["graph"],
-        &["a tree"],
+        &["graph"][..],
         &["use a graph"],
-        &["direct"],
         &["direct reasoning"],
-        &["backtracking"],
         &["decision tree"],
         &["linear algebra"],
         &["I've got a deadline"],
         &["not tree"],
+        &["kein Baum"],
         &["use tree", "but never use tree alone"],
         &["use tree", "divergent"],
         &["use tree", "reasoning_backtrack"],
         &["keep it short"],
         &["compare them"],
-        &["creative ideas"],
         &["mode"],
         &["use"],
         &["请用树"],
     ] {
-        for content in ["Brainstorm names for a cat", "2+2"] {
-            assert_eq!(decide_mode(content, hints, false), None, "{hints:?}");
-        }
+        assert_eq!(
+            decide_mode("Names for a cat", hints, true),
+            None,
+            "{hints:?}"
+        );
     }
+    assert_eq!(
+        decide_mode("Brainstorm names", &["about cats"], false),
+        Some("divergent")
+    );
+    assert_eq!(
+        decide_mode("Brainstorm names", &["not divergent"], false),
+        None
+    );
 }
 
 #[test]
-fn what_the_content_wishes_beside_a_named_mode_is_an_alternative() {
+fn what_the_content_asks_for_beside_a_named_mode_is_an_alternative() {
     let ruling = decide("Brainstorm names", &["use tree".to_owned()], false).unwrap();
     assert_eq!(ruling.choice, choice("tree"));
     let (other, why) = ruling.alternative.unwrap();
     assert_eq!(other, choice("divergent"));
-    assert_eq!(why, "The content asks for it: \"brainstorm names\".");
+    assert_eq!(why, "The content asks for it: \"brainstorm\".");
     let ruling = decide("Brainstorm names", &["divergent".to_owned()], false).unwrap();
     assert_eq!(ruling.alternative, None);
 }
 
 #[test]
 fn backtracking_needs_somewhere_to_return_to() {
-    for hint in ["use backtracking", "reasoning_backtrack"] {
-        assert_eq!(decide_mode("go on", &[hint], false), None);
-        assert_eq!(decide_mode("go on", &[hint], true), Some("backtracking"));
+    for hints in [&["use backtracking"][..], &["reasoning_backtrack"], &[]] {
+        let content = "Go back to the checkpoint";
+        assert_eq!(decide_mode(content, hints, true), Some("backtracking"));
+        assert_eq!(decide_mode(content, hints, false), None);
     }
 }
 

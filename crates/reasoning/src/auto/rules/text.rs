@@ -1,4 +1,6 @@
-//! Splits a text into words and sentences and replaces its quotations.
+//! Splits a text into comparable words and sentences, and matches phrases in them.
+
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
 
 /// Replaces a quotation.
 const QUOTE_PLACEHOLDER: &str = " quoted ";
@@ -6,38 +8,118 @@ const QUOTE_PLACEHOLDER: &str = " quoted ";
 /// The token for a pause among the words of a sentence.
 pub(super) const PAUSE_TOKEN: &str = ",";
 
-#[derive(Debug, Default)]
-pub(super) struct RuleSentence {
-    /// Words and pause tokens.
-    pub(super) words: Vec<String>,
-    pub(super) is_question: bool,
+/// Folds case, accents and width, so that "Étape" equals "etape".
+pub(super) fn fold(text: &str) -> String {
+    let folded = text.nfkd().filter(|letter| !is_combining_mark(*letter));
+    folded.flat_map(char::to_lowercase).collect()
 }
 
-/// Splits a text into lower-case words of letters, digits and apostrophes.
+/// Splits a text into folded words and pauses. A Chinese or Japanese character is a word of its own.
 pub(super) fn split_words(text: &str) -> Vec<String> {
-    text.split(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '’'))
-        .map(|word| word.replace('’', "'").trim_matches('\'').to_lowercase())
-        .filter(|word| !word.is_empty())
-        .collect()
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    for letter in fold(text).chars().chain([' ']) {
+        let stands_alone = is_ideograph_or_kana(letter);
+        if letter.is_alphanumeric() && !stands_alone {
+            word.push(letter);
+            continue;
+        }
+        if !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if stands_alone && letter.is_alphanumeric() {
+            words.push(letter.to_string());
+        } else if ",;:()—–、".contains(letter) && words.last().is_some_and(|it| it != PAUSE_TOKEN)
+        {
+            words.push(PAUSE_TOKEN.to_owned());
+        }
+    }
+    words
 }
 
-/// The position in `words` at which the consecutive words of `phrase` begin.
-pub(super) fn find_phrase(words: &[String], phrase: &str) -> Option<usize> {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    let mut windows = words.windows(phrase.len());
-    windows.position(|window| window == phrase.as_slice())
+const fn is_ideograph_or_kana(letter: char) -> bool {
+    matches!(letter, '\u{3005}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
-/// The words after `phrase`, if `words` begin with it.
-pub(super) fn strip_phrase<'a>(words: &'a [String], phrase: &str) -> Option<&'a [String]> {
-    let phrase: Vec<&str> = phrase.split(' ').collect();
-    let (start, rest) = words.split_at_checked(phrase.len())?;
-    (start == phrase.as_slice()).then_some(rest)
+/// A sequence of folded words; one that ends with `*` stands for all words that begin so.
+pub(super) struct Phrase(Vec<PhraseWord>);
+
+struct PhraseWord {
+    text: String,
+    is_prefix: bool,
+}
+
+impl Phrase {
+    pub(super) fn new(text: &str) -> Self {
+        let word = |text: &str| {
+            let is_prefix = text.ends_with('*');
+            let words = split_words(text).into_iter();
+            words.map(move |text| PhraseWord { text, is_prefix })
+        };
+        Self(text.split_whitespace().flat_map(word).collect())
+    }
+
+    /// The phrases of a list that is separated by commas.
+    pub(super) fn list(text: &str) -> Vec<Self> {
+        let items = text.split(',').map(str::trim);
+        items.filter(|it| !it.is_empty()).map(Self::new).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn starts(&self, words: &[String]) -> bool {
+        let is_equal = |(pattern, word): (&PhraseWord, &String)| {
+            *word == pattern.text || (pattern.is_prefix && word.starts_with(&pattern.text))
+        };
+        words.len() >= self.len() && self.0.iter().zip(words).all(is_equal)
+    }
+
+    /// The positions at which the phrase begins.
+    pub(super) fn positions(&self, words: &[String]) -> impl Iterator<Item = usize> {
+        (0..words.len()).filter(|at| words.get(*at..).is_some_and(|rest| self.starts(rest)))
+    }
+}
+
+/// The words after the longest of the phrases that begins them.
+pub(super) fn strip_longest<'words, 'phrases>(
+    words: &'words [String],
+    phrases: impl Iterator<Item = &'phrases Phrase>,
+) -> Option<&'words [String]> {
+    let fitting = phrases.filter(|phrase| phrase.starts(words));
+    words.get(fitting.map(Phrase::len).max()?..)
+}
+
+/// Splits a text without its quotations and list items into the words of its sentences.
+pub(super) fn split_sentences(text: &str) -> Vec<Vec<String>> {
+    let text = replace_quotations(text);
+    let lines = text.lines().map(str::trim);
+    let mut sentences = Vec::new();
+    for line in lines.filter(|line| !is_list_item(line)) {
+        let mut start = 0;
+        for (at, mark) in line.char_indices() {
+            let end = at + mark.len_utf8();
+            let rest = line.get(end..).unwrap_or_default();
+            let ends = match mark {
+                '。' | '！' | '？' => true,
+                '.' | '!' | '?' => !rest.starts_with(char::is_alphanumeric),
+                _ => false,
+            };
+            if ends {
+                sentences.push(split_words(line.get(start..at).unwrap_or_default()));
+                start = end;
+            }
+        }
+        sentences.push(split_words(line.get(start..).unwrap_or_default()));
+    }
+    sentences.retain(|sentence| !sentence.is_empty());
+    sentences
 }
 
 /// Replaces each quotation and each piece of code with a placeholder. One that is not closed
 /// reaches to the end of the text.
-pub(super) fn replace_quotations(text: &str) -> String {
+fn replace_quotations(text: &str) -> String {
     let mut left = String::new();
     let mut before = ' ';
     let mut rest = text.chars();
@@ -71,54 +153,10 @@ fn closing_quote(letter: char, before: char, after: Option<char>) -> Option<char
         '«' => Some('»'),
         '‘' => Some('’'),
         '「' => Some('」'),
+        '『' => Some('』'),
         '\'' if !before.is_alphanumeric() && after.is_some_and(char::is_alphanumeric) => Some('\''),
         _ => None,
     }
-}
-
-/// Splits prose into sentences. Lists and lines without punctuation are not prose.
-pub(super) fn split_sentences(text: &str) -> Option<Vec<RuleSentence>> {
-    let text = text.trim();
-    let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
-    let (_, upper) = lines.split_last()?;
-    let goes_on = |line: &&str| line.ends_with(['.', '!', '?', ':', ',', ';']);
-    if lines.iter().any(|line| is_list_item(line)) || !upper.iter().all(goes_on) {
-        return None;
-    }
-    let mut sentences = Vec::new();
-    let mut start = 0;
-    for (at, mark) in text.char_indices() {
-        let end = at + mark.len_utf8();
-        let rest = text.get(end..).unwrap_or_default();
-        if !matches!(mark, '.' | '!' | '?') || rest.starts_with(|next: char| !next.is_whitespace())
-        {
-            continue;
-        }
-        // "e.g. this" is one sentence.
-        if rest.trim_start().starts_with(char::is_lowercase) {
-            continue;
-        }
-        sentences.push(RuleSentence {
-            words: split_words_and_pauses(text.get(start..at).unwrap_or_default()),
-            is_question: mark == '?',
-        });
-        start = end;
-    }
-    sentences.push(RuleSentence {
-        words: split_words_and_pauses(text.get(start..).unwrap_or_default()),
-        is_question: false,
-    });
-    sentences.retain(|sentence| !sentence.words.is_empty());
-    Some(sentences)
-}
-
-fn split_words_and_pauses(text: &str) -> Vec<String> {
-    let clauses = text
-        .split([',', ';', ':', '(', ')', '—', '–'])
-        .map(split_words);
-    let clauses: Vec<_> = clauses.filter(|clause| !clause.is_empty()).collect();
-    clauses.join(&PAUSE_TOKEN.to_owned())
 }
 
 fn is_list_item(line: &str) -> bool {
