@@ -44,15 +44,12 @@ pub(super) fn success_result(
     presented: Option<PresentedOutput>,
     most_bytes: usize,
 ) -> CallToolResult {
-    let (text, data) = match presented {
-        Some(presented) => (presented.text, presented.data),
-        None => {
-            let text = output.get(TEXT_FIELD).and_then(Value::as_str);
-            (
-                text.map_or_else(|| output.to_string(), str::to_owned),
-                output,
-            )
-        }
+    let (text, data) = if let Some(presented) = presented {
+        (presented.text, presented.data)
+    } else {
+        let text = output.get(TEXT_FIELD).and_then(Value::as_str);
+        let text = text.map_or_else(|| output.to_string(), str::to_owned);
+        (text, output)
     };
     let length = data.to_string().len().max(text.len());
     if length > most_bytes {
@@ -65,33 +62,26 @@ pub(super) fn success_result(
 
 /// The prompts for the client's model, to be read by it.
 fn needs_reply_text(needs: &NeedsReply) -> String {
-    let mut text = String::new();
     let shared = needs.shared_system();
-    if let Some(system) = shared {
-        text.push_str(system);
-        text.push_str("\n\n");
-    }
+    let mut parts: Vec<String> = shared.map(str::to_owned).into_iter().collect();
     for (number, ask) in needs.asks.iter().enumerate() {
         if needs.asks.len() > 1 {
-            text.push_str(&format!("## Ask {}\n\n", number + 1));
+            parts.push(format!("## Ask {}", number + 1));
         }
         if shared.is_none() {
-            text.push_str(&ask.system);
-            text.push_str("\n\n");
+            parts.push(ask.system.clone());
         }
-        for message in &ask.messages {
-            text.push_str(message.text.trim_end());
-            text.push_str("\n\n");
-        }
+        let messages = ask.messages.iter();
+        parts.extend(messages.map(|message| message.text.trim_end().to_owned()));
         if !ask.schema.is_null() {
-            text.push_str(&format!(
-                "Reply with one JSON object that fits this JSON Schema: {}\n\n",
+            parts.push(format!(
+                "Reply with one JSON object that fits this JSON Schema: {}",
                 ask.schema
             ));
         }
     }
-    text.push_str(&format!("{} id: {}", needs.next, needs.id));
-    text
+    parts.push(format!("{} id: {}", needs.next, needs.id));
+    parts.join("\n\n")
 }
 
 pub(super) fn too_long_result(length: usize, most_bytes: usize) -> CallToolResult {

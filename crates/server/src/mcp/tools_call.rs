@@ -158,13 +158,11 @@ impl McpHandler {
                 Ok(required.into())
             }
             Ok(TimedOutcome::Outcome(Done(mut output))) => {
-                match external_tools::take_raw_result(&mut output) {
-                    Some(result) => Ok(external_tools::to_raw_reply(result, client.modern, most)),
-                    None => {
-                        let presented = self.registry.present(called, arguments, &output).await;
-                        Ok(call_result::success_result(output, presented, most).into())
-                    }
+                if let Some(result) = external_tools::take_raw_result(&mut output) {
+                    return Ok(external_tools::to_raw_reply(result, client.modern, most));
                 }
+                let presented = self.registry.present(called, arguments, &output).await;
+                Ok(call_result::success_result(output, presented, most).into())
             }
             Ok(TimedOutcome::Outcome(answered)) => {
                 call_result::to_call_result(Ok(answered), most).map(Into::into)
