@@ -31,7 +31,7 @@ use table::ModelResults;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Options of `reasoning`")]
 pub(crate) struct ReasoningArgs {
-    /// The base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:8080/v1.
+    /// The base URL of an OpenAI-compatible endpoint, such as `http://127.0.0.1:8080/v1`.
     #[arg(long, requires = "model")]
     model_url: Option<String>,
     /// The model's name at that endpoint.

@@ -206,7 +206,9 @@ async fn vote(
         if let Some(winner) = majority(&voters) {
             let mut result = winner.clone();
             result.cost = ModelCost::default();
-            voters.iter().for_each(|voter| result.cost += voter.cost);
+            for voter in &voters {
+                result.cost += voter.cost;
+            }
             results.insert(ResultRow::VoteOf(*votes), result);
         }
     }
