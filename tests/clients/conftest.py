@@ -331,10 +331,36 @@ def reach(request: pytest.FixtureRequest, connect: Connect, serve_http) -> Calla
 
 
 def answer(result: types.CallToolResult) -> dict[str, Any]:
-    """Returns the answer of a successful call; its text has the same content."""
+    """Returns the answer of a successful call of a reasoning tool; its text is written to be read."""
     assert not result.is_error, result
-    assert json.loads(text_of_result(result)) == result.structured_content
+    check_readable(text_of_result(result), result.structured_content)
     return result.structured_content
+
+
+# The fields of an answer, and of the items of its lists, whose texts a reader must see.
+READ_FIELDS = ["content", "text", "synthesis", "assessment", "answer"]
+
+
+def check_readable(text: str, told: dict[str, Any]) -> None:
+    """Checks that the text of a reasoning tool is no JSON, and says what the data holds."""
+    if "data" in told or "still_running" in told:
+        # Data of any depth is shown as it is.
+        assert json.loads(text) == told.get("data", told)
+        return
+    assert text.strip() and not text.startswith(("{", "[")), text
+    shown = " ".join(text.split())
+    if "needs_reply" in told:
+        needs = told["needs_reply"]
+        systems = {ask.get("system", needs.get("system")) for ask in needs["asks"]}
+        prompts = [message["text"] for ask in needs["asks"] for message in ask["messages"]]
+        expected = [needs["id"], needs["next"], *systems, *prompts]
+    else:
+        items = [item for held in told.values() if isinstance(held, list) for item in held if isinstance(item, dict)]
+        expected = [told[name] for name in READ_FIELDS if told.get(name)]
+        expected += [item[name] for item in items for name in READ_FIELDS if item.get(name)]
+        expected += [told["session_id"]] if "session_id" in told else []
+    for words in expected:
+        assert " ".join(words.split()) in shown, f"{words!r} is not in the text:\n{text}"
 
 
 def error(result: types.CallToolResult) -> dict[str, Any]:

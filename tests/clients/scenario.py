@@ -15,14 +15,18 @@ from conftest import answer, error
 Rule = dict[str, Any]
 
 # The text right before the subject of a request; earlier steps are elsewhere.
-NEXT = "Think about this next:\n<given>\n"
-EXPLORE = "approaches:\n<given>\n"
+NEXT = "<given>\n"
+EXPLORE = "The problem:\n<given>\n"
 DIRECTION = "<direction>\n"
 PROBLEM = "<problem>\n"
-SUBJECT = "<subject>\n"
+SUBJECT = "Check this:\n<subject>\n"
+VERSION_A = "Version A:\n<subject>\n"
+VERSION_B = "Version B:\n<subject>\n"
 CONTINUE = "Continue this node:\n<node>\n"
 JUDGE = "Judge this node:\n<node>\n"
+JUDGE_ALL = "Judge these nodes:\n"
 IMPROVE = "Improve this node:\n<node>\n"
+SYNTHESIS = "What do they come to together?"
 AGAIN = "can't be used"
 
 
@@ -34,8 +38,21 @@ def step(thought: str, percent: int, weakest: str = "not much") -> dict[str, Any
     return {"thought": thought, "confidence_percent": percent, "weakest_point": weakest}
 
 
-def approach(name: str, thought: str, percent: int) -> dict[str, Any]:
-    return {"name": name, "thought": thought, "rationale": f"{name} is cheap", "confidence_percent": percent}
+def approach(name: str, thought: str, result: str, percent: int) -> str:
+    """An approach as models write it: the text, then the fields."""
+    fields = {"name": name, "answer": result, "weakest_point": f"whether {name} lasts", "confidence_percent": percent}
+    return f"{thought}\n\n{json.dumps(fields)}"
+
+
+def ways(before: str, *approaches: str) -> list[Rule]:
+    """The rules for the requests of one exploration; all further requests get the last approach."""
+    *first, last = approaches
+    numbered = [rule([before, f"Approach {number} of"], text) for number, text in enumerate(first, 1)]
+    return [*numbered, rule([before], last)]
+
+
+def preference(words: list[str], better: str) -> Rule:
+    return rule([*words, "Which version is better?"], {"reason": "The step is right there.", "better": better})
 
 
 def marks(relevance: int, validity: int, depth: int, novelty: int) -> dict[str, Any]:
@@ -77,6 +94,13 @@ def perspective(viewpoint: str, content: str, novelty: int) -> dict[str, Any]:
     }
 
 
+def views(problem: str, synthesis: dict[str, Any], *perspectives: dict[str, Any]) -> list[Rule]:
+    """The rules for the perspectives on a problem, and for their synthesis."""
+    before = PROBLEM + problem
+    numbered = [rule([before, f"Perspective {number} of"], text) for number, text in enumerate(perspectives, 1)]
+    return [rule([before, SYNTHESIS], synthesis), *numbered]
+
+
 MOONS = "How many moons has Mars?"
 FALL = "Which of them will fall?"
 SOON = "How soon is that?"
@@ -90,6 +114,7 @@ OTHER = "And if there is rock?"
 
 QUIET = "How can a street be made quiet?"
 QUIETER = "And at night?"
+FIRST = "Which of these is tried first?"
 
 CLAIM = "Bread rises because yeast breathes."
 CLAIM_BETTER = "Bread rises because yeast makes carbon dioxide from sugar."
@@ -115,43 +140,54 @@ RULES = [
     # An unusable reply is requested again.
     rule([AGAIN, NEXT + SOON], step("In about fifty million years.", 55)),
     rule([NEXT + SOON], {"confidence_percent": 40}),
-    rule([AGAIN, EXPLORE + OTHER], {"thought": "It is rock.", "approaches": [
-        approach("blast", "Blast it.", 20), approach("move", "Dig elsewhere.", 60)
-    ], "recommended": 2, "relations": [], "confidence_percent": 50, "weakest_point": "cost"}),
-    rule([EXPLORE + OTHER], {"thought": "It is rock.", "approaches": [
-        approach("blast", "Blast it.", 20), approach("again", "blast it!", 30)
-    ], "recommended": 1, "relations": [], "confidence_percent": 50, "weakest_point": "cost"}),
     # Linear.
     rule([NEXT + MOONS], step("Mars has two moons, Phobos and Deimos.", 95)),
     rule([NEXT + FALL], step("Phobos falls, Deimos drifts away.", 60, "models of Mars’s inside")),
     rule([NEXT + PLAIN], "Phobos will break up long before we need to worry."),
     rule([NEXT + LATER], step("Deimos alone, and a little dust.", 71)),
     rule([DIRECTION + RING], step("A ring of dust, for some million years.", 65, "how much falls at once")),
-    # Tree.
-    rule([EXPLORE + WELL], {"thought": "It turns on water and on distance.", "approaches": [
-        approach("hill", "On the hill, where springs are.", 40),
-        approach("valley", "In the valley, where water gathers.", 80),
-        approach("house", "Beside the house, to save the way.", 55),
-    ], "recommended": 2, "relations": [
-        {"from": 1, "to": 2, "kind": "contradicts", "reason": "both can't be nearest to water"},
-        {"from": 3, "to": 2, "kind": "alternative", "reason": ""},
-        {"from": 3, "to": 9, "kind": "supports", "reason": "there is no ninth"},
-    ], "confidence_percent": 70, "weakest_point": "no survey"}),
-    rule([EXPLORE + DEEPER], {"thought": "Ten metres or thirty.", "approaches": [
-        approach("shallow", "Ten metres reach the first water.", 60),
-        approach("deep", "Thirty reach water that lasts.", 75),
-    ], "recommended": 2, "relations": [], "confidence_percent": 66, "weakest_point": "dry years"}),
+    # Tree: most approaches agree, so that no model has to compare them.
+    *ways(
+        EXPLORE + WELL,
+        approach("hill", "On the hill, where springs are.", "the hill", 40),
+        approach("valley", "In the valley, where water gathers.", "the valley", 80),
+        approach("house", "Beside the house it is dry; the valley is near.", "The valley.", 55),
+    ),
+    *ways(
+        EXPLORE + DEEPER,
+        approach("shallow", "Ten metres reach water that dries up, so thirty.", "30", 60),
+        approach("deep", "Thirty reach water that lasts.", "30.0", 75),
+    ),
+    # The second approach is the same as the first.
+    *ways(
+        EXPLORE + OTHER,
+        approach("blast", "Blasting costs more than another well.", "dig elsewhere", 20),
+        approach("again", "blasting costs more than ANOTHER well!", "dig elsewhere", 30),
+        approach("move", "The next field has no rock.", "dig elsewhere", 60),
+    ),
     # Divergent.
-    rule([PROBLEM + QUIETER], {"perspectives": [
+    *views(
+        QUIETER,
+        {"synthesis": "Move the noise, not the people.", "answer": None, "confidence_percent": 58, "weakest_point": "law"},
         perspective("the owl", "Night has its own listeners.", 90),
         perspective("the baker", "Work at night, and let the day be loud.", 60),
-    ], "synthesis": "Move the noise, not the people.", "confidence_percent": 58, "weakest_point": "law"}),
-    rule([PROBLEM + QUIET], {"perspectives": [
+    ),
+    *views(
+        QUIET,
+        {"synthesis": "Cover noise before forbidding it.", "answer": "cover it", "confidence_percent": 72,
+         "weakest_point": "winter"},
         perspective("the deaf", "Quiet is also what is not looked at.", 85),
         perspective("the road", "Soft ground swallows tyres.", 30),
         perspective("the tree", "Leaves are louder and kinder.", 55),
-    ], "synthesis": "Cover noise before forbidding it.", "confidence_percent": 72, "weakest_point": "winter"}),
-    # Reflection: it improves twice, then it does not.
+    ),
+    rule([NEXT + FIRST], step("Trees, since they need no permit.", 64)),
+    # Reflection: it improves twice, then it does not. A version has to be preferred in both orders.
+    preference([VERSION_A + CLAIM], "B"),
+    preference([VERSION_A + CLAIM_BETTER, VERSION_B + CLAIM_BEST], "B"),
+    preference([VERSION_A + CLAIM_BETTER, VERSION_B + CLAIM], "A"),
+    preference([VERSION_A + CLAIM_BEST], "A"),
+    preference([VERSION_A + TEA_ANSWER], "B"),
+    preference([VERSION_B + TEA_ANSWER], "B"),
     rule([SUBJECT + CLAIM_BEST], reflection("Nothing is left to mend.", 90, CLAIM_BEST, 90)),
     rule([SUBJECT + CLAIM_BETTER], reflection("Gluten is missing.", 70, CLAIM_BEST, 90)),
     rule([SUBJECT + CLAIM], reflection("True and shallow.", 50, CLAIM_BETTER, 70)),
@@ -163,22 +199,28 @@ RULES = [
     }),
     rule([NEXT + TEA], step(TEA_ANSWER, 83)),
     # Auto.
-    rule([EXPLORE + SHARED], {"thought": "Time or place.", "approaches": [
-        approach("hours", "The dog by day, the cat by night.", 70),
-        approach("fence", "A fence with a gap for the cat.", 50),
-    ], "recommended": 1, "relations": [], "confidence_percent": 61, "weakest_point": "cats"}),
+    *ways(
+        EXPLORE + SHARED,
+        approach("hours", "The dog by day, the cat by night.", "by hours", 70),
+        approach("fence", "A fence with a gap for the cat is not built in the rain, so hours.", "by hours", 50),
+    ),
     rule([NEXT + KETTLE], step("Four minutes are not much for an old stove.", 74)),
-    rule([CONTINUE + POND, "most direct next step"], continuation("Less weed, fewer fish.", "thought", 70)),
-    rule([CONTINUE + POND, "Question the assumption"], continuation("The heron can fly away.", "hypothesis", 60)),
+    rule([CONTINUE + POND, "most direct way"], continuation("Less weed, fewer fish.", "thought", 70)),
+    rule([CONTINUE + POND, "another way than the obvious"], continuation("The heron can fly away.", "hypothesis", 60)),
     rule([CONTINUE + POND], continuation("less WEED,  fewer fish!", "thought", 50)),
-    rule([EXPLORE + COMPARED], {"thought": "Floods and fire.", "approaches": [
-        approach("wood", "Wood bends with the flood.", 45), approach("steel", "Steel lasts.", 65),
-    ], "recommended": 2, "relations": [], "confidence_percent": 63, "weakest_point": "price of steel"}),
+    *ways(
+        EXPLORE + COMPARED,
+        approach("wood", "Wood bends with the flood, but it rots.", "steel", 45),
+        approach("steel", "Steel lasts.", "steel", 65),
+    ),
     # Graph.
-    rule([CONTINUE + TIDE, "most direct next step"], continuation(TURBINE, "hypothesis", 70)),
-    rule([CONTINUE + TIDE, "Question the assumption"], continuation(SILT, "thought", 50)),
-    rule([CONTINUE + TIDE, "concrete example"], continuation(LAGOON, "thought", 60)),
+    rule([CONTINUE + TIDE, "most direct way"], continuation(TURBINE, "hypothesis", 70)),
+    rule([CONTINUE + TIDE, "another way than the obvious"], continuation(SILT, "thought", 50)),
+    rule([CONTINUE + TIDE, "divide it into parts"], continuation(LAGOON, "thought", 60)),
     rule([CONTINUE + MERGED_BETTER], continuation(FLUSH, "conclusion", 66)),
+    rule([JUDGE_ALL, TURBINE, LAGOON], {"rationale": "The lagoon stores.", "scores": [
+        {"node": 2, **marks(80, 80, 70, 70)}, {"node": 1, **marks(90, 50, 60, 60)}
+    ]}),
     rule([JUDGE + TURBINE], marks(90, 60, 50, 40)),
     rule([JUDGE + SILT], marks(20, 30, 10, 20)),
     rule([JUDGE + LAGOON], marks(80, 80, 70, 70)),
@@ -210,8 +252,13 @@ class Mind:
                 return rule["text"]
         raise AssertionError(f"no rule for this ask:\n{told}")
 
-    def answers(self, ask: dict[str, Any]) -> Any:
-        return self.reply("\n".join([ask["system"], *(message["text"] for message in ask["messages"])]))
+    def answers(self, needs: dict[str, Any]) -> list[Any]:
+        """Returns a reply for each ask. Asks may share a system prompt."""
+        shared = needs.get("system")
+        return [
+            self.reply("\n".join([ask.get("system", shared), *(message["text"] for message in ask["messages"])]))
+            for ask in needs["asks"]
+        ]
 
 
 class Course:
@@ -233,7 +280,7 @@ class Course:
             needs = answer(result)["needs_reply"]
             rounds.append(len(needs["asks"]))
             assert len(rounds) < 20, "it never ends"
-            replies = [self.mind.answers(ask) for ask in needs["asks"]]
+            replies = self.mind.answers(needs)
             self.called.add("reasoning_resume")
             result = await self.client.call_tool("reasoning_resume", {"id": needs["id"], "replies": replies})
         if rounds:
@@ -303,10 +350,14 @@ async def tree_with_a_way_back(course: Course) -> None:
     fork = await course.call("reasoning_tree", content=WELL, max_branches=3, confidence=0.75)
     session, best = fork["session_id"], fork["recommended_branch"]
     hill, valley, house = (branch["id"] for branch in fork["branches"])
-    assert best == valley
+    # Two of three reach this result, so no comparison was needed.
+    assert (best, fork["answer"], fork["confidence"]) == (valley, "the valley", 0.6667)
+    assert fork["below_threshold"]
+    kinds = [(it["from"], it["to"], it["type"]) for it in fork["cross_references"]]
+    assert kinds == [(house, valley, "supports"), (hill, valley, "contradicts")]
     await course.call("reasoning_tree_focus", session_id=session, branch_id=valley)
     place = await course.call("reasoning_checkpoint_create", session_id=session, name="valley")
-    await course.call("reasoning_tree", content=DEEPER, session_id=session)
+    await course.call("reasoning_tree", content=DEEPER, session_id=session, max_branches=2)
     await course.call("reasoning_tree_complete", session_id=session, branch_id=hill, state="abandoned")
     await course.refused("reasoning_tree", "BranchClosed", content=DEEPER, branch_id=hill)
     await course.call("reasoning_tree_list", session_id=session)
@@ -314,7 +365,8 @@ async def tree_with_a_way_back(course: Course) -> None:
     # The hill is open again, since it was closed after the checkpoint.
     listed = await course.call("reasoning_tree_list", session_id=session)
     assert {branch["state"] for branch in listed["branches"]} == {"active"}
-    await course.call("reasoning_tree", content=OTHER, branch_id=house)
+    elsewhere = await course.call("reasoning_tree", content=OTHER, branch_id=house, max_branches=3)
+    assert elsewhere["branches_explored"] == 2
     await course.call("reasoning_tree_complete", session_id=session, branch_id=house, state="completed")
     await course.call("reasoning_tree_focus", session_id=session, branch_id=house)
     await course.call("reasoning_get", id=valley, format="markdown")
@@ -329,7 +381,9 @@ async def divergent(course: Course) -> None:
         "reasoning_divergent", content=QUIETER, session_id=first["session_id"], num_perspectives=2, confidence=0.9
     )
     assert second["below_threshold"]
-    await course.refused("reasoning_linear", "WrongMode", content="x", session_id=first["session_id"])
+    # A session mixes modes: the next step builds on the synthesis.
+    mixed = await course.call("reasoning_linear", content=FIRST, session_id=first["session_id"])
+    assert mixed["previous_thought"] == second["thought_id"]
     await course.call("reasoning_get", id=first["session_id"], format="mermaid")
 
 
@@ -376,8 +430,12 @@ async def graph(course: Course) -> None:
     turbine, silt, lagoon = (it["node_id"] for it in grown["continuations"])
     for node in [turbine, silt, lagoon]:
         await course.call("reasoning_got_score", graph_id=graph, node_id=node)
+    both = await course.call("reasoning_got_score", graph_id=graph, node_ids=[turbine, lagoon])
+    # The validity bounds the score, and the best is first.
+    assert [(it["node_id"], it["overall_score"]) for it in both["scores"]] == [(lagoon, 0.75), (turbine, 0.5)]
     place = await course.call("reasoning_checkpoint_create", session_id=session, name="scored")
-    await course.call("reasoning_got_prune", graph_id=graph)
+    pruned = await course.call("reasoning_got_prune", graph_id=graph)
+    assert pruned["undo_checkpoint_id"]
     await course.call("reasoning_got_state", graph_id=graph)
     await course.refused("reasoning_got_score", "NodePruned", graph_id=graph, node_id=silt)
     unchanged = await course.call("reasoning_got_refine", graph_id=graph, node_id=lagoon)

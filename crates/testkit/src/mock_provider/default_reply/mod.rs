@@ -1,8 +1,12 @@
 //! The reply when nothing else is scripted: a thought that names its number and quotes the last
-//! user message, in the form of the JSON Schema if one was sent. The same requests in the same
-//! order give the same replies.
+//! user message, in the form of the JSON Schema if one was sent, or with the fields after it that
+//! the message asks for. The same requests in the same order give the same replies.
+
+mod requested_fields;
 
 use serde_json::{Map, Value, json};
+
+use requested_fields::RequestedFields;
 
 use super::prompt_text;
 
@@ -22,22 +26,30 @@ pub(super) enum MockFinishReason {
 
 const EXCERPT_CHARS: usize = 60;
 const CONFIDENCE: f64 = 0.85;
+/// The value of a percentage, or the nearest whole number in its range.
+const PERCENT: i64 = 85;
 /// The deepest nesting; deeper than any schema of a tool, so that it ends recursive ones.
 const MAX_DEPTH: usize = 12;
 
 /// Returns the reply to model request number `number`.
 pub(super) fn default_reply(number: usize, body: &Value, schema: Option<&Value>) -> MockReply {
-    let subject = format!("{number} on “{}”", excerpt(&last_user_text(body)));
-    let instance = match schema {
-        Some(schema) => InstanceBuilder {
+    let question = last_user_text(body);
+    let requested = RequestedFields::find(&question);
+    let quoted = requested.as_ref().map_or(question.as_str(), |it| it.before);
+    let subject = format!("{number} on “{}”", excerpt(quoted));
+    let thought = format!("Thought {subject}");
+    let text = match (schema, requested) {
+        (Some(schema), _) => InstanceBuilder {
             root: schema,
             subject: &subject,
         }
-        .instance(schema, &SchemaPosition::root()),
-        None => json!({ "thought": format!("Thought {subject}"), "confidence": CONFIDENCE }),
+        .instance(schema, &SchemaPosition::root())
+        .to_string(),
+        (None, Some(requested)) => format!("{thought}\n\n{}", requested.values(&subject)),
+        (None, None) => json!({ "thought": thought, "confidence": CONFIDENCE }).to_string(),
     };
     MockReply {
-        text: instance.to_string(),
+        text,
         finish: MockFinishReason::Stop,
     }
 }
@@ -218,7 +230,9 @@ fn integer(schema: &Value) -> i64 {
     let (least, most) = (schema["minimum"].as_i64(), schema["maximum"].as_i64());
     match (least, most) {
         (Some(least), None) => least,
-        (least, most) => 85.min(most.unwrap_or(85)).max(least.unwrap_or(0)),
+        (least, most) => PERCENT
+            .min(most.unwrap_or(PERCENT))
+            .max(least.unwrap_or(0)),
     }
 }
 
@@ -246,6 +260,17 @@ mod tests {
     fn names_its_number_and_quotes_the_last_user_message() {
         let wanted = json!({ "thought": "Thought 3 on “How high is it?”", "confidence": 0.85 });
         assert_eq!(reply_json(None), wanted);
+    }
+
+    #[test]
+    fn the_fields_that_the_message_asks_for_follow_the_text() {
+        let message = "How high is it?\n\nFirst work it out in plain text. Then, as the last line, \
+                       write one JSON object with these fields, and nothing after it: \
+                       {\"confidence_percent\": 0 to 100 (How sure you are)}";
+        let body = json!({ "messages": [{ "role": "user", "content": message }] });
+        let reply = default_reply(3, &body, None);
+        let wanted = "Thought 3 on “How high is it?”\n\n{\"confidence_percent\":85}";
+        assert_eq!(reply.text, wanted);
     }
 
     #[test]
