@@ -152,15 +152,21 @@ fn read_answer<T: DeserializeOwned>(
     let Value::Object(mut fields) = ask.normalize(Value::Object(fields)) else {
         return Err("it is not a JSON object".to_owned());
     };
-    let has_text = fields.get(field).is_some_and(|it| !it.is_null());
+    let mut has_text = fields.get(field).is_some_and(|it| !it.is_null());
     if !text.trim().is_empty() {
         fields.insert(field.to_owned(), text.into());
+        has_text = true;
     } else if !has_text && let Some(answer) = fields.get("answer").filter(|it| it.is_string()) {
         // The model wrote the result without the reasoning.
         fields.insert(field.to_owned(), answer.clone());
+        has_text = true;
     }
     let value = coerce(Value::Object(fields), &ask.schema);
-    deserialize_checked(&value, &ask.schema)
+    deserialize_checked(&value, &ask.schema).map_err(|reason| match has_text {
+        true => reason,
+        // The schema does not name the text, so its faults do not say that it is missing.
+        false => format!("there is no text before the fields; {reason}"),
+    })
 }
 
 /// The request for the text with the fields after it. The instruction stands at the end of the

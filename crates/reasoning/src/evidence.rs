@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use deliberate_core::{Change, truncate_tokens};
 use deliberate_llm::{ModelRequest, PlainText};
-use deliberate_toolkit::{AgentLimits, ToolContext, ToolError, ToolUse};
+use deliberate_toolkit::{AgentLimits, ArgumentIssue, ToolContext, ToolError, ToolUse};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -85,6 +85,11 @@ pub(crate) async fn gather_evidence(
     let Some(tools) = tools.filter(|tools| !tools.is_empty()) else {
         return Ok(StepEvidence::default());
     };
+    if call.has_reply() {
+        let rule = "cannot be combined with reply: no model is asked, so none can use tools";
+        let issue = ArgumentIssue::new("tools", rule);
+        return Err(ToolError::Invalid(vec![issue]));
+    }
     let hands = call.select_tools("tools", tools).await?;
     call.progress(0.0, Some(1.0), "looking things up");
     let question: Vec<&str> = step.messages.iter().map(|it| it.text.as_str()).collect();

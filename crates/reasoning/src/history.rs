@@ -230,6 +230,24 @@ pub(crate) async fn ancestor_history(
     Ok(select_steps(newest, first, call.context_tokens()))
 }
 
+/// The line of thoughts that ends with `thought`. The next thought stays on its branch if that is
+/// open.
+pub(crate) async fn thought_history(
+    thought: &ThoughtId,
+    call: &ToolContext,
+) -> Result<SessionHistory, StoreError> {
+    let branch = call.store().thought(thought).await?;
+    let branch = match branch.and_then(|thought| thought.branch_id) {
+        Some(id) => call.store().branch(&id).await?,
+        None => None,
+    };
+    let branch = branch.filter(|branch| branch.state == BranchState::Active && !branch.set_aside);
+    Ok(SessionHistory {
+        branch: branch.map(|branch| branch.id),
+        ..ancestor_history(Some(thought), call).await?
+    })
+}
+
 /// The latest thought at the session's current position.
 pub(crate) async fn latest_thought(
     session: &Session,

@@ -9,7 +9,8 @@ use deliberate_core::{
 use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_store::{BacktrackPreview, EntityCounts};
 use deliberate_toolkit::{
-    Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    ArgumentIssue, REPLY_FIELD, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta,
+    ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -174,6 +175,11 @@ impl Tool for Backtrack {
         let session = crate::lookup::session(call, &checkpoint.session_id).await?;
         let back = BacktrackPlan::prepare(checkpoint, session, call).await?;
         match &input.new_direction {
+            None if call.has_reply() => {
+                let rule = "is the thought in a new direction and needs new_direction";
+                let issue = ArgumentIssue::new(REPLY_FIELD, rule);
+                Err(ToolError::Invalid(vec![issue]))
+            }
             None => Ok(back.into_output()),
             Some(direction) => {
                 let direction = call.check_content("new_direction", direction)?;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     auto::DIVERGENT_REQUESTS,
-    history::{SessionHistory, ancestor_history, current_open_history},
+    history::{SessionHistory, current_open_history, thought_history},
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
     model_fields::{
         StepFields, below_threshold, is_blank, lenient_vec, non_blank, normalized, optional_text,
@@ -338,10 +338,7 @@ pub(crate) async fn diverge(
     let constraints = check_list("constraints", input.constraints, call)?;
     let past = match &input.thought_id {
         Some(id) => {
-            let past = ancestor_history(Some(id), call)
-                .await?
-                .for_model(call)
-                .await;
+            let past = thought_history(id, call).await?.for_model(call).await;
             call.memoize("past", past)
         }
         None => current_open_history(session.as_ref(), call).await?,

@@ -95,6 +95,7 @@ impl Tool for GotGenerate {
         let problem = resolve_problem(input.problem.as_deref(), &before.graph, call)?;
         let around = NodeSurroundings::new(&before, &node, problem);
         let tools = input.tools.as_deref();
+        let is_reply = call.has_reply();
         let (thoughts, found) =
             request_continuations(&expand_from(&before, &node), &around, asked, tools, call)
                 .await?;
@@ -117,7 +118,12 @@ impl Tool for GotGenerate {
             }));
         }
         let mut scores = Vec::new();
-        if input.score == Some(true) && !growth.nodes.is_empty() {
+        let wants_scores = input.score == Some(true) && !growth.nodes.is_empty();
+        if wants_scores && is_reply {
+            let note = "you brought the continuations, so no model scored them; \
+                        reasoning_got_score takes your scores";
+            growth.notes.push(note.to_owned());
+        } else if wants_scores {
             let (judged, marks) =
                 score_new_nodes(&whole, &node, problem, &growth.nodes, call).await?;
             scores = judged;

@@ -1,12 +1,13 @@
 //! Scores nodes: one with its line, or several side by side in one request.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use deliberate_core::{Change, GraphNode, NodeId, Score, truncate_tokens};
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{ArgumentIssue, REPLY_FIELD, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     data::{GraphData, node_answer},
@@ -115,19 +116,13 @@ pub(super) async fn score_nodes(
     let is_reply = call.has_reply();
     call.progress(0.5, Some(1.0), "judging");
     let answer = call.ask::<ScoreListReply>(ask, None).await?.value;
+    let ids: Vec<String> = nodes.iter().map(|node| node.id.to_string()).collect();
+    let short_ids = call.store().short_ids(&ids).await?;
     let mut judgments: Vec<Option<ScoreJudgment>> = vec![None; nodes.len()];
     for (place, scored) in answer.scores.into_iter().enumerate() {
-        let named = scored.node.as_u64().and_then(|it| usize::try_from(it).ok());
-        let by_id = nodes
-            .iter()
-            .position(|node| Some(node.id.as_str()) == scored.node.as_str());
-        let index = by_id
-            .or(named.and_then(|it| it.checked_sub(1)))
-            .unwrap_or(place);
-        if let (Some(slot), Ok(mut judgment)) = (
-            judgments.get_mut(index),
-            ScoreJudgment::try_from(scored.reply),
-        ) {
+        let index = scored_index(&scored.node, place, &ids, &short_ids);
+        let slot = index.and_then(|index| judgments.get_mut(index));
+        if let (Some(slot), Ok(mut judgment)) = (slot, ScoreJudgment::try_from(scored.reply)) {
             judgment.rationale = judgment.rationale.or_else(|| answer.rationale.clone());
             *slot = Some(judgment);
         }
@@ -155,6 +150,24 @@ pub(super) async fn score_nodes(
         });
     }
     Ok(all)
+}
+
+/// The index of the node that a score is for: by its number, its id or its short id, else by the
+/// place of the score. A name that fits no node is for none of them.
+fn scored_index(
+    node: &Value,
+    place: usize,
+    ids: &[String],
+    short_ids: &BTreeMap<String, String>,
+) -> Option<usize> {
+    match node {
+        Value::Null => Some(place),
+        Value::String(name) => {
+            let is_named = |id: &String| id == name || short_ids.get(id) == Some(name);
+            ids.iter().position(is_named)
+        }
+        number => usize::try_from(number.as_u64()?).ok()?.checked_sub(1),
+    }
 }
 
 /// Scores nodes that a call has just made, best first, with the changes that store the scores.

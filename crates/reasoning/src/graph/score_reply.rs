@@ -98,6 +98,7 @@ pub(super) struct ScoreListReply {
     "depth_percent", "novelty_percent"]))]
 pub(super) struct NumberedScore {
     /// The number of the node
+    #[serde(default)]
     #[schemars(with = "usize", range(min = 1))]
     pub(super) node: Value,
     #[serde(flatten)]

@@ -62,8 +62,11 @@ impl CallPresenter for ReasoningPresenter {
                 }
                 add_short_ids(fields, &short);
             }
+            // The graph tools take no session, without which a short id means nothing.
+            let mut shown = short;
+            shown.retain(|_, short| !short.starts_with('g'));
             PresentedOutput {
-                text: render_output(&data, &short),
+                text: render_output(&data, &shown),
                 data,
             }
         })

@@ -66,6 +66,9 @@ pub(crate) struct Output {
     answer: Option<String>,
     /// How sure the model is of its judgment
     confidence: Score,
+    /// What is most likely to be wrong with the judgment
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// What is good about the subject
     strengths: Vec<String>,
     /// What is wrong with it
@@ -338,7 +341,8 @@ impl ReflectionRounds {
                 answer: answer.clone(),
                 text: text.clone(),
             });
-            if rounds.count >= usize::from(most) {
+            // No model is asked about a revision that the caller brought.
+            if is_reply || rounds.count >= usize::from(most) {
                 break;
             }
             current = (text, answer);
@@ -446,6 +450,7 @@ fn reflection_output(
         content: reflection.content.clone(),
         answer,
         confidence,
+        weakest_point: best.fields.weakest_point,
         strengths: best.strengths,
         weaknesses: best.weaknesses,
         recommendations: best.recommendations,

@@ -341,7 +341,7 @@ async fn explore_in_parallel(
     Ok((exploration, found.note))
 }
 
-/// The branch to continue, which must be open. `None` if the session has no branch yet.
+/// The branch to continue, which must be open. `None` if the session has no open branch to continue.
 async fn continued_branch(
     wanted: Option<&BranchId>,
     session: &Session,
@@ -352,10 +352,12 @@ async fn continued_branch(
         return Ok(None);
     };
     let branch = crate::lookup::branch(call, &id, &session.id).await?;
-    if branch.state == BranchState::Active {
-        return Ok(Some(branch));
+    match branch.state {
+        BranchState::Active => Ok(Some(branch)),
+        // The session goes on outside an active branch that is closed.
+        _ if wanted.is_none() => Ok(None),
+        state => Err(crate::lookup::branch_closed(&branch.id, state)),
     }
-    Err(crate::lookup::branch_closed(&branch.id, branch.state))
 }
 
 /// The history of the branch, or the latest thoughts of a session without branches.

@@ -44,7 +44,7 @@ impl ChatModel for ScriptedModel {
             let mut asked = self.requests.lock().unwrap();
             asked.push(ask.clone());
             let next = self.replies.lock().unwrap().pop_front();
-            Ok(next.unwrap_or_else(|| text_reply(&step_json(&format!("thought {}", asked.len())))))
+            Ok(next.unwrap_or_else(|| text_reply(&step_text(&format!("thought {}", asked.len())))))
         })
     }
 }
@@ -63,7 +63,13 @@ pub(crate) fn truncated_reply(text: &str) -> ModelReply {
     }
 }
 
-/// A step in the requested format.
+/// A step in the requested format: the text, then the fields.
+pub(crate) fn step_text(thought: &str) -> String {
+    let fields = json!({ "answer": null, "weakest_point": "a guess", "confidence_percent": 70 });
+    format!("{thought}\n\n{fields}")
+}
+
+/// A step as one JSON object, as a caller's reply and some models write it.
 pub(crate) fn step_json(thought: &str) -> String {
     json!({ "thought": thought, "confidence_percent": 70, "weakest_point": "a guess" }).to_string()
 }

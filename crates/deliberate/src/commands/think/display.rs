@@ -106,6 +106,7 @@ mod tests {
         display.show("root\n├─ a\n└─ b\n".to_owned()).unwrap();
         display.show("root\n├─ a\n└─ b\n".to_owned()).unwrap();
         display.finish().unwrap();
+        drop(display);
         let printed = String::from_utf8(output).unwrap();
         assert_eq!(printed, "root\n└─ a\n├─ a\n└─ b\n\n");
     }
@@ -116,6 +117,7 @@ mod tests {
         let mut display = GrowthDisplay::new(None, true, &mut output);
         display.show("root\n".to_owned()).unwrap();
         display.finish().unwrap();
+        drop(display);
         assert!(output.is_empty());
     }
 }

@@ -230,9 +230,7 @@ fn integer(schema: &Value) -> i64 {
     let (least, most) = (schema["minimum"].as_i64(), schema["maximum"].as_i64());
     match (least, most) {
         (Some(least), None) => least,
-        (least, most) => PERCENT
-            .min(most.unwrap_or(PERCENT))
-            .max(least.unwrap_or(0)),
+        (least, most) => PERCENT.min(most.unwrap_or(PERCENT)).max(least.unwrap_or(0)),
     }
 }
 
