@@ -137,7 +137,7 @@ fn parse_object(text: &str) -> Option<(Map<String, Value>, usize)> {
         return Some((object, stream.byte_offset()));
     }
     let body = text.trim_end().trim_end_matches("```").trim_end();
-    if !body.ends_with('}') {
+    if closing_brace(body) != Some(body.len().checked_sub(1)?) {
         return None;
     }
     let termination = json_repair::Termination::Complete;
@@ -147,13 +147,37 @@ fn parse_object(text: &str) -> Option<(Map<String, Value>, usize)> {
     }
 }
 
+/// Returns the position of the brace that closes the one at the start of a text. Braces in quoted
+/// strings do not count.
+fn closing_brace(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Removes the opening fence and the label before a block of fields.
 fn trim_fence(text: &str) -> &str {
     let text = text.trim_end();
-    let text = text
-        .strip_suffix("json")
-        .map_or(text, |it| if it.ends_with("```") { it } else { text });
-    let text = text.strip_suffix("```").unwrap_or(text).trim_end();
+    let unlabeled = text.strip_suffix("json").unwrap_or(text);
+    // A fence at the end opens the block, unless it closes one of the reasoning.
+    let text = match unlabeled.strip_suffix("```") {
+        Some(before) if before.matches("```").count() % 2 == 0 => before.trim_end(),
+        _ => text,
+    };
     // "Now the JSON object:" belongs to the object, not to the reasoning.
     match text.rsplit_once('\n') {
         Some((before, last)) if announces_fields(last) => before.trim_end(),
@@ -223,16 +247,15 @@ mod tests {
                 "So:",
             ),
             (
+                "So:\n{\"answer\": \"4\", \"list\": [{\"answer\": \"5\"}],}",
+                "So:",
+            ),
+            (
                 "Code:\n```python\nd = {'answer': 1}\n```\n{\"answer\": \"4\"}",
                 "Code:\n```python\nd = {'answer': 1}\n```",
             ),
         ] {
             let (found, fields) = split_fields(text, &schema(), "thought");
-            let words = if words.is_empty() {
-                words.to_owned()
-            } else {
-                words.to_owned()
-            };
             assert_eq!(found.trim(), words, "{text}");
             assert_eq!(fields.unwrap()["answer"], "4", "{text}");
         }

@@ -12,7 +12,11 @@ use tokio::time::Instant;
 use super::{
     fields_block::{fields_instruction, split_fields},
     json_repair,
-    structured_output::{StructuredError, StructuredOutput, deserialize_checked, unusable_reply},
+    structured_output::{
+        MAX_QUOTED_CHARS, StructuredError, StructuredOutput, deserialize_checked, looks_like_json,
+        unusable_reply,
+    },
+    truncate::truncate,
 };
 use crate::{
     ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, PlainText, coerce,
@@ -64,66 +68,89 @@ impl Exchange<'_> {
         ask: &ModelRequest,
         from_plain: Option<fn(String) -> T>,
     ) -> Result<T, ModelError> {
-        let text = self.text(ask).await?;
-        let field = ask.text_field.as_deref().unwrap_or_default();
-        let (text, fields) = split_fields(&text, &ask.schema, field);
-        let reason = match fields {
-            Some(fields) => match read_answer(&text, fields, ask, field) {
-                Ok(value) => return Ok(value),
-                Err(reason) => reason,
-            },
-            None => "the fields are missing".to_owned(),
+        let first = free_text_request(ask);
+        let reply = self.text(&first).await?;
+        let mut answer = self.read(&reply, ask);
+        if let Err(ReplyFault::Unusable(reason)) = &answer {
+            tracing::debug!(
+                provider = self.chat_model.name(),
+                ask = ask.key,
+                "asking again"
+            );
+            let again = retry_request(&first, &reply, reason, self.is_cut());
+            let reply = self.text(&again).await?;
+            answer = self.read(&reply, ask);
+        }
+        let (text, reason) = match answer {
+            Ok(value) => return Ok(value),
+            Err(ReplyFault::Unusable(reason)) => return Err(self.unusable(reason)),
+            Err(ReplyFault::Fields { text, reason }) => (text, reason),
         };
-        let plain = |text: String| from_plain.map(|convert| convert(text));
-        let is_blank = text.trim().is_empty();
         if self.chat_model.replies_between_calls()
-            && !is_blank
-            && let Some(value) = plain(text.clone())
+            && let Some(from_plain) = from_plain
         {
-            return Ok(value);
+            return Ok(from_plain(text));
         }
         tracing::debug!(
             provider = self.chat_model.name(),
             ask = ask.key,
+            reason,
             "asking for the fields"
         );
-        let second = fields_request(ask, &text, &reason);
-        let reply = self.complete(&second).await?;
-        let answer = json_repair::parse_with_end(&reply, json_repair::Termination::Complete)
-            .map_err(|_| "there is no JSON object in it".to_owned())
-            .and_then(|fields| match fields {
-                Value::Object(fields) => read_answer(&text, fields, ask, field),
-                _ => Err("it is not a JSON object".to_owned()),
-            });
-        match answer {
-            Ok(value) => Ok(value),
-            Err(reason) => match plain(text).filter(|_| !is_blank) {
-                Some(value) => Ok(value),
-                None => Err(unusable_reply(
-                    self.chat_model.name(),
-                    reason,
-                    &self.replies,
-                )),
-            },
+        let fields = self.complete(&fields_request(ask, &text)).await?;
+        match (read_fields(&text, &fields, ask), from_plain) {
+            (Ok(value), _) => Ok(value),
+            (Err(_), Some(from_plain)) => Ok(from_plain(text)),
+            (Err(reason), None) => Err(self.unusable(reason)),
         }
     }
 
-    /// Returns the model's text; one that reached the token limit is continued.
-    async fn text(&mut self, ask: &ModelRequest) -> Result<String, ModelError> {
-        let first = free_text_request(ask);
-        let mut text = self.complete(&first).await?;
+    /// Reads a text and the fields after it.
+    fn read<T: DeserializeOwned>(&self, reply: &str, ask: &ModelRequest) -> Result<T, ReplyFault> {
+        let unusable = |reason: &str| Err(ReplyFault::Unusable(reason.to_owned()));
+        if reply.is_empty() {
+            return unusable("it is empty");
+        }
+        if self.is_cut() && looks_like_json(reply) {
+            return unusable("it ends in the middle");
+        }
+        let field = ask.text_field.as_deref().unwrap_or_default();
+        let (text, fields) = split_fields(reply, &ask.schema, field);
+        let Some(fields) = fields else {
+            if looks_like_json(&text) {
+                return unusable("it begins like JSON but can't be read as JSON");
+            }
+            let reason = "the fields are missing".to_owned();
+            return Err(ReplyFault::Fields { text, reason });
+        };
+        read_answer(&text, fields, ask).map_err(|reason| match text.trim().is_empty() {
+            true => ReplyFault::Unusable(reason),
+            false => ReplyFault::Fields { text, reason },
+        })
+    }
+
+    /// Returns the model's text; one that reached the token limit is continued, unless it is JSON,
+    /// which a model begins anew.
+    async fn text(&mut self, first: &ModelRequest) -> Result<String, ModelError> {
+        let mut text = self.complete(first).await?;
         for number in 1..=MAX_CONTINUATIONS {
-            let length = self
-                .replies
-                .last()
-                .is_some_and(|reply| reply.finish_reason == FinishReason::Length);
-            if !length || repeats_itself(&text) {
+            if !self.is_cut() || looks_like_json(text.trim()) || repeats_itself(&text) {
                 break;
             }
-            let more = continuation_request(&first, &text, number);
+            let more = continuation_request(first, &text, number);
             text.push_str(&self.complete(&more).await?);
         }
         Ok(json_repair::strip_thinking(&text).trim().to_owned())
+    }
+
+    /// Tells whether the last reply reached the token limit.
+    fn is_cut(&self) -> bool {
+        let last = self.replies.last();
+        last.is_some_and(|reply| reply.finish_reason == FinishReason::Length)
+    }
+
+    fn unusable(&self, reason: String) -> ModelError {
+        unusable_reply(self.chat_model.name(), reason, &self.replies)
     }
 
     async fn complete(&mut self, ask: &ModelRequest) -> Result<String, ModelError> {
@@ -131,14 +158,30 @@ impl Exchange<'_> {
         let (text, finish) = (reply.text.clone(), reply.finish_reason);
         self.replies.push(reply);
         if finish == FinishReason::Refusal {
-            let reason = "the model refused to answer".to_owned();
-            return Err(unusable_reply(
-                self.chat_model.name(),
-                reason,
-                &self.replies,
-            ));
+            return Err(self.unusable("the model refused to answer".to_owned()));
         }
         Ok(text)
+    }
+}
+
+/// What is wrong with a reply.
+enum ReplyFault {
+    /// The whole reply is unusable, for this reason.
+    Unusable(String),
+    /// The text can be used, but its fields are missing or wrong.
+    Fields { text: String, reason: String },
+}
+
+/// Reads the reply to the request for the fields of `text`.
+fn read_fields<T: DeserializeOwned>(
+    text: &str,
+    reply: &str,
+    ask: &ModelRequest,
+) -> Result<T, String> {
+    match json_repair::parse_with_end(reply, json_repair::Termination::Complete) {
+        Ok(Value::Object(fields)) => read_answer(text, fields, ask),
+        Ok(_) => Err("it is not a JSON object".to_owned()),
+        Err(_) => Err("there is no JSON object in it".to_owned()),
     }
 }
 
@@ -147,8 +190,8 @@ fn read_answer<T: DeserializeOwned>(
     text: &str,
     fields: Map<String, Value>,
     ask: &ModelRequest,
-    field: &str,
 ) -> Result<T, String> {
+    let field = ask.text_field.as_deref().unwrap_or_default();
     let Value::Object(mut fields) = ask.normalize(Value::Object(fields)) else {
         return Err("it is not a JSON object".to_owned());
     };
@@ -197,7 +240,7 @@ fn continuation_request(first: &ModelRequest, text: &str, number: usize) -> Mode
 }
 
 /// The short request for the fields of a text.
-fn fields_request(ask: &ModelRequest, text: &str, reason: &str) -> ModelRequest {
+fn fields_request(ask: &ModelRequest, text: &str) -> ModelRequest {
     let mut second = ModelRequest {
         key: format!("{}/fields", ask.key),
         text_field: None,
@@ -206,17 +249,31 @@ fn fields_request(ask: &ModelRequest, text: &str, reason: &str) -> ModelRequest 
         temperature: 0.0,
         ..ask.clone()
     };
-    if text.trim().is_empty() {
-        second.messages.push(ChatMessage::user(format!(
-            "Your last answer can't be used: {reason}."
-        )));
-        return second;
-    }
     second.messages.push(ChatMessage::assistant(text));
     second.messages.push(ChatMessage::user(
         "Now give only the fields that sum this up, as one JSON object.",
     ));
     second
+}
+
+/// The same request again, with the unusable reply and the reason.
+fn retry_request(first: &ModelRequest, reply: &str, reason: &str, is_cut: bool) -> ModelRequest {
+    let mut again = first.clone();
+    again.key.push_str("/again");
+    let quoted = truncate(reply, MAX_QUOTED_CHARS);
+    if !quoted.is_empty() {
+        again.messages.push(ChatMessage::assistant(quoted));
+    }
+    let mut more_room = "";
+    if is_cut {
+        again.max_tokens = again.max_tokens.saturating_mul(2);
+        more_room = " Now there is twice the room.";
+    }
+    again.messages.push(ChatMessage::user(format!(
+        "Your last answer can't be used: {reason}.{more_room} Answer again: first the text, then \
+         the JSON object with the fields."
+    )));
+    again
 }
 
 /// Tells whether the end of a text repeats what stands before it, as models do that never stop.

@@ -106,7 +106,7 @@ pub struct ModelRequest {
     /// Maximum number of tokens the model may write.
     pub max_tokens: u32,
     /// Sampling temperature, 0 to 1.
-    pub temperature: f32,
+    pub temperature: f64,
     /// Provider's conversation to continue, as named by an earlier reply.
     pub thread: Option<String>,
     /// Values for a provider that stores templates itself.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How much of an unusable answer is quoted to the model and stored in the invocation log.
-const MAX_QUOTED_CHARS: usize = 2_000;
+pub(crate) const MAX_QUOTED_CHARS: usize = 2_000;
 /// How many validation errors of an answer are named.
 const MAX_FAULTS: usize = 3;
 /// Longest description of a validation error.

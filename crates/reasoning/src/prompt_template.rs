@@ -49,7 +49,7 @@ const TAGS: [&str; 13] = [
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GenerationParams {
     pub(crate) max_tokens: u32,
-    pub(crate) temperature: f32,
+    pub(crate) temperature: f64,
 }
 
 /// A prompt template with the schema of its answer. It is parsed once and rendered many times.

@@ -56,7 +56,7 @@ pub struct ToolLoopLimits {
     /// The maximum number of tokens that the model may write in a turn.
     pub max_tokens: u32,
     /// The sampling temperature, 0 to 1.
-    pub temperature: f32,
+    pub temperature: f64,
 }
 
 impl Default for ToolLoopLimits {

@@ -7,14 +7,14 @@ use futures::future::BoxFuture;
 
 struct ModelWithOverrides {
     model: Arc<dyn ChatModel>,
-    temperature: Option<f32>,
+    temperature: Option<f64>,
     max_tokens: Option<u32>,
 }
 
 /// Wraps the model if the settings override anything.
 pub(super) fn apply(
     model: Arc<dyn ChatModel>,
-    temperature: Option<f32>,
+    temperature: Option<f64>,
     max_tokens: Option<u32>,
 ) -> Arc<dyn ChatModel> {
     if temperature.is_none() && max_tokens.is_none() {

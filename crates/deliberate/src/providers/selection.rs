@@ -116,14 +116,14 @@ pub(super) fn from_endpoint(
         pipes: pipes
             .map(|(mode, pipe)| ((*mode).to_owned(), pipe.clone()))
             .collect(),
-        temperature: temperature(settings),
+        temperature: settings.temperature,
         max_tokens: settings.max_tokens,
         http,
         prices: prices(settings),
     })?;
     Ok(SelectedProvider {
         description: format!("{} at {base_url}", model.name()),
-        model: overrides::apply(model, temperature(settings), settings.max_tokens),
+        model: overrides::apply(model, settings.temperature, settings.max_tokens),
     })
 }
 
@@ -136,14 +136,6 @@ fn prices(settings: &AppSettings) -> Option<TokenPrices> {
             output_per_mtok: output.unwrap_or(0.0),
         }),
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a temperature needs no more digits"
-)]
-fn temperature(settings: &AppSettings) -> Option<f32> {
-    settings.temperature.map(|temperature| temperature as f32)
 }
 
 #[cfg(test)]

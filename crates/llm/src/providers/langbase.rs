@@ -63,7 +63,7 @@ pub struct LangbaseSettings {
     /// Model of the pipes that are created.
     pub model: String,
     /// Temperature of the pipes that are created; by default that of the first request.
-    pub temperature: Option<f32>,
+    pub temperature: Option<f64>,
     /// Token limit of the pipes that are created; by default that of the first request.
     pub max_tokens: Option<u32>,
     /// Timeouts, retries and rate limits.
@@ -119,7 +119,7 @@ pub struct Langbase {
     http: ProviderClient,
     pipes: BTreeMap<String, String>,
     model: String,
-    temperature: Option<f32>,
+    temperature: Option<f64>,
     max_tokens: Option<u32>,
     prices: Option<TokenPrices>,
     pipe_states: Mutex<HashMap<String, PipeState>>,

@@ -43,7 +43,7 @@ pub struct SamplingRequest {
     /// Maximum number of tokens the model may write.
     pub max_tokens: u32,
     /// Sampling temperature, 0 to 1.
-    pub temperature: f32,
+    pub temperature: f64,
 }
 
 /// Result of `sampling/createMessage`.

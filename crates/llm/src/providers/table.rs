@@ -103,7 +103,7 @@ pub struct ProviderOptions {
     /// Langbase pipes by purpose.
     pub pipes: BTreeMap<String, String>,
     /// Temperature of the Langbase pipes that are created.
-    pub temperature: Option<f32>,
+    pub temperature: Option<f64>,
     /// Token limit of the Langbase pipes that are created.
     pub max_tokens: Option<u32>,
     /// Timeouts, retries and rate limits.

@@ -117,7 +117,7 @@ async fn a_cut_completion_is_known_as_such() {
             .await
             .remove(1)
             .to_string();
-        assert!(second.contains("cut off at the limit"), "{second}");
+        assert!(second.contains("twice the room"), "{second}");
     }
 }
 

@@ -17,6 +17,7 @@ mod turns;
 mod anthropic;
 #[cfg(feature = "http")]
 mod every_provider;
+mod free_text;
 #[cfg(feature = "http")]
 mod langbase;
 #[cfg(feature = "http")]

@@ -157,7 +157,7 @@ async fn broken_json_is_not_plain_text() {
 }
 
 #[tokio::test]
-async fn a_cut_answer_is_asked_for_in_short() {
+async fn a_cut_answer_is_asked_for_again_with_more_room() {
     let cut = ModelReply {
         text: r#"{"thought": "42", "confidence": 9"#.to_owned(),
         finish_reason: FinishReason::Length,
@@ -169,11 +169,10 @@ async fn a_cut_answer_is_asked_for_in_short() {
     ]);
     let answer = ask_script(&script).await.unwrap();
     assert_eq!(answer.value, thought_answer("42", 95));
-    let complaint = &script.requests()[1].messages[2].text;
-    assert!(
-        complaint.contains("cut off at the limit of 400 tokens"),
-        "{complaint}"
-    );
+    let again = &script.requests()[1];
+    let complaint = &again.messages[2].text;
+    assert!(complaint.contains("twice the room"), "{complaint}");
+    assert_eq!(again.max_tokens, 2 * thought_request().max_tokens);
 
     // Its complete part is enough; half a string is not.
     let script = ReplyScript::new([Ok(ModelReply {

@@ -10,13 +10,12 @@
     reason = "asking the client's model is deprecated in 2026-07-28, and the only way to ask it"
 )]
 
-use deliberate_llm::{ChatRole as Speaker, system_with_schema};
+use deliberate_llm::system_with_schema;
 use deliberate_toolkit::{BackgroundCall, ClientPrompt, NeedsReply};
-use rmcp::model::{
-    CreateMessageRequest, CreateMessageRequestParams, InputRequest, InputRequests, InputResponses,
-    SamplingMessage,
-};
+use rmcp::model::{CreateMessageRequest, InputRequest, InputRequests, InputResponses};
 use serde_json::{Map, Value, json};
+
+use super::sampling::sampling_params;
 
 /// The model requests of a suspended call as requests to the client.
 pub(super) fn input_requests(needs: NeedsReply) -> InputRequests {
@@ -26,17 +25,8 @@ pub(super) fn input_requests(needs: NeedsReply) -> InputRequests {
 }
 
 fn sampling_request(ask: ClientPrompt) -> InputRequest {
-    let messages = ask
-        .messages
-        .into_iter()
-        .map(|message| match message.role {
-            Speaker::User => SamplingMessage::user_text(message.text),
-            Speaker::Assistant => SamplingMessage::assistant_text(message.text),
-        })
-        .collect();
-    let mut params = CreateMessageRequestParams::new(messages, ask.max_tokens)
-        .with_system_prompt(system_with_schema(&ask.system, &ask.schema));
-    params.temperature = Some(ask.temperature);
+    let system = system_with_schema(&ask.system, &ask.schema);
+    let params = sampling_params(ask.messages, system, ask.max_tokens, ask.temperature);
     InputRequest::CreateMessage(CreateMessageRequest::new(params))
 }
 

@@ -11,8 +11,8 @@ use std::{
 };
 
 use deliberate_llm::{
-    ChatModel, ChatRole as Speaker, Sampling, SamplingError, SamplingPeer, SamplingReply,
-    SamplingRequest,
+    ChatMessage, ChatModel, ChatRole as Speaker, Sampling, SamplingError, SamplingPeer,
+    SamplingReply, SamplingRequest,
 };
 use futures::future::BoxFuture;
 use rmcp::{
@@ -87,17 +87,12 @@ impl SamplingPeer for RmcpSamplingPeer {
         request: SamplingRequest,
     ) -> BoxFuture<'_, Result<SamplingReply, SamplingError>> {
         Box::pin(async move {
-            let messages = request
-                .messages
-                .into_iter()
-                .map(|message| match message.role {
-                    Speaker::User => SamplingMessage::user_text(message.text),
-                    Speaker::Assistant => SamplingMessage::assistant_text(message.text),
-                })
-                .collect();
-            let mut params = CreateMessageRequestParams::new(messages, request.max_tokens)
-                .with_system_prompt(request.system);
-            params.temperature = Some(request.temperature);
+            let params = sampling_params(
+                request.messages,
+                request.system,
+                request.max_tokens,
+                request.temperature,
+            );
             let reply = self.peer.create_message(params).await;
             let reply = reply.map_err(|error| self.classify(error))?;
             let text: Vec<String> = reply
@@ -117,4 +112,24 @@ impl SamplingPeer for RmcpSamplingPeer {
             })
         })
     }
+}
+/// Builds the parameters of `sampling/createMessage`.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the protocol library has 32-bit temperatures"
+)]
+pub(super) fn sampling_params(
+    messages: Vec<ChatMessage>,
+    system: String,
+    max_tokens: u32,
+    temperature: f64,
+) -> CreateMessageRequestParams {
+    let messages = messages.into_iter().map(|message| match message.role {
+        Speaker::User => SamplingMessage::user_text(message.text),
+        Speaker::Assistant => SamplingMessage::assistant_text(message.text),
+    });
+    let params = CreateMessageRequestParams::new(messages.collect(), max_tokens);
+    let mut params = params.with_system_prompt(system);
+    params.temperature = Some(temperature as f32);
+    params
 }

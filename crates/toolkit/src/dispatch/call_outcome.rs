@@ -76,7 +76,7 @@ pub struct ClientPrompt {
     pub max_tokens: u32,
     /// The sampling temperature for that model, 0 to 1.
     #[serde(skip)]
-    pub temperature: f32,
+    pub temperature: f64,
 }
 
 impl From<ModelRequest> for ClientPrompt {

@@ -13,7 +13,7 @@ pub(super) struct PromptTemplate {
     pub(super) purpose: &'static str,
     pub(super) text: &'static str,
     pub(super) max_tokens: u32,
-    pub(super) temperature: f32,
+    pub(super) temperature: f64,
 }
 
 const SEPARATOR: &str = "\n---\n";

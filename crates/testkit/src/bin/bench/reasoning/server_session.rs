@@ -19,6 +19,9 @@ const TIME_LIMITS: [(&str, &str); 2] = [
 /// The most times that a client answers one call. A graph's largest call has four asks.
 const MAX_REPLIES: usize = 12;
 
+/// Token limit of the benchmark's own requests, that of `reasoning_linear`.
+const MAX_TOKENS: u32 = 2_000;
+
 /// Who answers the prompts of a mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ModelSide {
@@ -39,9 +42,16 @@ pub(crate) struct SessionSettings {
 }
 
 impl SessionSettings {
-    /// Builds a chat request of the benchmark itself.
+    /// Builds a chat request of the benchmark itself, in the form in which the server asks its
+    /// provider: the same question then gets the same stored answer.
     pub(crate) fn chat_body(&self, messages: &[Value]) -> Value {
-        json!({ "model": self.model, "messages": messages, "temperature": self.temperature })
+        json!({
+            "model": self.model,
+            "messages": messages,
+            "stream": false,
+            "max_completion_tokens": MAX_TOKENS,
+            "temperature": self.temperature,
+        })
     }
 }
 

@@ -1,0 +1,147 @@
+//! Tests of answers that begin with free text.
+
+use deliberate_llm::{
+    FinishReason, ModelError, ModelReply, ModelRequest, PlainText, StructuredError,
+    StructuredOutput, ask_structured,
+};
+use serde_json::json;
+
+use crate::support::{
+    ReplyScript, ThoughtAnswer, far_deadline, from_plain, reply, thought_answer, thought_request,
+};
+
+/// A request whose text becomes the field `thought`; the schema has the fields after it.
+fn text_request() -> ModelRequest {
+    ModelRequest {
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "confidence": { "type": "integer", "minimum": 0, "maximum": 100,
+                    "description": "how sure" },
+            },
+            "required": ["confidence"],
+        }),
+        text_field: Some("thought".into()),
+        ..thought_request()
+    }
+}
+
+async fn ask_text(
+    script: &ReplyScript,
+) -> Result<StructuredOutput<ThoughtAnswer>, StructuredError> {
+    ask_structured(script, text_request(), None, far_deadline()).await
+}
+
+async fn ask_text_or_plain(
+    script: &ReplyScript,
+) -> Result<StructuredOutput<ThoughtAnswer>, StructuredError> {
+    let ask = ModelRequest {
+        plain_text: PlainText::IsTheAnswer,
+        ..text_request()
+    };
+    ask_structured(script, ask, Some(from_plain), far_deadline()).await
+}
+
+fn cut_reply(text: &str) -> ModelReply {
+    ModelReply {
+        finish_reason: FinishReason::Length,
+        ..reply(text)
+    }
+}
+
+#[tokio::test]
+async fn the_model_thinks_without_a_schema_and_writes_the_fields_after_the_text() {
+    let script = ReplyScript::with_texts(&["6 × 7 = 42.\n\n{\"confidence\": 90}"]);
+    let answer = ask_text(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
+    let asks = script.requests();
+    assert_eq!(asks.len(), 1);
+    assert!(asks[0].schema.is_null());
+    insta::assert_snapshot!(asks[0].messages[0].text, @"
+    What is 6 × 7?
+
+    First work it out in plain text. Then, as the last line, write one JSON object with these fields, and nothing after it: {\"confidence\": 0 to 100 (how sure)}
+    ");
+}
+
+#[tokio::test]
+async fn missing_fields_are_asked_for_in_a_short_request_that_sees_the_text() {
+    let script = ReplyScript::with_texts(&["6 × 7 = 42.", "{\"confidence\": 90}"]);
+    let answer = ask_text(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
+    let second = &script.requests()[1];
+    assert_eq!(second.key, "step/fields");
+    assert_eq!(second.schema, text_request().schema);
+    assert_eq!(second.messages[1].text, "6 × 7 = 42.");
+    // Without fields in the second reply the text alone may be the answer.
+    let texts = ["6 × 7 = 42.", "I am sure."];
+    let plain = ask_text_or_plain(&ReplyScript::with_texts(&texts)).await;
+    assert_eq!(plain.unwrap().value, from_plain("6 × 7 = 42.".to_owned()));
+    let failed = ask_text(&ReplyScript::with_texts(&texts)).await;
+    assert_eq!(failed.unwrap_err().error.code(), "InvalidResponse");
+}
+
+#[tokio::test]
+async fn an_object_with_the_text_in_it_is_read_too() {
+    let script = ReplyScript::with_texts(&[r#"{"thought": "42", "confidence": 90}"#]);
+    let answer = ask_text(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer("42", 90));
+    assert_eq!(answer.replies.len(), 1);
+}
+
+#[tokio::test]
+async fn a_text_that_reached_the_token_limit_is_continued() {
+    let script = ReplyScript::new([
+        Ok(cut_reply("6 × 7 is 6 × 5 plus 6 × 2, ")),
+        Ok(cut_reply("which is 30 plus ")),
+        Ok(reply("12, so 42.\n{\"confidence\": 90}")),
+    ]);
+    let answer = ask_text(&script).await.unwrap();
+    let whole = "6 × 7 is 6 × 5 plus 6 × 2, which is 30 plus 12, so 42.";
+    assert_eq!(answer.value, thought_answer(whole, 90));
+    // A text that repeats itself is not continued for ever.
+    let endless = "and so on and so on, which is again what it was before that ".repeat(4);
+    let script = ReplyScript::new([Ok(cut_reply(&endless)), Ok(reply("{\"confidence\": 10}"))]);
+    let answer = ask_text(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer(endless.trim(), 10));
+}
+
+#[tokio::test]
+async fn half_an_object_is_asked_for_again_and_never_the_answer() {
+    let good = "6 × 7 = 42.\n{\"confidence\": 90}";
+    for bad in [
+        reply("{\"thou"),
+        cut_reply("{\"thought\": \"half a sen"),
+        reply(""),
+        reply("```json\n{\"thought"),
+        reply("{\"confidence\": 90}"),
+    ] {
+        let script = ReplyScript::new([Ok(bad.clone()), Ok(reply(good))]);
+        let answer = ask_text_or_plain(&script).await.unwrap();
+        assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90), "{bad:?}");
+        let again = &script.requests()[1];
+        assert_eq!(again.key, "step/again");
+        assert!(again.schema.is_null());
+        let room = match bad.finish_reason {
+            FinishReason::Length => 2 * text_request().max_tokens,
+            _ => text_request().max_tokens,
+        };
+        assert_eq!(again.max_tokens, room, "{bad:?}");
+        let script = ReplyScript::new([Ok(bad.clone()), Ok(bad.clone())]);
+        let failed = ask_text_or_plain(&script).await.unwrap_err();
+        assert_eq!(failed.error.code(), "InvalidResponse", "{bad:?}");
+        assert_eq!(failed.replies.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_ends_it() {
+    let refusal = ModelReply {
+        finish_reason: FinishReason::Refusal,
+        ..reply("I can't help with that.")
+    };
+    let script = ReplyScript::new([Ok(refusal)]);
+    let failed = ask_text_or_plain(&script).await.unwrap_err();
+    assert!(matches!(failed.error, ModelError::InvalidResponse { .. }));
+    assert_eq!(script.requests().len(), 1);
+}
