@@ -7,6 +7,9 @@ use super::json_repair;
 /// How many opening braces are tried as the start of the object, from the end of the text.
 const MAX_STARTS: usize = 64;
 
+/// Longest text around an object that may be courtesy and not reasoning.
+const MAX_COURTESY: usize = 200;
+
 /// How far from its end a text is searched for the object.
 const MAX_SEARCHED_BYTES: usize = 16 * 1024;
 
@@ -77,8 +80,8 @@ pub(crate) fn split_fields(
     let after = text.get(block.end..).unwrap_or_default();
     let words = format!("{}{}", trim_fence(before), trim_after(after));
     let own = block.object.get(text_field).and_then(Value::as_str);
-    // "Sure! {…}": the reasoning is inside the object.
-    if own.is_some_and(|own| own.len() > words.len()) {
+    // "Sure! {…} Let me know!": the reasoning is inside the object.
+    if own.is_some_and(|own| !own.trim().is_empty() && words.len() < own.len().max(MAX_COURTESY)) {
         return (String::new(), Some(block.object));
     }
     (words, Some(block.object))
@@ -90,6 +93,11 @@ fn whole_object(text: &str) -> Option<Map<String, Value>> {
         let fenced = fenced.trim_start_matches(|it: char| it.is_ascii_alphanumeric());
         fenced.strip_suffix("```").unwrap_or(fenced).trim()
     });
+    // A list of one object is that object.
+    let body = body
+        .strip_prefix('[')
+        .and_then(|list| list.trim_end().strip_suffix(']'))
+        .map_or(body, str::trim);
     if !body.starts_with('{') {
         return None;
     }
@@ -178,15 +186,23 @@ fn trim_fence(text: &str) -> &str {
         Some(before) if before.matches("```").count() % 2 == 0 => before.trim_end(),
         _ => text,
     };
-    // "Now the JSON object:" belongs to the object, not to the reasoning.
-    match text.rsplit_once('\n') {
-        Some((before, last)) if announces_fields(last) => before.trim_end(),
-        _ => text,
+    // A bullet and "Now the JSON object:" belong to the object, not to the reasoning.
+    let mut text = text;
+    while let Some((before, last)) = text.rsplit_once('\n') {
+        if !announces_fields(last.trim()) {
+            break;
+        }
+        text = before.trim_end();
     }
+    text
 }
 
+/// Tells whether a line before the object only introduces it.
 fn announces_fields(line: &str) -> bool {
-    line.trim_end().ends_with([':', '*']) && line.to_lowercase().contains("json")
+    let is_bullet = line.chars().all(|letter| matches!(letter, '-' | '*'));
+    let words = line.to_lowercase();
+    let names_form = words.contains("json") || words.contains("format");
+    is_bullet || (line.ends_with([':', '*']) && names_form)
 }
 
 /// Returns the words after a block of fields, without its closing fence.
@@ -236,6 +252,10 @@ mod tests {
             ),
             ("2 + 2 = 4.\n```\n{\"answer\": \"4\"}\n```\n", "2 + 2 = 4."),
             ("{\"answer\": \"4\"}\n\n2 + 2 = 4.", "2 + 2 = 4."),
+            (
+                "It is **4**\n2. **The required format:**\n   - {\"answer\": \"4\"}",
+                "It is **4**",
+            ),
             ("{\"answer\": \"4\"}", ""),
             ("```json\n{\"answer\": \"4\"}\n```", ""),
             (

@@ -79,10 +79,16 @@ pub(crate) fn optional_answer<'de, D: Deserializer<'de>>(
         }
         other => other.to_string(),
     };
+    Ok(meaningful_text(&text))
+}
+
+/// Returns the trimmed text, unless it is blank or one of the words that models write for nothing.
+fn meaningful_text(text: &str) -> Option<String> {
+    const NOTHING: [&str; 6] = ["null", "none", "n/a", "unknown", "nothing", "-"];
     let text = text.trim();
-    let says_nothing = ["", "null", "none", "n/a", "unknown", "-"];
-    let missing = is_blank(text) || says_nothing.contains(&text.to_lowercase().as_str());
-    Ok((!missing).then(|| text.to_owned()))
+    let word = text.trim_end_matches('.').to_lowercase();
+    let is_missing = is_blank(text) || NOTHING.contains(&word.as_str());
+    (!is_missing).then(|| text.to_owned())
 }
 
 /// Deserializes a text that is not blank. A schema cannot express this; a blank text makes the
@@ -121,14 +127,13 @@ pub(crate) fn normalized(text: &str) -> String {
     words.join(" ").trim_end_matches(ends).to_lowercase()
 }
 
-/// Deserializes an optional text. A value of another type counts as missing, so that it does not
-/// invalidate the rest of the answer.
+/// Deserializes an optional text. A word for "nothing" and a value of another type count as missing,
+/// so that they do not invalidate the rest of the answer.
 pub(crate) fn optional_text<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<String>, D::Error> {
     let written = Value::deserialize(deserializer)?;
-    let text = written.as_str().filter(|text| !is_blank(text));
-    Ok(text.map(|text| text.trim().to_owned()))
+    Ok(written.as_str().and_then(meaningful_text))
 }
 
 /// Deserializes an optional value. One that cannot be parsed counts as missing, so that it does not

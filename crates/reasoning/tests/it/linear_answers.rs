@@ -3,7 +3,9 @@
 use deliberate_core::Score;
 use serde_json::{Value, json};
 
-use super::test_registry::{ReasoningTestRegistry, step_json, text_reply, truncated_reply};
+use super::test_registry::{
+    ReasoningTestRegistry, step_json, step_text, text_reply, truncated_reply,
+};
 
 /// The answer and the stored confidence of a step to which the model replies `reply`.
 async fn think_with_reply(reply: &str) -> (Value, Score) {
@@ -24,9 +26,43 @@ async fn plain_text_is_the_thought_at_the_documented_confidence() {
         "  思考。\n\nДа.  ",
         "[1] shows it, {roughly}.",
     ] {
-        let (content, confidence) = think_with_reply(text).await;
-        assert_eq!(content, text.trim());
-        assert_eq!(confidence, Score::DEFAULT_CONFIDENCE);
+        // The fields are asked for once; a model that can't give them has thought all the same.
+        for fields in ["no", "{}"] {
+            let desk = ReasoningTestRegistry::new();
+            desk.script_replies([text_reply(text), text_reply(fields)]);
+            let output = desk.think_ok(json!({ "content": "x" })).await;
+            assert_eq!(desk.requests().len(), 2);
+            assert_eq!(desk.last_request().key, "linear/fields");
+            let thought = desk.only_thought().await;
+            assert_eq!(thought.content, text.trim());
+            assert_eq!(thought.confidence, Score::DEFAULT_CONFIDENCE);
+            assert_eq!(output["answer"], Value::Null);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_text_is_the_thought_and_the_fields_follow_it() {
+    for (answer, wanted) in [
+        (json!("42"), json!("42")),
+        (json!(42), json!("42")),
+        (json!(["a", 7]), json!("a, 7")),
+        (json!(null), json!(null)),
+        (json!("None."), json!(null)),
+        (json!(" n/a "), json!(null)),
+    ] {
+        let fields = json!({
+            "answer": answer, "weakest_point": "none", "confidence_percent": 90,
+        });
+        let desk = ReasoningTestRegistry::new();
+        desk.script_replies([text_reply(&format!("6 × 7 = 42.\n\n{fields}"))]);
+        let output = desk.think_ok(json!({ "content": "x" })).await;
+        assert_eq!(output["content"], "6 × 7 = 42.");
+        assert_eq!(output["answer"], wanted, "{answer}");
+        assert_eq!(output["confidence"], 0.9);
+        // A model that names no weakness has named none.
+        assert_eq!(output.get("weakest_point"), None);
+        assert_eq!(desk.requests().len(), 1);
     }
 }
 
@@ -85,7 +121,7 @@ async fn answers_in_the_form_of_the_originals_pipes_are_understood() {
         (json!(0.85), 0.85),
         (json!(85), 0.85),
         (json!("85%"), 0.85),
-        (json!(76.8), 0.768),
+        (json!(76.8), 0.77),
         (json!(-3), 0.0),
         (json!(1e308), 1.0),
         (json!(1), 1.0),
@@ -155,33 +191,20 @@ async fn an_answer_that_stays_unusable_is_an_error_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn an_answer_cut_off_before_its_thought_is_asked_for_shorter() {
-    let desk = ReasoningTestRegistry::new();
-    desk.script_replies([
-        truncated_reply(r#"{"confidence_percent": 5"#),
-        text_reply(&step_json("short")),
-    ]);
-    let output = desk.think_ok(json!({ "content": "x" })).await;
-    assert_eq!(output["content"], "short");
-    let complaint = desk.last_request().messages.pop().unwrap().text;
-    assert!(
-        complaint.contains("cut off at the limit of 2000 tokens"),
-        "{complaint}"
-    );
-}
-
-#[tokio::test]
-async fn half_a_thought_is_asked_for_again_and_never_stored() {
+async fn half_an_object_is_asked_for_again_with_more_room_and_never_stored() {
     for cut in [
         truncated_reply(r#"{"thought": "half a sen"#),
         text_reply(r#"{"thought": "half a sen"#),
-        truncated_reply("half a sen"),
+        truncated_reply(r#"{"confidence_percent": 5"#),
     ] {
         let desk = ReasoningTestRegistry::new();
         desk.script_replies([cut.clone(), text_reply(&step_json("whole"))]);
         let output = desk.think_ok(json!({ "content": "x" })).await;
         assert_eq!(output["content"], "whole", "{cut:?}");
-        assert_eq!(desk.requests().len(), 2, "{cut:?}");
+        let requests = desk.requests();
+        assert_eq!(requests.len(), 2, "{cut:?}");
+        let is_cut = cut.finish_reason == deliberate_llm::FinishReason::Length;
+        assert_eq!(requests[1].max_tokens > requests[0].max_tokens, is_cut);
 
         let desk = ReasoningTestRegistry::new();
         desk.script_replies([cut.clone(), cut.clone()]);
@@ -189,6 +212,19 @@ async fn half_a_thought_is_asked_for_again_and_never_stored() {
         assert_eq!(error.code(), "InvalidResponse", "{cut:?}");
         desk.assert_empty().await;
     }
+}
+
+#[tokio::test]
+async fn a_thought_that_reached_the_token_limit_is_continued() {
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([
+        truncated_reply("half a sen"),
+        text_reply(&step_text("tence, and its end.")),
+    ]);
+    desk.think_ok(json!({ "content": "x" })).await;
+    let thought = desk.only_thought().await;
+    assert_eq!(thought.content, "half a sentence, and its end.");
+    assert_eq!(desk.last_record().await.spent.model_calls, 2);
 }
 
 #[tokio::test]
@@ -213,8 +249,7 @@ async fn the_callers_threshold_never_changes_what_is_stored() {
             output.get("below_threshold").and_then(Value::as_bool),
             below
         );
-        let weakest = output.get("weakest_point").and_then(Value::as_str);
-        assert_eq!(weakest, below.map(|_| "the sample is small"));
+        assert_eq!(output["weakest_point"], "the sample is small");
         let thought = desk.only_thought().await;
         assert_eq!(thought.confidence, Score::new(0.44).unwrap());
         assert_eq!(
