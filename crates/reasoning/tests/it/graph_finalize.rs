@@ -89,6 +89,34 @@ async fn a_refined_node_is_preferred_to_a_better_one_that_was_left_over() {
 }
 
 #[tokio::test]
+async fn what_grew_from_a_merged_node_is_no_leftover() {
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
+        &desk,
+        vec![
+            sample_node("r", 0, None),
+            sample_node("a", 1, Some(0.99)),
+            sample_node("b", 1, Some(0.5)),
+            sample_node("c", 1, Some(0.5)),
+            with_kind(NodeKind::Aggregation, sample_node("all", 2, None), 0.6),
+            sample_node("beyond", 3, Some(0.9)),
+            sample_node("unscored", 4, None),
+        ],
+        vec![
+            sample_edge("r", Generates, "a"),
+            sample_edge("r", Generates, "b"),
+            sample_edge("r", Generates, "c"),
+            sample_edge("b", Aggregates, "all"),
+            sample_edge("c", Aggregates, "all"),
+            sample_edge("all", Generates, "beyond"),
+            sample_edge("beyond", Generates, "unscored"),
+        ],
+    )
+    .await;
+    assert_eq!(conclusions(&desk, &json!("g")).await, ["beyond", "all"]);
+}
+
+#[tokio::test]
 async fn what_was_replaced_comes_back_where_nothing_else_is_left() {
     for (pruned, expected) in [(false, ["whole"]), (true, ["part"])] {
         let desk = ReasoningTestRegistry::new();
