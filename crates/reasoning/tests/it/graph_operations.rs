@@ -1,5 +1,8 @@
 //! Tests of `reasoning_got_score`, `reasoning_got_aggregate` and `reasoning_got_refine`.
 
+mod replies;
+mod several;
+
 use deliberate_core::{EdgeKind, NodeKind, Score};
 use serde_json::{Value, json};
 
@@ -219,6 +222,18 @@ async fn the_confidence_of_a_merged_result_is_the_share_of_sources_that_reach_it
         let shown = &desk.last_request().messages[0].text;
         assert!(shown.contains("The results they reach: <node>"), "{shown}");
     }
+}
+
+#[tokio::test]
+async fn a_text_whose_fields_the_model_never_gives_is_kept() {
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
+    desk.script_replies(["all of it", "no fields"].map(text_reply));
+    let arguments = json!({ "graph_id": id, "node_ids": children });
+    let output = desk.call_ok("reasoning_got_aggregate", arguments).await;
+    assert_eq!(output["content"], "all of it");
+    assert_eq!(output["confidence"], 0.8);
+    assert_eq!(desk.last_request().key, "got_aggregate/fields");
 }
 
 #[tokio::test]
