@@ -219,11 +219,13 @@ impl TestWorld {
         kept.branches.insert(branch.clone(), state);
         // The session goes on with the nearest open branch above.
         if kept.active.as_ref() == Some(branch) {
-            let mut above = kept.parents[branch].clone();
-            while let Some(id) = above.as_ref().filter(|id| kept.branches[*id] != "active") {
-                above = kept.parents[id].clone();
+            let mut above = &kept.parents[branch];
+            while let Some(id) = above
+                && kept.branches[id] != "active"
+            {
+                above = &kept.parents[id];
             }
-            kept.active = above;
+            kept.active.clone_from(above);
         }
     }
 
