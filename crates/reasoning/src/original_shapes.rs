@@ -32,7 +32,7 @@ enum ShapeRule {
     /// The fields of an inner object become fields of the object.
     Lift(&'static str),
     /// Each object of a list is rewritten.
-    Each(&'static str, &'static [ShapeRule]),
+    Each(&'static str, &'static [Self]),
     /// The fields of the first object of a list are also fields of the object.
     FirstOf(&'static str),
     /// A missing text is taken from the item that a number chooses, or from the first one: the first

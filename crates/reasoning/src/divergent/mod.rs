@@ -158,7 +158,7 @@ struct Perspective {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["perspectives", "synthesis"]))]
 struct PerspectivesReply {
-    /// Each with viewpoint, content, assumption_challenged, novelty_percent, viability_percent
+    /// Each with `viewpoint`, `content`, `assumption_challenged`, `novelty_percent`, `viability_percent`
     #[serde(deserialize_with = "distinct_perspectives")]
     perspectives: Vec<PerspectiveReply>,
     #[serde(flatten)]

@@ -9,7 +9,7 @@ use deliberate_core::{
     Change, EdgeKind, GraphEdge, GraphId, GraphNode, NodeId, NodeKind, Precondition, Score,
     SessionId,
 };
-use deliberate_llm::ModelRequest;
+use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -92,6 +92,18 @@ struct AggregateReply {
     fields: StepFields,
 }
 
+impl AggregateReply {
+    /// The insight of a caller or a model that gives no fields.
+    fn from_plain_text(thought: String) -> Self {
+        Self {
+            thought,
+            approach: None,
+            conflicts_resolved: Vec::new(),
+            fields: StepFields::default(),
+        }
+    }
+}
+
 /// The values that the prompt template shows.
 #[derive(Serialize)]
 struct AggregatePromptContext {
@@ -152,7 +164,8 @@ impl Tool for GotAggregate {
             .or(root.map(|root| root.content.as_str()));
         call.progress(0.0, Some(1.0), "merging");
         let ask = aggregate_request(problem, &sources, call.context_tokens())?;
-        let insight = call.ask::<AggregateReply>(ask, None).await?.value;
+        let insight = call.ask(ask, Some(AggregateReply::from_plain_text));
+        let insight = insight.await?.value;
         let answer = insight.fields.answer;
         let confidence = merged_confidence(answer.as_deref(), &sources)
             .unwrap_or_else(|| insight.fields.sure.score());
@@ -272,10 +285,14 @@ fn aggregate_request(
             .collect();
         format!("{} (node {})", group.answer, numbers.join(", "))
     });
-    ASK.render(AggregatePromptContext {
+    let ask = ASK.render(AggregatePromptContext {
         problem: prompt_context::truncate_problem(problem, budget),
         nodes: nodes.collect(),
         results: results.collect(),
+    })?;
+    Ok(ModelRequest {
+        plain_text: PlainText::IsTheAnswer,
+        ..ask
     })
 }
 

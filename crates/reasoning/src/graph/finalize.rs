@@ -147,8 +147,8 @@ async fn load_named_nodes(
     Ok(nodes)
 }
 
-/// Selects the existing conclusions; else the merged and refined nodes; else the best nodes; else,
-/// if no node is rated, the deepest active ones. A merged or refined node is represented by its
+/// Selects the existing conclusions; else the merged and refined nodes and what grew from them; else
+/// the best nodes; else, if no node is rated, the deepest active ones. A merged or refined node is represented by its
 /// successor. Nodes beside a merged one are leftovers, which only a caller can name; the root is the
 /// question and never a conclusion.
 fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
@@ -165,9 +165,10 @@ fn select_conclusions(data: &GraphData) -> Vec<GraphNode> {
     }
     let others = data.usable_nodes().filter(|node| !is_root(node));
     let left = without_replaced(others.collect(), &data.replaced_nodes(|_| true));
-    let merged = filter_nodes(&left, |node| {
+    let merged = data.with_descendants(|node| {
         matches!(node.node_type, NodeKind::Aggregation | NodeKind::Refinement)
     });
+    let merged = filter_nodes(&left, |node| merged.contains(&node.id));
     let left = if merged.is_empty() { left } else { merged };
     let mut best = filter_nodes(&left, |node| rating(node).is_some());
     if best.is_empty() {

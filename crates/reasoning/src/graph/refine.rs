@@ -6,7 +6,7 @@ use deliberate_core::{
     Change, EdgeKind, GraphId, GraphNode, NodeId, NodeKind, NodeUpdate, Precondition, Score,
     SessionId,
 };
-use deliberate_llm::ModelError;
+use deliberate_llm::{ModelError, ModelRequest, PlainText};
 use deliberate_toolkit::{
     ModelAnswer, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -102,6 +102,18 @@ struct RefineReply {
     fields: StepFields,
 }
 
+impl RefineReply {
+    /// The improvement of a caller or a model that gives no fields.
+    fn from_plain_text(thought: String) -> Self {
+        Self {
+            thought,
+            critique: None,
+            improvements: Vec::new(),
+            fields: StepFields::default(),
+        }
+    }
+}
+
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     let freedom = GenerationParams {
         max_tokens: 2_500,
@@ -147,7 +159,8 @@ impl Tool for GotRefine {
         let known = call.memoize("original_score", node.score);
         call.progress(0.0, Some(2.0), "improving");
         if call.has_reply() {
-            let refined = call.ask::<RefineReply>(ASK.render(around(&node.content))?, None);
+            let ask = refine_request(&around(&node.content))?;
+            let refined = call.ask(ask, Some(RefineReply::from_plain_text));
             let refined = refined.await?.value;
             return Ok(caller_refinement(&whole, &node, refined, call));
         }
@@ -169,6 +182,13 @@ impl Tool for GotRefine {
     }
 }
 
+fn refine_request(around: &GraphNodeContext) -> Result<ModelRequest, ToolError> {
+    Ok(ModelRequest {
+        plain_text: PlainText::IsTheAnswer,
+        ..ASK.render(around)?
+    })
+}
+
 /// Requests a better text and, if necessary, the score of the present one. Both requests run
 /// concurrently, because neither depends on the other.
 async fn improve(
@@ -176,7 +196,7 @@ async fn improve(
     judge: bool,
     call: &ToolContext,
 ) -> Result<(RefineReply, Option<ScoreJudgment>), ToolError> {
-    let refine = call.ask::<RefineReply>(ASK.render(around)?, None);
+    let refine = call.ask(refine_request(around)?, Some(RefineReply::from_plain_text));
     if !judge {
         return Ok((refine.await?.value, None));
     }

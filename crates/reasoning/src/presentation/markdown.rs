@@ -58,12 +58,11 @@ impl MarkdownAnswer<'_> {
                 Value::Array(items) if items.iter().any(Value::is_object) => {
                     self.items(name, items);
                 }
-                Value::Array(items) if items.is_empty() => {}
+                empty if is_empty(empty) => {}
                 Value::Array(items) if items.iter().all(|item| self.is_short(item)) => {
                     lines.push((name, value));
                 }
                 Value::Array(items) => self.list(name, items),
-                Value::Null => {}
                 _ => lines.push((name, value)),
             }
         }
@@ -144,13 +143,16 @@ impl MarkdownAnswer<'_> {
             text.map(|(name, _)| name),
         ];
         let rest = item.iter().filter(|(name, value)| {
-            !shown.contains(&Some(name.as_str())) && !value.is_null() && !value.is_object()
+            !shown.contains(&Some(name.as_str())) && !is_empty(value) && !value.is_object()
         });
         let rest: Vec<String> = rest
             .map(|(name, value)| format!("{} {}", label(name), self.inline(value)))
             .collect();
-        if !rest.is_empty() {
-            head.push(format!("({})", rest.join(", ")));
+        let rest = rest.join(", ");
+        match (head.is_empty(), rest.is_empty()) {
+            (_, true) => {}
+            (true, false) => head.push(rest),
+            (false, false) => head.push(format!("({rest})")),
         }
         let _ = writeln!(self.text, "- {}", head.join(" "));
         for line in text
@@ -201,6 +203,16 @@ impl MarkdownAnswer<'_> {
     }
 }
 
+/// Tells whether a value has nothing to show.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
+}
+
 /// A field name in words.
 fn label(name: &str) -> String {
     let name = name.strip_suffix("_id").unwrap_or(name);
@@ -232,7 +244,8 @@ mod tests {
             "thought_id": ID, "session_id": "s", "content": "6 × 7 = 42.", "answer": "42",
             "confidence": 0.9, "weakest_point": null, "previous_thought": null,
             "branches": [{ "id": ID, "name": "first", "content": "one\ntwo", "confidence": 0.5 }],
-            "strengths": ["short", "right"], "open": [ID],
+            "strengths": ["short", "right"], "open": [ID], "rationale": "", "gaps": [],
+            "references": [{ "from": ID, "reason": "", "type": "supports" }],
         });
         insta::assert_snapshot!(render_output(&output, &short), @r"
         6 × 7 = 42.
@@ -249,6 +262,10 @@ mod tests {
 
         - short
         - right
+
+        **References**
+
+        - from `t1`, type supports
 
         - thought: `t1`
         - session: s

@@ -160,10 +160,18 @@ impl MarkdownPage {
             line!(self, "**{}**\n", to_single_line(viewpoint));
         }
         line!(self, "{}\n", to_markdown_block(&thought.content));
+        self.answer(thought.metadata.as_ref());
         if let Some(weakest) = metadata_text(thought.metadata.as_ref(), "weakest_point") {
             line!(self, "*Weakest point: {}*\n", to_single_line(weakest));
         }
         self.evidence(thought.metadata.as_ref());
+    }
+
+    /// Adds the result of a thought or a node, if it has one.
+    fn answer(&mut self, metadata: Option<&Value>) {
+        if let Some(answer) = metadata_text(metadata, "answer") {
+            line!(self, "**Answer:** {}\n", to_single_line(answer));
+        }
     }
 
     /// Adds the evidence, one line per tool use.
@@ -228,6 +236,7 @@ impl MarkdownPage {
             };
             line!(self, "### {number}. {}{from}\n", describe_node(node));
             line!(self, "{}\n", to_markdown_block(&node.content));
+            self.answer(node.metadata.as_ref());
         }
     }
 
@@ -239,6 +248,7 @@ impl MarkdownPage {
             detail.node.id
         );
         line!(self, "{}\n", to_markdown_block(&detail.node.content));
+        self.answer(detail.node.metadata.as_ref());
         self.evidence(detail.node.metadata.as_ref());
         for edge in &detail.edges {
             line!(

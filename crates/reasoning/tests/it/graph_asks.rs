@@ -10,7 +10,7 @@ use super::{
         aggregate_reply, continuation_reply, insert_graph, refine_reply, sample_edge, sample_node,
         score_reply,
     },
-    test_registry::{ReasoningTestRegistry, conversation, render_request},
+    test_registry::{ReasoningTestRegistry, conversation, render_request, text_reply},
 };
 
 async fn add_sample_graph(registry: &ReasoningTestRegistry, text: Option<&str>) {
@@ -116,7 +116,8 @@ async fn hostile_text_stays_inside_its_tag() {
         continuation_reply("x"),
         score_reply(1),
         aggregate_reply("y"),
-        refine_reply(hostile),
+        // As one object, because the text has braces of its own.
+        text_reply(&json!({ "thought": hostile }).to_string()),
     ]);
     let on_b = json!({ "graph_id": "g", "node_id": "b", "problem": hostile });
     let mut one = on_b.clone();

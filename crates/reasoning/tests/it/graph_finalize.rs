@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::{
     graph_fixtures::{
-        aggregate_reply, generate_nodes, init_graph, insert_graph, load_node, refine_reply,
-        sample_edge, sample_node, score_reply, stored_graph,
+        aggregate_reply, generate_answers, generate_nodes, init_graph, insert_graph, load_node,
+        refine_reply, sample_edge, sample_node, score_reply, stored_graph,
     },
     test_registry::ReasoningTestRegistry,
 };
@@ -53,9 +53,67 @@ async fn what_was_merged_or_made_better_is_represented_by_what_it_became() {
     let ids = json!([children[1], better["refined_node_id"]]);
     let arguments = json!({ "graph_id": id, "node_ids": ids });
     let all = desk.call_ok("reasoning_got_aggregate", arguments).await;
-    let expected = [&all["aggregated_node_id"], &children[0]].map(|id| id.as_str().unwrap());
+    // The first child was left over beside the merged node.
+    let expected = [all["aggregated_node_id"].as_str().unwrap()];
     assert_eq!(conclusions(&desk, id).await, expected);
     assert_eq!(conclusions(&desk, id).await, expected, "and again");
+}
+
+#[tokio::test]
+async fn a_refined_node_is_preferred_to_a_better_one_that_was_left_over() {
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
+        &desk,
+        vec![
+            sample_node("r", 0, Some(1.0)),
+            sample_node("best", 1, Some(0.9)),
+            sample_node("first", 1, Some(0.4)),
+            with_kind(
+                NodeKind::Refinement,
+                sample_node("better", 1, Some(0.6)),
+                0.6,
+            ),
+        ],
+        vec![
+            sample_edge("r", Generates, "best"),
+            sample_edge("r", Generates, "first"),
+            sample_edge("first", Refines, "better"),
+        ],
+    )
+    .await;
+    assert_eq!(conclusions(&desk, &json!("g")).await, ["better"]);
+    // A caller can still name the one that was left over.
+    let arguments = json!({ "graph_id": "g", "terminal_node_ids": ["best"] });
+    desk.call_ok("reasoning_got_finalize", arguments).await;
+    assert_eq!(conclusions(&desk, &json!("g")).await, ["best", "better"]);
+}
+
+#[tokio::test]
+async fn what_grew_from_a_merged_node_is_no_leftover() {
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
+        &desk,
+        vec![
+            sample_node("r", 0, None),
+            sample_node("a", 1, Some(0.99)),
+            sample_node("b", 1, Some(0.5)),
+            sample_node("c", 1, Some(0.5)),
+            with_kind(NodeKind::Aggregation, sample_node("all", 2, None), 0.6),
+            sample_node("beyond", 3, Some(0.9)),
+            sample_node("unscored", 4, None),
+        ],
+        vec![
+            sample_edge("r", Generates, "a"),
+            sample_edge("r", Generates, "b"),
+            sample_edge("r", Generates, "c"),
+            sample_edge("b", Aggregates, "all"),
+            sample_edge("c", Aggregates, "all"),
+            sample_edge("all", Generates, "beyond"),
+            sample_edge("beyond", Generates, "unscored"),
+        ],
+    )
+    .await;
+    assert_eq!(conclusions(&desk, &json!("g")).await, ["beyond", "all"]);
 }
 
 #[tokio::test]
@@ -108,7 +166,8 @@ async fn an_insight_nobody_scored_counts_by_its_confidence() {
         vec![],
     )
     .await;
-    let expected = ["sure", "good", "unsure"];
+    // Neither the thought that was left over nor the guess is a conclusion.
+    let expected = ["sure", "unsure"];
     assert_eq!(conclusions(&desk, &json!("g")).await, expected);
 }
 
@@ -200,7 +259,7 @@ async fn the_best_nodes_are_the_conclusions_and_stay_so() {
         assert_eq!(seen, ["top", "deeper", "younger"]);
         assert_eq!(
             output["conclusions"][0],
-            json!({ "node_id": "top", "content": "text of top", "score": 0.8, "depth": 1, "node_type": "thought" })
+            json!({ "node_id": "top", "content": "text of top", "answer": null, "score": 0.8, "depth": 1, "node_type": "thought" })
         );
     }
     let top = load_node(&desk, &json!("top")).await;
@@ -280,7 +339,7 @@ async fn a_graph_without_scores_ends_with_its_deepest_nodes() {
 }
 
 #[tokio::test]
-async fn a_root_alone_is_a_conclusion_only_if_it_is_named() {
+async fn a_root_is_never_a_conclusion() {
     let desk = ReasoningTestRegistry::new();
     let graph = init_graph(&desk, json!({})).await;
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
@@ -295,9 +354,25 @@ async fn a_root_alone_is_a_conclusion_only_if_it_is_named() {
             .contains("continue the root")
     );
     assert!(!load_node(&desk, root).await.is_terminal);
-    let arguments = json!({ "graph_id": id, "terminal_node_ids": [root] });
-    let output = desk.call_ok("reasoning_got_finalize", arguments).await;
-    assert_eq!(output["conclusions"][0]["node_id"], *root);
+    let children = generate_answers(&desk, id, root, &["42"]).await;
+    // One name that is refused leaves the others as they were.
+    for names in [json!([root]), json!([children[0], root])] {
+        let arguments = json!({ "graph_id": id, "terminal_node_ids": names });
+        let error = desk.call_err("reasoning_got_finalize", arguments).await;
+        assert_eq!(error.code(), "Validation");
+        let message = error.to_string();
+        assert!(
+            message.contains("terminal_node_ids: must not name the root"),
+            "{message}"
+        );
+    }
+    let nodes = stored_graph(&desk, id).await.0;
+    assert!(nodes.iter().all(|node| !node.is_terminal));
+    let output = desk
+        .call_ok("reasoning_got_finalize", json!({ "graph_id": id }))
+        .await;
+    assert_eq!(output["conclusions"][0]["answer"], "42");
+    assert_eq!(output.get("note"), None);
 }
 
 #[tokio::test]

@@ -10,9 +10,22 @@ use serde_json::{Value, json};
 
 use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, text_reply};
 
-/// A continuation in the requested format.
+/// The text of a reply in the requested format: the free text, then the fields.
+pub(crate) fn free_text_reply(text: &str, fields: &Value) -> ModelReply {
+    text_reply(&format!("{text}\n\n{fields}"))
+}
+
+/// A continuation without a result.
 pub(crate) fn continuation_reply(text: &str) -> ModelReply {
-    text_reply(&json!({ "thought": text, "kind": "hypothesis", "confidence_percent": 60, "rationale": "it may lead on" }).to_string())
+    continuation_reply_with_answer(text, None)
+}
+
+pub(crate) fn continuation_reply_with_answer(text: &str, answer: Option<&str>) -> ModelReply {
+    let fields = json!({
+        "kind": "hypothesis", "answer": answer, "weakest_point": "untested",
+        "confidence_percent": 60,
+    });
+    free_text_reply(text, &fields)
 }
 
 /// A judgment with the same percentage for all four measures.
@@ -20,39 +33,42 @@ pub(crate) fn score_reply(percent: u32) -> ModelReply {
     score_reply_with([percent; 4].map(|percent| json!(percent)))
 }
 
-pub(crate) fn score_reply_with([relevance, validity, depth, novelty]: [Value; 4]) -> ModelReply {
-    text_reply(
-        &json!({
-            "relevance_percent": relevance,
-            "validity_percent": validity,
-            "depth_percent": depth,
-            "novelty_percent": novelty,
-            "rationale": "it holds",
-            "weakest_point": "no figures",
-        })
-        .to_string(),
-    )
+pub(crate) fn score_reply_with(measures: [Value; 4]) -> ModelReply {
+    let mut fields = score_fields(measures);
+    fields["weakest_point"] = json!("no figures");
+    free_text_reply("it holds", &fields)
 }
 
-/// A refinement in the requested format.
+/// The measures in the order relevance, validity, depth, novelty.
+pub(crate) fn score_fields([relevance, validity, depth, novelty]: [Value; 4]) -> Value {
+    json!({
+        "validity_percent": validity,
+        "relevance_percent": relevance,
+        "depth_percent": depth,
+        "novelty_percent": novelty,
+    })
+}
+
+/// A refinement without a result.
 pub(crate) fn refine_reply(text: &str) -> ModelReply {
-    text_reply(
-        &json!({ "critique": "vague", "thought": text, "improvements": ["figures"] }).to_string(),
-    )
+    let fields = json!({
+        "critique": "vague", "improvements": ["figures"], "answer": null,
+        "weakest_point": "old figures", "confidence_percent": 65,
+    });
+    free_text_reply(text, &fields)
 }
 
-/// An aggregation in the requested format.
+/// An aggregation without a result.
 pub(crate) fn aggregate_reply(text: &str) -> ModelReply {
-    text_reply(
-        &json!({
-            "thought": text,
-            "approach": "weighed",
-            "conflicts_resolved": ["the first is right"],
-            "contradictions": [],
-            "confidence_percent": 90,
-        })
-        .to_string(),
-    )
+    aggregate_reply_with_answer(text, None)
+}
+
+pub(crate) fn aggregate_reply_with_answer(text: &str, answer: Option<&str>) -> ModelReply {
+    let fields = json!({
+        "conflicts_resolved": ["the first is right"], "answer": answer,
+        "weakest_point": "one source", "confidence_percent": 90,
+    });
+    free_text_reply(text, &fields)
 }
 
 /// Creates a graph with the tool and returns its answer.
@@ -71,11 +87,28 @@ pub(crate) async fn generate_nodes(
     registry.script_replies(texts.iter().map(|text| continuation_reply(text)));
     let arguments = json!({ "graph_id": graph, "node_id": node, "k": texts.len() });
     let output = registry.call_ok("reasoning_got_generate", arguments).await;
-    let continuations = output["continuations"].as_array().unwrap();
-    continuations
-        .iter()
-        .map(|it| it["node_id"].clone())
-        .collect()
+    node_ids(&output["continuations"])
+}
+
+/// Continues a node with thoughts that reach these results, and returns the ids of the new nodes.
+pub(crate) async fn generate_answers(
+    registry: &ReasoningTestRegistry,
+    graph: &Value,
+    node: &Value,
+    answers: &[&str],
+) -> Vec<Value> {
+    let reply =
+        |answer: &&str| continuation_reply_with_answer(&format!("so it is {answer}"), Some(answer));
+    registry.script_replies(answers.iter().map(reply));
+    let arguments = json!({ "graph_id": graph, "node_id": node, "k": answers.len() });
+    let output = registry.call_ok("reasoning_got_generate", arguments).await;
+    node_ids(&output["continuations"])
+}
+
+/// The node ids of a list of objects.
+pub(crate) fn node_ids(list: &Value) -> Vec<Value> {
+    let items = list.as_array().unwrap().iter();
+    items.map(|it| it["node_id"].clone()).collect()
 }
 
 /// Every node of a graph that was not set aside, pruned or not.

@@ -30,7 +30,14 @@ async fn generate(
 /// The angle that a request names.
 fn requested_angle(ask: &ModelRequest) -> String {
     let text = &ask.messages[0].text;
-    text.split_once("The way to go").unwrap().1.to_owned()
+    let (_, rest) = text.split_once("The way to go: ").unwrap();
+    rest.lines().next().unwrap().to_owned()
+}
+
+/// A field of each item of a list.
+fn array_field(output: &Value, list: &str, field: &str) -> Vec<Value> {
+    let items = output[list].as_array().unwrap().iter();
+    items.map(|it| it[field].clone()).collect()
 }
 
 #[tokio::test]
@@ -40,10 +47,12 @@ async fn a_node_gets_its_continuations() {
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
     desk.script_replies([
         continuation_reply("one"),
-        text_reply(r#"{"thought": "two", "kind": "poem", "confidence_percent": "85%"}"#),
+        text_reply(
+            r#"{"thought": "two", "kind": "poem", "answer": 2, "confidence_percent": "85%"}"#,
+        ),
         text_reply(
             r#"```json
-            {"content": "three", "kind": "Conclusion", "confidence": 0.4, "rationale": 7}
+            {"content": "three", "kind": "Conclusion", "confidence": 0.4, "rationale": "it may lead on"}
             ```"#,
         ),
     ]);
@@ -73,6 +82,13 @@ async fn a_node_gets_its_continuations() {
             (Some("three"), Some("conclusion"), Some(0.4)),
         ]
     );
+    let answers = array_field(&output, "continuations", "answer");
+    assert_eq!(answers, [Value::Null, json!("2"), Value::Null]);
+    let rationales = array_field(&output, "continuations", "rationale");
+    assert_eq!(
+        rationales,
+        [Value::Null, Value::Null, json!("it may lead on")]
+    );
     let one = load_node(&desk, &output["continuations"][0]["node_id"]).await;
     assert_eq!(
         (one.node_type, one.depth, one.score),
@@ -81,7 +97,7 @@ async fn a_node_gets_its_continuations() {
     assert!(one.is_active && !one.is_terminal);
     assert_eq!(
         one.metadata,
-        Some(json!({ "confidence": 0.6, "rationale": "it may lead on" }))
+        Some(json!({ "confidence": 0.6, "weakest_point": "untested" }))
     );
     let all = current_edges(&desk, id).await;
     assert_eq!(all.len(), 3);

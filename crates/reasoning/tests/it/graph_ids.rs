@@ -93,15 +93,60 @@ async fn limits_out_of_range_and_unknown_ones_are_refused() {
 }
 
 #[tokio::test]
-async fn a_session_of_another_mode_takes_no_graph() {
+async fn a_session_of_another_mode_takes_a_graph() {
     let desk = ReasoningTestRegistry::new();
     desk.add_session(Mode::Linear, [("in", "out")]).await;
     let arguments = json!({ "content": "x", "session_id": "s" });
-    let error = desk.call_err("reasoning_got_init", arguments).await;
-    assert_eq!(error.code(), "WrongMode");
+    let graph = desk.call_ok("reasoning_got_init", arguments).await;
+    assert_eq!(graph["session_id"], "s");
+    let session = desk.store.session(&"s".into()).await.unwrap().unwrap();
+    assert_eq!(session.mode, Mode::Linear);
+    generate_nodes(&desk, &graph["graph_id"], &graph["root_node_id"], &["a"]).await;
     let arguments = json!({ "content": "x", "session_id": "nothing" });
     let error = desk.call_err("reasoning_got_init", arguments).await;
     assert_eq!(error.code(), "SessionNotFound");
+}
+
+#[tokio::test]
+async fn a_graph_grows_from_a_thought_of_any_session() {
+    let desk = ReasoningTestRegistry::new();
+    let steps = [
+        ("the question", "step one"),
+        ("second", "step two"),
+        ("third", "step three"),
+    ];
+    desk.add_session(Mode::Linear, steps).await;
+    let arguments = json!({ "content": "the root", "thought_id": "t2" });
+    let graph = desk.call_ok("reasoning_got_init", arguments).await;
+    assert_eq!(graph["session_id"], "s");
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    generate_nodes(&desk, id, root, &["a"]).await;
+    let shown = &desk.last_request().messages[0].text;
+    let problem = "<problem>\nthe question\n\nstep two\n</problem>";
+    assert!(shown.contains(problem), "{shown}");
+    assert!(!shown.contains("step three"), "{shown}");
+
+    // A problem that the call names takes the place of that context.
+    let arguments = json!({ "content": "the root", "thought_id": "t2", "problem": "another" });
+    let graph = desk.call_ok("reasoning_got_init", arguments).await;
+    let arguments = json!({ "graph_id": graph["graph_id"] });
+    let state = desk.call_ok("reasoning_got_state", arguments).await;
+    assert_eq!(state["problem"], "another");
+
+    let own = init_graph(&desk, json!({})).await;
+    for (arguments, code) in [
+        (
+            json!({ "content": "x", "thought_id": "no" }),
+            "ThoughtNotFound",
+        ),
+        (
+            json!({ "content": "x", "thought_id": "t2", "session_id": own["session_id"] }),
+            "ThoughtNotFound",
+        ),
+    ] {
+        let error = desk.call_err("reasoning_got_init", arguments).await;
+        assert_eq!(error.code(), code, "{error}");
+    }
 }
 
 #[tokio::test]
@@ -172,6 +217,8 @@ fn foreign_node_calls(graph: &Value, own: &Value, node: &Value) -> Vec<(&'static
         let merge = json!({ "graph_id": graph, "node_ids": ids });
         calls.push(("reasoning_got_aggregate", merge));
     }
+    let score = json!({ "graph_id": graph, "node_ids": [own, node] });
+    calls.push(("reasoning_got_score", score));
     let end = json!({ "graph_id": graph, "terminal_node_ids": [node] });
     calls.push(("reasoning_got_finalize", end));
     calls
@@ -262,6 +309,24 @@ async fn bad_arguments_are_refused() {
         (
             "reasoning_got_score",
             json!({ "graph_id": graph, "node_id": root, "threshold": 1 }),
+        ),
+        ("reasoning_got_score", json!({ "graph_id": graph })),
+        (
+            "reasoning_got_score",
+            json!({ "graph_id": graph, "node_id": root, "node_ids": [root] }),
+        ),
+        (
+            "reasoning_got_score",
+            json!({ "graph_id": graph, "node_ids": [] }),
+        ),
+        ("reasoning_got_aggregate", json!({ "graph_id": graph })),
+        (
+            "reasoning_got_aggregate",
+            json!({ "graph_id": graph, "node_ids": [root, "x"], "best": 2 }),
+        ),
+        (
+            "reasoning_got_aggregate",
+            json!({ "graph_id": graph, "best": 1 }),
         ),
         (
             "reasoning_got_aggregate",

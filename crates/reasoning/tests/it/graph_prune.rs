@@ -7,7 +7,10 @@ use deliberate_core::{
 use serde_json::{Value, json};
 
 use super::{
-    graph_fixtures::{current_nodes, init_graph, insert_graph, sample_edge, sample_node},
+    graph_fixtures::{
+        current_nodes, generate_nodes, init_graph, insert_graph, sample_edge, sample_node,
+        score_reply_with, stored_graph,
+    },
     test_registry::ReasoningTestRegistry,
 };
 
@@ -64,12 +67,7 @@ async fn weak_nodes_fall_with_what_grew_from_them_alone() {
     assert_eq!(output["remaining_count"], 6);
     assert_eq!(output["threshold_used"], 0.3);
     assert_eq!(output["unscored_count"], 3, "both, after-end, orphan");
-    assert!(
-        output["note"]
-            .as_str()
-            .unwrap()
-            .contains("reasoning_backtrack")
-    );
+    assert!(output["undo_checkpoint_id"].is_string());
     let left = current_nodes(&desk, &json!("g")).await;
     assert_eq!(left.len(), 9, "nothing is deleted");
     assert!(
@@ -81,13 +79,81 @@ async fn weak_nodes_fall_with_what_grew_from_them_alone() {
         .call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
         .await;
     assert_eq!(again["pruned_count"], 0);
-    assert_eq!(again.get("note"), None);
+    assert_eq!(again.get("undo_checkpoint_id"), None);
     let state = desk
         .call_ok("reasoning_got_state", json!({ "graph_id": "g" }))
         .await;
     assert_eq!(state["node_count"], 6);
     assert_eq!(state["pruned_nodes"], 3);
     assert_eq!(state["edge_count"], 3);
+}
+
+#[tokio::test]
+async fn what_was_pruned_comes_back_by_the_checkpoint_of_the_answer() {
+    let desk = ReasoningTestRegistry::new();
+    insert_graph(
+        &desk,
+        vec![
+            sample_node("r", 0, None),
+            sample_node("weak", 1, Some(0.1)),
+            sample_node("below", 2, None),
+            sample_node("good", 1, Some(0.9)),
+        ],
+        vec![
+            sample_edge("r", Generates, "weak"),
+            sample_edge("weak", Generates, "below"),
+            sample_edge("r", Generates, "good"),
+        ],
+    )
+    .await;
+    let before = stored_graph(&desk, &json!("g")).await;
+    let pruned = desk
+        .call_ok("reasoning_got_prune", json!({ "graph_id": "g" }))
+        .await;
+    assert_eq!(pruned["pruned_node_ids"], json!(["weak", "below"]));
+    let listed = desk
+        .call_ok("reasoning_checkpoint_list", json!({ "session_id": "s" }))
+        .await;
+    let listed = &listed["checkpoints"][0];
+    assert_eq!(listed["name"], "before pruning");
+    let back = json!({ "checkpoint_id": pruned["undo_checkpoint_id"] });
+    let restored = desk.call_ok("reasoning_backtrack", back).await;
+    assert_eq!(stored_graph(&desk, &json!("g")).await, before);
+    assert_eq!(desk.requests(), [], "no model is asked");
+
+    // And the way back has a way back.
+    let again = json!({ "checkpoint_id": restored["undo_checkpoint_id"] });
+    desk.call_ok("reasoning_backtrack", again).await;
+    let nodes = current_nodes(&desk, &json!("g")).await;
+    let gone: Vec<_> = nodes
+        .iter()
+        .filter(|it| it.pruned)
+        .map(|it| it.id.as_str())
+        .collect();
+    assert_eq!(gone, ["weak", "below"]);
+}
+
+#[tokio::test]
+async fn a_new_falsehood_is_pruned_and_a_plain_truth_stays() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let children = generate_nodes(&desk, id, root, &["false but new", "plain and true"]).await;
+    // Relevance, validity, depth, novelty.
+    let measures = [[90, 10, 95, 100], [60, 95, 20, 10]];
+    let mut scores = Vec::new();
+    for (child, measures) in children.iter().zip(measures) {
+        desk.script_replies([score_reply_with(measures.map(|it| json!(it)))]);
+        let arguments = json!({ "graph_id": id, "node_id": child });
+        let output = desk.call_ok("reasoning_got_score", arguments).await;
+        assert_eq!(output["is_terminal_candidate"], false);
+        scores.push(output["overall_score"].as_f64().unwrap());
+    }
+    assert_eq!(scores, [0.1, 0.4625]);
+    let pruned = desk
+        .call_ok("reasoning_got_prune", json!({ "graph_id": id }))
+        .await;
+    assert_eq!(pruned["pruned_node_ids"], json!([children[0]]));
 }
 
 #[tokio::test]

@@ -1,13 +1,14 @@
 //! Invariants of graphs under random calls.
 
+use deliberate_llm::ModelReply;
 use deliberate_toolkit::CallOutcome;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
     graph_fixtures::{
-        aggregate_reply, continuation_reply, current_edges, current_nodes, init_graph,
-        refine_reply, score_reply,
+        aggregate_reply_with_answer, continuation_reply_with_answer, current_edges, current_nodes,
+        free_text_reply, init_graph, refine_reply, score_fields, score_reply,
     },
     test_registry::ReasoningTestRegistry,
 };
@@ -18,9 +19,13 @@ const MAX_DEPTH: i64 = 3;
 /// A random action; the numbers choose among all nodes, including pruned ones.
 #[derive(Debug, Clone)]
 enum GraphAction {
-    Generate(usize, u32),
+    /// The last number chooses the results, so that some nodes contradict each other.
+    Generate(usize, u32, usize),
+    GenerateAndScore(usize, u32),
     Score(usize, u32),
-    Aggregate(usize, usize, Option<(usize, usize)>),
+    ScoreSeveral(usize, usize, u32),
+    Aggregate(usize, usize, usize),
+    AggregateBest(u32, usize),
     Refine(usize, u32, u32),
     Prune(u32),
     Finalize(Option<usize>),
@@ -29,17 +34,37 @@ enum GraphAction {
 fn any_actions() -> impl Strategy<Value = Vec<GraphAction>> {
     let node = 0..20_usize;
     let percent = 0..=100_u32;
+    let result = 0..4_usize;
     let act = prop_oneof![
-        4 => (node.clone(), 1..=4_u32).prop_map(|(at, k)| GraphAction::Generate(at, k)),
+        4 => (node.clone(), 1..=4_u32, result.clone())
+            .prop_map(|(at, k, result)| GraphAction::Generate(at, k, result)),
+        1 => (node.clone(), percent.clone())
+            .prop_map(|(at, score)| GraphAction::GenerateAndScore(at, score)),
         3 => (node.clone(), percent.clone()).prop_map(|(at, score)| GraphAction::Score(at, score)),
-        2 => (node.clone(), node.clone(), proptest::option::of((0..4_usize, 0..4_usize)))
-            .prop_map(|(one, other, pair)| GraphAction::Aggregate(one, other, pair)),
+        1 => (node.clone(), node.clone(), percent.clone())
+            .prop_map(|(one, other, score)| GraphAction::ScoreSeveral(one, other, score)),
+        2 => (node.clone(), node.clone(), result.clone())
+            .prop_map(|(one, other, result)| GraphAction::Aggregate(one, other, result)),
+        1 => (2..=4_u32, result)
+            .prop_map(|(most, result)| GraphAction::AggregateBest(most, result)),
         2 => (node.clone(), percent.clone(), percent.clone())
             .prop_map(|(at, before, after)| GraphAction::Refine(at, before, after)),
         1 => percent.prop_map(GraphAction::Prune),
         1 => proptest::option::of(node).prop_map(GraphAction::Finalize),
     ];
     proptest::collection::vec(act, 1..25)
+}
+
+/// One of two results, or none.
+fn sample_answer(number: usize) -> Option<&'static str> {
+    ["41", "42"].get(number % 4).copied()
+}
+
+/// A judgment of two nodes; with one node the same fields judge it.
+fn score_list_reply(percent: u32) -> ModelReply {
+    let mut fields = score_fields([percent; 4].map(|percent| json!(percent)));
+    fields["scores"] = json!([fields.clone(), fields.clone()]);
+    free_text_reply("compared", &fields)
 }
 
 /// Builds the call of an action and scripts the model's replies.
@@ -52,10 +77,20 @@ async fn prepare_call(
     let all = current_nodes(registry, graph).await;
     let id = |at: usize| json!(all[at % all.len()].id);
     match act {
-        GraphAction::Generate(at, k) => {
-            let texts = (0..*k).map(|part| format!("thought {}", (number + part as usize) % 9));
-            registry.script_replies(texts.map(|text| continuation_reply(&text)));
+        GraphAction::Generate(at, k, result) => {
+            registry.script_replies((0..*k as usize).map(|part| {
+                let text = format!("thought {}", (number + part) % 9);
+                continuation_reply_with_answer(&text, sample_answer(part + result))
+            }));
             let arguments = json!({ "graph_id": graph, "node_id": id(*at), "k": k });
+            ("reasoning_got_generate", arguments)
+        }
+        GraphAction::GenerateAndScore(at, percent) => {
+            registry.script_replies((0..2).map(|part| {
+                continuation_reply_with_answer(&format!("scored {number} {part}"), None)
+            }));
+            registry.script_replies([score_list_reply(*percent)]);
+            let arguments = json!({ "graph_id": graph, "node_id": id(*at), "k": 2, "score": true });
             ("reasoning_got_generate", arguments)
         }
         GraphAction::Score(at, percent) => {
@@ -65,20 +100,28 @@ async fn prepare_call(
                 json!({ "graph_id": graph, "node_id": id(*at) }),
             )
         }
-        GraphAction::Aggregate(one, other, pair) => {
-            let mut reply = aggregate_reply(&format!("insight {number}"));
-            if let Some((first, second)) = pair {
-                let mut answer: Value = serde_json::from_str(&reply.text).unwrap();
-                answer["contradictions"] =
-                    json!([{ "first": first, "second": second, "reason": "x" }]);
-                reply.text = answer.to_string();
-            }
-            registry.script_replies([reply]);
+        GraphAction::ScoreSeveral(one, other, percent) => {
+            registry.script_replies([score_list_reply(*percent)]);
+            let ids = [id(*one), id(*other)];
+            (
+                "reasoning_got_score",
+                json!({ "graph_id": graph, "node_ids": ids }),
+            )
+        }
+        GraphAction::Aggregate(one, other, result) => {
+            let text = format!("insight {number}");
+            registry.script_replies([aggregate_reply_with_answer(&text, sample_answer(*result))]);
             let ids = [id(*one), id(*other)];
             (
                 "reasoning_got_aggregate",
                 json!({ "graph_id": graph, "node_ids": ids }),
             )
+        }
+        GraphAction::AggregateBest(most, result) => {
+            let text = format!("insight {number}");
+            registry.script_replies([aggregate_reply_with_answer(&text, sample_answer(*result))]);
+            let arguments = json!({ "graph_id": graph, "best": most });
+            ("reasoning_got_aggregate", arguments)
         }
         GraphAction::Refine(at, before, after) => {
             let known = all[at % all.len()].score.is_some();
@@ -158,6 +201,7 @@ async fn check_invariants(acts: Vec<GraphAction>) {
         assert!(all.iter().filter(|node| !node.pruned).count() <= MAX_NODES);
         assert!(all.iter().all(|node| node.depth <= MAX_DEPTH));
         assert!(!all[0].pruned, "the root stays");
+        assert!(!all[0].is_terminal, "the root is no conclusion");
         assert!(all.iter().all(|node| !(node.pruned && node.is_active)));
         let state = desk
             .call_ok("reasoning_got_state", json!({ "graph_id": graph }))

@@ -67,11 +67,27 @@ async fn text_of_other_scripts_is_shown_as_it_is() {
 }
 
 #[tokio::test]
-async fn the_second_ask_shows_the_bad_answer_and_what_is_wrong() {
+async fn the_second_ask_says_what_is_wrong() {
     let desk = ReasoningTestRegistry::new();
-    desk.script_replies([text_reply(r#"{"confidence_percent": 50}"#)]);
-    desk.think_ok(json!({ "content": "Is 17 a prime?" })).await;
+    let bad = text_reply(r#"{"confidence_percent": 50}"#);
+    desk.script_replies([bad, text_reply(&step_json("It is."))]);
+    let answer = desk.think_ok(json!({ "content": "Is 17 a prime?" })).await;
+    assert_eq!(answer["content"], "It is.");
     insta::assert_snapshot!(conversation(&desk.last_request()));
+}
+
+#[tokio::test]
+async fn a_text_without_fields_is_shown_when_they_are_asked_for() {
+    let desk = ReasoningTestRegistry::new();
+    let fields = r#"{"answer": "yes", "weakest_point": "none", "confidence_percent": 99}"#;
+    desk.script_replies([text_reply("It has no divisor up to 4."), text_reply(fields)]);
+    let answer = desk.think_ok(json!({ "content": "Is 17 a prime?" })).await;
+    assert_eq!(answer["content"], "It has no divisor up to 4.");
+    assert_eq!(
+        (&answer["answer"], &answer["confidence"]),
+        (&json!("yes"), &json!(0.99))
+    );
+    insta::assert_snapshot!(render_request(&desk.last_request()));
 }
 
 #[test]

@@ -7,7 +7,10 @@ use deliberate_store::EpochFilter;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
+use super::{
+    graph_fixtures::free_text_reply,
+    test_registry::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply},
+};
 
 /// One call. The numbers choose among the entities that exist at that time.
 #[derive(Debug, Clone)]
@@ -49,6 +52,7 @@ fn any_op() -> impl Strategy<Value = Op> {
 struct ExpectedSession {
     thoughts: Vec<String>,
     branches: BTreeMap<String, &'static str>,
+    parents: BTreeMap<String, Option<String>>,
     active: Option<String>,
     graphs: Vec<ExpectedGraph>,
 }
@@ -128,12 +132,7 @@ impl TestWorld {
 
     async fn explore(&mut self, branch: Option<String>) {
         let (one, two) = (self.unique_text(), self.unique_text());
-        let approach = |name: &str| json!({ "name": name, "thought": name, "rationale": name, "confidence_percent": 50 });
-        let reply = json!({
-            "thought": "fork", "approaches": [approach(&one), approach(&two)], "recommended": 1,
-            "relations": [], "confidence_percent": 50, "weakest_point": "w",
-        });
-        let mut arguments = json!({ "content": "explore" });
+        let mut arguments = json!({ "content": "explore", "max_branches": 2 });
         if !self.tree.session.is_empty() {
             arguments["session_id"] = json!(self.tree.session);
         }
@@ -141,27 +140,33 @@ impl TestWorld {
             arguments["branch_id"] = json!(branch);
         }
         let kept = &mut self.tree.expected;
-        let base = branch.or_else(|| kept.active.clone());
-        let closed = base
-            .as_ref()
-            .is_some_and(|base| kept.branches[base] != "active");
-        if closed {
+        let is_closed = |branch: &String| kept.branches[branch] != "active";
+        if branch.as_ref().is_some_and(is_closed) {
             let error = self.registry.call_err("reasoning_tree", arguments).await;
             assert_eq!(error.code(), "BranchClosed");
             return;
         }
-        self.registry
-            .script_replies([text_reply(&reply.to_string())]);
+        // Without an open branch to continue, the tree gets a new root.
+        let base = branch.or_else(|| kept.active.clone().filter(|it| !is_closed(it)));
+        let fields = json!({ "answer": "the same", "confidence_percent": 50 });
+        let approaches = [one, two].map(|text| free_text_reply(&text, &fields));
+        self.registry.script_replies(approaches);
         let answer = self.registry.call_ok("reasoning_tree", arguments).await;
         self.tree.session = text(&answer["session_id"]);
-        let base = text(&answer["branch_id"]);
-        if kept.branches.insert(base.clone(), "active").is_none() {
-            kept.active = Some(base);
+        let continued = text(&answer["branch_id"]);
+        if let Some(base) = base {
+            assert_eq!(continued, base);
+        } else {
+            kept.parents.insert(continued.clone(), None);
+            kept.branches.insert(continued.clone(), "active");
+            kept.active = Some(continued.clone());
         }
         kept.thoughts.push(text(&answer["thought_id"]));
         for branch in answer["branches"].as_array().unwrap() {
             kept.thoughts.push(text(&branch["thought_id"]));
-            kept.branches.insert(text(&branch["id"]), "active");
+            let id = text(&branch["id"]);
+            kept.parents.insert(id.clone(), Some(continued.clone()));
+            kept.branches.insert(id, "active");
         }
     }
 
@@ -212,6 +217,16 @@ impl TestWorld {
             .call_ok("reasoning_tree_complete", arguments)
             .await;
         kept.branches.insert(branch.clone(), state);
+        // The session goes on with the nearest open branch above.
+        if kept.active.as_ref() == Some(branch) {
+            let mut above = &kept.parents[branch];
+            while let Some(id) = above
+                && kept.branches[id] != "active"
+            {
+                above = &kept.parents[id];
+            }
+            kept.active.clone_from(above);
+        }
     }
 
     /// Creates a checkpoint in every session.
@@ -266,6 +281,8 @@ impl TestWorld {
             .checkpoints
             .push((text(&answer["undo_checkpoint_id"]), left));
         let branch = text(&answer["new_branch_id"]);
+        let parent = place.expected.active.clone();
+        place.expected.parents.insert(branch.clone(), parent);
         place.expected.branches.insert(branch.clone(), "active");
         place.expected.active = Some(branch);
         place.expected.thoughts.push(text(&answer["thought_id"]));
@@ -378,6 +395,7 @@ impl TestWorld {
     }
 
     async fn prune(&mut self, graph: usize, threshold: u8) {
+        let copy = self.graphs.expected.clone();
         let graphs = &mut self.graphs.expected.graphs;
         let Some(graph) = graph.checked_rem(graphs.len()) else {
             return;
@@ -393,6 +411,14 @@ impl TestWorld {
             .await;
         assert_eq!(answer["pruned_count"], before - kept.unpruned_count());
         assert_eq!(answer["remaining_count"], kept.unpruned_count());
+        assert_eq!(
+            answer.get("undo_checkpoint_id").is_some(),
+            before > kept.unpruned_count()
+        );
+        // A backtrack to it brings back what was pruned.
+        if let Some(undo) = answer.get("undo_checkpoint_id") {
+            self.graphs.checkpoints.push((text(undo), copy));
+        }
     }
 
     async fn finalize(&mut self, graph: usize, node: usize) {
@@ -403,12 +429,16 @@ impl TestWorld {
         let arguments = json!({ "graph_id": kept.id, "terminal_node_ids": [node] });
         let node = kept.nodes.get_mut(&node).unwrap();
         if node.pruned || node.parent.is_none() {
-            // A root is a conclusion only of a graph without other nodes.
-            drop(
-                self.registry
-                    .call_tool("reasoning_got_state", json!({ "graph_id": kept.id }))
-                    .await,
-            );
+            let expected = if node.pruned {
+                "NodePruned"
+            } else {
+                "Validation"
+            };
+            let error = self
+                .registry
+                .call_err("reasoning_got_finalize", arguments)
+                .await;
+            assert_eq!(error.code(), expected);
             return;
         }
         self.registry
@@ -506,6 +536,11 @@ impl TestWorld {
         }
         ExpectedSession {
             thoughts: thoughts.into_iter().map(|it| it.id.to_string()).collect(),
+            parents: branches
+                .iter()
+                .map(|it| (it.branch.id.to_string(), it.branch.parent_id.as_ref()))
+                .map(|(id, parent)| (id, parent.map(ToString::to_string)))
+                .collect(),
             branches: branches
                 .into_iter()
                 .map(|it| (it.branch.id.to_string(), it.branch.state.as_str()))

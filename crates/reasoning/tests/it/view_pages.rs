@@ -274,12 +274,16 @@ async fn what_was_set_aside_can_be_read_by_its_id() {
     let place = desk.call_ok("reasoning_checkpoint_create", place).await;
     let back = json!({ "checkpoint_id": place["checkpoint_id"], "new_direction": "another way" });
     let away = desk.call_ok("reasoning_backtrack", back.clone()).await;
+    // A graph that began after the checkpoint.
+    let created_at = desk.thoughts().await.pop().unwrap().created_at;
     let graph = Graph {
         session_id: session.into(),
+        created_at,
         ..sample_graph("g", "why?")
     };
     let mut node = sample_node("n", 0, None);
     node.session_id = session.into();
+    node.created_at = created_at;
     let changes = vec![Change::AddGraph(graph), Change::AddNode(node)];
     desk.store.commit(changes).await.unwrap();
     desk.call_ok("reasoning_backtrack", back).await;

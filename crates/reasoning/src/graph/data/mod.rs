@@ -124,6 +124,22 @@ impl GraphData {
         children.collect()
     }
 
+    /// The nodes for which `is` holds, and all that grew from them.
+    pub(super) fn with_descendants(&self, is: impl Fn(&GraphNode) -> bool) -> HashSet<&NodeId> {
+        let begins = self.usable_nodes().filter(|node| is(node));
+        let mut ahead: Vec<&NodeId> = begins.map(|node| &node.id).collect();
+        let mut reached: HashSet<&NodeId> = ahead.iter().copied().collect();
+        while let Some(at) = ahead.pop() {
+            let edges = self.edges.iter().filter(|edge| edge.from_node == *at);
+            for edge in edges.filter(|edge| is_structural(edge)) {
+                if reached.insert(&edge.to_node) {
+                    ahead.push(&edge.to_node);
+                }
+            }
+        }
+        reached
+    }
+
     /// The nodes that were merged into, or refined by, a usable node for which `by` holds.
     pub(super) fn replaced_nodes(&self, by: impl Fn(&GraphNode) -> bool) -> HashSet<&NodeId> {
         let usable = self.usable_by_id();

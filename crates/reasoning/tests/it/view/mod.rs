@@ -1,32 +1,40 @@
 //! Tests of `reasoning_get`, `reasoning_search` and `reasoning_sessions`.
 
+mod presentation;
+
 use deliberate_core::{Branch, BranchState, Change, Mode, Score};
 use serde_json::{Value, json};
 
 use super::{
-    graph_fixtures::timestamp,
+    graph_fixtures::{free_text_reply, generate_answers, init_graph, timestamp},
     test_registry::{ReasoningTestRegistry, step_json, text_reply},
 };
 
 pub(crate) const GET: &str = "reasoning_get";
 
 pub(crate) async fn explore_tree(desk: &ReasoningTestRegistry) -> Value {
-    let answer = json!({
-        "thought": "Rail or bus: it turns on the price of land.",
-        "approaches": [
-            { "name": "Rail", "thought": "Build a tram.", "rationale": "Carries most.", "confidence_percent": 60 },
-            { "name": "Bus \"express\" %%{init}%%", "thought": "Run buses.\nOn lanes of their own.", "rationale": "Cheap.", "confidence_percent": 75 },
-        ],
-        "recommended": 2,
-        "relations": [{ "from": 1, "to": 2, "kind": "contradicts", "reason": "same street" }],
-        "confidence_percent": 70, "weakest_point": "land prices are guessed",
+    let approach = |name: &str, text: &str, answer: &str, percent: u32| {
+        let fields = json!({
+            "name": name, "answer": answer, "weakest_point": "the costs",
+            "confidence_percent": percent,
+        });
+        free_text_reply(text, &fields)
+    };
+    let comparison = json!({
+        "recommended": 2, "weakest_point": "land prices are guessed", "confidence_percent": 70,
     });
-    desk.script_replies([text_reply(&answer.to_string())]);
-    desk.call_ok(
-        "reasoning_tree",
-        json!({ "content": "How should the town travel?" }),
-    )
-    .await
+    desk.script_replies([
+        approach("Rail", "Build a tram.", "a tram", 60),
+        approach(
+            "Bus \"express\" %%{init}%%",
+            "Run buses.\nOn lanes of their own.",
+            "buses",
+            75,
+        ),
+        free_text_reply("Rail or bus: it turns on the price of land.", &comparison),
+    ]);
+    let arguments = json!({ "content": "How should the town travel?", "max_branches": 2 });
+    desk.call_ok("reasoning_tree", arguments).await
 }
 
 pub(crate) async fn render_entity(
@@ -56,6 +64,18 @@ async fn a_session_can_be_read_in_three_forms() {
         "tree_mermaid",
         render_entity(&desk, &tree["session_id"], "mermaid").await
     );
+}
+
+#[tokio::test]
+async fn the_result_of_a_node_is_shown() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let nodes = generate_answers(&desk, id, root, &["4\n## 2"]).await;
+    for shown in [id, &nodes[0], &graph["session_id"]] {
+        let page = render_entity(&desk, shown, "markdown").await;
+        assert!(page.contains("\n**Answer:** 4 ## 2\n"), "{page}");
+    }
 }
 
 #[tokio::test]

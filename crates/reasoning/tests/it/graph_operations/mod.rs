@@ -1,12 +1,16 @@
 //! Tests of `reasoning_got_score`, `reasoning_got_aggregate` and `reasoning_got_refine`.
 
+mod replies;
+mod several;
+
 use deliberate_core::{EdgeKind, NodeKind, Score};
 use serde_json::{Value, json};
 
 use super::{
     graph_fixtures::{
-        aggregate_reply, current_edges, current_nodes, generate_nodes, init_graph, load_node,
-        refine_reply, score_reply, score_reply_with, stored_graph,
+        aggregate_reply, aggregate_reply_with_answer, current_edges, current_nodes,
+        free_text_reply, generate_answers, generate_nodes, init_graph, load_node, refine_reply,
+        score_reply, score_reply_with, stored_graph,
     },
     test_registry::{ReasoningTestRegistry, text_reply},
 };
@@ -25,19 +29,18 @@ async fn graph_with_two_nodes(
 async fn a_score_is_the_mean_of_its_four_parts() {
     let desk = ReasoningTestRegistry::new();
     let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
-    desk.script_replies([text_reply(
-        &json!({
-            "relevance_percent": 90, "validity_percent": 80, "depth_percent": 71,
-            "novelty_percent": 60, "overall": 0.1, "rationale": "it holds", "weakest_point": "x",
-        })
-        .to_string(),
-    )]);
+    let fields = json!({
+        "weakest_point": "x", "validity_percent": 80, "relevance_percent": 90,
+        "depth_percent": 71, "novelty_percent": 60, "overall": 0.1,
+    });
+    desk.script_replies([free_text_reply("it holds", &fields)]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
     let output = desk.call_ok("reasoning_got_score", arguments).await;
     assert_eq!(output["overall_score"], 0.7525);
     let breakdown = json!({ "relevance": 0.9, "validity": 0.8, "depth": 0.71, "novelty": 0.6 });
     assert_eq!(output["breakdown"], breakdown);
     assert_eq!(output["rationale"], "it holds");
+    assert_eq!(output["weakest_point"], "x");
     assert_eq!(output["is_terminal_candidate"], false);
     let scored = load_node(&desk, &children[0]).await;
     assert_eq!(scored.score, Score::new(0.7525));
@@ -122,7 +125,9 @@ async fn nodes_become_one() {
     assert_eq!(output["content"], "all of it");
     assert_eq!(output["confidence"], 0.9);
     assert_eq!(output["source_nodes"], json!([children[1], deep[0]]));
-    assert_eq!(output["synthesis_approach"], "weighed");
+    assert_eq!(output["weakest_point"], "one source");
+    assert_eq!(output["answer"], Value::Null);
+    assert_eq!(output["synthesis_approach"], Value::Null);
     assert_eq!(output["conflicts_resolved"], json!(["the first is right"]));
     let new = load_node(&desk, &output["aggregated_node_id"]).await;
     assert_eq!(
@@ -145,13 +150,17 @@ async fn nodes_become_one() {
     assert!(shown.contains("<node number=\"1\">\nb\n") && shown.contains("score=\"0.80\">\nc\n"));
 
     // A node may be merged with its own parent, because the new node has no outgoing edges.
-    desk.script_replies([aggregate_reply("and the root")]);
+    let reply = json!({ "thought": "and the root", "approach": "weighed" });
+    desk.script_replies([text_reply(&reply.to_string())]);
     let ids = json!([root, output["aggregated_node_id"]]);
-    desk.call_ok(
-        "reasoning_got_aggregate",
-        json!({ "graph_id": id, "node_ids": ids }),
-    )
-    .await;
+    let output = desk
+        .call_ok(
+            "reasoning_got_aggregate",
+            json!({ "graph_id": id, "node_ids": ids }),
+        )
+        .await;
+    assert_eq!(output["content"], "and the root");
+    assert_eq!(output["synthesis_approach"], "weighed");
     let state = desk
         .call_ok("reasoning_got_state", json!({ "graph_id": id }))
         .await;
@@ -159,39 +168,72 @@ async fn nodes_become_one() {
 }
 
 #[tokio::test]
-async fn contradictions_are_noted_and_close_no_cycle() {
+async fn nodes_with_different_results_contradict_each_other_and_close_no_cycle() {
     let desk = ReasoningTestRegistry::new();
-    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
-    let says_so = |pairs: Value| {
-        let mut answer: Value = serde_json::from_str(&aggregate_reply("x").text).unwrap();
-        answer["contradictions"] = pairs;
-        text_reply(&answer.to_string())
-    };
-    let pairs = json!([
-        { "first": 2, "second": 1, "reason": "not both" },
-        { "first": 1, "second": 2, "reason": "again" },
-        { "first": 1, "second": 1, "reason": "itself" },
-        { "first": 0, "second": 9, "reason": "nobody" },
-        { "first": "a", "second": null },
-        "nonsense",
-    ]);
-    let arguments = json!({ "graph_id": id, "node_ids": children });
-    for _ in 0..2 {
-        desk.script_replies([says_so(pairs.clone())]);
-        desk.call_ok("reasoning_got_aggregate", arguments.clone())
-            .await;
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let children = generate_answers(&desk, id, root, &["41", "42", "**42**."]).await;
+    // The younger first, and once more: there is one edge, from the older node to the younger.
+    for ids in [[&children[1], &children[0]], [&children[0], &children[1]]] {
+        desk.script_replies([aggregate_reply("x")]);
+        let arguments = json!({ "graph_id": id, "node_ids": ids });
+        desk.call_ok("reasoning_got_aggregate", arguments).await;
     }
-    let all = current_edges(&desk, &id).await;
+    // The same result in another form is no contradiction.
+    desk.script_replies([aggregate_reply("y")]);
+    let arguments = json!({ "graph_id": id, "node_ids": children[1..] });
+    desk.call_ok("reasoning_got_aggregate", arguments).await;
+    let all = current_edges(&desk, id).await;
     let against: Vec<_> = all
         .iter()
         .filter(|edge| edge.edge_type == EdgeKind::Contradicts)
         .collect();
     assert_eq!(against.len(), 1);
-    assert_eq!(against[0].metadata, Some(json!({ "reason": "not both" })));
+    let ends = [&against[0].from_node, &against[0].to_node].map(|end| json!(end));
+    assert_eq!(ends[..], children[..2]);
+    let reason = json!({ "reason": "they reach different results" });
+    assert_eq!(against[0].metadata, Some(reason));
     let state = desk
         .call_ok("reasoning_got_state", json!({ "graph_id": id }))
         .await;
     assert_eq!(state["has_cycle"], false);
+}
+
+#[tokio::test]
+async fn the_confidence_of_a_merged_result_is_the_share_of_sources_that_reach_it() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let mut nodes = generate_answers(&desk, id, root, &["41", "42", "42.0", "40"]).await;
+    nodes.extend(generate_nodes(&desk, id, root, &["no result"]).await);
+    for (ids, answer, confidence) in [
+        (&nodes[..], Some("42"), 0.5),
+        (&nodes[1..3], Some("42"), 1.0),
+        (&nodes[..2], Some("43"), 0.0),
+        // Fewer than two results say nothing about agreement.
+        (&nodes[3..], Some("40"), 0.9),
+        (&nodes[..2], None, 0.9),
+    ] {
+        desk.script_replies([aggregate_reply_with_answer("all", answer)]);
+        let arguments = json!({ "graph_id": id, "node_ids": ids });
+        let output = desk.call_ok("reasoning_got_aggregate", arguments).await;
+        assert_eq!(output["answer"], json!(answer));
+        assert_eq!(output["confidence"], confidence, "{answer:?} of {ids:?}");
+        let shown = &desk.last_request().messages[0].text;
+        assert!(shown.contains("The results they reach: <node>"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_text_whose_fields_the_model_never_gives_is_kept() {
+    let desk = ReasoningTestRegistry::new();
+    let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
+    desk.script_replies(["all of it", "no fields"].map(text_reply));
+    let arguments = json!({ "graph_id": id, "node_ids": children });
+    let output = desk.call_ok("reasoning_got_aggregate", arguments).await;
+    assert_eq!(output["content"], "all of it");
+    assert_eq!(output["confidence"], 0.8);
+    assert_eq!(desk.last_request().key, "got_aggregate/fields");
 }
 
 #[tokio::test]
