@@ -35,7 +35,12 @@ fn example(schema: &Value) -> String {
         return format!("{{{}}}", fields.join(", "));
     }
     if let Some(items) = schema.get("items") {
-        return format!("[{}, …]", example(items));
+        // The description of a list of texts is that of its items.
+        let mut items = items.clone();
+        if let (Some(fields), Some(about)) = (items.as_object_mut(), schema.get("description")) {
+            fields.entry("description").or_insert_with(|| about.clone());
+        }
+        return format!("[{}, …]", example(&items));
     }
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -261,6 +266,14 @@ mod tests {
             (
                 "A set {1, 2} and {\"x\": 1}. {\"answer\": \"4\",}",
                 "A set {1, 2} and {\"x\": 1}.",
+            ),
+            (
+                r#"\frac{1}{2} of {{8}} in fn f() { 4 } is {"answer": "4"}"#,
+                r"\frac{1}{2} of {{8}} in fn f() { 4 } is",
+            ),
+            (
+                r#"Of { x | x > 3 and the rest. {"answer": "4"}"#,
+                "Of { x | x > 3 and the rest.",
             ),
             (
                 "So:\n{\"answer\": \"4\", \"list\": [{\"answer\": \"5\"}]}",

@@ -123,9 +123,11 @@ impl Exchange<'_> {
             let reason = "the fields are missing".to_owned();
             return Err(ReplyFault::Fields { text, reason });
         };
-        read_answer(&text, fields, ask).map_err(|reason| match text.trim().is_empty() {
-            true => ReplyFault::Unusable(reason),
-            false => ReplyFault::Fields { text, reason },
+        read_answer(&text, fields, ask).map_err(|reason| {
+            if text.trim().is_empty() {
+                return ReplyFault::Unusable(reason);
+            }
+            ReplyFault::Fields { text, reason }
         })
     }
 
@@ -205,10 +207,12 @@ fn read_answer<T: DeserializeOwned>(
         has_text = true;
     }
     let value = coerce(Value::Object(fields), &ask.schema);
-    deserialize_checked(&value, &ask.schema).map_err(|reason| match has_text {
-        true => reason,
+    deserialize_checked(&value, &ask.schema).map_err(|reason| {
+        if has_text {
+            return reason;
+        }
         // The schema does not name the text, so its faults do not say that it is missing.
-        false => format!("there is no text before the fields; {reason}"),
+        format!("there is no text before the fields; {reason}")
     })
 }
 

@@ -47,6 +47,8 @@ impl ToolContext {
         let fields = field_names(&ask);
         let replies = BTreeMap::from([(ask.key.clone(), text)]);
         let model = ClientDriven::new(replies);
+        // A list or a number is no text.
+        let from_plain = from_plain.filter(|_| reply.is_string());
         let answer = ask_structured(&model, ask, from_plain, self.shared.deadline).await;
         if let Ok(answer) = answer {
             return Ok(ModelAnswer {

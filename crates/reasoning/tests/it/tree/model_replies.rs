@@ -120,3 +120,25 @@ async fn opposites_are_not_the_same() {
     assert_eq!(answer["branches_explored"], 2);
     assert_eq!(answer["cross_references"][0]["type"], "contradicts");
 }
+
+#[tokio::test]
+async fn braces_in_a_text_do_not_cut_it() {
+    let desk = ReasoningTestRegistry::new();
+    for text in [
+        r"so \frac{1}{2} holds",
+        "the set {1, 2, 3} is it",
+        "fn f() { return 1; } and that",
+        "if {a: 1} then {b: 2}",
+        "{{ 7 * 7 }} here",
+        "an open { brace",
+    ] {
+        let texts = [format!("one {text}"), format!("two {text}")];
+        let reply = |text: &String| approach_reply("a {name}", text, Some("{x}"), 50);
+        desk.script_replies(texts.iter().map(reply));
+        let arguments = json!({ "content": "x", "max_branches": 2 });
+        let answer = desk.call_ok(TREE, arguments).await;
+        let seen = [0, 1].map(|number| answer["branches"][number]["content"].clone());
+        assert_eq!(seen, texts);
+        assert_eq!(answer["branches"][0]["answer"], "{x}");
+    }
+}
