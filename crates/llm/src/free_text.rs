@@ -85,19 +85,26 @@ impl Exchange<'_> {
         tracing::debug!(
             provider = self.chat_model.name(),
             ask = ask.key,
-            "asking for the fields"
+            "asking for the missing part"
         );
-        let second = fields_request(ask, &text, &reason);
-        let reply = self.complete(&second).await?;
-        let answer = json_repair::parse_with_end(&reply, json_repair::Termination::Complete)
-            .map_err(|_| "there is no JSON object in it".to_owned())
-            .and_then(|fields| match fields {
-                Value::Object(fields) => read_answer(&text, fields, ask, field),
-                _ => Err("it is not a JSON object".to_owned()),
-            });
+        let (text, fields) = if is_blank {
+            let reply = self.complete(&retry_request(ask, &reason)).await?;
+            split_fields(json_repair::strip_thinking(&reply), &ask.schema, field)
+        } else {
+            let reply = self.complete(&fields_request(ask, &text)).await?;
+            let end = json_repair::Termination::Complete;
+            let fields = match json_repair::parse_with_end(&reply, end) {
+                Ok(Value::Object(fields)) => Some(fields),
+                _ => None,
+            };
+            (text, fields)
+        };
+        let answer = fields
+            .ok_or_else(|| "there is no JSON object in it".to_owned())
+            .and_then(|fields| read_answer(&text, fields, ask, field));
         match answer {
             Ok(value) => Ok(value),
-            Err(reason) => match plain(text).filter(|_| !is_blank) {
+            Err(reason) => match plain(text.clone()).filter(|_| !text.trim().is_empty()) {
                 Some(value) => Ok(value),
                 None => Err(unusable_reply(
                     self.chat_model.name(),
@@ -196,8 +203,19 @@ fn continuation_request(first: &ModelRequest, text: &str, number: usize) -> Mode
     ask
 }
 
+/// The request for another answer, because the first has no text. It has no schema, which would
+/// allow the fields only.
+fn retry_request(ask: &ModelRequest, reason: &str) -> ModelRequest {
+    let mut second = free_text_request(ask);
+    second.key = format!("{}/fields", ask.key);
+    second.messages.push(ChatMessage::user(format!(
+        "Your last answer can't be used: {reason}."
+    )));
+    second
+}
+
 /// The short request for the fields of a text.
-fn fields_request(ask: &ModelRequest, text: &str, reason: &str) -> ModelRequest {
+fn fields_request(ask: &ModelRequest, text: &str) -> ModelRequest {
     let mut second = ModelRequest {
         key: format!("{}/fields", ask.key),
         text_field: None,
@@ -206,12 +224,6 @@ fn fields_request(ask: &ModelRequest, text: &str, reason: &str) -> ModelRequest 
         temperature: 0.0,
         ..ask.clone()
     };
-    if text.trim().is_empty() {
-        second.messages.push(ChatMessage::user(format!(
-            "Your last answer can't be used: {reason}."
-        )));
-        return second;
-    }
     second.messages.push(ChatMessage::assistant(text));
     second.messages.push(ChatMessage::user(
         "Now give only the fields that sum this up, as one JSON object.",
