@@ -32,7 +32,12 @@ fn example(schema: &Value) -> String {
         return format!("{{{}}}", fields.join(", "));
     }
     if let Some(items) = schema.get("items") {
-        return format!("[{}, …]", example(items));
+        // A list of texts is described as a whole.
+        let item = match example(items) {
+            item if item == "\"\"" => Value::from(text("description")).to_string(),
+            item => item,
+        };
+        return format!("[{item}, …]");
     }
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -189,6 +194,7 @@ mod tests {
             "list": { "type": "array", "items": { "properties": {
                 "answer": { "type": "string", "description": "a" },
             } } },
+            "texts": { "type": "array", "description": "a text", "items": { "type": "string" } },
         } })
     }
 
@@ -198,7 +204,7 @@ mod tests {
             fields_instruction(&schema()),
             "First work it out in plain text. Then, as the last line, write one JSON object with these \
              fields, and nothing after it: {\"answer\": \"the result\", \"confidence_percent\": 0 to 100 (how sure), \
-             \"list\": [{\"answer\": \"a\"}, …]}"
+             \"list\": [{\"answer\": \"a\"}, …], \"texts\": [\"a text\", …]}"
         );
     }
 

@@ -23,7 +23,7 @@ use super::{
     agreement::same_answer,
     history::SessionHistory,
     model_fields::{
-        StepFields, lenient_option, non_blank, non_blank_list, normalized, optional_text,
+        StepFields, is_blank, lenient_option, non_blank, non_blank_list, normalized, optional_text,
     },
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     text_list::check_list,
@@ -156,7 +156,7 @@ impl ReflectionReply {
         if self.analysis.is_empty() {
             self.analysis.push_str("The text was written anew.");
         }
-        (!revised.is_empty()).then_some(revised)
+        (!is_blank(&revised)).then_some(revised)
     }
 }
 
@@ -420,6 +420,8 @@ fn reflection_output(
         created_at: at,
         metadata,
     };
+    // A later revision that was not taken over leaves the improved text, not the original.
+    let note = rounds.note.filter(|_| rounds.improved.is_none());
     let best = rounds.first;
     let quality_after = rounds.improved.as_ref().and_then(|it| it.quality);
     let confidence = best.fields.sure.score();
@@ -474,7 +476,7 @@ fn reflection_output(
         quality_before: rounds.quality_before,
         quality_after,
         iterations: rounds.count,
-        note: joined_note(subject.is_truncated, rounds.note),
+        note: joined_note(subject.is_truncated, note),
     };
     let mut changes = home.changes();
     changes.extend(require_open_branch(reflection.branch_id.as_ref()));

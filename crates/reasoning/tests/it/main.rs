@@ -31,6 +31,8 @@ mod linear_steps;
 mod model;
 mod original_pipes;
 mod reflection;
+mod reflection_fixtures;
+mod reflection_rounds;
 mod resources;
 mod search;
 mod test_registry;
