@@ -142,7 +142,7 @@ fn parse_object(text: &str) -> Option<(Map<String, Value>, usize)> {
         return Some((object, stream.byte_offset()));
     }
     let body = text.trim_end().trim_end_matches("```").trim_end();
-    if !body.ends_with('}') {
+    if !body.ends_with('}') || closes_before_end(body) {
         return None;
     }
     let termination = json_repair::Termination::Complete;
@@ -150,6 +150,28 @@ fn parse_object(text: &str) -> Option<(Map<String, Value>, usize)> {
         Ok(Value::Object(object)) => Some((object, body.len())),
         _ => None,
     }
+}
+
+/// Tells whether the brace at the start of a text is closed before its end, as in a formula or in
+/// code: then the text is no single object, and a repair would take words for fields.
+fn closes_before_end(text: &str) -> bool {
+    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1 < text.len();
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Removes the opening fence and the label before a block of fields.
@@ -223,6 +245,14 @@ mod tests {
             (
                 "A set {1, 2} and {\"x\": 1}. {\"answer\": \"4\",}",
                 "A set {1, 2} and {\"x\": 1}.",
+            ),
+            (
+                r#"\frac{8}{2} = 4, so {{ x }} and {% y %} are 4. {"answer": "4",}"#,
+                r"\frac{8}{2} = 4, so {{ x }} and {% y %} are 4.",
+            ),
+            (
+                "Twice:\n{\"answer\": \"4\", \"list\": [{\"answer\": \"5\"},],}",
+                "Twice:",
             ),
             (
                 "So:\n{\"answer\": \"4\", \"list\": [{\"answer\": \"5\"}]}",

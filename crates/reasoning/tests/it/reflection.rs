@@ -291,6 +291,7 @@ async fn hostile_text_stays_inside_its_tag() {
         json!({ "thought_id": "t2", "focus_areas": [hostile] }),
     )
     .await;
+    assert_eq!(desk.requests().len(), 3);
     insta::assert_snapshot!(conversation(&desk.requests()[0]));
     insta::assert_snapshot!(
         "hostile_versions_stay_inside_their_tag",
