@@ -8,7 +8,10 @@ use super::test_registry::{ReasoningTestRegistry, conversation};
 /// The tools that grow from a thought, each with its further arguments.
 fn growing_tools() -> [(&'static str, Value); 3] {
     [
-        ("reasoning_tree", json!({ "content": "on", "max_branches": 2 })),
+        (
+            "reasoning_tree",
+            json!({ "content": "on", "max_branches": 2 }),
+        ),
         ("reasoning_divergent", json!({ "content": "on" })),
         ("reasoning_reflection", json!({})),
     ]
@@ -114,7 +117,10 @@ async fn perspectives_from_a_thought_stay_on_its_branch_while_that_is_open() {
     let desk = ReasoningTestRegistry::new();
     let tree = json!({ "content": "x", "max_branches": 2 });
     let tree = desk.call_ok("reasoning_tree", tree).await;
-    let (branch, thought) = (&tree["branches"][0]["id"], &tree["branches"][0]["thought_id"]);
+    let (branch, thought) = (
+        &tree["branches"][0]["id"],
+        &tree["branches"][0]["thought_id"],
+    );
     let arguments = json!({ "content": "on", "thought_id": thought });
     let added = added_thoughts(&desk, "reasoning_divergent", arguments.clone()).await;
     assert!(added.iter().all(|it| json!(it.branch_id) == *branch));
@@ -154,6 +160,38 @@ async fn a_session_whose_active_branch_is_closed_is_no_dead_end() {
         assert!(
             added.iter().all(|it| json!(it.branch_id) != *branch),
             "{tool}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_a_model_that_goes_on_is_asked_to_settle_the_last_doubt() {
+    let content = "Our warehouse loses parcels every Tuesday";
+    for (tool, is_asked) in [
+        ("reasoning_linear", true),
+        ("reasoning_tree", true),
+        ("reasoning_divergent", true),
+        ("reasoning_auto", false),
+        ("reasoning_reflection", false),
+        ("reasoning_reflection_evaluate", false),
+    ] {
+        let desk = ReasoningTestRegistry::new();
+        let first = desk.think_ok(json!({ "content": "begin" })).await;
+        let second = json!({ "content": "on", "session_id": first["session_id"] });
+        desk.think_ok(second).await;
+        let asked = desk.requests().len();
+        let mut arguments = json!({ "session_id": first["session_id"] });
+        if tool != "reasoning_reflection_evaluate" {
+            arguments["content"] = json!(content);
+        }
+        // What the scripted model says is no answer of a router.
+        let _ = desk.call_tool(tool, arguments).await;
+        let text = conversation(&desk.requests()[asked]);
+        assert!(text.contains("thought 2"), "{tool}: {text}");
+        assert_eq!(
+            text.contains("settle that first"),
+            is_asked,
+            "{tool}: {text}"
         );
     }
 }

@@ -76,7 +76,7 @@ async fn a_step_is_brought_as_text_or_as_fields() {
         let thoughts = desk.thoughts().await;
         assert_eq!(thoughts[1].content, text);
         assert_eq!(thoughts[1].input.as_deref(), Some("6 × 7?"));
-        assert_eq!(desk.last_record().await.usage.model_calls, 0);
+        assert_eq!(desk.last_record().await.spent.model_calls, 0);
     }
 }
 
@@ -90,7 +90,9 @@ async fn a_reply_is_used_although_there_is_a_model() {
     assert_eq!(output.get("model"), None);
     assert_eq!(desk.requests(), []);
     // A null is no reply.
-    let output = desk.think_ok(json!({ "content": "x", "reply": null })).await;
+    let output = desk
+        .think_ok(json!({ "content": "x", "reply": null }))
+        .await;
     assert_eq!(output["content"], "thought 1");
     assert_eq!(output.get("reply_recorded"), None);
 }
@@ -194,17 +196,15 @@ async fn a_return_without_a_direction_takes_no_reply() {
     let mut turn = json!({ "checkpoint_id": place["checkpoint_id"], "reply": "so" });
     let error = desk.call_err("reasoning_backtrack", turn.clone()).await;
     assert_eq!(error.code(), "Validation");
-    assert!(
-        error.to_string().contains("needs new_direction"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("needs new_direction"), "{error}");
     turn["new_direction"] = json!("elsewhere");
     turn["reply"] = json!({ "direction": "so" });
     assert_reply_refused(&desk, "reasoning_backtrack", &turn, &["thought", "answer"]).await;
     // Nothing was set aside.
+    let session = "s".into();
     let current = desk
         .store
-        .thoughts(&"s".into(), EpochFilter::Current, FULL_PAGE);
+        .thoughts(&session, EpochFilter::Current, FULL_PAGE);
     assert_eq!(current.await.unwrap().len(), 2);
 }
 
@@ -232,9 +232,7 @@ async fn perspectives_and_synthesis_are_brought_together() {
     ] {
         let desk = registry_with_session().await;
         let mut arguments = json!({ "content": "A bench", "session_id": "s", "reply": reply });
-        let output = desk
-            .call_ok("reasoning_divergent", arguments.clone())
-            .await;
+        let output = desk.call_ok("reasoning_divergent", arguments.clone()).await;
         assert_eq!(output["synthesis"], synthesis, "{what}");
         assert_eq!(output["answer"], "42", "{what}");
         assert_eq!(output["most_novel"], output["perspectives"][1]["id"]);
@@ -243,9 +241,7 @@ async fn perspectives_and_synthesis_are_brought_together() {
         assert_eq!(desk.thoughts().await.len(), 5, "{what}");
         // More than asked for are cut off; fewer are said to be missing.
         arguments["num_perspectives"] = json!(2);
-        let output = desk
-            .call_ok("reasoning_divergent", arguments.clone())
-            .await;
+        let output = desk.call_ok("reasoning_divergent", arguments.clone()).await;
         assert_eq!(output["perspectives"].as_array().unwrap().len(), 2);
         arguments["num_perspectives"] = json!(5);
         let output = desk.call_ok("reasoning_divergent", arguments).await;
@@ -280,7 +276,10 @@ fn reflection_fields() -> Value {
 
 #[tokio::test]
 async fn a_check_is_brought_with_its_revision_and_not_compared() {
-    let text = format!("5 is wrong.\n\n## Revised\n\nIt is 42.\n\n{}", reflection_fields());
+    let text = format!(
+        "5 is wrong.\n\n## Revised\n\nIt is 42.\n\n{}",
+        reflection_fields()
+    );
     let mut object = with_field(reflection_fields(), "analysis", json!("5 is wrong."));
     object["improved_reasoning"] = json!("It is 42.");
     object["improved_quality_percent"] = json!(95);
