@@ -169,10 +169,13 @@ fn read_answer<T: DeserializeOwned>(
         has_text = true;
     }
     let value = coerce(Value::Object(fields), &ask.schema);
-    deserialize_checked(&value, &ask.schema).map_err(|reason| match has_text {
-        true => reason,
+    deserialize_checked(&value, &ask.schema).map_err(|reason| {
         // The schema does not name the text, so its faults do not say that it is missing.
-        false => format!("there is no text before the fields; {reason}"),
+        if has_text {
+            reason
+        } else {
+            format!("there is no text before the fields; {reason}")
+        }
     })
 }
 

@@ -22,7 +22,7 @@ const VIEWPOINT_CHARS: usize = 80;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["perspectives", "synthesis"]))]
 pub(super) struct PerspectivesReply {
-    /// Each with viewpoint, content, assumption_challenged, novelty_percent, viability_percent
+    /// Each with viewpoint, content, `assumption_challenged`, `novelty_percent`, `viability_percent`
     #[serde(deserialize_with = "distinct_perspectives")]
     pub(super) perspectives: Vec<PerspectiveReply>,
     #[serde(flatten)]

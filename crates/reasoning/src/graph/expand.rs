@@ -63,7 +63,7 @@ pub(super) struct ContinuationReply {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["continuations"]))]
 struct ContinuationList {
-    /// Each with thought, kind, answer, weakest_point, confidence_percent
+    /// Each with thought, kind, answer, `weakest_point`, `confidence_percent`
     #[serde(deserialize_with = "some_continuations")]
     #[schemars(with = "Vec<ContinuationReply>")]
     continuations: Vec<ContinuationReply>,

@@ -76,10 +76,10 @@ impl CallPresenter for ReasoningPresenter {
 /// Collects the ids of an answer: they are UUIDs.
 fn collect_ids(value: &Value, ids: &mut Vec<String>) {
     match value {
-        Value::String(text) if is_uuid(text) && ids.len() < MAX_SHORT_IDS => {
-            if !ids.contains(text) {
-                ids.push(text.clone());
-            }
+        Value::String(text)
+            if is_uuid(text) && ids.len() < MAX_SHORT_IDS && !ids.contains(text) =>
+        {
+            ids.push(text.clone());
         }
         Value::Array(items) => items.iter().for_each(|item| collect_ids(item, ids)),
         Value::Object(fields) => fields.values().for_each(|field| collect_ids(field, ids)),

@@ -168,12 +168,11 @@ impl ReflectionSubject {
         let (parent, branch) =
             call.memoize("place", reflection_parent(&thought, &session, call).await?);
         let text = truncate_tokens(&thought.content, call.context_tokens());
-        let question = match &thought.input {
-            Some(input) => Some(input.clone()),
-            None => {
-                let root = call.store().root_thought(&thought.id).await?;
-                root.and_then(|root| root.input)
-            }
+        let question = if let Some(input) = &thought.input {
+            Some(input.clone())
+        } else {
+            let root = call.store().root_thought(&thought.id).await?;
+            root.and_then(|root| root.input)
         };
         let share = call.context_tokens() / 4;
         Ok(Self {

@@ -55,7 +55,7 @@ pub(super) struct Exploration {
     #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String")]
     pub(super) thought: Option<String>,
-    /// Each with name, thought, answer, weakest_point, confidence_percent
+    /// Each with name, thought, answer, `weakest_point`, `confidence_percent`
     #[serde(deserialize_with = "at_least_two", alias = "branches")]
     pub(super) approaches: Vec<Approach>,
     /// The number of the best approach

@@ -19,9 +19,19 @@ use super::test_registry::{ReasoningTestRegistry, reply_with_fields, text_reply}
 struct OriginalPipes {
     count: AtomicUsize,
     improved_thought: Option<&'static str>,
-    /// What the provider answers for a purpose that the original has no pipe for. It creates such a
-    /// pipe, so that the reply is in the requested format.
-    created: Option<fn(&ModelRequest) -> Result<ModelReply, ModelError>>,
+    other_purposes: OtherPurposes,
+}
+
+/// What happens with a purpose that the original has no pipe for.
+#[derive(Default)]
+enum OtherPurposes {
+    /// There must be no such request.
+    #[default]
+    Unexpected,
+    /// The provider creates the pipe, which answers in the requested format.
+    Created(fn(&ModelRequest) -> ModelReply),
+    /// The key may not create pipes.
+    Refused,
 }
 
 /// The purposes that the original has a pipe for.
@@ -132,10 +142,19 @@ impl ChatModel for OriginalPipes {
         _: Instant,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         let purpose = ask.purpose.as_str();
-        let reply = match self.created {
-            Some(created) if !ORIGINAL_PURPOSES.contains(&purpose) => {
+        let is_original = ORIGINAL_PURPOSES.contains(&purpose);
+        let reply = match &self.other_purposes {
+            OtherPurposes::Created(reply) if !is_original => {
                 self.count.fetch_add(1, Ordering::Relaxed);
-                created(ask)
+                Ok(reply(ask))
+            }
+            OtherPurposes::Refused if !is_original => {
+                self.count.fetch_add(1, Ordering::Relaxed);
+                Err(ModelError::Api {
+                    provider: "langbase".to_owned(),
+                    status: 403,
+                    message: "no".to_owned(),
+                })
             }
             _ => Ok(text_reply(&self.answer(purpose).to_string())),
         };
@@ -272,39 +291,33 @@ async fn reflections_and_evaluations_take_the_same_pipe() {
 }
 
 /// Prefers the version that holds the revised text, in any order.
-fn prefer_the_revision(ask: &ModelRequest) -> Result<ModelReply, ModelError> {
+fn prefer_the_revision(ask: &ModelRequest) -> ModelReply {
     assert_eq!(ask.purpose.as_str(), "reflection_compare");
     let (_, versions) = ask.messages[0].text.split_once("Version A:").unwrap();
     let (first, _) = versions.split_once("Version B:").unwrap();
     let better = if first.contains("Longer.") { "A" } else { "B" };
     let fields = json!({ "better": better });
-    Ok(reply_with_fields("It says more.", &fields))
+    reply_with_fields("It says more.", &fields)
 }
 
 #[tokio::test]
 async fn an_improved_thought_is_compared_by_a_pipe_that_is_created() {
-    for (created, improved, note) in [
+    for (other_purposes, improved, note) in [
         (
-            prefer_the_revision as fn(&ModelRequest) -> _,
+            OtherPurposes::Created(prefer_the_revision),
             json!("Longer."),
             Value::Null,
         ),
-        // A key that may not create pipes: the check is kept, and the original too.
+        // The check is kept, and the original too.
         (
-            |_| {
-                Err(ModelError::Api {
-                    provider: "langbase".to_owned(),
-                    status: 403,
-                    message: "no".to_owned(),
-                })
-            },
+            OtherPurposes::Refused,
             Value::Null,
             json!("A revision was written, but the comparison failed, so the original was kept."),
         ),
     ] {
         let desk = OriginalTestRegistry::with_pipes(OriginalPipes {
             improved_thought: Some("Longer."),
-            created: Some(created),
+            other_purposes,
             ..OriginalPipes::default()
         });
         let arguments = json!({ "content": "Short." });
