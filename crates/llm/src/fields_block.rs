@@ -272,6 +272,10 @@ mod tests {
                 r"\frac{1}{2} of {{8}} in fn f() { 4 } is",
             ),
             (
+                r#"\frac{8}{2} = 4, so {{ x }} and {% y %} are 4. {"answer": "4",}"#,
+                r"\frac{8}{2} = 4, so {{ x }} and {% y %} are 4.",
+            ),
+            (
                 r#"Of { x | x > 3 and the rest. {"answer": "4"}"#,
                 "Of { x | x > 3 and the rest.",
             ),

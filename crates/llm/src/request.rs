@@ -54,6 +54,13 @@ pub trait ChatModel: Send + Sync {
         false
     }
 
+    /// Returns whether a prompt that is stored at the provider may decide what a reply contains,
+    /// whatever is asked. Such a reply may answer several requests at once, so that a second request
+    /// is sent only after the first reply shows that it is needed.
+    fn has_stored_prompts(&self) -> bool {
+        false
+    }
+
     /// Checks that the provider is reachable and accepts the API key, with a request that costs
     /// nothing. Succeeds where there is nothing to check.
     fn check(&self, _deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {

@@ -54,6 +54,14 @@ impl SessionHistory {
         }
         self
     }
+
+    /// Leaves out the request to settle the last doubt, for a model that judges and does not go on.
+    pub(crate) fn for_judge(self) -> Self {
+        Self {
+            open_point: None,
+            ..self
+        }
+    }
 }
 
 /// A step, shortened to its share of the budget.
@@ -266,10 +274,13 @@ pub(crate) async fn latest_thought(
 /// Selects the newest steps that fit the budget, and the first step, which is always shown.
 fn select_steps(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> SessionHistory {
     let latest = newest.first().map(|thought| thought.id.clone());
-    let latest_field = |name: &str| metadata_text(newest.first()?, name);
+    let share = budget / STEP_SHARE;
+    let latest_field = |name: &str| {
+        let text = metadata_text(newest.first()?, name)?;
+        Some(truncate_tokens(&text, share / 4))
+    };
     let latest_answer = latest_field("answer");
     let open_point = latest_field("weakest_point");
-    let share = budget / STEP_SHARE;
     let mut anchor = first.map(|first| (first.id.clone(), HistoryStep::truncated(&first, share)));
     let mut left = budget.saturating_sub(anchor.as_ref().map_or(0, |(_, step)| step.tokens()));
     let mut steps = Vec::new();
@@ -324,7 +335,8 @@ impl HistoryStep {
     fn tokens(&self) -> usize {
         // The approximate cost of the tags around a step.
         const TAG_TOKENS: usize = 16;
-        approximate_tokens(&self.input) + approximate_tokens(&self.thought) + TAG_TOKENS
+        let answer = self.answer.as_deref().map_or(0, approximate_tokens);
+        approximate_tokens(&self.input) + approximate_tokens(&self.thought) + answer + TAG_TOKENS
     }
 }
 

@@ -1,7 +1,7 @@
 //! Several independent requests for one step: an approach, a perspective or a continuation each.
 
 use deliberate_llm::ModelRequest;
-use deliberate_toolkit::{ToolContext, ToolError};
+use deliberate_toolkit::{ModelAnswer, ToolContext, ToolError};
 use serde::{Deserialize, Deserializer, de, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -13,19 +13,65 @@ pub(crate) struct ParallelAnswers<T> {
     pub(crate) note: Option<String>,
 }
 
+/// The answers to parallel requests, or one answer to all of them.
+pub(crate) enum AllOrEach<W, T> {
+    /// One reply with all items and what is said about them.
+    All(W),
+    /// An answer to each request.
+    Each(ParallelAnswers<T>),
+}
+
 /// Sends all requests at once. Fails if fewer than `least` are answered.
 pub(crate) async fn ask_parallel<T: DeserializeOwned>(
     asks: Vec<ModelRequest>,
     least: usize,
     call: &ToolContext,
 ) -> Result<ParallelAnswers<T>, ToolError> {
-    let count = asks.len();
-    let mut answers = Vec::with_capacity(count);
-    let mut failures = Vec::new();
     let outcomes = call.ask_all::<ItemOrList<T>>(asks).await?;
+    collect_answers(outcomes.into_iter().map(value_of), least)
+}
+
+/// Like `ask_parallel`, but a pipe of the original server answers everything in its first reply, and
+/// each further request would only cost. So where prompts are stored at the provider, the first
+/// request is sent alone, and the others if its reply is not a `W`.
+pub(crate) async fn ask_all_or_each<W: DeserializeOwned, T: DeserializeOwned>(
+    mut asks: Vec<ModelRequest>,
+    least: usize,
+    call: &ToolContext,
+) -> Result<AllOrEach<W, T>, ToolError> {
+    if asks.is_empty() || !call.has_stored_prompts().await {
+        return Ok(AllOrEach::Each(ask_parallel(asks, least, call).await?));
+    }
+    let others = asks.split_off(1);
+    let mut outcomes = Vec::new();
+    for outcome in call.ask_all::<WholeOrItem<W, T>>(asks).await? {
+        match value_of(outcome) {
+            Ok(WholeOrItem::Whole(whole)) => return Ok(AllOrEach::All(whole)),
+            Ok(WholeOrItem::Item(item)) => outcomes.push(Ok(item)),
+            Err(error) => outcomes.push(Err(error)),
+        }
+    }
+    let others = call.ask_all::<ItemOrList<T>>(others).await?;
+    outcomes.extend(others.into_iter().map(value_of));
+    Ok(AllOrEach::Each(collect_answers(outcomes, least)?))
+}
+
+fn value_of<T>(outcome: Result<ModelAnswer<T>, ToolError>) -> Result<T, ToolError> {
+    outcome.map(|answer| answer.value)
+}
+
+/// Collects the items, in the order of the requests.
+fn collect_answers<T>(
+    outcomes: impl IntoIterator<Item = Result<ItemOrList<T>, ToolError>>,
+    least: usize,
+) -> Result<ParallelAnswers<T>, ToolError> {
+    let mut count = 0;
+    let mut answers = Vec::new();
+    let mut failures = Vec::new();
     for (index, outcome) in outcomes.into_iter().enumerate() {
+        count += 1;
         match outcome {
-            Ok(answer) => answers.extend(answer.value.take(index)),
+            Ok(value) => answers.extend(value.take(index)),
             Err(error) => failures.push(error),
         }
     }
@@ -41,6 +87,23 @@ pub(crate) async fn ask_parallel<T: DeserializeOwned>(
         )
     });
     Ok(ParallelAnswers { answers, note })
+}
+
+/// A reply with all items, or with the one that was asked for.
+enum WholeOrItem<W, T> {
+    Whole(W),
+    Item(ItemOrList<T>),
+}
+
+impl<'de, W: DeserializeOwned, T: DeserializeOwned> Deserialize<'de> for WholeOrItem<W, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        if let Ok(whole) = W::deserialize(&value) {
+            return Ok(Self::Whole(whole));
+        }
+        let item = ItemOrList::deserialize(value).map_err(de::Error::custom)?;
+        Ok(Self::Item(item))
+    }
 }
 
 /// The fields in which pipes of the original server answer all items at once.

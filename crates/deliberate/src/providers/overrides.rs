@@ -66,6 +66,10 @@ impl ChatModel for ModelWithOverrides {
         self.model.supports_tools()
     }
 
+    fn has_stored_prompts(&self) -> bool {
+        self.model.has_stored_prompts()
+    }
+
     fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         self.model.check(deadline)
     }

@@ -430,6 +430,10 @@ impl ChatModel for Langbase {
         self.supports_tools.load(Ordering::Relaxed)
     }
 
+    fn has_stored_prompts(&self) -> bool {
+        true
+    }
+
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/v1/pipes", deadline))
     }

@@ -313,7 +313,7 @@ async fn choose(
     if !call.has_model().await {
         return Ok(default_choice(content, has_way_back));
     }
-    let past = current_history(session, call).await?;
+    let past = current_history(session, call).await?.for_judge();
     let shown = RouterPromptContext {
         past: &past,
         session_mode: session.map(|session| session.mode.as_str()),

@@ -1,31 +1,33 @@
 //! The divergent mode: several perspectives that differ, and their synthesis.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+mod model_output;
+
+use std::sync::LazyLock;
 
 use deliberate_core::{
-    BranchId, Change, Mode, Percent, Score, Session, SessionId, Thought, ThoughtId, truncate_chars,
-    truncate_tokens,
+    BranchId, Change, Mode, Score, Session, SessionId, Thought, ThoughtId, truncate_tokens,
 };
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput, answer_schema,
 };
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     auto::DIVERGENT_REQUESTS,
     history::{SessionHistory, current_open_history, thought_history},
     mcp_prompts::{PROBLEM, ReasoningPrompt, SESSION, number_argument},
-    model_fields::{
-        StepFields, below_threshold, is_blank, lenient_vec, non_blank, normalized, optional_text,
-    },
+    model_fields::{StepFields, below_threshold},
     modes::{ModeDefinition, ModeRouting, ModeRunner, RoutingExample, output_to_json},
-    parallel_requests::ask_parallel,
+    parallel_requests::{AllOrEach, ask_all_or_each, ask_parallel},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::{TargetSession, metadata_object, optional_session, require_open_branch},
     text_list::check_list,
+};
+use model_output::{
+    MIN_PERSPECTIVES, PerspectiveReply, PerspectivesReply, SynthesisReply, distinct_answers,
 };
 
 pub(crate) static MODE: ModeDefinition = ModeDefinition {
@@ -68,12 +70,6 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
 
 /// The number of perspectives if the caller gives none.
 const DEFAULT_PERSPECTIVES: u8 = 3;
-
-/// A single perspective offers no comparison.
-const MIN_PERSPECTIVES: usize = 2;
-
-/// The longest viewpoint that is taken from the content if the model gave none.
-const VIEWPOINT_CHARS: usize = 80;
 
 /// The `reasoning_divergent` tool.
 pub(crate) struct Divergent;
@@ -152,84 +148,6 @@ struct Perspective {
     novelty_score: Option<Score>,
     /// How well it holds up; null if not rated
     viability: Option<Score>,
-}
-
-/// A whole answer at once: the reply that a caller brings, or that of a pipe of the original server.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["perspectives", "synthesis"]))]
-struct PerspectivesReply {
-    /// Each with `viewpoint`, `content`, `assumption_challenged`, `novelty_percent`, `viability_percent`
-    #[serde(deserialize_with = "distinct_perspectives")]
-    perspectives: Vec<PerspectiveReply>,
-    #[serde(flatten)]
-    synthesis: SynthesisReply,
-}
-
-/// The synthesis: its text, then the fields.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = ["answer", "weakest_point", "confidence_percent"]))]
-struct SynthesisReply {
-    #[schemars(skip)]
-    #[serde(deserialize_with = "non_blank")]
-    synthesis: String,
-    #[serde(flatten)]
-    fields: StepFields,
-}
-
-/// A perspective: its text, then the fields.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[schemars(extend("required" = [
-    "viewpoint", "assumption_challenged", "novelty_percent", "viability_percent"
-]))]
-struct PerspectiveReply {
-    #[schemars(skip)]
-    #[serde(default)]
-    content: String,
-    /// The stand it takes, in a few words
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(with = "String")]
-    viewpoint: Option<String>,
-    /// What it does not take for granted
-    #[schemars(with = "String")]
-    #[serde(default, deserialize_with = "optional_text")]
-    assumption_challenged: Option<String>,
-    /// How far it is from what most would say
-    #[serde(default, deserialize_with = "Percent::lenient_option")]
-    #[schemars(with = "Percent")]
-    novelty_percent: Option<Percent>,
-    /// How well it holds up
-    #[serde(default, deserialize_with = "Percent::lenient_option")]
-    #[schemars(with = "Percent")]
-    viability_percent: Option<Percent>,
-}
-
-impl PerspectiveReply {
-    fn viewpoint(&self) -> String {
-        match &self.viewpoint {
-            Some(name) if !is_blank(name) => name.trim().to_owned(),
-            _ => truncate_chars(self.content.trim(), VIEWPOINT_CHARS),
-        }
-    }
-}
-
-/// Deserializes at least two perspectives that differ.
-fn distinct_perspectives<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<PerspectiveReply>, D::Error> {
-    let views = drop_duplicates(lenient_vec(deserializer)?);
-    if views.len() < MIN_PERSPECTIVES {
-        return Err(de::Error::custom(
-            "fewer than two perspectives say something of their own",
-        ));
-    }
-    Ok(views)
-}
-
-/// Keeps the perspectives that say something and differ from each other.
-fn drop_duplicates(mut views: Vec<PerspectiveReply>) -> Vec<PerspectiveReply> {
-    let mut seen = BTreeSet::new();
-    views.retain(|view| !is_blank(&view.content) && seen.insert(normalized(&view.content)));
-    views
 }
 
 /// The values that the prompt template of a perspective shows.
@@ -368,6 +286,7 @@ async fn read_perspectives(
     let ask = ModelRequest {
         key: "divergent".to_owned(),
         schema: answer_schema::<PerspectivesReply>(),
+        text_field: Some("synthesis".into()),
         ..ModelRequest::default()
     };
     Ok(call.read_reply(ask, reply, None).await?.value)
@@ -415,12 +334,17 @@ async fn request_perspectives(
         let joined = call.ask::<SynthesisReply>(synthesis(Vec::new())?, None);
         let (perspectives, joined) = futures::future::join(perspectives, joined).await;
         return Ok(PerspectivesReply {
-            perspectives: drop_duplicates(perspectives?.answers),
+            perspectives: distinct_answers(perspectives?.answers)?,
             synthesis: joined?.value,
         });
     }
-    let found = ask_parallel::<PerspectiveReply>(asks, MIN_PERSPECTIVES, call).await?;
-    let perspectives = drop_duplicates(found.answers);
+    let found =
+        ask_all_or_each::<PerspectivesReply, PerspectiveReply>(asks, MIN_PERSPECTIVES, call);
+    let found = match found.await? {
+        AllOrEach::All(found) => return Ok(found),
+        AllOrEach::Each(found) => found,
+    };
+    let perspectives = distinct_answers(found.answers)?;
     let share = call.context_tokens() / (perspectives.len() + 1);
     let shown = perspectives
         .iter()

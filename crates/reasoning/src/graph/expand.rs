@@ -18,7 +18,7 @@ use super::{
 use crate::{
     evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
     model_fields::{StepFields, lenient_option, lenient_vec, non_blank, normalized, optional_text},
-    parallel_requests::ask_parallel,
+    parallel_requests::{AllOrEach, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
 };
@@ -195,14 +195,21 @@ pub(super) async fn request_continuations(
     }
     call.progress(0.0, Some(1.0), "thinking of continuations");
     let asks = continuation_requests(source, around, k, &found.to_prompt(call), call)?;
-    let answered = ask_parallel::<ContinuationReply>(asks, 1, call).await?;
-    Ok((
-        ExpansionReply {
+    let answered = ask_all_or_each::<ContinuationList, ContinuationReply>(asks, 1, call).await?;
+    let reply = match answered {
+        AllOrEach::All(mut list) => {
+            list.continuations.truncate(k as usize);
+            ExpansionReply {
+                continuations: list.continuations,
+                note: None,
+            }
+        }
+        AllOrEach::Each(answered) => ExpansionReply {
             continuations: answered.answers,
             note: answered.note,
         },
-        found,
-    ))
+    };
+    Ok((reply, found))
 }
 
 /// Reads the continuations that the caller brought: an object with a list of them, a list, or one.

@@ -119,7 +119,10 @@ pub(super) async fn score_nodes(
     let ids: Vec<String> = nodes.iter().map(|node| node.id.to_string()).collect();
     let short_ids = call.store().short_ids(&ids).await?;
     let mut judgments: Vec<Option<ScoreJudgment>> = vec![None; nodes.len()];
+    // Pipes of the original server judge once, whatever is asked: that score is for no single node.
+    let is_complete = answer.scores.len() == nodes.len();
     for (place, scored) in answer.scores.into_iter().enumerate() {
+        let place = is_complete.then_some(place);
         let index = scored_index(&scored.node, place, &ids, &short_ids);
         let slot = index.and_then(|index| judgments.get_mut(index));
         if let (Some(slot), Ok(mut judgment)) = (slot, ScoreJudgment::try_from(scored.reply)) {
@@ -153,15 +156,15 @@ pub(super) async fn score_nodes(
 }
 
 /// The index of the node that a score is for: by its number, its id or its short id, else by the
-/// place of the score. A name that fits no node is for none of them.
+/// place of the score if there is one for each node. A name that fits no node is for none of them.
 fn scored_index(
     node: &Value,
-    place: usize,
+    place: Option<usize>,
     ids: &[String],
     short_ids: &BTreeMap<String, String>,
 ) -> Option<usize> {
     match node {
-        Value::Null => Some(place),
+        Value::Null => place,
         Value::String(name) => {
             let is_named = |id: &String| id == name || short_ids.get(id) == Some(name);
             ids.iter().position(is_named)

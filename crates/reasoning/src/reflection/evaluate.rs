@@ -268,7 +268,9 @@ async fn evaluation_request(
     facts: &SessionMetrics,
     call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
-    let mut past = call.memoize("past", history::recent_history(session, call).await?);
+    let mut past = call
+        .memoize("past", history::recent_history(session, call).await?)
+        .for_judge();
     let budget = call.context_tokens();
     if !nodes.is_empty() {
         free_half_budget(&mut past, budget);

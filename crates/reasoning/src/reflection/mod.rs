@@ -6,12 +6,12 @@ mod evaluate;
 mod metrics;
 mod subject;
 
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use deliberate_core::{
     Change, Mode, Percent, Score, SessionId, Thought, ThoughtId, approximate_tokens,
 };
-use deliberate_llm::ModelRequest;
+use deliberate_llm::{ModelError, ModelRequest};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -23,7 +23,7 @@ use super::{
     agreement::same_answer,
     history::SessionHistory,
     model_fields::{
-        StepFields, lenient_option, non_blank, non_blank_list, normalized, optional_text,
+        StepFields, is_blank, lenient_option, non_blank, non_blank_list, normalized, optional_text,
     },
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     text_list::check_list,
@@ -156,7 +156,7 @@ impl ReflectionReply {
         if self.analysis.is_empty() {
             self.analysis.push_str("The text was written anew.");
         }
-        (!revised.is_empty()).then_some(revised)
+        (!is_blank(&revised)).then_some(revised)
     }
 }
 
@@ -206,6 +206,10 @@ const SAME_ANSWER_NOTE: &str = "The check reaches the same result, so the origin
 /// The note about a revision that was not better.
 const NOT_PREFERRED_NOTE: &str =
     "A revision was written, but a comparison did not prefer it, so the original was kept.";
+
+/// The note about a revision that could not be compared. The check itself is worth its cost.
+const NOT_COMPARED_NOTE: &str =
+    "A revision was written, but the comparison failed, so the original was kept.";
 
 fn joined_note(is_truncated: bool, note: Option<&str>) -> Option<String> {
     let notes = [is_truncated.then_some(TRUNCATED_NOTE), note];
@@ -315,8 +319,10 @@ impl ReflectionRounds {
         };
         let mut latest = first;
         let mut current = (subject.text.clone(), subject.answer());
+        let mut seen = BTreeSet::from([normalized(&current.0)]);
         while let Some(text) = revision.take() {
-            if normalized(&text) == normalized(&current.0) {
+            // A text that was there before is no improvement.
+            if !seen.insert(normalized(&text)) {
                 break;
             }
             let answer = latest.fields.answer.clone();
@@ -331,9 +337,17 @@ impl ReflectionRounds {
                 let question = subject.question.as_deref();
                 let versions = (current.0.as_str(), text.as_str());
                 let (past, number) = (&subject.past, rounds.count);
-                if !prefers_revision(past, question, versions, number, call).await? {
-                    rounds.note = Some(NOT_PREFERRED_NOTE);
-                    break;
+                match prefers_revision(past, question, versions, number, call).await {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        rounds.note = Some(NOT_PREFERRED_NOTE);
+                        break;
+                    }
+                    Err(ToolError::Model(error)) if error != ModelError::Pending => {
+                        rounds.note = Some(NOT_COMPARED_NOTE);
+                        break;
+                    }
+                    Err(error) => return Err(error),
                 }
             }
             rounds.improved = Some(ImprovedText {
@@ -406,6 +420,8 @@ fn reflection_output(
         created_at: at,
         metadata,
     };
+    // A later revision that was not taken over leaves the improved text, not the original.
+    let note = rounds.note.filter(|_| rounds.improved.is_none());
     let best = rounds.first;
     let quality_after = rounds.improved.as_ref().and_then(|it| it.quality);
     let confidence = best.fields.sure.score();
@@ -460,7 +476,7 @@ fn reflection_output(
         quality_before: rounds.quality_before,
         quality_after,
         iterations: rounds.count,
-        note: joined_note(subject.is_truncated, rounds.note),
+        note: joined_note(subject.is_truncated, note),
     };
     let mut changes = home.changes();
     changes.extend(require_open_branch(reflection.branch_id.as_ref()));

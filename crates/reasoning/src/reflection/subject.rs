@@ -78,7 +78,9 @@ impl ReflectionSubject {
         call: &ToolContext,
     ) -> Result<Self, ToolError> {
         call.check_content("content", &content)?;
-        let past = current_open_history(session.as_ref(), call).await?;
+        let past = current_open_history(session.as_ref(), call)
+            .await?
+            .for_judge();
         Ok(Self {
             text: content.clone(),
             question: None,
@@ -122,7 +124,7 @@ impl ReflectionSubject {
             let thought = crate::lookup::thought(call, &latest).await?;
             return Self::from_thought(thought, session, call).await;
         }
-        let past = current_history(Some(&session), call).await?;
+        let past = current_history(Some(&session), call).await?.for_judge();
         let node = best_node(&session, call).await?;
         let Some(node) = call.memoize("node", node) else {
             return Err(invalid_argument(
@@ -159,7 +161,9 @@ impl ReflectionSubject {
         }
         let past = call.memoize(
             "past",
-            ancestor_history(thought.parent_id.as_ref(), call).await?,
+            ancestor_history(thought.parent_id.as_ref(), call)
+                .await?
+                .for_judge(),
         );
         let (parent, branch) =
             call.memoize("place", reflection_parent(&thought, &session, call).await?);

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     history::{SessionHistory, ancestor_history},
     model_fields::normalized,
-    parallel_requests::ask_parallel,
+    parallel_requests::{AllOrEach, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::{TargetSession, require_session},
 };
@@ -325,7 +325,13 @@ async fn explore_in_parallel(
             })
         })
         .collect::<Result<Vec<ModelRequest>, ToolError>>()?;
-    let found = ask_parallel::<Approach>(asks, 1, call).await?;
+    let found = match ask_all_or_each::<Exploration, Approach>(asks, 1, call).await? {
+        AllOrEach::All(mut found) => {
+            found.truncate_approaches(this.max_branches);
+            return Ok((found, None));
+        }
+        AllOrEach::Each(found) => found,
+    };
     let mut seen = std::collections::HashSet::new();
     let mut approaches = found.answers;
     approaches.retain(|it| seen.insert(normalized(&it.thought)));

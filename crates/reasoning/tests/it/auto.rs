@@ -1,10 +1,15 @@
 //! Tests of `reasoning_auto`.
 
 use deliberate_core::{Change, Checkpoint, CheckpointKind, Mode, Timestamp};
+use deliberate_llm::ModelReply;
 use serde_json::{Value, json};
 
-use super::test_registry::{
-    ReasoningTestRegistry, conversation, render_request, step_json, text_reply,
+use super::{
+    reflection_fixtures::{client_replies, preferred_round},
+    test_registry::{
+        ReasoningTestRegistry, conversation, render_request, reply_with_fields, step_json,
+        text_reply,
+    },
 };
 
 const TOOL: &str = "reasoning_auto";
@@ -41,9 +46,11 @@ async fn add_checkpoint(registry: &ReasoningTestRegistry) {
         .unwrap();
 }
 
-fn perspectives_reply() -> Value {
-    let view = |text: &str| json!({ "viewpoint": text, "content": text });
-    json!({ "perspectives": [view("a"), view("b"), view("c")], "synthesis": "d" })
+/// Three perspectives and their synthesis.
+fn perspective_replies() -> Vec<ModelReply> {
+    let view = |text: &str| reply_with_fields(text, &json!({ "viewpoint": text }));
+    let synthesis = reply_with_fields("d", &json!({ "confidence_percent": 50 }));
+    vec![view("a"), view("b"), view("c"), synthesis]
 }
 
 #[tokio::test]
@@ -173,13 +180,12 @@ async fn the_chosen_mode_is_run_in_the_same_call() {
     assert_eq!(record.session_id, Some(session.as_str().unwrap().into()));
 
     // A session may mix modes.
-    script_replies(&desk, &[perspectives_reply()]);
+    desk.script_replies(perspective_replies());
     let arguments = json!({ "content": "Brainstorm causes", "session_id": session, "run": true });
     let output = desk.call_ok(TOOL, arguments).await;
     assert_eq!(output["result"]["synthesis"], "d");
     assert_eq!(output["result"]["session_id"], *session);
-    let judgement = json!({ "analysis": "Weak.", "improved_reasoning": "Better." });
-    script_replies(&desk, &[judgement]);
+    desk.script_replies(preferred_round(50, "Better."));
     let arguments = json!({ "content": "Critique this argument: it is so", "session_id": session, "run": true });
     let output = desk.call_ok(TOOL, arguments).await;
     assert_eq!(output["result"]["improved_reasoning"], "Better.");
@@ -254,22 +260,23 @@ async fn without_a_model_the_caller_decides_and_nothing_is_asked() {
 
 #[tokio::test]
 async fn without_a_model_the_same_is_stored() {
-    let plain: Value = serde_json::from_str(&step_json("so it is")).unwrap();
-    for (content, routed, reply) in [
+    let plain = vec![text_reply(&step_json("so it is"))];
+    for (content, routed, replies) in [
         (AMBIGUOUS_CONTENT, vec![router_reply("linear")], plain),
-        ("Brainstorm causes", vec![], perspectives_reply()),
+        ("Brainstorm causes", vec![], perspective_replies()),
     ] {
         let arguments = json!({ "content": content, "session_id": "s", "run": true });
         let with = ReasoningTestRegistry::new();
         with.add_session(Mode::Tree, [("in", "out")]).await;
-        let replies: Vec<Value> = routed.into_iter().chain([reply.clone()]).collect();
-        script_replies(&with, &replies);
+        script_replies(&with, &routed);
+        with.script_replies(replies.clone());
         let answer = with.call_ok(TOOL, arguments.clone()).await;
         let without = ReasoningTestRegistry::without_model();
         without.add_session(Mode::Tree, [("in", "out")]).await;
         // Without a model no reply is spent on the choice.
+        let round = client_replies(&replies);
         let driven = without
-            .call_with_client_replies(TOOL, arguments, &[reply])
+            .call_with_client_rounds(TOOL, arguments, &[round])
             .await;
         assert_eq!(without.stored_summary().await, with.stored_summary().await);
         assert_eq!(driven["recommended_mode"], answer["recommended_mode"]);
@@ -289,6 +296,8 @@ async fn bad_input_is_refused() {
         json!({ "content": "x", "hints": vec!["a"; 21] }),
         json!({ "content": "x", "run": "maybe" }),
         json!({ "content": "x", "mode": "tree" }),
+        // The choice is no thought that a caller could bring.
+        json!({ "content": "x", "reply": "linear" }),
     ] {
         let error = desk.call_err(TOOL, arguments.clone()).await;
         assert_eq!(error.code(), "Validation", "{arguments}");
@@ -415,20 +424,25 @@ async fn hostile_text_stays_inside_its_tag() {
 #[tokio::test]
 async fn a_tree_and_a_graph_are_run_in_the_same_call_and_in_any_session() {
     let desk = ReasoningTestRegistry::new();
-    let approach = |name: &str| json!({ "name": name, "thought": name, "rationale": "r", "confidence_percent": 50 });
-    let tree = json!({
-        "thought": "fork", "approaches": [approach("one"), approach("two")], "recommended": 1,
-        "relations": [], "confidence_percent": 50, "weakest_point": "w",
-    });
+    // All reach the same result, so no comparison is asked for.
+    let approach = |name: &str| {
+        let fields = json!({
+            "name": name, "answer": "trams", "weakest_point": "w", "confidence_percent": 50,
+        });
+        reply_with_fields(&format!("text of {name}"), &fields)
+    };
+    let approaches = || ["one", "two", "three", "four"].map(approach);
     desk.add_session(Mode::Linear, [("in", "out")]).await;
-    desk.script_replies([text_reply(&tree.to_string())]);
+    desk.script_replies(approaches());
     let arguments = json!({ "content": "Buses or trams?", "hints": ["reasoning_tree"], "session_id": "s", "run": true });
     let answer = desk.call_ok("reasoning_auto", arguments).await;
     assert_eq!(answer["recommended_mode"], "tree");
     assert_eq!(answer["result"]["session_id"], "s");
-    assert_eq!(answer["result"]["branches_explored"], 2);
+    assert_eq!(answer["result"]["branches_explored"], 4);
+    assert_eq!(answer["result"]["answer"], "trams");
+    assert!(conversation(&desk.requests()[0]).contains("out"));
     // A session that auto began can be continued.
-    desk.script_replies([text_reply(&tree.to_string())]);
+    desk.script_replies(approaches());
     let branch = &answer["result"]["recommended_branch"];
     desk.call_ok(
         "reasoning_tree",

@@ -6,7 +6,8 @@ use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
 use super::test_registry::{
-    FULL_PAGE, ReasoningTestRegistry, conversation, render_request, step_json, text_reply,
+    FULL_PAGE, ReasoningTestRegistry, conversation, render_request, reply_with_fields, step_json,
+    step_text, text_reply,
 };
 
 const CREATE: &str = "reasoning_checkpoint_create";
@@ -16,6 +17,10 @@ async fn create_checkpoint(registry: &ReasoningTestRegistry, session: &Value, na
     registry
         .call_ok(CREATE, json!({ "session_id": session, "name": name }))
         .await
+}
+
+fn id_of(id: &Value) -> deliberate_core::ThoughtId {
+    id.as_str().unwrap().into()
 }
 
 async fn backtrack(registry: &ReasoningTestRegistry, checkpoint: &Value) -> Value {
@@ -154,16 +159,21 @@ async fn a_new_direction_opens_a_branch_from_there() {
 #[tokio::test]
 async fn the_active_branch_and_the_states_of_branches_come_back() {
     let desk = ReasoningTestRegistry::new();
-    let approaches = json!({
-        "thought": "t", "recommended": 1, "relations": [], "confidence_percent": 50, "weakest_point": "w",
-        "approaches": [
-            { "name": "a", "thought": "one", "rationale": "", "confidence_percent": 50 },
-            { "name": "b", "thought": "two", "rationale": "", "confidence_percent": 50 },
-        ],
-    });
-    desk.script_replies([text_reply(&approaches.to_string())]);
+    // Both reach the same result, so no comparison is asked for.
+    let approaches = || {
+        [("a", "one"), ("b", "two")].map(|(name, text)| {
+            let fields = json!({
+                "name": name, "answer": "yes", "weakest_point": "w", "confidence_percent": 50,
+            });
+            reply_with_fields(text, &fields)
+        })
+    };
+    desk.script_replies(approaches());
     let tree = desk
-        .call_ok("reasoning_tree", json!({ "content": "x" }))
+        .call_ok(
+            "reasoning_tree",
+            json!({ "content": "x", "max_branches": 2 }),
+        )
         .await;
     let session = &tree["session_id"];
     let (a, b) = (&tree["branches"][0]["id"], &tree["branches"][1]["id"]);
@@ -174,10 +184,10 @@ async fn the_active_branch_and_the_states_of_branches_come_back() {
     let close = json!({ "session_id": session, "branch_id": a, "state": "abandoned" });
     desk.call_ok("reasoning_tree_complete", close).await;
     desk.call_ok("reasoning_tree_focus", focus(b)).await;
-    desk.script_replies([text_reply(&approaches.to_string())]);
+    desk.script_replies(approaches());
     desk.call_ok(
         "reasoning_tree",
-        json!({ "content": "y", "session_id": session }),
+        json!({ "content": "y", "session_id": session, "max_branches": 2 }),
     )
     .await;
     let answer = backtrack(&desk, &place["checkpoint_id"]).await;
@@ -237,11 +247,18 @@ async fn what_was_set_aside_can_not_be_worked_on() {
     let turned = desk.call_ok(BACKTRACK, turn).await;
     backtrack(&desk, &place).await;
     let focus = json!({ "session_id": session, "branch_id": turned["new_branch_id"] });
-    // No branch is left, so it is an ordinary linear session.
     assert_eq!(
         desk.call_err("reasoning_tree_focus", focus).await.code(),
-        "WrongMode"
+        "SetAside"
     );
+    let on = json!({ "content": "on", "thought_id": turned["thought_id"] });
+    for tool in ["reasoning_tree", "reasoning_divergent"] {
+        assert_eq!(desk.call_err(tool, on.clone()).await.code(), "SetAside");
+    }
+    // The session itself goes on where it was returned to.
+    let next = think_step(&desk, &session, "on", "so").await;
+    let place = desk.store.thought(&id_of(&next["previous_thought"])).await;
+    assert_eq!(place.unwrap().unwrap().content, "first");
 }
 
 #[tokio::test]
@@ -327,15 +344,62 @@ async fn ids_and_names_that_do_not_fit_are_refused() {
 async fn a_failed_direction_leaves_everything_where_it_was() {
     let desk = ReasoningTestRegistry::new();
     let (session, place) = session_past_checkpoint(&desk).await;
-    desk.script_replies([text_reply("no"), text_reply("no")]);
+    desk.script_replies([text_reply(""), text_reply(" ")]);
     let turn = json!({ "checkpoint_id": place, "new_direction": "elsewhere" });
-    desk.call_err(BACKTRACK, turn).await;
+    let error = desk.call_err(BACKTRACK, turn).await;
+    assert_eq!(error.code(), "InvalidResponse");
     assert_eq!(current_thoughts(&desk, &session).await.len(), 3);
     let id = session.as_str().unwrap().into();
     assert_eq!(
         desk.store.checkpoints(&id, FULL_PAGE).await.unwrap().len(),
         1
     );
+}
+
+#[tokio::test]
+async fn a_direction_without_fields_is_taken_as_it_is() {
+    let desk = ReasoningTestRegistry::new();
+    let (session, place) = session_past_checkpoint(&desk).await;
+    desk.script_replies([text_reply("Then it is 4."), text_reply("I have no fields.")]);
+    let turn = json!({ "checkpoint_id": place, "new_direction": "elsewhere" });
+    let turned = desk.call_ok(BACKTRACK, turn).await;
+    assert_eq!(turned["content"], "Then it is 4.");
+    assert_eq!(turned["answer"], Value::Null);
+    assert_eq!(turned["confidence"], 0.8);
+    let current = current_thoughts(&desk, &session).await;
+    assert_eq!(current, ["first", "Then it is 4."]);
+}
+
+#[tokio::test]
+async fn without_a_model_a_direction_is_stored_the_same() {
+    let reply = step_text("the other way");
+    let with = ReasoningTestRegistry::new();
+    let without = ReasoningTestRegistry::without_model();
+    let steps = [("in 1", "out 1"), ("in 2", "out 2")];
+    for desk in [&with, &without] {
+        desk.add_session(Mode::Linear, steps).await;
+        create_checkpoint(desk, &json!("s"), "here").await;
+    }
+    let turn = async |desk: &ReasoningTestRegistry| {
+        let list = json!({ "session_id": "s" });
+        let list = desk.call_ok("reasoning_checkpoint_list", list).await;
+        json!({ "checkpoint_id": list["checkpoints"][0]["id"], "new_direction": "elsewhere" })
+    };
+    with.script_replies([text_reply(&reply)]);
+    let answer = with.call_ok(BACKTRACK, turn(&with).await).await;
+    let driven = without
+        .call_with_client_replies(BACKTRACK, turn(&without).await, &[json!(reply)])
+        .await;
+    assert_eq!(driven["content"], answer["content"]);
+    assert_eq!(driven["weakest_point"], "a guess");
+    let contents = async |desk: &ReasoningTestRegistry| {
+        let thoughts = desk.thoughts().await;
+        let fields = thoughts
+            .into_iter()
+            .map(|it| (it.content, it.parent_id, it.metadata));
+        fields.collect::<Vec<_>>()
+    };
+    assert_eq!(contents(&without).await, contents(&with).await);
 }
 
 #[tokio::test]

@@ -2,34 +2,45 @@
 //! answers.
 
 use deliberate_core::Mode;
+use deliberate_llm::ModelReply;
 use deliberate_toolkit::CallOutcome;
 use serde_json::{Value, json};
 
-use super::test_registry::{ReasoningTestRegistry, conversation, step_json, text_reply};
+use super::test_registry::{
+    ReasoningTestRegistry, conversation, reply_with_fields, step_json, text_reply,
+};
 
-fn approaches_reply(names: [&str; 2]) -> String {
-    let approach = |name: &str| json!({ "name": name, "thought": format!("text of {name}"), "rationale": "r", "confidence_percent": 50 });
-    json!({
-        "thought": "fork", "approaches": names.map(approach), "recommended": 1, "relations": [],
-        "confidence_percent": 50, "weakest_point": "w",
-    })
-    .to_string()
+/// Two approaches with different results, and their comparison.
+fn approach_replies(names: [&str; 2]) -> Vec<ModelReply> {
+    let approach = |name: &str| {
+        let fields = json!({
+            "name": name, "answer": name, "weakest_point": "w", "confidence_percent": 50,
+        });
+        reply_with_fields(&format!("text of {name}"), &fields)
+    };
+    let fields = json!({ "recommended": 1, "weakest_point": "w", "confidence_percent": 50 });
+    let mut replies = names.map(approach).to_vec();
+    replies.push(reply_with_fields("fork", &fields));
+    replies
 }
 
-fn reflection_reply(analysis: &str) -> String {
-    json!({
-        "analysis": analysis, "strengths": [], "weaknesses": [], "recommendations": [],
-        "quality_percent": 50, "improved_reasoning": "", "improved_quality_percent": 50,
-        "confidence_percent": 60, "weakest_point": "w",
-    })
-    .to_string()
+/// A check without a revision.
+fn reflection_reply(analysis: &str) -> ModelReply {
+    let fields = json!({
+        "strengths": [], "weaknesses": [], "recommendations": [], "reaches_result": true,
+        "quality_percent": 50, "answer": null, "weakest_point": "w", "confidence_percent": 60,
+    });
+    reply_with_fields(analysis, &fields)
 }
 
 /// A tree with branches A and B, of which A is active.
 async fn tree_focused_on_a(registry: &ReasoningTestRegistry) -> Value {
-    registry.script_replies([text_reply(&approaches_reply(["AAA", "BBB"]))]);
+    registry.script_replies(approach_replies(["AAA", "BBB"]));
     let tree = registry
-        .call_ok("reasoning_tree", json!({ "content": "x" }))
+        .call_ok(
+            "reasoning_tree",
+            json!({ "content": "x", "max_branches": 2 }),
+        )
         .await;
     focus_branch(registry, &tree["session_id"], &tree["branches"][0]["id"]).await;
     tree
@@ -40,15 +51,17 @@ async fn focus_branch(registry: &ReasoningTestRegistry, session: &Value, branch:
     registry.call_ok("reasoning_tree_focus", arguments).await;
 }
 
+/// The request for an approach that continues the session.
 async fn tree_request_text(registry: &ReasoningTestRegistry, session: &Value) -> String {
-    registry.script_replies([text_reply(&approaches_reply(["CCC", "DDD"]))]);
+    registry.script_replies(approach_replies(["CCC", "DDD"]));
+    let first = registry.requests().len();
     registry
         .call_ok(
             "reasoning_tree",
-            json!({ "content": "on", "session_id": session }),
+            json!({ "content": "on", "session_id": session, "max_branches": 2 }),
         )
         .await;
-    conversation(&registry.last_request())
+    conversation(&registry.requests()[first])
 }
 
 #[tokio::test]
@@ -56,7 +69,7 @@ async fn a_reflection_in_between_stays_on_the_branch() {
     let desk = ReasoningTestRegistry::new();
     let tree = tree_focused_on_a(&desk).await;
     let session = &tree["session_id"];
-    desk.script_replies([text_reply(&reflection_reply("looked at"))]);
+    desk.script_replies([reflection_reply("looked at")]);
     let arguments = json!({ "content": "is that so?", "session_id": session });
     desk.call_ok("reasoning_reflection", arguments).await;
     assert!(!conversation(&desk.last_request()).contains("BBB"));
@@ -71,7 +84,7 @@ async fn a_reflection_in_between_stays_on_the_branch() {
 async fn the_latest_of_a_session_is_the_latest_of_its_branch() {
     let desk = ReasoningTestRegistry::new();
     let tree = tree_focused_on_a(&desk).await;
-    desk.script_replies([text_reply(&reflection_reply("looked at"))]);
+    desk.script_replies([reflection_reply("looked at")]);
     let arguments = json!({ "session_id": tree["session_id"] });
     let answer = desk
         .call_ok("reasoning_reflection", arguments.clone())
@@ -81,7 +94,7 @@ async fn the_latest_of_a_session_is_the_latest_of_its_branch() {
         tree["branches"][0]["thought_id"]
     );
     // The second reflection is on the same thought, not on the first critique.
-    desk.script_replies([text_reply(&reflection_reply("looked again"))]);
+    desk.script_replies([reflection_reply("looked again")]);
     let again = desk.call_ok("reasoning_reflection", arguments).await;
     assert_eq!(
         again["reflected_thought_id"],
@@ -96,7 +109,7 @@ async fn reflecting_on_an_earlier_thought_leaves_the_steps_since_then_on_the_lin
     let session = &tree["session_id"];
     tree_request_text(&desk, session).await;
     let early = json!({ "thought_id": tree["branches"][0]["thought_id"] });
-    desk.script_replies([text_reply(&reflection_reply("of the early one"))]);
+    desk.script_replies([reflection_reply("of the early one")]);
     desk.call_ok("reasoning_reflection", early).await;
     let shown = tree_request_text(&desk, session).await;
     for text in ["text of AAA", "fork", "of the early one"] {
@@ -149,22 +162,56 @@ async fn a_linear_step_follows_the_branch_too() {
 }
 
 #[tokio::test]
-async fn a_branch_that_has_ended_is_not_gone_on_with_in_any_mode() {
+async fn a_session_goes_on_after_its_branch_was_closed() {
+    for tool in [
+        "reasoning_linear",
+        "reasoning_tree",
+        "reasoning_divergent",
+        "reasoning_reflection",
+    ] {
+        let desk = ReasoningTestRegistry::new();
+        let (session, a, b) = two_directions(&desk).await;
+        // B began on A, which is open, so the session goes on there.
+        for (branch, active) in [(&b, &a), (&a, &Value::Null)] {
+            let close = json!({ "session_id": session, "branch_id": branch, "state": "completed" });
+            let closed = desk.call_ok("reasoning_tree_complete", close).await;
+            assert_eq!(closed["active_branch"], *active, "{tool}");
+        }
+        let before = desk.thoughts().await;
+        let closed = before.last().unwrap();
+        let on = json!({ "content": "on", "session_id": session });
+        desk.call_ok(tool, on).await;
+        let added = desk.thoughts().await.split_off(before.len());
+        assert!(!added.is_empty(), "{tool}");
+        for thought in added {
+            let branch = thought.branch_id.map(|id| json!(id));
+            assert!(
+                branch.is_none_or(|id| id != a && id != b),
+                "{tool} continued a closed branch"
+            );
+        }
+        // The closed branch itself stays as it was.
+        let kept = desk.store.thought(&closed.id).await.unwrap().unwrap();
+        assert_eq!(kept, *closed);
+    }
+}
+
+#[tokio::test]
+async fn a_closed_branch_can_be_reflected_on_from_outside_but_not_explored() {
     let desk = ReasoningTestRegistry::new();
     let (session, _, b) = two_directions(&desk).await;
     let close = json!({ "session_id": session, "branch_id": b, "state": "completed" });
     desk.call_ok("reasoning_tree_complete", close).await;
-    let before = desk.thoughts().await;
-    let on = json!({ "content": "on", "session_id": session });
-    assert_eq!(desk.think_err(on.clone()).await.code(), "BranchClosed");
-    let error = desk.call_err("reasoning_reflection", on).await;
+    let last = desk.thoughts().await.pop().unwrap();
+    desk.script_replies([reflection_reply("looked at")]);
+    desk.call_ok("reasoning_reflection", json!({ "thought_id": last.id }))
+        .await;
+    let reflection = desk.thoughts().await.pop().unwrap();
+    assert_eq!(reflection.branch_id, None);
+    assert_eq!(reflection.parent_id, Some(last.id));
+    let explore = json!({ "content": "on", "branch_id": b });
+    let error = desk.call_err("reasoning_tree", explore).await;
     assert_eq!(error.code(), "BranchClosed");
-    assert_eq!(desk.thoughts().await.len(), before.len());
-    // A closed branch can be reflected on from outside.
-    desk.script_replies([text_reply(&reflection_reply("looked at"))]);
-    let last = json!({ "thought_id": before.last().unwrap().id });
-    desk.call_ok("reasoning_reflection", last).await;
-    assert_eq!(desk.thoughts().await.pop().unwrap().branch_id, None);
 }
 
 #[tokio::test]
@@ -222,12 +269,13 @@ async fn the_first_problem_stays_in_sight_in_a_long_divergent_session() {
     let desk = ReasoningTestRegistry::new();
     let mut session = Value::Null;
     for number in 1..=9 {
-        let view = |name: &str| json!({ "viewpoint": name, "content": format!("{name} {number}"), "assumption_challenged": "a", "novelty_percent": 50, "viability_percent": 50 });
-        let views = json!({
-            "perspectives": [view("p"), view("q"), view("r")], "synthesis": format!("synthesis {number}"),
-            "confidence_percent": 50, "weakest_point": "w",
-        });
-        desk.script_replies([text_reply(&views.to_string())]);
+        let view = |name: &str| {
+            let fields = json!({ "viewpoint": name, "novelty_percent": 50 });
+            reply_with_fields(&format!("{name} {number}"), &fields)
+        };
+        let fields = json!({ "answer": null, "weakest_point": "w", "confidence_percent": 50 });
+        let synthesis = reply_with_fields(&format!("synthesis {number}"), &fields);
+        desk.script_replies([view("p"), view("q"), view("r"), synthesis]);
         let mut arguments = json!({ "content": format!("problem {number}") });
         if !session.is_null() {
             arguments["session_id"] = session.clone();
@@ -250,7 +298,7 @@ async fn a_graph_is_seen_by_what_works_on_any_session() {
     desk.script_replies([node("a child")]);
     let grow = json!({ "graph_id": graph["graph_id"], "node_id": graph["root_node_id"], "k": 1 });
     desk.call_ok("reasoning_got_generate", grow).await;
-    desk.script_replies([text_reply(&reflection_reply("of the node"))]);
+    desk.script_replies([reflection_reply("of the node")]);
     desk.call_ok("reasoning_reflection", json!({ "session_id": session }))
         .await;
     let shown = conversation(&desk.last_request());

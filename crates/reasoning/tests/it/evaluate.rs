@@ -6,7 +6,9 @@ use deliberate_core::{
 };
 use serde_json::{Value, json};
 
-use super::test_registry::{ReasoningTestRegistry, conversation, render_request, text_reply};
+use super::test_registry::{
+    ReasoningTestRegistry, conversation, render_request, reply_with_fields, text_reply,
+};
 
 const TOOL: &str = "reasoning_reflection_evaluate";
 
@@ -129,7 +131,7 @@ async fn a_clean_linear_session_hangs_together() {
             "graphs": { "total": 0, "nodes": 0, "scored": 0, "scored_share": null, "terminal": 0, "pruned": 0 },
             "coherence_score": 0.95, "quality_score": 0.7, "assessment": "Sound.",
             "strengths": ["clear"], "weaknesses": [], "recommendations": ["test it"],
-            "confidence": 0.6,
+            "confidence": 0.6, "model": "scripted",
         })
     );
     // The evaluation changes nothing.
@@ -143,6 +145,27 @@ async fn a_clean_linear_session_hangs_together() {
     let output = desk.call_ok(TOOL, json!({ "session_id": "s" })).await;
     assert_eq!(output["coherence_score"], 1.0);
     assert_eq!(output["quality_score"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_assessment_is_free_text_and_no_doubt_is_to_be_settled() {
+    let desk = ReasoningTestRegistry::new();
+    let first = desk.think_ok(json!({ "content": "begin" })).await;
+    let fields = json!({
+        "strengths": ["clear"], "weaknesses": [], "recommendations": [], "coherence_percent": 90,
+        "quality_percent": 70, "confidence_percent": 60,
+    });
+    desk.script_replies([reply_with_fields(
+        "It holds.\n\nEach step follows.",
+        &fields,
+    )]);
+    let arguments = json!({ "session_id": first["session_id"] });
+    let output = desk.call_ok(TOOL, arguments).await;
+    assert_eq!(output["assessment"], "It holds.\n\nEach step follows.");
+    assert_eq!(output["quality_score"], 0.7);
+    // A judge is not asked to go on.
+    let asked = conversation(&desk.last_request());
+    assert!(!asked.contains("settle that first"), "{asked}");
 }
 
 #[tokio::test]
@@ -160,12 +183,11 @@ async fn sessions_of_every_mode_can_be_evaluated() {
 #[tokio::test]
 async fn what_the_tools_themselves_make_is_without_breaks() {
     let desk = ReasoningTestRegistry::new();
-    let view = |text: &str| json!({ "viewpoint": text, "content": text });
-    let views = json!({ "perspectives": [view("a"), view("b"), view("c")], "synthesis": "d" });
-    desk.script_replies([
-        text_reply(&views.to_string()),
-        text_reply(&views.to_string()),
-    ]);
+    for _ in 0..2 {
+        let view = |text: &str| reply_with_fields(text, &json!({ "viewpoint": text }));
+        let synthesis = reply_with_fields("d", &json!({ "confidence_percent": 50 }));
+        desk.script_replies([view("a"), view("b"), view("c"), synthesis]);
+    }
     let first = desk
         .call_ok("reasoning_divergent", json!({ "content": "x" }))
         .await;

@@ -4,7 +4,7 @@ use deliberate_core::Mode;
 use deliberate_toolkit::CallLimits;
 use serde_json::json;
 
-use super::test_registry::ReasoningTestRegistry;
+use super::test_registry::{ReasoningTestRegistry, reply_with_fields};
 
 const GAP: &str = "(steps in between are left out)";
 
@@ -92,7 +92,38 @@ async fn even_the_smallest_budget_leaves_the_question() {
             ..CallLimits::default()
         };
         let shown = request_after_steps(30, 1_000, bounds).await;
-        assert!(shown.ends_with("<given>\nnext\n</given>"), "{shown}");
-        assert!(shown.len() < 1_000, "{shown}");
+        let (history, instruction) = shown.split_once("\n\nFirst work it out").unwrap();
+        assert!(history.ends_with("<given>\nnext\n</given>"), "{shown}");
+        assert!(history.len() < 1_000, "{shown}");
+        assert!(instruction.contains("\"answer\""), "{shown}");
     }
+}
+
+#[tokio::test]
+async fn a_long_answer_and_a_long_doubt_keep_to_the_budget() {
+    let bounds = CallLimits {
+        context_tokens: 2_000,
+        ..CallLimits::default()
+    };
+    let desk = ReasoningTestRegistry::with_bounds(bounds);
+    let long = "word ".repeat(1_000);
+    let fields = json!({
+        "answer": long, "weakest_point": long, "confidence_percent": 70,
+    });
+    let mut session = json!(null);
+    for _ in 0..12 {
+        desk.script_replies([reply_with_fields("short", &fields)]);
+        let mut arguments = json!({ "content": "next" });
+        if !session.is_null() {
+            arguments["session_id"] = session;
+        }
+        session = desk.think_ok(arguments).await["session_id"].clone();
+    }
+    let shown = desk.last_request().messages.remove(0).text;
+    assert!(shown.contains("settle that first: <step>word"), "{shown}");
+    assert!(
+        deliberate_core::approximate_tokens(&shown) < 2_500,
+        "{} bytes",
+        shown.len()
+    );
 }

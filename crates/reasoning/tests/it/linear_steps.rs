@@ -5,7 +5,9 @@ use deliberate_testkit::CountingIds;
 use deliberate_toolkit::{CallLimits, CallOutcome, CallerContext};
 use serde_json::{Value, json};
 
-use super::test_registry::{FULL_PAGE, ReasoningTestRegistry, step_json, text_reply};
+use super::test_registry::{
+    FULL_PAGE, ReasoningTestRegistry, conversation, reply_with_fields, step_json, text_reply,
+};
 
 fn id(number: u64) -> String {
     CountingIds::nth(number).to_string()
@@ -18,7 +20,10 @@ fn timestamp(text: &str) -> Timestamp {
 #[tokio::test]
 async fn the_first_step_begins_a_session_with_a_title() {
     let desk = ReasoningTestRegistry::new();
-    desk.script_replies([text_reply(&step_json(" It is a prime. "))]);
+    let fields = json!({
+        "answer": " yes ", "weakest_point": "a guess", "confidence_percent": 70,
+    });
+    desk.script_replies([reply_with_fields(" It is a prime. ", &fields)]);
     let content = "  Is 17\n\n  a prime?  ";
     let output = desk.think_ok(json!({ "content": content })).await;
     assert_eq!(
@@ -27,8 +32,11 @@ async fn the_first_step_begins_a_session_with_a_title() {
             "thought_id": id(2),
             "session_id": id(1),
             "content": "It is a prime.",
+            "answer": "yes",
             "confidence": 0.7,
+            "weakest_point": "a guess",
             "previous_thought": null,
+            "model": "scripted",
         })
     );
     let session = desk.store.session(&id(1).into()).await.unwrap().unwrap();
@@ -58,7 +66,7 @@ async fn the_first_step_begins_a_session_with_a_title() {
             branch_id: None,
             set_aside: false,
             created_at: thought.created_at,
-            metadata: Some(json!({ "weakest_point": "a guess" })),
+            metadata: Some(json!({ "answer": "yes", "weakest_point": "a guess" })),
         }
     );
     let start = timestamp("2026-01-01T00:00:00Z");
@@ -150,21 +158,40 @@ async fn an_unknown_session_is_an_error_and_makes_no_session() {
 }
 
 #[tokio::test]
-async fn a_session_of_another_mode_is_refused() {
+async fn a_session_of_another_mode_is_continued_with_its_context() {
     for mode in Mode::ALL.into_iter().filter(|mode| *mode != Mode::Linear) {
         let desk = ReasoningTestRegistry::new();
-        desk.add_session(mode, [("in", "out")]).await;
-        let error = desk
-            .think_err(json!({ "content": "x", "session_id": "s" }))
+        desk.add_session(mode, [("in", "out of it")]).await;
+        let output = desk
+            .think_ok(json!({ "content": "x", "session_id": "s" }))
             .await;
-        assert_eq!(error.code(), "WrongMode");
-        assert_eq!(
-            error.to_string(),
-            format!("session \"s\" is in {mode} mode, and this tool works on linear sessions")
-        );
-        assert_eq!(desk.thoughts().await.len(), 1);
-        assert_eq!(desk.requests(), []);
+        assert_eq!(output["session_id"], "s", "{mode}");
+        assert_eq!(output["previous_thought"], "t1", "{mode}");
+        let asked = conversation(&desk.last_request());
+        assert!(asked.contains("out of it"), "{mode}: {asked}");
+        let thoughts = desk.thoughts().await;
+        assert_eq!(thoughts.len(), 2);
+        assert_eq!(thoughts[1].mode, Mode::Linear);
+        // The session stays what it was.
+        let session = desk.store.session(&"s".into()).await.unwrap().unwrap();
+        assert_eq!(session.mode, mode);
     }
+}
+
+#[tokio::test]
+async fn the_next_step_sees_the_result_and_the_doubt_of_the_last() {
+    let desk = ReasoningTestRegistry::new();
+    let fields = json!({
+        "answer": "about 42", "weakest_point": "the rounding", "confidence_percent": 70,
+    });
+    desk.script_replies([reply_with_fields("6.5 × 6.5 = 42.", &fields)]);
+    let first = desk.think_ok(json!({ "content": "6.5 × 6.5?" })).await;
+    desk.think_ok(json!({ "content": "go on", "session_id": first["session_id"] }))
+        .await;
+    let asked = conversation(&desk.last_request());
+    assert!(asked.contains("Answer: about 42\n"), "{asked}");
+    let doubt = "The last step may be wrong here; settle that first: <step>the rounding</step>";
+    assert!(asked.contains(doubt), "{asked}");
 }
 
 #[tokio::test]

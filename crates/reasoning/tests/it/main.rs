@@ -8,6 +8,7 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod any_session;
 mod auto;
 mod checkpoints;
 mod current_branch;
@@ -31,6 +32,9 @@ mod linear_steps;
 mod model;
 mod original_pipes;
 mod reflection;
+mod reflection_fixtures;
+mod reflection_rounds;
+mod replies;
 mod resources;
 mod search;
 mod test_registry;

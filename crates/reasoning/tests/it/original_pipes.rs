@@ -2,7 +2,7 @@
 //! server: in their shapes, whatever is asked.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -12,13 +12,41 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::test_registry::{ReasoningTestRegistry, text_reply};
+use super::test_registry::{ReasoningTestRegistry, reply_with_fields, text_reply};
 
 /// Answers each purpose in the original's shape.
 #[derive(Default)]
 struct OriginalPipes {
     count: AtomicUsize,
+    improved_thought: Option<&'static str>,
+    other_purposes: OtherPurposes,
 }
+
+/// What happens with a purpose that the original has no pipe for.
+#[derive(Default)]
+enum OtherPurposes {
+    /// There must be no such request.
+    #[default]
+    Unexpected,
+    /// The provider creates the pipe, which answers in the requested format.
+    Created(fn(&ModelRequest) -> ModelReply),
+    /// The key may not create pipes.
+    Refused,
+}
+
+/// The purposes that the original has a pipe for.
+const ORIGINAL_PURPOSES: [&str; 10] = [
+    "linear",
+    "tree",
+    "divergent",
+    "reflection",
+    "auto",
+    "backtracking",
+    "got_generate",
+    "got_score",
+    "got_aggregate",
+    "got_refine",
+];
 
 impl OriginalPipes {
     fn answer(&self, purpose: &str) -> Value {
@@ -48,6 +76,8 @@ impl OriginalPipes {
                 "weaknesses": ["short"],
                 "recommendations": ["say more"],
                 "confidence": 0.7,
+                "quality_score": 0.6,
+                "improved_thought": self.improved_thought,
                 "metadata": {},
             }),
             "auto" => json!({
@@ -111,8 +141,28 @@ impl ChatModel for OriginalPipes {
         ask: &'a ModelRequest,
         _: Instant,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        let text = self.answer(ask.purpose.as_str()).to_string();
-        Box::pin(async move { Ok(text_reply(&text)) })
+        let purpose = ask.purpose.as_str();
+        let is_original = ORIGINAL_PURPOSES.contains(&purpose);
+        let reply = match &self.other_purposes {
+            OtherPurposes::Created(reply) if !is_original => {
+                self.count.fetch_add(1, Ordering::Relaxed);
+                Ok(reply(ask))
+            }
+            OtherPurposes::Refused if !is_original => {
+                self.count.fetch_add(1, Ordering::Relaxed);
+                Err(ModelError::Api {
+                    provider: "langbase".to_owned(),
+                    status: 403,
+                    message: "no".to_owned(),
+                })
+            }
+            _ => Ok(text_reply(&self.answer(purpose).to_string())),
+        };
+        Box::pin(async move { reply })
+    }
+
+    fn has_stored_prompts(&self) -> bool {
+        true
     }
 }
 
@@ -123,9 +173,13 @@ struct OriginalTestRegistry {
 
 impl OriginalTestRegistry {
     fn new() -> Self {
+        Self::with_pipes(OriginalPipes::default())
+    }
+
+    fn with_pipes(pipes: OriginalPipes) -> Self {
         Self {
             registry: ReasoningTestRegistry::without_model(),
-            pipes: Arc::default(),
+            pipes: Arc::new(pipes),
         }
     }
 
@@ -179,7 +233,25 @@ async fn the_recommended_branch_is_the_one_at_the_index() {
     let recommended = &tree["recommended_branch"];
     assert!(!recommended.is_null(), "{tree}");
     assert_eq!(*recommended, branches[1]["id"], "{tree}");
+    assert_eq!(tree["content"], "Lasting.");
+    // The first reply has all branches and the recommendation.
     assert_eq!(desk.requests(), 1);
+}
+
+#[tokio::test]
+async fn no_more_branches_are_opened_than_asked_for() {
+    let desk = OriginalTestRegistry::new();
+    let arguments = json!({ "content": "A house", "num_perspectives": 2 });
+    let views = desk.call_ok("reasoning_divergent", arguments).await;
+    assert_eq!(views["perspectives"].as_array().unwrap().len(), 2);
+    let graph = json!({ "content": "Rent or buy?" });
+    let graph = desk.call_ok("reasoning_got_init", graph).await;
+    let arguments = json!({
+        "graph_id": graph["graph_id"], "node_id": graph["root_node_id"], "k": 1,
+    });
+    let grown = desk.call_ok("reasoning_got_generate", arguments).await;
+    assert_eq!(grown["count"], 1);
+    assert_eq!(desk.requests(), 2);
 }
 
 #[tokio::test]
@@ -194,6 +266,7 @@ async fn perspectives_have_their_ratings() {
     assert_eq!(perspectives[0]["novelty_score"], 0.9, "{views}");
     assert_eq!(perspectives[1]["viability"], 0.8, "{views}");
     assert_eq!(views["synthesis"], "All of them.");
+    // The first reply has all perspectives and the synthesis.
     assert_eq!(desk.requests(), 1);
 }
 
@@ -208,12 +281,124 @@ async fn reflections_and_evaluations_take_the_same_pipe() {
     assert_eq!(reflection["strengths"], json!(["clear"]));
     assert_eq!(reflection["weaknesses"], json!(["short"]));
     assert_eq!(reflection["recommendations"], json!(["say more"]));
+    assert_eq!(reflection["quality_before"], 0.6);
     let arguments = json!({ "session_id": step["session_id"] });
     let evaluation = desk
         .call_ok("reasoning_reflection_evaluate", arguments)
         .await;
     assert_eq!(evaluation["assessment"], "Sound but short.");
     assert_eq!(evaluation["confidence"], 0.7);
+}
+
+/// Prefers the version that holds the revised text, in any order.
+fn prefer_the_revision(ask: &ModelRequest) -> ModelReply {
+    assert_eq!(ask.purpose.as_str(), "reflection_compare");
+    let (_, versions) = ask.messages[0].text.split_once("Version A:").unwrap();
+    let (first, _) = versions.split_once("Version B:").unwrap();
+    let better = if first.contains("Longer.") { "A" } else { "B" };
+    let fields = json!({ "better": better });
+    reply_with_fields("It says more.", &fields)
+}
+
+#[tokio::test]
+async fn an_improved_thought_is_compared_by_a_pipe_that_is_created() {
+    for (other_purposes, improved, note) in [
+        (
+            OtherPurposes::Created(prefer_the_revision),
+            json!("Longer."),
+            Value::Null,
+        ),
+        // The check is kept, and the original too.
+        (
+            OtherPurposes::Refused,
+            Value::Null,
+            json!("A revision was written, but the comparison failed, so the original was kept."),
+        ),
+    ] {
+        let desk = OriginalTestRegistry::with_pipes(OriginalPipes {
+            improved_thought: Some("Longer."),
+            other_purposes,
+            ..OriginalPipes::default()
+        });
+        let arguments = json!({ "content": "Short." });
+        let reflection = desk.call_ok("reasoning_reflection", arguments).await;
+        assert_eq!(reflection["content"], "Sound but short.");
+        assert_eq!(reflection["improved_reasoning"], improved);
+        assert_eq!(reflection["note"], note);
+        assert_eq!(desk.requests(), 3);
+    }
+}
+
+/// Answers as a pipe without a prompt of its own: what is asked for, and nothing more.
+#[derive(Default)]
+struct PipesWithoutPrompts {
+    keys: Mutex<Vec<String>>,
+}
+
+impl ChatModel for PipesWithoutPrompts {
+    fn name(&self) -> &'static str {
+        "langbase"
+    }
+
+    fn complete<'a>(
+        &'a self,
+        ask: &'a ModelRequest,
+        _: Instant,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        let mut keys = self.keys.lock().unwrap();
+        keys.push(ask.key.clone());
+        let fields = json!({
+            "name": ask.key, "viewpoint": ask.key, "answer": keys.len(), "recommended": 2,
+            "weakest_point": "w", "confidence_percent": 50, "novelty_percent": 50,
+        });
+        let reply = reply_with_fields(&format!("Text {}.", keys.len()), &fields);
+        Box::pin(async move { Ok(reply) })
+    }
+
+    fn has_stored_prompts(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_pipe_without_a_prompt_of_its_own_is_asked_for_each_part() {
+    let desk = ReasoningTestRegistry::without_model();
+    for (tool, keys, list) in [
+        (
+            "reasoning_tree",
+            ["tree_1", "tree_2", "tree_3", "tree_compare"],
+            "branches",
+        ),
+        (
+            "reasoning_divergent",
+            [
+                "divergent_1",
+                "divergent_2",
+                "divergent_3",
+                "divergent_synthesis",
+            ],
+            "perspectives",
+        ),
+    ] {
+        let pipes = Arc::<PipesWithoutPrompts>::default();
+        let caller = CallerContext {
+            client_model: Some(pipes.clone()),
+            ..CallerContext::default()
+        };
+        let arguments = match tool {
+            "reasoning_tree" => json!({ "content": "Rent or buy?", "max_branches": 3 }),
+            _ => json!({ "content": "Rent or buy?" }),
+        };
+        let outcome = desk.registry.call(tool, arguments, caller).await;
+        let Ok(CallOutcome::Done(output)) = outcome else {
+            panic!("{tool}: {outcome:?}");
+        };
+        let items = output[list].as_array().unwrap();
+        let texts: Vec<&Value> = items.iter().map(|item| &item["content"]).collect();
+        assert_eq!(texts, ["Text 1.", "Text 2.", "Text 3."], "{tool}");
+        assert_eq!(output["content"], "Text 4.", "{tool}");
+        assert_eq!(*pipes.keys.lock().unwrap(), keys);
+    }
 }
 
 #[tokio::test]
@@ -239,7 +424,9 @@ async fn every_graph_operation_takes_its_pipe() {
     let arguments = json!({ "graph_id": id, "node_id": root, "k": 2 });
     let grown = desk.call_ok("reasoning_got_generate", arguments).await;
     let nodes = grown["continuations"].as_array().unwrap();
-    assert!(nodes.len() >= 2, "{grown}");
+    assert_eq!(nodes.len(), 2, "{grown}");
+    // The first reply has all continuations.
+    assert_eq!(desk.requests(), 1);
     for node in nodes {
         assert!(
             node["content"].as_str().unwrap().starts_with("Idea "),
@@ -256,7 +443,15 @@ async fn every_graph_operation_takes_its_pipe() {
     assert_eq!(score["breakdown"], parts, "{score}");
     assert_eq!(score["rationale"], "It holds.");
 
+    // The pipe judges one node, whatever it is asked.
+    desk.requests();
     let arguments = json!({ "graph_id": id, "node_ids": [first, second] });
+    let scores = desk.call_ok("reasoning_got_score", arguments.clone()).await;
+    let scores = scores["scores"].as_array().unwrap();
+    assert_eq!(scores.len(), 2);
+    assert!(scores.iter().all(|score| score["breakdown"] == parts));
+    assert_eq!(desk.requests(), 3);
+
     let merged = desk.call_ok("reasoning_got_aggregate", arguments).await;
     assert_eq!(merged["content"], "Both at once.");
     assert_eq!(merged["confidence"], 0.9);

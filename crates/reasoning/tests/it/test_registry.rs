@@ -339,3 +339,33 @@ impl ReasoningTestRegistry {
         self.store.commit(changes).await.unwrap();
     }
 }
+
+/// A reply in the requested format: the text, then the fields.
+pub(crate) fn reply_with_fields(text: &str, fields: &Value) -> ModelReply {
+    text_reply(&format!("{text}\n\n{fields}"))
+}
+
+impl ReasoningTestRegistry {
+    /// Calls a tool without a model; the client answers all asks of a round at once, and all rounds
+    /// are used.
+    pub(crate) async fn call_with_client_rounds(
+        &self,
+        tool: &str,
+        arguments: Value,
+        rounds: &[Vec<Value>],
+    ) -> Value {
+        let mut answer = self.call_tool(tool, arguments).await;
+        let mut rounds = rounds.iter();
+        while let Ok(CallOutcome::NeedsReply(needs)) = &answer {
+            let replies = rounds.next().expect("one round more");
+            assert_eq!(needs.asks.len(), replies.len(), "{tool}");
+            let resume = json!({ "id": needs.id, "replies": replies });
+            answer = self.call_tool("reasoning_resume", resume).await;
+        }
+        assert_eq!(rounds.next(), None);
+        match answer {
+            Ok(CallOutcome::Done(output)) => output,
+            other => panic!("{tool}: {other:?}"),
+        }
+    }
+}

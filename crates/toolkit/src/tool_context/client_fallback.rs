@@ -94,6 +94,10 @@ impl ChatModel for ClientFallback {
         self.model.supports_tools()
     }
 
+    fn has_stored_prompts(&self) -> bool {
+        self.model.has_stored_prompts()
+    }
+
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         self.model.check(deadline)
     }

@@ -183,6 +183,15 @@ impl ToolContext {
         !self.shared.env.caller.prompts_leave_conversation && !self.has_model().await
     }
 
+    /// Tells whether a prompt that is stored at the provider may decide what a reply contains, so
+    /// that one reply may answer several requests.
+    pub async fn has_stored_prompts(&self) -> bool {
+        match self.call_model().await {
+            CallModel::Model(model) => model.has_stored_prompts(),
+            CallModel::Client(_) => false,
+        }
+    }
+
     /// Returns the number of model requests so far.
     pub(crate) fn request_count(&self) -> i64 {
         self.usage().usage.model_calls

@@ -45,6 +45,7 @@ impl ToolContext {
     ) -> Result<ModelAnswer<T>, ToolError> {
         let text = reply_text(&reply).into_owned();
         let fields = field_names(&ask);
+        let takes_text = from_plain.is_some();
         let replies = BTreeMap::from([(ask.key.clone(), text)]);
         let model = ClientDriven::new(replies);
         // A list or a number is no text.
@@ -57,7 +58,11 @@ impl ToolContext {
                 usage: deliberate_core::ModelUsage::default(),
             });
         }
-        let rule = format!("must be the text of the thought, or an object with {fields}");
+        let rule = if takes_text {
+            format!("must be the text of the thought, or an object with {fields}")
+        } else {
+            format!("must be an object with {fields}")
+        };
         let issue = ArgumentIssue::new(REPLY_FIELD, rule).with_value(&reply);
         Err(ToolError::Invalid(vec![issue]))
     }

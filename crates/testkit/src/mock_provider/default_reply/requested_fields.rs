@@ -26,7 +26,7 @@ impl<'a> RequestedFields<'a> {
         let start = instruction.find('{')?;
         Some(Self {
             before,
-            example: &instruction[start..],
+            example: instruction.get(start..).unwrap_or_default(),
         })
     }
 
@@ -98,7 +98,10 @@ impl ExampleReader<'_> {
     fn string(&mut self) -> String {
         let mut stream = serde_json::Deserializer::from_str(self.rest).into_iter::<String>();
         let text = stream.next().and_then(Result::ok).unwrap_or_default();
-        self.rest = &self.rest[stream.byte_offset().max(1)..];
+        self.rest = self
+            .rest
+            .get(stream.byte_offset().max(1)..)
+            .unwrap_or_default();
         text
     }
 
@@ -111,7 +114,9 @@ impl ExampleReader<'_> {
             depth += i32::from(letter == '(') - i32::from(letter == ')');
             depth == 0
         });
-        self.rest = end.map_or("", |end| &description[end + 1..]);
+        self.rest = end
+            .and_then(|end| description.get(end + 1..))
+            .unwrap_or_default();
         match kind.trim().split_once(" to ") {
             Some((least, most)) => {
                 let limit = |text: &str, or| text.parse::<i64>().unwrap_or(or);
