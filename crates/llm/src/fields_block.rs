@@ -60,19 +60,35 @@ fn example(schema: &Value) -> String {
     }
 }
 
-/// Splits a model's text into the free text and the object with the fields of `schema`. A text that
-/// is one object with the field `text_field` has no free text of its own.
+/// Splits a model's text into the free text and the object with the fields of `schema`, or with a
+/// list of objects that have them. `normalize` rewrites objects in the shape of another server. A
+/// text that is one object with the field `text_field` has no free text of its own.
 pub(crate) fn split_fields(
     text: &str,
     schema: &Value,
     text_field: &str,
+    normalize: impl Fn(Value) -> Value,
 ) -> (String, Option<Map<String, Value>>) {
     let text = text.trim();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let is_property = |name: &str| properties.is_some_and(|known| known.contains_key(name));
+    let has_fields = |object: &Map<String, Value>| {
+        let mut names = object.keys();
+        names.any(|name| name == text_field || is_property(name))
+    };
+    // A list that the schema itself has is a field like the others.
+    let is_list = |object: &Map<String, Value>| {
+        let lists = object.iter().filter(|(name, _)| !is_property(name));
+        let mut items = lists.filter_map(|(_, list)| list.as_array()).flatten();
+        items.any(|item| item.as_object().is_some_and(has_fields))
+    };
+    let normalized = |object: &Map<String, Value>| match normalize(object.clone().into()) {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    };
     let is_known = |object: &Map<String, Value>| {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        object.keys().any(|name| {
-            name == text_field || properties.is_some_and(|known| known.contains_key(name))
-        })
+        let object = normalized(object);
+        has_fields(&object) || is_list(&object)
     };
     // The whole answer is one object, perhaps in the shape of another server.
     if let Some(object) = whole_object(text) {
@@ -85,8 +101,10 @@ pub(crate) fn split_fields(
     let after = text.get(block.end..).unwrap_or_default();
     let words = format!("{}{}", trim_fence(before), trim_after(after));
     let own = block.object.get(text_field).and_then(Value::as_str);
+    let own = own.filter(|own| !own.trim().is_empty());
+    let has_reasoning = own.is_some() || is_list(&normalized(&block.object));
     // "Sure! {…} Let me know!": the reasoning is inside the object.
-    if own.is_some_and(|own| !own.trim().is_empty() && words.len() < own.len().max(MAX_COURTESY)) {
+    if has_reasoning && words.len() < own.map_or(0, str::len).max(MAX_COURTESY) {
         return (String::new(), Some(block.object));
     }
     (words, Some(block.object))
@@ -132,10 +150,9 @@ fn last_object(text: &str, is_known: impl Fn(&Map<String, Value>) -> bool) -> Op
             continue;
         };
         let end = start + length;
-        if found.as_ref().is_some_and(|it| end <= it.start) {
-            break;
-        }
-        if is_known(&object) {
+        // An object before the one that was found may be its neighbor in a list of a larger one.
+        let encloses_found = found.as_ref().is_none_or(|it| end > it.start);
+        if encloses_found && is_known(&object) {
             found = Some(FoundObject { start, end, object });
         }
     }
@@ -292,7 +309,7 @@ mod tests {
                 "Code:\n```python\nd = {'answer': 1}\n```",
             ),
         ] {
-            let (found, fields) = split_fields(text, &schema(), "thought");
+            let (found, fields) = split_fields(text, &schema(), "thought", |it| it);
             assert_eq!(found.trim(), words, "{text}");
             assert_eq!(fields.unwrap()["answer"], "4", "{text}");
         }
@@ -306,7 +323,7 @@ mod tests {
             "{\"unknown\": 1} is an object",
             "",
         ] {
-            let (found, fields) = split_fields(text, &schema(), "thought");
+            let (found, fields) = split_fields(text, &schema(), "thought", |it| it);
             assert_eq!(found, text);
             assert_eq!(fields, None, "{text}");
         }
@@ -315,8 +332,49 @@ mod tests {
     #[test]
     fn reasoning_inside_the_object_is_found_there() {
         let text = "Sure!\n{\"thought\": \"2 + 2 = 4, so it is 4.\", \"answer\": \"4\"}";
-        let (found, fields) = split_fields(text, &schema(), "thought");
+        let (found, fields) = split_fields(text, &schema(), "thought", |it| it);
         assert_eq!(found, "");
         assert_eq!(fields.unwrap()["thought"], "2 + 2 = 4, so it is 4.");
+    }
+
+    #[test]
+    fn a_list_of_all_items_is_found_whole_in_the_words_around_it() {
+        let items = json!([{ "answer": "4" }, { "answer": "5" }]);
+        let list = json!({ "items": items, "remark": { "x": 1 } });
+        for text in [
+            format!("Sure! Here it is: {list} Does that help?"),
+            format!("Sure!\n```json\n{list:#}\n```"),
+        ] {
+            let (found, fields) = split_fields(&text, &schema(), "thought", |it| it);
+            assert_eq!(found, "", "{text}");
+            assert_eq!(fields.unwrap()["items"], items, "{text}");
+        }
+        let reasoning = "2 + 2 is 4, and 2 + 3 is 5. ".repeat(10);
+        let text = format!("{reasoning}\n{list}");
+        let (found, fields) = split_fields(&text, &schema(), "thought", |it| it);
+        assert_eq!(found, reasoning.trim());
+        assert_eq!(fields.unwrap()["items"], items);
+    }
+
+    #[test]
+    fn a_list_in_the_shape_of_another_server_is_found_too() {
+        let rewrite = |mut value: Value| {
+            for item in value["views"].as_array_mut().into_iter().flatten() {
+                *item = json!({ "answer": item["result"] });
+            }
+            value
+        };
+        let text = r#"Sure! {"views": [{"result": "4"}, {"result": "5"}]} Does that help?"#;
+        let (found, fields) = split_fields(text, &schema(), "thought", rewrite);
+        assert_eq!(found, "");
+        assert_eq!(fields.unwrap()["views"][1]["result"], "5");
+    }
+
+    #[test]
+    fn of_two_objects_the_last_one_is_taken() {
+        let text = r#"First {"answer": "5"}, but no. {"answer": "4"}"#;
+        let (found, fields) = split_fields(text, &schema(), "thought", |it| it);
+        assert_eq!(found, r#"First {"answer": "5"}, but no."#);
+        assert_eq!(fields.unwrap()["answer"], "4");
     }
 }

@@ -77,7 +77,12 @@ impl Exchange<'_> {
                 ask = ask.key,
                 "asking again"
             );
-            let again = retry_request(&first, &reply, reason, self.is_cut());
+            let fault = UnusableReply {
+                reply: &reply,
+                reason,
+                is_cut: self.is_cut(),
+            };
+            let again = retry_request(&first, &fault, &ask.schema);
             let reply = self.text(&again).await?;
             answer = self.read(&reply, ask);
         }
@@ -115,7 +120,7 @@ impl Exchange<'_> {
             return unusable("it ends in the middle");
         }
         let field = ask.text_field.as_deref().unwrap_or_default();
-        let (text, fields) = split_fields(reply, &ask.schema, field);
+        let (text, fields) = split_fields(reply, &ask.schema, field, |it| ask.normalize(it));
         let Some(fields) = fields else {
             if looks_like_json(&text) {
                 return unusable("it begins like JSON but can't be read as JSON");
@@ -131,18 +136,20 @@ impl Exchange<'_> {
         })
     }
 
-    /// Returns the model's text; one that reached the token limit is continued, unless it is JSON,
-    /// which a model begins anew.
+    /// Returns the model's text; one that reached the token limit is continued, unless it is empty
+    /// (providers reject an empty message) or JSON, which a model begins anew.
     async fn text(&mut self, first: &ModelRequest) -> Result<String, ModelError> {
         let mut text = self.complete(first).await?;
         for number in 1..=MAX_CONTINUATIONS {
-            if !self.is_cut() || looks_like_json(text.trim()) || repeats_itself(&text) {
+            let so_far = text.trim();
+            let has_start = !so_far.is_empty() && !looks_like_json(so_far);
+            if !self.is_cut() || !has_start || repeats_itself(&text) {
                 break;
             }
             let more = continuation_request(first, &text, number);
             text.push_str(&self.complete(&more).await?);
         }
-        Ok(json_repair::strip_thinking(&text).trim().to_owned())
+        Ok(unquote(json_repair::strip_thinking(&text).trim()))
     }
 
     /// Tells whether the last reply reached the token limit.
@@ -260,24 +267,40 @@ fn fields_request(ask: &ModelRequest, text: &str) -> ModelRequest {
     second
 }
 
-/// The same request again, with the unusable reply and the reason.
-fn retry_request(first: &ModelRequest, reply: &str, reason: &str, is_cut: bool) -> ModelRequest {
+/// A reply that is asked for again.
+struct UnusableReply<'a> {
+    reply: &'a str,
+    reason: &'a str,
+    /// Whether it reached the token limit.
+    is_cut: bool,
+}
+
+/// The same request again, with the unusable reply, the reason, and the instruction, which a small
+/// model has forgotten by then.
+fn retry_request(first: &ModelRequest, fault: &UnusableReply, schema: &Value) -> ModelRequest {
     let mut again = first.clone();
     again.key.push_str("/again");
-    let quoted = truncate(reply, MAX_QUOTED_CHARS);
+    let quoted = truncate(fault.reply, MAX_QUOTED_CHARS);
     if !quoted.is_empty() {
         again.messages.push(ChatMessage::assistant(quoted));
     }
     let mut more_room = "";
-    if is_cut {
+    if fault.is_cut {
         again.max_tokens = again.max_tokens.saturating_mul(2);
         more_room = " Now there is twice the room.";
     }
     again.messages.push(ChatMessage::user(format!(
-        "Your last answer can't be used: {reason}.{more_room} Answer again: first the text, then \
-         the JSON object with the fields."
+        "Your last answer can't be used: {}.{more_room} Answer again. {}",
+        fault.reason,
+        fields_instruction(schema)
     )));
     again
+}
+
+/// Returns the text of a JSON string; other text stays.
+fn unquote(text: &str) -> String {
+    let quoted: Result<String, _> = serde_json::from_str(text);
+    quoted.map_or_else(|_| text.to_owned(), |inner| inner.trim().to_owned())
 }
 
 /// Tells whether the end of a text repeats what stands before it, as models do that never stop.
