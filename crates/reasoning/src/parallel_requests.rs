@@ -1,6 +1,6 @@
 //! Several independent requests for one step: an approach, a perspective or a continuation each.
 
-use deliberate_llm::ModelRequest;
+use deliberate_llm::{ModelError, ModelRequest};
 use deliberate_toolkit::{ModelAnswer, ToolContext, ToolError};
 use serde::{Deserialize, Deserializer, de, de::DeserializeOwned};
 use serde_json::Value;
@@ -48,12 +48,18 @@ pub(crate) async fn ask_all_or_each<W: DeserializeOwned, T: DeserializeOwned>(
         match value_of(outcome) {
             Ok(WholeOrItem::Whole(whole)) => return Ok(AllOrEach::All(whole)),
             Ok(WholeOrItem::Item(item)) => outcomes.push(Ok(item)),
-            Err(error) => outcomes.push(Err(error)),
+            // Another reply may be usable; a provider that gives none would give the others none.
+            Err(error) if is_unusable_reply(&error) => outcomes.push(Err(error)),
+            Err(error) => return Err(error),
         }
     }
     let others = call.ask_all::<ItemOrList<T>>(others).await?;
     outcomes.extend(others.into_iter().map(value_of));
     Ok(AllOrEach::Each(collect_answers(outcomes, least)?))
+}
+
+fn is_unusable_reply(error: &ToolError) -> bool {
+    matches!(error, ToolError::Model(ModelError::InvalidResponse { .. }))
 }
 
 fn value_of<T>(outcome: Result<ModelAnswer<T>, ToolError>) -> Result<T, ToolError> {
