@@ -11,6 +11,9 @@ const INSTRUCTION: &str = "First work it out in plain text.";
 /// The marks around each thing that a list is to have an item for.
 const NUMBERED: &str = "<node number=";
 
+/// What stands between the words that a field may have.
+const OR: &str = " or \"";
+
 /// The fields that a message asks for.
 pub(super) struct RequestedFields<'a> {
     /// The message without the instruction.
@@ -56,11 +59,15 @@ impl ExampleReader<'_> {
             Some('{') => self.object(item),
             Some('[') => self.array(),
             Some('"') => {
-                let words = self.string();
-                match words.split_once(" | ") {
-                    Some((first, _)) => json!(first),
-                    None => json!(self.sentence(item)),
+                let first = self.string();
+                if !self.rest.starts_with(OR) {
+                    return json!(self.sentence(item));
                 }
+                while self.rest.starts_with(OR) {
+                    self.skip(OR.trim_end_matches('"'));
+                    self.string();
+                }
+                json!(first)
             }
             _ => self.bare(item),
         }
@@ -156,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_field_has_a_value() {
-        let example = r#"{"answer": "the result; null if there is none (yet)", "kind": "a | b", "sure": 0 to 100 (how sure, 0 to 100 (at most), in percent), "rank": 1 to 10 (the rank), "done": true or false (whether), "best": a number (of the best), "list": ["a sentence", …]}"#;
+        let example = r#"{"answer": "the result; null if there is none (yet)", "kind": "a" or "b" or "c", "sure": 0 to 100 (how sure, 0 to 100 (at most), in percent), "rank": 1 to 10 (the rank), "done": true or false (whether), "best": a number (of the best), "list": ["a sentence", …]}"#;
         let wanted = json!({
             "answer": "Thought 3", "kind": "a", "sure": 85, "rank": 10, "done": true, "best": 1,
             "list": ["Item 1 of thought 3"],
