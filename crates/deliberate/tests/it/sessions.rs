@@ -25,7 +25,8 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
         " ",
         "none",
         &mistyped,
-        &real[..8],
+        &real[..3],
+        "ffffffff",
         "'; DROP TABLE sessions; --",
         "' OR '1'='1",
         "%",
@@ -62,6 +63,28 @@ async fn a_session_that_does_not_exist_is_an_error_and_is_not_made() {
     output(&think_in_session(&mut client, real, "and on").await);
     shut_down(client).await;
     assert_eq!(home.stored_counts().await, (1, 2));
+}
+
+#[tokio::test]
+async fn the_beginning_of_an_id_is_enough_if_no_other_id_begins_so() {
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    let mut client = serve(&mut home.command_with_provider(&standin)).await;
+    let first = think(&mut client, "the first").await;
+    let real = text(&first, "session_id");
+    let next = think_in_session(&mut client, &real[..8], "and on").await;
+    assert_eq!(text(&next, "session_id"), real);
+    let second = think(&mut client, "the second").await;
+    let other = text(&second, "session_id");
+    let shared = real.bytes().zip(other.bytes());
+    let shared = shared.take_while(|(one, other)| one == other).count();
+    let ambiguous = think_in_session(&mut client, &real[..shared], "which?").await;
+    let failure = tool_failure(&ambiguous);
+    assert_eq!(failure.code, "Validation", "{failure:?}");
+    assert!(failure.text.contains("several ids"), "{failure:?}");
+    let next = think_in_session(&mut client, &other[..=shared], "and on").await;
+    assert_eq!(text(&next, "session_id"), other);
+    shut_down(client).await;
+    assert_eq!(home.stored_counts().await, (2, 4));
 }
 
 #[tokio::test]
@@ -151,19 +174,31 @@ async fn each_step_keeps_what_was_asked_and_follows_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_session_of_another_mode_is_refused() {
+async fn a_session_of_another_mode_is_continued_with_its_context() {
     let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut client = serve(&mut home.command_with_provider(&standin)).await;
-    let first = think(&mut client, "begin").await;
+    let views = json!({ "content": "begin", "num_perspectives": 2 });
+    let first = client.call("reasoning_divergent", views).await.unwrap();
     let session = text(&first, "session_id").to_owned();
-    sqlx::query("UPDATE sessions SET mode = 'tree'")
-        .execute(&mut home.open_database().await)
+    let before = home.stored_counts().await;
+    let answer = think_in_session(&mut client, &session, "go on").await;
+    assert_eq!(text(&answer, "session_id"), session);
+    assert_eq!(
+        output(&answer)["previous_thought"],
+        output(&first)["thought_id"]
+    );
+    let asked = standin.model_requests().pop().unwrap().body["messages"].to_string();
+    assert!(
+        asked.contains(text(&first, "synthesis")) && asked.contains("go on"),
+        "the synthesis is told: {asked}"
+    );
+    shut_down(client).await;
+    assert_eq!(home.stored_counts().await, (before.0, before.1 + 1));
+    let mode: String = sqlx::query_scalar("SELECT mode FROM sessions")
+        .fetch_one(&mut home.open_database().await)
         .await
         .unwrap();
-    let answer = think_in_session(&mut client, &session, "go on").await;
-    assert_eq!(tool_failure(&answer).code, "WrongMode");
-    shut_down(client).await;
-    assert_eq!(home.stored_counts().await, (1, 1));
+    assert_eq!(mode, "divergent", "a session keeps the mode it began in");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use deliberate_testkit::{MockProvider, StdioClient};
 use serde_json::{Value, json};
 
-use crate::support::{TestHome, output, shut_down, text, think, tool_failure};
+use crate::support::{TestHome, output, shut_down, text, think};
 
 async fn serve_with_sampling(home: &TestHome, standin: Option<&MockProvider>) -> StdioClient {
     let mut command = match standin {
@@ -55,7 +55,7 @@ async fn a_client_that_offers_its_model_is_asked_when_nobody_else_is_there() {
 }
 
 #[tokio::test]
-async fn an_unusable_reply_is_asked_for_again_and_a_refusal_is_an_error() {
+async fn an_unusable_reply_is_asked_for_again() {
     let home = TestHome::new();
     let mut client = serve_with_sampling(&home, None).await;
     let (id, request) = call_until_sampled(&mut client, "try twice").await;
@@ -69,15 +69,36 @@ async fn an_unusable_reply_is_asked_for_again_and_a_refusal_is_an_error() {
         .reply(&again["id"], sampling_result("Second thoughts."))
         .await
         .unwrap();
+    let fields = client.next_message().await.unwrap().unwrap();
+    assert_eq!(fields["method"], "sampling/createMessage");
+    let told = fields["params"]["messages"].to_string();
+    assert!(told.contains("Second thoughts."), "{told}");
+    let reply = sampling_result(r#"{"answer": "no", "confidence_percent": 40}"#);
+    client.reply(&fields["id"], reply).await.unwrap();
     let answer = client.response(id).await.unwrap();
     assert_eq!(text(&answer, "content"), "Second thoughts.");
+    assert_eq!(output(&answer)["answer"], "no");
+    assert_eq!(output(&answer)["confidence"], 0.4);
+    assert_eq!(shut_down(client).await, [] as [Value; 0]);
+    assert_eq!(home.stored_counts().await, (1, 1));
+}
 
+#[tokio::test]
+async fn after_a_refusal_the_reason_is_told_and_the_client_may_reply_itself() {
+    let home = TestHome::new();
+    let mut client = serve_with_sampling(&home, None).await;
     let (id, request) = call_until_sampled(&mut client, "say no").await;
     let refused = json!({ "code": -1, "message": "User rejected sampling request" });
     let refusal = json!({ "jsonrpc": "2.0", "id": request["id"], "error": refused });
     client.send(&refusal).await.unwrap();
     let answer = client.response(id).await.unwrap();
-    assert!(tool_failure(&answer).text.contains("rejected"), "{answer}");
+    let told = answer["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(told.contains("rejected"), "{answer}");
+    assert_eq!(home.stored_counts().await, (0, 0));
+    let needs = &output(&answer)["needs_reply"];
+    let replies = json!({ "id": needs["id"], "replies": ["No, then."] });
+    let done = client.call("reasoning_resume", replies).await.unwrap();
+    assert_eq!(text(&done, "content"), "No, then.");
     assert_eq!(shut_down(client).await, [] as [Value; 0]);
     assert_eq!(home.stored_counts().await, (1, 1));
 }

@@ -3,7 +3,7 @@
 use deliberate_testkit::StdioClient;
 use serde_json::{Value, json};
 
-use crate::support::output;
+use crate::support::{ProviderFormat, output};
 
 /// A tool that asks a model.
 pub(super) struct ModelToolCase {
@@ -16,11 +16,27 @@ pub(super) struct ModelToolCase {
     pub(super) prompt_markers: &'static [&'static str],
     /// Whether text without JSON is an answer.
     pub(super) accepts_plain_text: bool,
-    /// Maximum number of concurrent model requests.
+    /// Number of independent model requests of the first round.
     pub(super) parallel_asks: usize,
+    /// Whether a pipe of the original server answers all of these requests in one reply.
+    pub(super) one_reply_may_answer_all: bool,
     /// Whether the call stores anything.
     pub(super) stores_changes: bool,
 }
+
+impl ModelToolCase {
+    /// Returns how many requests meet an error of the provider. Where prompts are stored at the
+    /// provider, one reply may answer all requests, so the first is sent alone.
+    pub(super) fn requests_that_meet_an_error(&self, wire: ProviderFormat) -> usize {
+        match wire {
+            ProviderFormat::Langbase if self.one_reply_may_answer_all => 1,
+            _ => self.parallel_asks,
+        }
+    }
+}
+
+/// How many approaches a tree asks for, each in a request of its own.
+const APPROACHES: usize = 4;
 
 /// What must exist before a call.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -95,6 +111,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: true,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: true,
     },
     ModelToolCase {
@@ -104,7 +121,8 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         good_answer: fork_answer,
         prompt_markers: &[],
         accepts_plain_text: false,
-        parallel_asks: 1,
+        parallel_asks: APPROACHES,
+        one_reply_may_answer_all: true,
         stores_changes: true,
     },
     ModelToolCase {
@@ -115,6 +133,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: true,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         // Runs are stored, but no thoughts.
         stores_changes: false,
     },
@@ -124,8 +143,9 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         arguments: |it| json!({ "checkpoint_id": it.checkpoint, "new_direction": "Elsewhere." }),
         good_answer: step_answer,
         prompt_markers: &[],
-        accepts_plain_text: false,
+        accepts_plain_text: true,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: true,
     },
     ModelToolCase {
@@ -149,7 +169,8 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         },
         prompt_markers: &[],
         accepts_plain_text: false,
-        parallel_asks: 1,
+        parallel_asks: 2,
+        one_reply_may_answer_all: true,
         stores_changes: true,
     },
     ModelToolCase {
@@ -172,6 +193,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: false,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: true,
     },
     ModelToolCase {
@@ -192,6 +214,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: false,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: false,
     },
     ModelToolCase {
@@ -210,6 +233,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: false,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: false,
     },
     ModelToolCase {
@@ -223,6 +247,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: true,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: true,
     },
     ModelToolCase {
@@ -232,7 +257,8 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         good_answer: fork_answer,
         prompt_markers: &[],
         accepts_plain_text: false,
-        parallel_asks: 1,
+        parallel_asks: APPROACHES,
+        one_reply_may_answer_all: true,
         stores_changes: true,
     },
     ModelToolCase {
@@ -243,6 +269,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: false,
         parallel_asks: 3,
+        one_reply_may_answer_all: true,
         stores_changes: true,
     },
     ModelToolCase {
@@ -253,6 +280,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: false,
         parallel_asks: 2,
+        one_reply_may_answer_all: true,
         stores_changes: true,
     },
     ModelToolCase {
@@ -272,6 +300,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         prompt_markers: &[],
         accepts_plain_text: false,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: true,
     },
     ModelToolCase {
@@ -288,8 +317,9 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
             })
         },
         prompt_markers: &[],
-        accepts_plain_text: false,
+        accepts_plain_text: true,
         parallel_asks: 1,
+        one_reply_may_answer_all: false,
         stores_changes: true,
     },
     ModelToolCase {
@@ -307,6 +337,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
         accepts_plain_text: false,
         // One for the better text, one for the score of the present one.
         parallel_asks: 2,
+        one_reply_may_answer_all: false,
         stores_changes: true,
     },
 ];

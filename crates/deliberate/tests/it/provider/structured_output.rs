@@ -92,7 +92,8 @@ async fn what_models_write_around_their_json_is_understood() {
 #[tokio::test]
 async fn scores_out_of_range_are_brought_into_it() {
     let cases = [
-        ("76.8", 0.768),
+        // Scores are whole percentages.
+        ("76.8", 0.77),
         ("90", 0.9),
         ("100", 1.0),
         ("101", 1.0),
@@ -128,10 +129,24 @@ async fn plain_text_is_a_thought_without_fences_or_quotes() {
     let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
     let mut client = serve_with_provider(&home, ProviderFormat::Langbase, &standin).await;
     for text_said in ["Just words.", "  Just words.\n", "\"Just words.\""] {
-        standin.push_fault(model_reply(text_said));
-        let answer = think(&mut client, "Plainly?").await;
-        assert_eq!(text(&answer, "content"), "Just words.", "{text_said:?}");
-        assert_eq!(output(&answer)["confidence"], 0.8);
+        // Without its fields, a text has the usual confidence.
+        for (fields, confidence) in [
+            (r#"{"confidence_percent": 40}"#, 0.4),
+            ("Just words, again.", 0.8),
+            ("", 0.8),
+        ] {
+            standin.reset();
+            standin.push_fault(model_reply(text_said));
+            standin.push_fault(model_reply(fields));
+            let answer = think(&mut client, "Plainly?").await;
+            let what = format!("{text_said:?} {fields:?}");
+            assert_eq!(text(&answer, "content"), "Just words.", "{what}");
+            assert_eq!(output(&answer)["confidence"], confidence, "{what}");
+            let asks = standin.model_requests();
+            assert_eq!(asks.len(), 2, "{what}: the fields are asked for once");
+            let told = asks[1].body["messages"].to_string();
+            assert!(told.contains("Just words."), "{what}: {told}");
+        }
     }
     shut_down(client).await;
 }
