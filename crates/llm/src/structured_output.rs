@@ -168,7 +168,10 @@ fn parse_reply<T: DeserializeOwned>(
 
 /// Returns whether an unparsable text was meant as JSON, so that it is no plain-text answer.
 pub(crate) fn looks_like_json(text: &str) -> bool {
-    text == "null" || text.starts_with('{') || text.starts_with("[{") || text.starts_with("```")
+    matches!(text, "null" | "[]")
+        || text.starts_with('{')
+        || text.starts_with("[{")
+        || text.starts_with("```")
 }
 
 pub(crate) fn deserialize_checked<T: DeserializeOwned>(

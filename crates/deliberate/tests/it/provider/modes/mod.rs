@@ -75,7 +75,7 @@ async fn useless_answers_are_asked_for_again(wire: ProviderFormat) {
                 .await;
             assert_eq!(ended.code(), None, "{wire:?} {} {text}", asking.tool);
         }
-        for text in ["", "{}", "null", "{\"", &nothing] {
+        for text in ["", "{}", "null", "[]", "{\"", &nothing] {
             let ended = server
                 .call_with_fault(asking, &model_reply(text), FaultDuration::Always)
                 .await;
