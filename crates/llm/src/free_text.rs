@@ -277,7 +277,7 @@ struct UnusableReply<'a> {
 
 /// The same request again, with the unusable reply, the reason, and the instruction, which a small
 /// model has forgotten by then.
-fn retry_request(first: &ModelRequest, fault: &UnusableReply, schema: &Value) -> ModelRequest {
+fn retry_request(first: &ModelRequest, fault: &UnusableReply<'_>, schema: &Value) -> ModelRequest {
     let mut again = first.clone();
     again.key.push_str("/again");
     let quoted = truncate(fault.reply, MAX_QUOTED_CHARS);
