@@ -44,7 +44,11 @@ fn example(schema: &Value) -> String {
     }
     if let Some(words) = schema.get("enum").and_then(Value::as_array) {
         let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-        return Value::from(words.join(" | ")).to_string();
+        return words
+            .into_iter()
+            .map(|word| Value::from(word).to_string())
+            .collect::<Vec<String>>()
+            .join(" or ");
     }
     let description = text("description");
     match schema.get("type").and_then(Value::as_str) {

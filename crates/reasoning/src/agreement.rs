@@ -40,11 +40,11 @@ pub(crate) fn group_answers<'a>(
     groups
 }
 
-/// The group that more than half of `total` thoughts belong to.
-pub(crate) fn majority(groups: &[AnswerGroup], total: usize) -> Option<&AnswerGroup> {
-    groups
-        .first()
-        .filter(|group| group.members.len() * 2 > total)
+/// The group with the result that more thoughts reach than any other; at least two must agree.
+pub(crate) fn plurality(groups: &[AnswerGroup]) -> Option<&AnswerGroup> {
+    let size = |group: &AnswerGroup| group.members.len();
+    let second = groups.get(1).map_or(0, size);
+    groups.first().filter(|it| size(it) > second.max(1))
 }
 
 /// The share of thoughts that agree.
@@ -91,8 +91,10 @@ mod tests {
         assert_eq!(groups.len(), 2);
         assert_eq!(groups[0].members, [1, 3, 4]);
         assert_eq!(groups[0].answer, "**1,200**");
-        assert_eq!(majority(&groups, 5), Some(&groups[0]));
-        assert_eq!(majority(&groups, 6), None);
+        assert_eq!(plurality(&groups), Some(&groups[0]));
+        let tied = group_answers([Some("a"), Some("b"), Some("a"), Some("b")]);
+        assert_eq!(plurality(&tied), None);
+        assert_eq!(plurality(&group_answers([Some("a"), None])), None);
         assert!(same_answer("Yes.", "yes") && !same_answer("x < 3", "x > 3"));
         assert!(!same_answer("1, 2", "12"));
     }

@@ -339,6 +339,12 @@ impl RegisteredTool {
         }
     }
 
+    /// Tells whether a caller may bring its own reply.
+    pub(crate) fn takes_reply(&self) -> bool {
+        let properties = self.input_schema().get("properties");
+        properties.is_some_and(|known| known.get(crate::REPLY_FIELD).is_some())
+    }
+
     pub(crate) fn input_schema(&self) -> &Value {
         self.input_schema.get_or_init(|| match &self.action {
             ToolAction::Run(tool) => tool.input_schema(),

@@ -73,4 +73,11 @@ impl ChatModel for ModelWithOverrides {
     fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         self.model.check(deadline)
     }
+
+    fn privacy_notes(
+        &self,
+        deadline: tokio::time::Instant,
+    ) -> BoxFuture<'_, Result<Vec<String>, ModelError>> {
+        self.model.privacy_notes(deadline)
+    }
 }

@@ -13,7 +13,7 @@ use super::{
     expand::{Continuation, ExpandFrom, Expansion, request_continuations},
     prompt_context::NodeSurroundings,
     resolve_problem,
-    score_nodes::{NodeScore, score_new_nodes},
+    scoring::{NodeScore, score_new_nodes},
 };
 use crate::evidence::ToolUseSummary;
 

@@ -14,8 +14,7 @@ mod prompt_context;
 mod prune;
 mod refine;
 mod score;
-mod score_nodes;
-mod score_reply;
+mod scoring;
 mod state;
 
 use deliberate_core::{

@@ -20,8 +20,7 @@ use super::{
     new_edge, new_node,
     prompt_context::{GraphNodeContext, NodeSurroundings},
     resolve_problem,
-    score_nodes::score_request,
-    score_reply::ScoreJudgment,
+    scoring::{ScoreJudgment, score_request},
     update_node,
 };
 use crate::{

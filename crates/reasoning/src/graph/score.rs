@@ -11,8 +11,9 @@ use super::{
     data::{GraphData, is_root},
     prompt_context::{GraphNodeContext, NodeSurroundings},
     resolve_problem,
-    score_nodes::{NodeScore, score_changes, score_nodes, score_request},
-    score_reply::{ScoreBreakdown, ScoreJudgment},
+    scoring::{
+        NodeScore, ScoreBreakdown, ScoreJudgment, score_changes, score_nodes, score_request,
+    },
 };
 
 /// The `reasoning_got_score` tool.

@@ -4,13 +4,12 @@ mod comparison;
 mod definition;
 mod evaluate;
 mod metrics;
+mod reply;
 mod subject;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use deliberate_core::{
-    Change, Mode, Percent, Score, SessionId, Thought, ThoughtId, approximate_tokens,
-};
+use deliberate_core::{Change, Mode, Score, SessionId, Thought, ThoughtId, approximate_tokens};
 use deliberate_llm::{ModelError, ModelRequest};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -22,9 +21,7 @@ use serde_json::{Value, json};
 use super::{
     agreement::same_answer,
     history::SessionHistory,
-    model_fields::{
-        StepFields, is_blank, lenient_option, non_blank, non_blank_list, normalized, optional_text,
-    },
+    model_fields::normalized,
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     text_list::check_list,
 };
@@ -32,6 +29,7 @@ use crate::session::{TargetSession, metadata_object, require_open_branch};
 use comparison::prefers_revision;
 pub(crate) use definition::MODE;
 pub(crate) use evaluate::ReflectionEvaluate;
+use reply::ReflectionReply;
 use subject::ReflectionSubject;
 
 /// The `reasoning_reflection` tool.
@@ -92,96 +90,14 @@ pub(crate) struct Output {
     note: Option<String>,
 }
 
-/// The answer that the model is asked for: the check and the revised text as free text, then the
-/// fields.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-// The schema requires every field, although an answer without some of them is accepted.
-#[schemars(extend("required" = [
-    "strengths", "weaknesses", "recommendations", "reaches_result", "quality_percent", "answer",
-    "weakest_point", "confidence_percent"
-]))]
-struct ReflectionReply {
-    #[schemars(skip)]
-    #[serde(deserialize_with = "non_blank")]
-    analysis: String,
-    /// A strength of the text, in a sentence
-    #[serde(default, deserialize_with = "non_blank_list")]
-    strengths: Vec<String>,
-    /// A weakness of the text, in a sentence
-    #[serde(default, deserialize_with = "non_blank_list")]
-    weaknesses: Vec<String>,
-    /// What to do, in a sentence
-    #[serde(default, deserialize_with = "non_blank_list")]
-    recommendations: Vec<String>,
-    /// whether the text reaches a result, and does not only announce work
-    #[serde(default, deserialize_with = "lenient_option")]
-    #[schemars(with = "bool")]
-    reaches_result: Option<bool>,
-    /// How good the text is as it stands
-    #[serde(default, deserialize_with = "Percent::lenient_option")]
-    #[schemars(with = "Percent")]
-    quality_percent: Option<Percent>,
-    /// The improved version, if the caller brings it as a field.
-    #[serde(default, deserialize_with = "optional_text")]
-    #[schemars(skip)]
-    improved_reasoning: Option<String>,
-    #[serde(default, deserialize_with = "Percent::lenient_option")]
-    #[schemars(skip)]
-    improved_quality_percent: Option<Percent>,
-    #[serde(flatten)]
-    fields: StepFields,
-}
-
-impl ReflectionReply {
-    /// The quality of the subject. A text that only announces work is at most half good.
-    fn quality(&self) -> Option<Score> {
-        let quality = self.quality_percent.map(|percent| percent.0)?;
-        if self.reaches_result == Some(false) {
-            return Some(Score::clamped(
-                quality.get().min(MAX_QUALITY_WITHOUT_RESULT),
-            ));
-        }
-        Some(quality)
-    }
-
-    /// Moves the revised text out of the analysis, where it stands below its heading.
-    fn take_revision(&mut self) -> Option<String> {
-        if let Some(improved) = self.improved_reasoning.take() {
-            return Some(improved);
-        }
-        let (at, end) = find_heading(&self.analysis)?;
-        let revised = self.analysis.get(end..)?.trim().to_owned();
-        self.analysis.truncate(at);
-        self.analysis.truncate(self.analysis.trim_end().len());
-        if self.analysis.is_empty() {
-            self.analysis.push_str("The text was written anew.");
-        }
-        (!is_blank(&revised)).then_some(revised)
-    }
-}
-
-/// The best quality of a text that reaches no result.
-const MAX_QUALITY_WITHOUT_RESULT: f64 = 0.5;
-
-/// Finds the line that begins the revised text: its start and its end.
-fn find_heading(text: &str) -> Option<(usize, usize)> {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        let words = line.trim().trim_matches(['#', '*', ':', ' ']);
-        if words.eq_ignore_ascii_case("revised") || words.eq_ignore_ascii_case("revised version") {
-            return Some((start, start + line.len()));
-        }
-        start += line.len();
-    }
-    None
-}
-
 /// The values that the prompt template shows.
 #[derive(Serialize)]
 struct ReflectionPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     question: Option<&'a str>,
+    /// Whether the subject has a result, with which a new one can be compared.
+    has_answer: bool,
     focus: &'a [String],
     subject: &'a str,
 }
@@ -310,6 +226,9 @@ impl ReflectionRounds {
         let mut first = run_round(subject, focus, &subject.text, (1, most), call).await?;
         let quality_before = first.quality();
         let mut revision = first.take_revision();
+        if !is_reply {
+            revision = revision.or_else(|| contradicting_check(subject, &first));
+        }
         let mut rounds = Self {
             quality_before,
             improved: None,
@@ -371,6 +290,14 @@ impl ReflectionRounds {
     }
 }
 
+/// The check itself as the revision, if it works the question out to another result and says no
+/// more than that.
+fn contradicting_check(subject: &ReflectionSubject, check: &ReflectionReply) -> Option<String> {
+    subject.question.as_ref()?;
+    let (old, new) = (subject.answer()?, check.fields.answer.as_ref()?);
+    (!same_answer(&old, new)).then(|| check.analysis.clone())
+}
+
 async fn run_round(
     subject: &ReflectionSubject,
     focus: &[String],
@@ -382,6 +309,7 @@ async fn run_round(
     let ask = ASK.render(ReflectionPromptContext {
         past: &subject.past,
         question: subject.question.as_deref(),
+        has_answer: subject.answer().is_some(),
         focus,
         subject: text,
     })?;

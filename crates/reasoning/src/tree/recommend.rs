@@ -4,12 +4,13 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{CrossRefKind, Score, truncate_tokens};
+use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::Serialize;
 
 use super::model_output::{Approach, Comparison, Relation};
 use crate::{
-    agreement::{AnswerGroup, agreement_score, group_answers, majority},
+    agreement::{AnswerGroup, agreement_score, group_answers, plurality},
     history::SessionHistory,
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
@@ -54,7 +55,8 @@ static COMPARE: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     )
 });
 
-/// Recommends one of the approaches. A model compares them only if most of them do not agree.
+/// Recommends one of the approaches: the result that most of them reach. A model compares them only
+/// if no result is reached more often than the others.
 pub(super) async fn recommend(
     content: &str,
     past: &SessionHistory,
@@ -63,41 +65,49 @@ pub(super) async fn recommend(
 ) -> Result<Recommendation, ToolError> {
     let total = approaches.len();
     let groups = group_answers(approaches.iter().map(|it| it.fields.answer.as_deref()));
-    let relations = answer_relations(&groups);
-    if let Some(group) = majority(&groups, total) {
+    if let Some(group) = plurality(&groups) {
         let best = most_confident(approaches, group.members.iter().copied());
         return Ok(Recommendation {
-            number: best + 1,
-            text: agreement_text(&groups, total),
             confidence: agreement_score(group, total),
-            weakest_point: weakest_point(approaches, best),
-            relations,
+            ..by_confidence(approaches, best, &groups)
         });
     }
+    let most_confident = most_confident(approaches, 0..total);
     // The client's own model made the approaches in one reply and is not asked once more.
     if total < 2 || call.model_remembers().await {
-        let best = most_confident(approaches, 0..total);
-        let chosen = approaches.get(best);
-        return Ok(Recommendation {
-            number: best + 1,
-            text: agreement_text(&groups, total),
-            confidence: chosen.map_or(Score::ZERO, |it| it.fields.sure.score()),
-            weakest_point: weakest_point(approaches, best),
-            relations,
-        });
+        return Ok(by_confidence(approaches, most_confident, &groups));
     }
-    let compared = compare(content, past, approaches, call).await?;
+    let compared = match compare(content, past, approaches, call).await {
+        Ok(compared) => compared,
+        // The approaches are worth keeping without a comparison.
+        Err(ToolError::Model(error)) if error != ModelError::Pending => {
+            return Ok(by_confidence(approaches, most_confident, &groups));
+        }
+        Err(error) => return Err(error),
+    };
     let best = compared
         .recommended
         .filter(|number| (1..=total).contains(number))
-        .unwrap_or_else(|| most_confident(approaches, 0..total) + 1);
+        .unwrap_or(most_confident + 1);
     Ok(Recommendation {
         number: best,
         text: compared.thought,
         confidence: compared.sure.score(),
         weakest_point: compared.weakest_point,
-        relations,
+        relations: answer_relations(&groups),
     })
+}
+
+/// Recommends the approach at this index, with the confidence of its own model.
+fn by_confidence(approaches: &[Approach], index: usize, groups: &[AnswerGroup]) -> Recommendation {
+    let chosen = approaches.get(index);
+    Recommendation {
+        number: index + 1,
+        text: agreement_text(groups, approaches.len()),
+        confidence: chosen.map_or(Score::ZERO, |it| it.fields.sure.score()),
+        weakest_point: chosen.and_then(|it| it.fields.weakest_point.clone()),
+        relations: answer_relations(groups),
+    }
 }
 
 async fn compare(
@@ -118,10 +128,6 @@ async fn compare(
         approaches: shown.collect(),
     })?;
     Ok(call.ask(ask, None).await?.value)
-}
-
-fn weakest_point(approaches: &[Approach], index: usize) -> Option<String> {
-    approaches.get(index)?.fields.weakest_point.clone()
 }
 
 /// The index of the approach that its model is most sure of; the first of equals.

@@ -207,7 +207,7 @@ async fn a_perspective_without_a_text_is_asked_for_again() {
     assert_eq!(output["perspectives"].as_array().unwrap().len(), 3);
     assert_eq!(desk.requests().len(), 5);
     let again = &desk.requests()[1];
-    assert_eq!(again.key, "divergent_1/fields");
+    assert_eq!(again.key, "divergent_1/again");
     assert!(conversation(again).contains("there is no text"));
 }
 

@@ -63,7 +63,11 @@ fn sample_answer(number: usize) -> Option<&'static str> {
 /// A judgment of two nodes; with one node the same fields judge it.
 fn score_list_reply(percent: u32) -> ModelReply {
     let mut fields = score_fields([percent; 4].map(|percent| json!(percent)));
-    fields["scores"] = json!([fields.clone(), fields.clone()]);
+    let mut scores = [fields.clone(), fields.clone()];
+    for (number, score) in (1..).zip(&mut scores) {
+        score["node"] = json!(number);
+    }
+    fields["scores"] = json!(scores);
     free_text_reply("compared", &fields)
 }
 

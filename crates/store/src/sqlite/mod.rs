@@ -17,7 +17,6 @@ mod query;
 mod read;
 mod rows;
 mod search;
-mod short_ids;
 mod suspended_calls;
 mod tool_stats;
 mod writer;

@@ -28,6 +28,9 @@ pub const RESUME_TOOL: &str = "reasoning_resume";
 /// The most characters of a client's reason that are repeated to it.
 const MAX_REASON_CHARS: usize = 200;
 
+/// How a caller saves a call, for tools that take its reply.
+const REPLY_HINT: &str = " To save a call, bring your thought as `reply` in the first call.";
+
 /// The arguments of [`RESUME_TOOL`].
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -215,8 +218,13 @@ impl Registry {
         let needs = NeedsReply {
             next: format!(
                 "{}, so you think: work out each ask, then call {RESUME_TOOL} with this id and your \
-                 replies in order. To save a call, bring your thought as `reply` in the first call.",
-                why_client_replies(call)
+                 replies in order.{}",
+                why_client_replies(call),
+                if run.entry.takes_reply() {
+                    REPLY_HINT
+                } else {
+                    ""
+                },
             ),
             id: id.to_string(),
             asks,

@@ -40,7 +40,7 @@ async fn a_client_that_declines_sampling_replies_itself() {
     let needs = expect_needs_reply(house.registry.call("ponder", arguments, caller).await);
     assert_eq!(needs.asks.len(), 1);
     assert_eq!(needs.asks[0].messages, [ChatMessage::user("why?")]);
-    let start = "This client declined sampling (\"The person said no.\"), so you think: answer";
+    let start = "This client declined sampling (\"The person said no.\"), so you think: work out";
     assert!(needs.next.starts_with(start), "{}", needs.next);
     assert_eq!(declining.requests().len(), 1);
 
@@ -85,9 +85,8 @@ async fn a_call_without_a_model_is_suspended_with_all_it_needs() {
                 max_tokens: needs.asks[0].max_tokens,
                 temperature: needs.asks[0].temperature,
             }],
-            next: "No model is set up here, so you think: answer each ask with one JSON object \
-                   that fits its schema, then call reasoning_resume with this id and your replies \
-                   in order."
+            next: "No model is set up here, so you think: work out each ask, then call \
+                   reasoning_resume with this id and your replies in order."
                 .to_owned(),
         }
     );

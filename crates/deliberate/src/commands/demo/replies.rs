@@ -64,14 +64,14 @@ mod tests {
     #[test]
     fn a_reply_is_chosen_by_step_tool_and_key_and_an_unknown_ask_is_told() {
         let mut replies = DemoReplies::load().unwrap();
-        let first = replies.reply_to("score 1", "reasoning_got_score", "got_score");
-        let third = replies.reply_to("score 3", "reasoning_got_score", "got_score");
+        let first = replies.reply_to("explore", "reasoning_tree", "tree_1");
+        let third = replies.reply_to("explore", "reasoning_tree", "tree_3");
         assert_ne!(first.unwrap(), third.unwrap());
         assert_eq!(replies.used_count(), 2);
         for (call, tool, key) in [
-            ("score 9", "reasoning_got_score", "got_score"),
-            ("score 1", "reasoning_tree", "got_score"),
-            ("score 1", "reasoning_got_score", "tree"),
+            ("explore", "reasoning_tree", "tree_9"),
+            ("explore", "reasoning_got_score", "tree_1"),
+            ("score", "reasoning_tree", "tree_1"),
         ] {
             let error = replies.reply_to(call, tool, key).unwrap_err().to_string();
             assert!(error.contains(tool) && error.contains(key), "{error}");

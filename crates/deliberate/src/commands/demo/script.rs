@@ -208,18 +208,21 @@ impl DemoScriptRunner<'_, '_> {
         nodes: Vec<DemoScoredStep>,
     ) -> anyhow::Result<Vec<DemoScoredStep>> {
         self.screen
-            .print_request(&format!("reasoning_got_score, {} times", nodes.len()))?;
+            .print_request("reasoning_got_score, all of them in one call")?;
+        let ids: Vec<&str> = nodes.iter().map(|node| node.id.as_str()).collect();
+        let arguments = json!({ "graph_id": graph_id, "node_ids": ids });
+        let judged = self.call("score", "reasoning_got_score", arguments).await?;
         let mut scored = Vec::new();
-        for (number, node) in (1..).zip(nodes) {
-            let arguments = json!({ "graph_id": graph_id, "node_id": node.id });
-            let step = format!("score {number}");
-            let judged = self.call(&step, "reasoning_got_score", arguments).await?;
-            let score = score_at(&judged, "/overall_score")?;
+        for node in nodes {
+            let scores = list_at(&judged, "/scores")?.iter();
+            let mut own = scores.filter(|it| it["node_id"] == node.id.as_str());
+            let own = own.next().with_context(|| missing_field("/scores"))?;
+            let score = score_at(own, "/overall_score")?;
             scored.push(DemoScoredStep { score, ..node });
         }
         self.report_asks()?;
         self.screen
-            .print_response("scores, the mean of relevance, validity, depth and novelty:")?;
+            .print_response("scores, the mean of four measures and at most the validity:")?;
         for node in &scored {
             let line = format!("{}  {}", percent(node.score), one_line(&node.text, 66));
             self.screen.print_item(&line, false)?;
@@ -295,7 +298,7 @@ impl DemoScriptRunner<'_, '_> {
             self.screen.print_item(&format!("“{asked}”"), false)?;
         }
         self.screen.print_request(&format!(
-            "{RESUME_TOOL} with a built-in reply; in your client its model replies"
+            "{RESUME_TOOL} with built-in replies; in your client its model replies"
         ))?;
         Ok(())
     }

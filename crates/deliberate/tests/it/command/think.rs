@@ -183,14 +183,20 @@ async fn an_unknown_session_is_told_and_what_fails_ends_with_two() {
     assert_eq!(home.stored_counts().await, (0, 0));
 }
 
-/// The replies to a tree, one JSON object to a line, each ended by an empty line.
-const TREE_REPLY: &str = concat!(
-    r#"{"thought": "Speed or price decides.", "confidence_percent": 70, "approaches": ["#,
-    r#"{"name": "Train", "thought": "The train takes three hours.", "rationale": "fast", "#,
-    r#""confidence_percent": 80}, "#,
-    r#"{"name": "Bus", "thought": "The bus is cheap.", "rationale": "cheap", "#,
-    r#""confidence_percent": 60}], "recommended": 1, "relations": []}"#,
-    "\n\n"
+/// The replies to a tree, one for each approach, each ended by an empty line.
+const TREE_REPLIES: &str = concat!(
+    r#"{"name": "Train", "thought": "The train takes three hours.", "answer": "the train", "#,
+    r#""weakest_point": "strikes", "confidence_percent": 80}"#,
+    "\n\n",
+    r#"{"name": "Bus", "thought": "The bus is cheap.", "answer": "the bus", "#,
+    r#""weakest_point": "traffic", "confidence_percent": 60}"#,
+    "\n\n",
+    r#"{"name": "Night train", "thought": "It saves a hotel.", "answer": "the train", "#,
+    r#""weakest_point": "sleep", "confidence_percent": 70}"#,
+    "\n\n",
+    r#"{"name": "Car", "thought": "Trains are faster than cars here.", "answer": "The train.", "#,
+    r#""weakest_point": "the last mile", "confidence_percent": 50}"#,
+    "\n\n",
 );
 
 /// Runs `think --manual` and returns what it prints, with the session's id hidden.
@@ -207,7 +213,7 @@ async fn think_by_hand(home: &TestHome, arguments: &[&str], typed: &str) -> Stri
 #[tokio::test]
 async fn a_tree_is_drawn_with_its_recommended_branch_in_full() {
     let home = TestHome::new();
-    let printed = think_by_hand(&home, &["--mode", "tree", "How to travel?"], TREE_REPLY).await;
+    let printed = think_by_hand(&home, &["--mode", "tree", "How to travel?"], TREE_REPLIES).await;
     insta::assert_snapshot!("think_tree", printed);
 }
 
@@ -227,10 +233,10 @@ async fn a_graph_is_drawn_as_it_grows_and_concluded_with_its_best_node() {
         score(60),
         score(90),
         score(70),
-        r#"{"thought": "A list with labels.", "approach": "both", "conflicts_resolved": [], "contradictions": [], "confidence_percent": 80}"#.to_owned(),
+        r#"{"thought": "A list with labels.", "approach": "both", "conflicts_resolved": [], "answer": "a list", "weakest_point": "none", "confidence_percent": 80}"#.to_owned(),
         score(90),
     ];
-    let typed: String = replies.iter().map(|reply| format!("{reply}\n\n")).collect();
+    let typed = replies.join("\n\n") + "\n\n";
     let printed = think_by_hand(&home, &["--mode", "graph", "Where is it?"], &typed).await;
     insta::assert_snapshot!("think_graph", printed);
 }

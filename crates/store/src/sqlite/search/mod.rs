@@ -4,6 +4,7 @@
 //! Thai…) are one long word to the index, so their terms are searched in the text itself.
 
 mod newest;
+mod short_ids;
 pub(crate) mod snippet;
 mod terms;
 

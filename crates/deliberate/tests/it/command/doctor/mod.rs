@@ -63,7 +63,6 @@ fn pipe_notes(findings: &Value) -> String {
 #[tokio::test]
 async fn pipes_that_are_public_or_store_are_noted_if_they_are_used() {
     let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
-    let http = reqwest::Client::new();
     for pipe in [
         json!({ "name": "linear-reasoning-v1" }),
         json!({ "name": "tree-reasoning-v1", "status": "private", "store": true }),
@@ -73,9 +72,8 @@ async fn pipes_that_are_public_or_store_are_noted_if_they_are_used() {
         json!({ "name": "divergent-reasoning-v1" }),
         json!({ "name": "somebody-elses" }),
     ] {
-        let request = http.post(format!("{}/v1/pipes", standin.url()));
-        let request = request.bearer_auth(standin.key()).json(&pipe);
-        assert!(request.send().await.unwrap().status().is_success());
+        let name = pipe["name"].as_str().unwrap().to_owned();
+        standin.add_pipe(&name, pipe);
     }
     let mut command = home.command_with_provider(&standin);
     command.env("PIPE_DIVERGENT", "my-divergent");
@@ -83,7 +81,12 @@ async fn pipes_that_are_public_or_store_are_noted_if_they_are_used() {
     assert_eq!(output.code, Some(0), "{output:?}");
     let findings = parse_findings(&output);
     assert_eq!(find_verdict(&findings, "provider").0, "ok");
-    insta::assert_snapshot!(pipe_notes(&findings), @"");
+    insta::assert_snapshot!(pipe_notes(&findings), @"
+    the pipe linear-reasoning-v1 is public and stores what is sent; make it private and turn storing off in its settings at Langbase
+    the pipe my-divergent is public and stores what is sent; make it private and turn storing off in its settings at Langbase
+    the pipe reflection-v1 is public: anyone can run and read it; make it private in its settings at Langbase
+    the pipe tree-reasoning-v1 stores what is sent; turn storing off in its settings at Langbase
+    ");
 }
 
 #[tokio::test]

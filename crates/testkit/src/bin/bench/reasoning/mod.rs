@@ -23,7 +23,7 @@ use arm::BenchArm;
 use clap::{Args, ValueEnum as _};
 use local_model::{LocalModel, LocalModelName};
 use proxy::{ModelEndpoint, RecordingProxy};
-use response_cache::ResponseCache;
+use response_cache::ModelAnswerCache;
 use server_session::SessionSettings;
 use table::ModelResults;
 
@@ -149,7 +149,7 @@ async fn measure_model(
         .cache
         .clone()
         .unwrap_or_else(|| disk.join("reasoning"));
-    let cache = ResponseCache::open(&directory, &model.label)?;
+    let cache = ModelAnswerCache::open(&directory, &model.label)?;
     let proxy = Arc::new(RecordingProxy::start(model.endpoint, cache, arguments.seed).await?);
     let settings = SessionSettings {
         server: server.to_owned(),

@@ -21,7 +21,7 @@ use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::{
-    response_cache::{EndpointResponse, ResponseCache, derived_seed},
+    response_cache::{EndpointResponse, ModelAnswerCache, derived_seed},
     usage::ModelCost,
 };
 
@@ -50,7 +50,7 @@ pub(crate) struct RecordingProxy {
 struct ProxyState {
     endpoint: ModelEndpoint,
     http: reqwest::Client,
-    cache: ResponseCache,
+    cache: ModelAnswerCache,
     seed: u64,
     scopes: Mutex<HashMap<String, ScopeRecord>>,
 }
@@ -68,7 +68,7 @@ struct ScopeRecord {
 impl RecordingProxy {
     pub(crate) async fn start(
         endpoint: ModelEndpoint,
-        cache: ResponseCache,
+        cache: ModelAnswerCache,
         seed: u64,
     ) -> anyhow::Result<Self> {
         // An error means that a provider is installed already.
@@ -263,7 +263,7 @@ mod tests {
             url: provider.openai_url(),
             api_key: Some(deliberate_testkit::mock_provider::KEY.to_owned()),
         };
-        let cache = ResponseCache::open(directory, "mock").unwrap();
+        let cache = ModelAnswerCache::open(directory, "mock").unwrap();
         RecordingProxy::start(endpoint, cache, 1).await.unwrap()
     }
 
@@ -309,7 +309,7 @@ mod tests {
             url: format!("http://{closed}/v1"),
             api_key: None,
         };
-        let cache = ResponseCache::open(directory.path(), "none").unwrap();
+        let cache = ModelAnswerCache::open(directory.path(), "none").unwrap();
         let proxy = RecordingProxy::start(endpoint, cache, 1).await.unwrap();
         assert!(proxy.complete("direct.a", &json!({})).await.is_err());
         let error = proxy.cost("direct.a").unwrap_err().to_string();

@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 /// A directory with one file for each request.
 #[derive(Debug)]
-pub(crate) struct ResponseCache {
+pub(crate) struct ModelAnswerCache {
     directory: PathBuf,
     label: String,
 }
@@ -25,7 +25,7 @@ pub(crate) struct EndpointResponse {
     pub(crate) body: String,
 }
 
-impl ResponseCache {
+impl ModelAnswerCache {
     /// Opens the part of a cache that belongs to one model.
     pub(crate) fn open(directory: &Path, label: &str) -> anyhow::Result<Self> {
         fs::create_dir_all(directory)

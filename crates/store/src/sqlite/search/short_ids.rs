@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use deliberate_core::SessionId;
 use sqlx::Row;
 
-use super::{SqliteStore, rows::query_error};
+use crate::sqlite::{SqliteStore, rows::query_error};
 use crate::{ReferenceKind, StoreError};
 
 /// The shortest beginning of an id that is looked for.
@@ -56,7 +56,7 @@ const fn statements(kind: ReferenceKind) -> ReferenceSql {
 }
 
 impl SqliteStore {
-    pub(super) async fn fetch_short_ids(
+    pub(in crate::sqlite) async fn fetch_short_ids(
         &self,
         ids: &[String],
     ) -> Result<BTreeMap<String, String>, StoreError> {
@@ -90,7 +90,7 @@ impl SqliteStore {
             .collect()
     }
 
-    pub(super) async fn find_references(
+    pub(in crate::sqlite) async fn find_references(
         &self,
         kind: ReferenceKind,
         session: Option<&SessionId>,

@@ -9,13 +9,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    data::{GraphData, node_answer},
-    prompt_context::{GraphNodeContext, NodeSurroundings},
-    score_reply::{ScoreBreakdown, ScoreJudgment, ScoreListReply, ScoreReply},
-    update_node,
+use super::score_reply::{ScoreBreakdown, ScoreJudgment, ScoreListReply, ScoreReply};
+use crate::{
+    graph::{
+        data::{GraphData, node_answer},
+        prompt_context::{GraphNodeContext, NodeSurroundings},
+        update_node,
+    },
+    prompt_template::{GenerationParams, ReasoningPromptTemplate},
 };
-use crate::prompt_template::{GenerationParams, ReasoningPromptTemplate};
 
 /// The lowest score of a candidate for a terminal node.
 const TERMINAL_SCORE: f64 = 0.8;
@@ -24,21 +26,21 @@ const TERMINAL_SCORE: f64 = 0.8;
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct NodeScore {
     /// The node that was scored
-    pub(super) node_id: NodeId,
+    pub(in crate::graph) node_id: NodeId,
     /// Mean of the four measures, at most the validity; stored as its score
-    pub(super) overall_score: Score,
+    pub(in crate::graph) overall_score: Score,
     /// The four measures
-    pub(super) breakdown: ScoreBreakdown,
+    pub(in crate::graph) breakdown: ScoreBreakdown,
     /// Why; null if not given
-    pub(super) rationale: Option<String>,
+    pub(in crate::graph) rationale: Option<String>,
     /// Its greatest weakness; null if not given
-    pub(super) weakest_point: Option<String>,
+    pub(in crate::graph) weakest_point: Option<String>,
     /// true if it can be a conclusion: 0.8 or more, and no root
-    pub(super) is_terminal_candidate: bool,
+    pub(in crate::graph) is_terminal_candidate: bool,
 }
 
 impl NodeScore {
-    pub(super) fn new(node: &GraphNode, judgment: ScoreJudgment) -> Self {
+    pub(in crate::graph) fn new(node: &GraphNode, judgment: ScoreJudgment) -> Self {
         let overall = judgment.parts.overall();
         Self {
             node_id: node.id.clone(),
@@ -88,7 +90,7 @@ struct ScoredNodeInPrompt {
 }
 
 /// Builds the request for the score of one node.
-pub(super) fn score_request(
+pub(in crate::graph) fn score_request(
     around: &GraphNodeContext,
     key: &str,
 ) -> Result<ModelRequest, ToolError> {
@@ -99,7 +101,7 @@ pub(super) fn score_request(
 }
 
 /// Scores several nodes in one request. A node that the model left out is asked for alone.
-pub(super) async fn score_nodes(
+pub(in crate::graph) async fn score_nodes(
     problem: Option<&str>,
     nodes: &[&GraphNode],
     call: &ToolContext,
@@ -174,7 +176,7 @@ fn scored_index(
 }
 
 /// Scores nodes that a call has just made, best first, with the changes that store the scores.
-pub(super) async fn score_new_nodes(
+pub(in crate::graph) async fn score_new_nodes(
     data: &GraphData,
     source: &GraphNode,
     problem: Option<&str>,
@@ -190,7 +192,7 @@ pub(super) async fn score_new_nodes(
 }
 
 /// The scores of nodes, best first, and the changes that store them.
-pub(super) fn score_changes(
+pub(in crate::graph) fn score_changes(
     nodes: &[&GraphNode],
     judgments: Vec<ScoreJudgment>,
     call: &ToolContext,

@@ -9,7 +9,7 @@ use crate::model_fields::{lenient_vec, optional_text, round_fraction};
 
 // The four measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
-pub(super) struct ScoreBreakdown {
+pub(in crate::graph) struct ScoreBreakdown {
     /// How much it helps with the problem
     relevance: Score,
     /// Whether it is true and follows from its ancestors
@@ -23,7 +23,7 @@ pub(super) struct ScoreBreakdown {
 impl ScoreBreakdown {
     /// The mean of the four measures, but never more than the validity: a falsehood is not saved by
     /// being new.
-    pub(super) fn overall(&self) -> Score {
+    pub(in crate::graph) fn overall(&self) -> Score {
         let sum = self.relevance.get() + self.validity.get() + self.depth.get();
         let mean = (sum + self.novelty.get()) / 4.0;
         Score::clamped(round_fraction(mean.min(self.validity.get())))
@@ -33,10 +33,10 @@ impl ScoreBreakdown {
 /// A complete judgment of a node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "ScoreReply")]
-pub(super) struct ScoreJudgment {
-    pub(super) parts: ScoreBreakdown,
-    pub(super) rationale: Option<String>,
-    pub(super) weakest_point: Option<String>,
+pub(in crate::graph) struct ScoreJudgment {
+    pub(in crate::graph) parts: ScoreBreakdown,
+    pub(in crate::graph) rationale: Option<String>,
+    pub(in crate::graph) weakest_point: Option<String>,
 }
 
 /// The answer that the model is asked for: the reason as free text, then the measures. Pipes written
@@ -44,7 +44,7 @@ pub(super) struct ScoreJudgment {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["weakest_point", "validity_percent", "relevance_percent",
     "depth_percent", "novelty_percent"]))]
-pub(super) struct ScoreReply {
+pub(in crate::graph) struct ScoreReply {
     #[serde(default, deserialize_with = "optional_text")]
     #[schemars(skip)]
     rationale: Option<String>,
@@ -85,24 +85,24 @@ pub(super) struct ScoreReply {
 /// The judgments of several nodes: the reasons as free text, then the measures of each.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["scores"]))]
-pub(super) struct ScoreListReply {
+pub(in crate::graph) struct ScoreListReply {
     #[serde(default, deserialize_with = "optional_text")]
     #[schemars(skip)]
-    pub(super) rationale: Option<String>,
+    pub(in crate::graph) rationale: Option<String>,
     #[serde(deserialize_with = "lenient_vec")]
-    pub(super) scores: Vec<NumberedScore>,
+    pub(in crate::graph) scores: Vec<NumberedScore>,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[schemars(extend("required" = ["node", "weakest_point", "validity_percent", "relevance_percent",
     "depth_percent", "novelty_percent"]))]
-pub(super) struct NumberedScore {
+pub(in crate::graph) struct NumberedScore {
     /// The number of the node
     #[serde(default)]
     #[schemars(with = "usize", range(min = 1))]
-    pub(super) node: Value,
+    pub(in crate::graph) node: Value,
     #[serde(flatten)]
-    pub(super) reply: ScoreReply,
+    pub(in crate::graph) reply: ScoreReply,
 }
 
 impl TryFrom<ScoreReply> for ScoreJudgment {
@@ -132,7 +132,7 @@ impl TryFrom<ScoreReply> for ScoreJudgment {
 
 impl ScoreJudgment {
     /// The update of the judged node.
-    pub(super) fn node_update(&self) -> NodeUpdate {
+    pub(in crate::graph) fn node_update(&self) -> NodeUpdate {
         NodeUpdate {
             score: Some(self.parts.overall()),
             notes: Some(self.to_metadata()),
@@ -141,7 +141,7 @@ impl ScoreJudgment {
     }
 
     /// The judgment as metadata of the node.
-    pub(super) fn to_metadata(&self) -> Value {
+    pub(in crate::graph) fn to_metadata(&self) -> Value {
         json!({
             "score_parts": self.parts,
             "score_rationale": self.rationale,
