@@ -116,13 +116,13 @@ impl Exchange<'_> {
         if reply.is_empty() {
             return unusable("it is empty");
         }
-        if self.is_cut() && looks_like_json(reply) {
+        if self.is_cut() && is_meant_as_json(reply) {
             return unusable("it ends in the middle");
         }
         let field = ask.text_field.as_deref().unwrap_or_default();
         let (text, fields) = split_fields(reply, &ask.schema, field, |it| ask.normalize(it));
         let Some(fields) = fields else {
-            if looks_like_json(&text) {
+            if is_meant_as_json(&text) {
                 return unusable("it begins like JSON but can't be read as JSON");
             }
             let reason = "the fields are missing".to_owned();
@@ -142,7 +142,7 @@ impl Exchange<'_> {
         let mut text = self.complete(first).await?;
         for number in 1..=MAX_CONTINUATIONS {
             let so_far = text.trim();
-            let has_start = !so_far.is_empty() && !looks_like_json(so_far);
+            let has_start = !so_far.is_empty() && !is_meant_as_json(so_far);
             if !self.is_cut() || !has_start || repeats_itself(&text) {
                 break;
             }
@@ -301,6 +301,15 @@ fn retry_request(first: &ModelRequest, fault: &UnusableReply<'_>, schema: &Value
 fn unquote(text: &str) -> String {
     let quoted: Result<String, _> = serde_json::from_str(text);
     quoted.map_or_else(|_| text.to_owned(), |inner| inner.trim().to_owned())
+}
+
+/// Tells whether a reply was meant as JSON. A fence around anything else holds code, which is text.
+fn is_meant_as_json(text: &str) -> bool {
+    let Some(fenced) = text.strip_prefix("```") else {
+        return looks_like_json(text);
+    };
+    let body = fenced.strip_prefix("json").unwrap_or(fenced).trim_start();
+    body.is_empty() || looks_like_json(body)
 }
 
 /// Tells whether the end of a text repeats what stands before it, as models do that never stop.

@@ -168,11 +168,10 @@ fn parse_reply<T: DeserializeOwned>(
 
 /// Returns whether an unparsable text was meant as JSON, so that it is no plain-text answer.
 pub(crate) fn looks_like_json(text: &str) -> bool {
-    // A fence with another label holds code, which is text.
-    let body = text.strip_prefix("```").map_or(text, |fenced| {
-        fenced.strip_prefix("json").unwrap_or(fenced).trim_start()
-    });
-    matches!(body, "" | "null" | "[]") || body.starts_with('{') || body.starts_with("[{")
+    matches!(text, "null" | "[]")
+        || text.starts_with('{')
+        || text.starts_with("[{")
+        || text.starts_with("```")
 }
 
 pub(crate) fn deserialize_checked<T: DeserializeOwned>(

@@ -81,9 +81,9 @@ pub(crate) struct Input {
     content: String,
     /// Session to continue; omit to begin one
     session_id: Option<SessionId>,
-    /// Confidence threshold (0.0-1.0): below it the answer says so
+    /// Confidence threshold
     confidence: Option<Score>,
-    /// Tools to use first, by name; their answers are stored as evidence
+    /// Tools to use first, by name
     #[schemars(length(max = 16))]
     tools: Option<Vec<String>>,
 }
@@ -187,7 +187,7 @@ impl Tool for Linear {
             name: "reasoning_linear",
             title: "Think one step",
             description: "Single-pass sequential reasoning: work a problem out step by step, or take \
-                          the next step of a session. Best for anything with one right answer.",
+                          the next step of a session. Best where one answer is right.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

@@ -135,6 +135,15 @@ async fn half_an_object_is_asked_for_again_and_never_the_answer() {
 }
 
 #[tokio::test]
+async fn code_at_the_start_is_text() {
+    let code = "```python\nprint({6: 42})\n```";
+    let script = ReplyScript::with_texts(&[code, "{\"confidence\": 90}"]);
+    let answer = ask_text(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer(code, 90));
+    assert_eq!(script.requests()[1].key, "step/fields");
+}
+
+#[tokio::test]
 async fn a_refusal_ends_it() {
     let refusal = ModelReply {
         finish_reason: FinishReason::Refusal,

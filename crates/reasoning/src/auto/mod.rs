@@ -65,7 +65,6 @@ pub(crate) struct Auto;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Content to analyze for mode selection
     #[schemars(length(min = 1))]
     content: String,
     session_id: Option<SessionId>,
@@ -235,8 +234,7 @@ impl Tool for Auto {
         ToolMeta {
             name: "reasoning_auto",
             title: "Choose a way to think",
-            description: "Select the most appropriate reasoning mode for the content; with run, \
-                          use it at once.",
+            description: "Select the most appropriate reasoning mode for the content.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

@@ -38,7 +38,6 @@ pub(crate) struct Input {
     /// New direction to explore from there
     #[schemars(length(min = 1))]
     new_direction: Option<String>,
-    /// Checked against the checkpoint's session
     session_id: Option<SessionId>,
     /// Confidence threshold
     confidence: Option<Score>,
@@ -154,8 +153,8 @@ impl Tool for Backtrack {
             name: "reasoning_backtrack",
             title: "Go back to a checkpoint",
             description: "Restore from a checkpoint and explore alternative reasoning paths: later \
-                          steps are set aside (kept as history), and new_direction opens a branch \
-                          from there. Can be undone.",
+                          steps are set aside, and new_direction opens a branch from there. Can be \
+                          undone.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

@@ -81,7 +81,7 @@ pub(crate) struct Input {
     #[schemars(length(min = 1))]
     content: String,
     session_id: Option<SessionId>,
-    /// Thought to grow from, of any session
+    /// Grow from this thought
     thought_id: Option<ThoughtId>,
     /// Default: 3
     #[schemars(range(min = 2, max = 10))]

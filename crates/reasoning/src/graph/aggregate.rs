@@ -142,7 +142,7 @@ impl Tool for GotAggregate {
         ToolMeta {
             name: "reasoning_got_aggregate",
             title: "Merge nodes",
-            description: "Merge multiple reasoning nodes, or the best ones, into a unified insight.",
+            description: "Merge multiple reasoning nodes into a unified insight.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

@@ -28,7 +28,7 @@ pub(crate) struct GotFinalize;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     graph_id: GraphId,
-    /// Node IDs to mark as terminal (default: the best)
+    /// Default: the best
     #[schemars(length(max = 100))]
     terminal_node_ids: Option<Vec<NodeId>>,
 }

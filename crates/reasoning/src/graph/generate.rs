@@ -25,12 +25,12 @@ pub(crate) struct GotGenerate;
 pub(crate) struct Input {
     graph_id: GraphId,
     node_id: NodeId,
-    /// Number of continuations (default: 3)
+    /// Default: 3
     #[schemars(range(min = 1, max = 10))]
     k: Option<u32>,
     /// Problem context
     problem: Option<String>,
-    /// Tools to use first, by name; their answers are stored as evidence
+    /// Tools to use first, by name
     #[schemars(length(max = 16))]
     tools: Option<Vec<String>>,
     /// Also score them
@@ -70,8 +70,7 @@ impl Tool for GotGenerate {
         ToolMeta {
             name: "reasoning_got_generate",
             title: "Continue a node",
-            description: "Generate k diverse continuations from a node in the reasoning graph, and \
-                          with score judge them at once.",
+            description: "Generate k diverse continuations from a node in the reasoning graph.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

@@ -28,13 +28,11 @@ pub(crate) struct Input {
     /// Initial thought content for root node
     #[schemars(length(min = 1))]
     content: String,
-    /// Session to add to
     session_id: Option<SessionId>,
-    /// Thought to grow from, of any session
+    /// Grow from this thought
     thought_id: Option<ThoughtId>,
     /// Problem description for context
     problem: Option<String>,
-    /// Graph configuration
     config: Option<GraphConfigInput>,
 }
 
@@ -63,8 +61,8 @@ impl Tool for GotInit {
         ToolMeta {
             name: "reasoning_got_init",
             title: "Begin a graph of thoughts",
-            description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, for \
-                          problems whose partial answers are compared, merged and improved.",
+            description: "Initialize a Graph-of-Thoughts reasoning graph with a root node, to \
+                          compare, merge and improve partial answers.",
             hints: ToolHints::ADDITIVE,
             asks_model: false,
             limits: ToolLimits::default(),

@@ -23,7 +23,7 @@ pub(crate) struct GotPrune;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     graph_id: GraphId,
-    /// Score threshold for pruning (default: the graph's)
+    /// Default: the graph's
     threshold: Option<Score>,
 }
 

@@ -82,8 +82,7 @@ impl Tool for GotScore {
         ToolMeta {
             name: "reasoning_got_score",
             title: "Score nodes",
-            description: "Score a node's quality, or that of several side by side, based on \
-                          relevance, validity, depth, and novelty.",
+            description: "Score nodes by relevance, validity, depth and novelty; several side by side.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

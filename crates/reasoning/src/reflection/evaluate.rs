@@ -40,7 +40,6 @@ pub(crate) struct ReflectionEvaluate;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Session to evaluate
     session_id: SessionId,
 }
 
@@ -157,7 +156,7 @@ impl Tool for ReflectionEvaluate {
             name: "reasoning_reflection_evaluate",
             title: "Evaluate a session",
             description: "Evaluate a session's overall reasoning quality and coherence, with \
-                          recommendations. Changes nothing.",
+                          recommendations.",
             hints: ToolHints {
                 read_only: true,
                 destructive: false,

@@ -38,13 +38,11 @@ pub(crate) struct Reflection;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Content to reflect on (if not using `thought_id`)
+    /// Content to reflect on
     content: Option<String>,
-    /// Thought to evaluate
     thought_id: Option<ThoughtId>,
-    /// Session for context; alone: reflect on its latest thought
+    /// Alone: reflect on its latest thought
     session_id: Option<SessionId>,
-    /// Areas to focus on
     #[schemars(length(max = 20))]
     focus_areas: Option<Vec<String>>,
     /// Default: 1

@@ -46,9 +46,9 @@ pub(crate) struct Input {
     content: String,
     /// Session to continue
     session_id: Option<SessionId>,
-    /// Branch to continue from; else the active one
+    /// Else the active one
     branch_id: Option<BranchId>,
-    /// Thought to grow from, of any session
+    /// Grow from this thought
     thought_id: Option<ThoughtId>,
     /// Default 4
     #[schemars(range(min = 2, max = 10))]
@@ -174,9 +174,9 @@ impl Tool for TreeExplore {
         ToolMeta {
             name: "reasoning_tree",
             title: "Explore approaches",
-            description: "Branching exploration: several approaches worked out side by side, each \
-                          kept as a branch, and one recommended: the result most of them reach, \
-                          else by comparison. For real options; costs a model call per approach.",
+            description: "Branching exploration: approaches worked out side by side, each a branch; \
+                          recommends the result most of them reach, else compares. For real options: \
+                          one model call per approach.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),

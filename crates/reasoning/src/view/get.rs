@@ -24,7 +24,6 @@ const DEFAULT_LIMIT: u32 = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Of a session, thought, branch, node or graph
     #[schemars(length(min = 1))]
     id: String,
     /// For a short id such as t3
@@ -33,7 +32,6 @@ pub(crate) struct Input {
     #[serde(default)]
     #[schemars(with = "Option<ViewFormat>")]
     format: ViewFormat,
-    /// Include what a backtrack set aside
     include_set_aside: Option<bool>,
     /// Thoughts or nodes to skip
     #[schemars(range(max = 1_000_000))]
@@ -77,8 +75,8 @@ impl Tool for ReasoningGet {
         ToolMeta {
             name: "reasoning_get",
             title: "Read stored reasoning",
-            description: "Read a session, thought, branch, node or graph by its id: as data, as \
-                          Markdown, or as a Mermaid diagram to show to a person.",
+            description: "Read a session, thought, branch, node or graph by its id: as data, \
+                          Markdown, or a Mermaid diagram to show to a person.",
             hints: ToolHints::READ_ONLY,
             asks_model: false,
             limits: ToolLimits::default(),

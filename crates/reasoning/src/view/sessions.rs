@@ -23,19 +23,17 @@ pub(crate) struct Input {
     #[serde(default)]
     #[schemars(with = "Option<SessionAction>")]
     action: SessionAction,
-    /// To rename or delete; for usage: only this session
     session_id: Option<SessionId>,
-    /// The new title
     #[schemars(length(min = 1, max = 200))]
     title: Option<String>,
-    /// true to delete permanently, once the person agrees
+    /// true to delete, once the person agrees
     confirm: Option<bool>,
     #[schemars(range(max = 1_000_000))]
     offset: Option<u32>,
     /// Default 20
     #[schemars(range(min = 1, max = 100))]
     limit: Option<u32>,
-    /// For usage; default model
+    /// Of usage
     by: Option<UsageDimension>,
 }
 
@@ -124,9 +122,8 @@ impl Tool for ReasoningSessions {
         ToolMeta {
             name: "reasoning_sessions",
             title: "Sessions",
-            description: "List sessions, newest first, to find one to continue; rename one; \
-                          delete one with all its contents (asks for confirm first); or show \
-                          usage: calls, tokens, cost and time by day, session, tool or model.",
+            description: "List sessions, newest first; rename one; delete one with all its contents \
+                          (asks for confirm first); or show usage: calls, tokens, cost and time.",
             hints: ToolHints {
                 read_only: false,
                 destructive: true,

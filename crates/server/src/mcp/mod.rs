@@ -407,8 +407,10 @@ fn to_mcp_tool(listing: ToolInfo<'_>) -> Tool {
     // result if a schema promises a structure.
     let properties = listing.output_schema.get("properties");
     let hands_on = properties.is_some_and(|all| all.get(RAW_RESULT).is_some());
-    tool.output_schema =
-        (!hands_on).then(|| Arc::new(tool_listing::slim_output_schema(listing.output_schema)));
+    tool.output_schema = (!hands_on).then(|| {
+        let slim = tool_listing::slim_output_schema(listing.output_schema, listing.input_schema);
+        Arc::new(slim)
+    });
     tool.annotations = Some(tool_listing::tool_annotations(about.hints));
     tool
 }

@@ -48,15 +48,19 @@ fn is_redundant_keyword(keyword: &str, value: &Value, counts: bool) -> bool {
     }
 }
 
-/// The output schema with only the ids, which the next call needs. Everything else is visible in
-/// the answer.
-pub(crate) fn slim_output_schema(schema: &Value) -> Map<String, Value> {
+/// The output schema with only the ids that the next call needs and this one did not. Everything
+/// else is visible in the answer.
+pub(crate) fn slim_output_schema(schema: &Value, input: &Value) -> Map<String, Value> {
+    let required = input.get("required").and_then(Value::as_array);
+    let is_given =
+        |name: &String| required.is_some_and(|names| names.iter().any(|it| it == name.as_str()));
     let mut outline = Map::from_iter([("type".to_owned(), json!("object"))]);
     let properties = schema.get("properties").and_then(Value::as_object);
     let ids: Map<String, Value> = properties
         .into_iter()
         .flat_map(Map::keys)
         .filter(|name| name.ends_with("_id") || name.ends_with("_ids"))
+        .filter(|name| !is_given(name))
         .map(|name| (name.clone(), json!({})))
         .collect();
     if !ids.is_empty() {

@@ -35,10 +35,9 @@ const REPLY_HINT: &str = " To save a call, bring your thought as `reply` in the 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ResumeArguments {
-    /// The id in `needs_reply` or `still_running`
     #[schemars(length(min = 1))]
     id: String,
-    /// One reply per ask, in their order: text, or an object with its fields
+    /// One per ask, in order: text, or its fields
     #[serde(default)]
     replies: Vec<Value>,
 }
@@ -58,8 +57,7 @@ impl ResumeArguments {
             name: RESUME_TOOL,
             title: "Resume a suspended call",
             description: "Continues a call that answered needs_reply: think about each ask, then \
-                          pass its id and your replies. After still_running pass the id alone. \
-                          Gives that call's answer.",
+                          pass its id and your replies. After still_running pass the id alone.",
             hints: ToolHints::IDEMPOTENT,
             asks_model: true,
             limits: ToolLimits::default(),

@@ -26,7 +26,7 @@ const DAY_MICROS: i64 = 24 * 60 * 60 * 1_000_000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    /// Words; texts with all of them come first. "Quoted phrases" must occur
+    /// Words; "quoted phrases" must occur
     #[schemars(length(min = 1, max = 1_000))]
     query: String,
     session_id: Option<SessionId>,
@@ -124,8 +124,8 @@ impl Tool for SearchThoughts {
         ToolMeta {
             name: "reasoning_search",
             title: "Search thoughts",
-            description: "Find earlier thoughts and graph nodes by words and meaning, over all \
-                          sessions or in one. Use it before thinking something through again.",
+            description: "Find earlier thoughts and graph nodes by words and meaning. Use it before \
+                          thinking something through again.",
             hints: ToolHints::READ_ONLY,
             asks_model: false,
             limits: ToolLimits::default(),

@@ -115,18 +115,43 @@ async fn approaches_without_a_majority_are_compared_once() {
 }
 
 #[tokio::test]
-async fn half_of_the_approaches_are_no_majority() {
+async fn the_result_that_most_approaches_reach_wins_without_a_majority() {
     let desk = ReasoningTestRegistry::new();
     let results = [
         (Some("1"), 50),
         (Some("1"), 50),
-        (Some("2"), 50),
+        (Some("2"), 90),
         (None, 50),
     ];
-    let comparison = compare_reply("It is 2.", &json!(3));
+    let answer = explore(&desk, &results, None).await;
+    assert_eq!(desk.requests().len(), 4);
+    assert_eq!(
+        (&answer["answer"], &answer["confidence"]),
+        (&json!("1"), &json!(0.5))
+    );
+}
+
+#[tokio::test]
+async fn results_that_are_reached_equally_often_are_compared() {
+    let results = [
+        (Some("1"), 50),
+        (Some("1"), 50),
+        (Some("2"), 60),
+        (Some("2"), 50),
+    ];
+    let desk = ReasoningTestRegistry::new();
+    let comparison = compare_reply("It is 1.", &json!(2));
     let answer = explore(&desk, &results, Some(comparison)).await;
     assert_eq!(desk.requests().len(), 5);
+    assert_eq!(answer["answer"], "1");
+
+    // A comparison that fails leaves the approaches, and the surest of them.
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies(approaches(&results));
+    desk.script_replies([text_reply(""), text_reply("")]);
+    let answer = desk.call_ok(TREE, json!({ "content": "x" })).await;
     assert_eq!(answer["answer"], "2");
+    assert_eq!(answer["branches_explored"], 4);
 }
 
 #[tokio::test]
