@@ -49,6 +49,7 @@ NEUTRAL: dict[str, Any] = {
     "success": None,
     "flat": False,
     "refuse_json_schema": False,
+    "rules": [],
 }
 
 

@@ -19,7 +19,9 @@ NEXT = "<given>\n"
 EXPLORE = "The problem:\n<given>\n"
 DIRECTION = "<direction>\n"
 PROBLEM = "<problem>\n"
-SUBJECT = "Check this:\n<subject>\n"
+SUBJECT = "The text to check:\n<subject>\n"
+ANEW = "Work the question out yourself"
+THROUGH = "Go through it step by step"
 VERSION_A = "Version A:\n<subject>\n"
 VERSION_B = "Version B:\n<subject>\n"
 CONTINUE = "Continue this node:\n<node>\n"
@@ -34,8 +36,8 @@ def rule(words: list[str], text: Any) -> Rule:
     return {"words": words, "text": text}
 
 
-def step(thought: str, percent: int, weakest: str = "not much") -> dict[str, Any]:
-    return {"thought": thought, "confidence_percent": percent, "weakest_point": weakest}
+def step(thought: str, percent: int, weakest: str = "not much", result: str | None = None) -> dict[str, Any]:
+    return {"thought": thought, "answer": result, "confidence_percent": percent, "weakest_point": weakest}
 
 
 def approach(name: str, thought: str, result: str, percent: int) -> str:
@@ -52,7 +54,7 @@ def ways(before: str, *approaches: str) -> list[Rule]:
 
 
 def preference(words: list[str], better: str) -> Rule:
-    return rule([*words, "Which version is better?"], {"reason": "The step is right there.", "better": better})
+    return rule([*words, "Which version is better?"], "The step is right there.\n\n" + json.dumps({"better": better}))
 
 
 def marks(relevance: int, validity: int, depth: int, novelty: int) -> dict[str, Any]:
@@ -66,18 +68,20 @@ def marks(relevance: int, validity: int, depth: int, novelty: int) -> dict[str, 
     }
 
 
-def reflection(analysis: str, quality: int, improved: str, improved_quality: int) -> dict[str, Any]:
-    return {
-        "analysis": analysis,
+def reflection(analysis: str, quality: int, result: str | None, revised: str | None = None) -> str:
+    """A check as models write it: the text, the revised version if there is one, then the fields."""
+    fields = {
         "strengths": ["it is short"],
         "weaknesses": ["it is bare", " "],
         "recommendations": ["measure it"],
+        "reaches_result": True,
         "quality_percent": quality,
-        "improved_reasoning": improved,
-        "improved_quality_percent": improved_quality,
+        "answer": result,
         "confidence_percent": 77,
         "weakest_point": "taste",
     }
+    below = f"\n\n## Revised\n\n{revised}" if revised else ""
+    return f"{analysis}{below}\n\n{json.dumps(fields)}"
 
 
 def continuation(thought: str, kind: str, percent: int) -> dict[str, Any]:
@@ -121,6 +125,11 @@ CLAIM_BETTER = "Bread rises because yeast makes carbon dioxide from sugar."
 CLAIM_BEST = "Bread rises because yeast makes carbon dioxide, which gluten holds."
 TEA = "Why does tea cool?"
 TEA_ANSWER = "It gives its warmth to the room."
+TEA_ANEW = "Most of the warmth leaves with the steam."
+ICE = "Why does ice float?"
+ICE_ANSWER = "It is cold, and cold things rise."
+ICE_BETTER = "It is less dense than water."
+ICE_ALIKE = "Water is denser than ice."
 
 SHARED = "Use a tree of thoughts: my neighbour's dog and our cat share a garden, and it rains a lot here."
 KETTLE = "Think step by step: the kettle takes four minutes on this stove and the stove is old by now."
@@ -186,18 +195,31 @@ RULES = [
     preference([VERSION_A + CLAIM_BETTER, VERSION_B + CLAIM_BEST], "B"),
     preference([VERSION_A + CLAIM_BETTER, VERSION_B + CLAIM], "A"),
     preference([VERSION_A + CLAIM_BEST], "A"),
-    preference([VERSION_A + TEA_ANSWER], "B"),
-    preference([VERSION_B + TEA_ANSWER], "B"),
-    rule([SUBJECT + CLAIM_BEST], reflection("Nothing is left to mend.", 90, CLAIM_BEST, 90)),
-    rule([SUBJECT + CLAIM_BETTER], reflection("Gluten is missing.", 70, CLAIM_BEST, 90)),
-    rule([SUBJECT + CLAIM], reflection("True and shallow.", 50, CLAIM_BETTER, 70)),
-    rule([SUBJECT + TEA_ANSWER], reflection("It leaves out evaporation.", 60, "It warms air and evaporates.", 55)),
+    # The one for tea is preferred only where it is read last.
+    preference([VERSION_A + TEA_ANSWER, VERSION_B + TEA_ANEW], "B"),
+    preference([VERSION_A + TEA_ANEW, VERSION_B + TEA_ANSWER], "B"),
+    preference([VERSION_A + ICE_ANSWER, VERSION_B + ICE_BETTER], "B"),
+    preference([VERSION_A + ICE_BETTER, VERSION_B + ICE_ANSWER], "A"),
+    rule([SUBJECT + CLAIM_BEST, THROUGH], reflection("Nothing is left to mend.", 90, "gluten holds it", CLAIM_BEST)),
+    # A reply that has all of it as fields.
+    rule([SUBJECT + CLAIM_BETTER, THROUGH], {
+        "analysis": "Gluten is missing.", "strengths": ["it is true"], "weaknesses": ["no gluten"],
+        "recommendations": [], "quality_percent": 70, "improved_reasoning": CLAIM_BEST,
+        "improved_quality_percent": 85, "answer": "gluten holds it", "confidence_percent": 77, "weakest_point": "taste",
+    }),
+    rule([SUBJECT + CLAIM, THROUGH], reflection("True and shallow.", 50, "carbon dioxide", CLAIM_BETTER)),
+    # The result of a thought is worked out anew. Another one is a revision, also without a heading.
+    rule([NEXT + TEA, SUBJECT + TEA_ANSWER, ANEW], reflection(TEA_ANEW, 60, "by steam")),
+    rule([NEXT + ICE, SUBJECT + ICE_ANSWER, ANEW], reflection("Cold water sinks.", 40, "lower density", ICE_BETTER)),
+    # The same result is no reason to compare.
+    rule([NEXT + ICE, SUBJECT + ICE_BETTER, ANEW], reflection("It is right.", 80, "Lower density.", ICE_ALIKE)),
     rule(["Judge this reasoning as a whole."], {
         "assessment": "It hangs together.", "coherence_percent": 80, "quality_percent": 64,
         "strengths": ["it decides"], "weaknesses": [], "recommendations": ["survey the ground"],
         "confidence_percent": 69,
     }),
-    rule([NEXT + TEA], step(TEA_ANSWER, 83)),
+    rule([NEXT + TEA], step(TEA_ANSWER, 83, result="to the room")),
+    rule([NEXT + ICE], step(ICE_ANSWER, 52, result="it is cold")),
     # Auto.
     *ways(
         EXPLORE + SHARED,
@@ -328,6 +350,7 @@ async def linear_with_a_way_back(course: Course) -> None:
     place = await course.call("reasoning_checkpoint_create", session_id=session, name="moons", description="so far")
     await course.refused("reasoning_checkpoint_create", "Validation", session_id=session, name="moons")
     plain = await course.call("reasoning_linear", content=PLAIN, session_id=session)
+    # The request for its fields gets the same text; the client's own model is not asked for them.
     assert plain["confidence"] == 0.8
 
     back = await course.call("reasoning_backtrack", checkpoint_id=place["checkpoint_id"], session_id=session)
@@ -390,10 +413,19 @@ async def divergent(course: Course) -> None:
 @part
 async def reflections(course: Course) -> None:
     alone = await course.call("reasoning_reflection", content=CLAIM, max_iterations=4, focus_areas=["chemistry"])
-    assert alone["improved_reasoning"] == CLAIM_BEST
+    assert (alone["improved_reasoning"], alone["answer"]) == (CLAIM_BEST, "gluten holds it")
+    assert (alone["iterations"], alone["quality_before"], alone["quality_after"]) == (3, 0.5, 0.9)
     tea = await course.call("reasoning_linear", content=TEA)
     looked = await course.call("reasoning_reflection", thought_id=tea["thought_id"])
-    assert looked["improved_reasoning"] is None
+    # Only one order prefers the revision, so the original stays.
+    assert (looked["improved_reasoning"], looked["answer"]) == (None, "to the room")
+    assert "did not prefer it" in looked["note"]
+    ice = await course.call("reasoning_linear", content=ICE)
+    better = await course.call("reasoning_reflection", thought_id=ice["thought_id"])
+    assert (better["improved_reasoning"], better["answer"]) == (ICE_BETTER, "lower density")
+    same = await course.call("reasoning_reflection", thought_id=better["improved_thought_id"])
+    assert (same["improved_reasoning"], same["answer"]) == (None, "lower density")
+    assert "the same result" in same["note"]
     await course.call("reasoning_reflection_evaluate", session_id=tea["session_id"])
 
 

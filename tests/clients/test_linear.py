@@ -1,5 +1,7 @@
 """Linear sessions, each step through the mock provider."""
 
+from typing import Any
+
 import pytest
 
 from conftest import KEY, Connect, Home, MockProvider, answer, text_of, think
@@ -99,11 +101,29 @@ async def test_untidy_answers_are_read(connect: Connect, mock_provider: MockProv
     assert len(mock_provider.asks()) == 1
 
 
-async def test_plain_text_is_a_thought(connect: Connect, mock_provider: MockProvider, era: str) -> None:
-    mock_provider.control(push=[{"text": "Iron is heavier."}])
+@pytest.mark.parametrize(
+    ("fields", "answered", "confidence"),
+    [
+        ('{"answer": "iron", "weakest_point": "the volumes", "confidence_percent": 62}', ("iron", "the volumes"), 0.62),
+        ("I am quite sure.", (None, None), 0.8),
+    ],
+    ids=["fields", "no fields"],
+)
+async def test_plain_text_is_a_thought(
+    connect: Connect, mock_provider: MockProvider, era: str, fields: str, answered: tuple[Any, Any], confidence: float
+) -> None:
+    """A second request asks for the fields of the text; the text stays the thought without them."""
+    mock_provider.control(push=[{"text": "Iron is heavier."}, {"text": fields}])
     async with connect(era, mock_provider.langbase()) as client:
         step = await think(client, "What is heavier?")
-    assert (step["content"], step["confidence"]) == ("Iron is heavier.", pytest.approx(0.8))
+    assert (step["content"], step["confidence"]) == ("Iron is heavier.", pytest.approx(confidence))
+    assert (step["answer"], step.get("weakest_point")) == answered
+    first, second = mock_provider.asks()
+    assert "Iron is heavier." not in text_of(first)
+    *_, given, said, wanted = second["body"]["messages"]
+    assert "What is heavier?" in given["content"]
+    assert (said["role"], said["content"]) == ("assistant", "Iron is heavier.")
+    assert wanted["content"].startswith("Now give only the fields")
 
 
 async def test_what_was_answered_is_stored(connect: Connect, mock_provider: MockProvider, home: Home, era: str) -> None:

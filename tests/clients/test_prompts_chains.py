@@ -84,6 +84,13 @@ def same(told: dict[str, Any]) -> str:
     return COUNTED.sub("Thought on", TIME.sub("TIME", ID.sub("ID", text)))
 
 
+def as_repeated(answer: str) -> str:
+    """Returns an answer as the same call gives it again: it asked no model, so it names none."""
+    told = json.loads(answer)
+    told.pop("model", None)
+    return json.dumps(told, sort_keys=True)
+
+
 def play(speakers: Iterator[Speak], after: Callable[[Speak], None] = lambda _: None) -> list[str]:
     """Runs the chain, each call over the next connection, and returns the answers."""
     answers, run = [], {}
@@ -155,15 +162,20 @@ def test_killed_after_every_call_it_ends_as_if_nothing_had_happened(
 def test_a_call_that_is_sent_again_after_a_kill_happens_once(inquiry: House, mock_provider: MockProvider, tmp_path: Path) -> None:
     """The answer to each call is lost with its server; the client sends the call again."""
     undisturbed = without_killing(tmp_path, mock_provider.openai())
-    speakers, run, answers = alternating(inquiry, mock_provider.openai()), {}, []
+    speakers, run, lost, answers = alternating(inquiry, mock_provider.openai()), {}, [], []
     for arguments in PLAY:
+        given = []
         for _ in range(2 if run else 1):
             speak = next(speakers)
             told = engine(speak, **run, **arguments)
             kill(speak)
+            given.append(same(told))
         run = {"chain_id": told["chain_id"]}
-        answers.append(same(told))
-    assert answers == undisturbed
+        lost.append(given[0])
+        answers.append(given[-1])
+    assert lost == undisturbed
+    assert answers == [as_repeated(it) for it in undisturbed]
+    assert len(mock_provider.asks()) == 2, "each of the two runs thought once"
     assert inquiry.home.count("sessions") == 1
     counted = inquiry.home.rows("SELECT count(*) AS n FROM chain_runs")
     assert counted == [{"n": 1}]
@@ -188,8 +200,9 @@ def test_killed_while_a_step_thinks_it_goes_on_and_nothing_is_there_twice(
     again = inquiry.stdio(**mock_provider.openai())
     shown = engine(again, chain_id=run)
     assert shown["steps"] == [3, 4], "the answer was kept before the step began to think"
+    assert shown["model"] == json.loads(undisturbed[2])["model"], "this call thought"
     told = engine(again, **sent)
-    assert same(told) == undisturbed[2]
+    assert same(told) == as_repeated(undisturbed[2])
     for at, arguments in enumerate(PLAY[3:], 3):
         assert same(engine(again, chain_id=run, **arguments)) == undisturbed[at]
     assert inquiry.home.count("sessions") == 1

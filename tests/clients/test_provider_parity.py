@@ -14,7 +14,24 @@ from scenario import RULES, Course, Mind, run, told_to_provider
 
 pytestmark = pytest.mark.anyio
 
-WAYS = ["langbase", "openai", "client"]
+# The name by which the answers of each way call their model.
+MODELS = {"langbase": "openai:gpt-4o-mini", "openai": "stand-in", "client": "client"}
+WAYS = list(MODELS)
+
+# The tools of the workflow that ask a model.
+ASKING = {
+    "reasoning_linear",
+    "reasoning_tree",
+    "reasoning_divergent",
+    "reasoning_reflection",
+    "reasoning_reflection_evaluate",
+    "reasoning_auto",
+    "reasoning_backtrack",
+    "reasoning_got_generate",
+    "reasoning_got_score",
+    "reasoning_got_refine",
+    "reasoning_got_aggregate",
+}
 
 # All data that reasoning stores, in the order of creation. Calls and their costs differ.
 TABLES = {
@@ -79,7 +96,11 @@ class Lived:
 
     def __init__(self, course: Course, home: Home, tools: set[str]) -> None:
         names = Names()
-        self.answers = names.of(course.told)
+        # The answers that name a model, by their number, and the names.
+        self.models = {number: told["model"] for number, (_, told) in enumerate(course.told) if "model" in told}
+        self.answers = names.of(
+            [(tool, {name: held for name, held in told.items() if name != "model"}) for tool, told in course.told]
+        )
         self.stored = names.of(stored(home))
         self.course = course
         self.tools = tools
@@ -110,6 +131,11 @@ async def test_every_way_comes_to_the_same(
         lived[way] = await live(way, era, connect, mock_provider, Home(tmp_path / way))
     first = lived[WAYS[0]]
     assert all(first.stored[table] for table in TABLES), "no table is empty"
+    for way, model in MODELS.items():
+        # The same calls asked a model, and each names it.
+        assert lived[way].models == dict.fromkeys(first.models, model), way
+    named = {first.course.told[number][0] for number in first.models}
+    assert named == ASKING, "the answer of every tool that asks a model names it"
     for way in WAYS[1:]:
         other = lived[way]
         for number, (one, two) in enumerate(zip(first.answers, other.answers, strict=True)):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from raw_protocol import SAMPLING, TASKS, OverHttp, OverStdio, Tokens, call, until
-from conftest import Home, HttpServer, MockProvider
+from conftest import Home, HttpServer, MockProvider, check_readable
 
 # A call becomes a task after two seconds; this is longer, also on a busy machine.
 LONG_MS = 6000
@@ -79,7 +79,7 @@ def ended(speak: Speak, task: dict[str, Any]) -> dict[str, Any]:
 def shape(result: dict[str, Any]) -> dict[str, Any]:
     """Returns the common part of two answers to the same request, without ids."""
     told = result["structuredContent"]
-    assert json.loads(result["content"][0]["text"]) == told
+    check_readable(result["content"][0]["text"], told)
     return {"fields": sorted(told), "kinds": [it["type"] for it in result["content"]], "error": result.get("isError")}
 
 
