@@ -120,7 +120,10 @@ pub(crate) async fn with_graph(
     let share = left / STEP_SHARE;
     let mut graph_nodes = Vec::new();
     let there = |node: &&GraphNode| until.is_none_or(|until| node.created_at <= until);
-    for node in nodes.iter().filter(there).take(MAX_NODES) {
+    // The root of the first graph states what the session began with.
+    let first = first_root(session, &graph, call).await?;
+    let nodes = first.iter().chain(&nodes);
+    for node in nodes.filter(there).take(MAX_NODES) {
         let content = truncate_tokens(&node.content, share);
         let Some(rest) = left.checked_sub(approximate_tokens(&content)) else {
             break;
@@ -138,6 +141,21 @@ pub(crate) async fn with_graph(
         graph_problem: graph.problem.map(|it| truncate_tokens(&it, share)),
         ..past
     })
+}
+
+/// The root of the session's first graph; `None` if `latest` is the first.
+async fn first_root(
+    session: &Session,
+    latest: &Graph,
+    call: &ToolContext,
+) -> Result<Option<GraphNode>, StoreError> {
+    let (store, one) = (call.store(), Pagination::limit(1));
+    let first = store.graphs(&session.id, EpochFilter::Current, one).await?;
+    let Some(first) = first.into_iter().find(|graph| graph.id != latest.id) else {
+        return Ok(None);
+    };
+    let root = store.nodes(&first.id, EpochFilter::Current, one).await?;
+    Ok(root.into_iter().next())
 }
 
 /// The node that represents a graph: its best one, else one that is still open.

@@ -168,12 +168,7 @@ impl ReflectionSubject {
         let (parent, branch) =
             call.memoize("place", reflection_parent(&thought, &session, call).await?);
         let text = truncate_tokens(&thought.content, call.context_tokens());
-        let question = if let Some(input) = &thought.input {
-            Some(input.clone())
-        } else {
-            let root = call.store().root_thought(&thought.id).await?;
-            root.and_then(|root| root.input)
-        };
+        let question = answered_question(&thought, call).await?;
         let share = call.context_tokens() / 4;
         Ok(Self {
             is_truncated: text != thought.content,
@@ -188,6 +183,22 @@ impl ReflectionSubject {
             past,
         })
     }
+}
+
+/// The question that a thought answers: its own input, else that of the thought it improves, else of
+/// the nearest ancestor.
+async fn answered_question(
+    thought: &Thought,
+    call: &ToolContext,
+) -> Result<Option<String>, ToolError> {
+    /// The largest number of ancestors that are searched.
+    const MAX_ANCESTORS: u32 = 20;
+    if thought.input.is_some() {
+        return Ok(thought.input.clone());
+    }
+    let start = metadata_text(thought, "improves").map_or(thought.id.clone(), ThoughtId::from);
+    let line = call.store().ancestors(&start, MAX_ANCESTORS).await?;
+    Ok(line.into_iter().find_map(|ancestor| ancestor.input))
 }
 
 /// The parent of a reflection on a thought: the latest thought of its branch, so that the later

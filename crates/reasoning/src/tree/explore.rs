@@ -19,7 +19,7 @@ use super::{
     recommend::recommend,
 };
 use crate::{
-    history::{SessionHistory, ancestor_history},
+    history::{SessionHistory, ancestor_history, with_graph},
     model_fields::normalized,
     parallel_requests::{AllOrEach, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
@@ -268,7 +268,12 @@ pub(crate) async fn explore(
         Some(thought) => ancestor_history(Some(thought), call).await?,
         None => branch_history(base.as_ref(), session.as_ref(), call).await?,
     };
-    let past = call.memoize("past", past.for_model(call).await);
+    let past = past.for_model(call).await;
+    let past = match &session {
+        Some(session) => with_graph(past, session, None, call).await?,
+        None => past,
+    };
+    let past = call.memoize("past", past);
     let is_inner = base.as_ref().is_some_and(|base| base.parent_id.is_some());
     let (found, note) = match call.take_reply() {
         Some(reply) => (read_exploration(reply, &this, call).await?, None),
