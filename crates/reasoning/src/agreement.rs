@@ -4,7 +4,7 @@
 
 use deliberate_core::Score;
 
-use crate::model_fields::{normalized, round_fraction};
+use crate::{answer_value::AnswerValue, model_fields::round_fraction};
 
 /// Thoughts with the same result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,14 +20,14 @@ pub(crate) struct AnswerGroup {
 pub(crate) fn group_answers<'a>(
     answers: impl IntoIterator<Item = Option<&'a str>>,
 ) -> Vec<AnswerGroup> {
-    let mut groups: Vec<(String, AnswerGroup)> = Vec::new();
+    let mut groups: Vec<(AnswerValue, AnswerGroup)> = Vec::new();
     for (index, answer) in answers.into_iter().enumerate() {
         let Some(answer) = answer else { continue };
-        let key = answer_key(answer);
-        match groups.iter_mut().find(|(known, _)| *known == key) {
+        let value = AnswerValue::parse(answer);
+        match groups.iter_mut().find(|(known, _)| known.agrees(&value)) {
             Some((_, group)) => group.members.push(index),
             None => groups.push((
-                key,
+                value,
                 AnswerGroup {
                     answer: answer.trim().to_owned(),
                     members: vec![index],
@@ -56,22 +56,7 @@ pub(crate) fn agreement_score(group: &AnswerGroup, total: usize) -> Score {
 
 /// Tells whether two results are the same, whatever their form.
 pub(crate) fn same_answer(one: &str, other: &str) -> bool {
-    answer_key(one) == answer_key(other)
-}
-
-/// The form in which results are compared: case, spaces, Markdown, thousands separators and a final
-/// punctuation mark do not count.
-fn answer_key(answer: &str) -> String {
-    let plain: String = answer
-        .chars()
-        .filter(|letter| !matches!(letter, '*' | '`' | '$' | '"' | '“' | '”'))
-        .collect();
-    let key = normalized(&plain);
-    let digits: String = key.chars().filter(|letter| *letter != ',').collect();
-    match digits.parse::<f64>() {
-        Ok(number) if number.is_finite() => number.to_string(),
-        _ => key,
-    }
+    AnswerValue::parse(one).agrees(&AnswerValue::parse(other))
 }
 
 #[cfg(test)]

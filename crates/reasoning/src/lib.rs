@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod agreement;
+mod answer_value;
 mod auto;
 mod checkpoint;
 mod divergent;

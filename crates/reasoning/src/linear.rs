@@ -130,12 +130,12 @@ pub(crate) struct Output {
 #[derive(Debug, Deserialize, JsonSchema)]
 // The schema requires every field, although an answer without some of them is accepted.
 #[schemars(extend("required" = ["answer", "weakest_point", "confidence_percent"]))]
-struct LinearStep {
+pub(crate) struct LinearStep {
     #[schemars(skip)]
     #[serde(deserialize_with = "non_blank")]
-    thought: String,
+    pub(crate) thought: String,
     #[serde(flatten)]
-    fields: StepFields,
+    pub(crate) fields: StepFields,
     #[schemars(skip)]
     metadata: Option<Value>,
 }
@@ -145,7 +145,7 @@ impl LinearStep {
         clippy::needless_pass_by_value,
         reason = "the model layer passes the text by value"
     )]
-    fn from_plain_text(thought: String) -> Self {
+    pub(crate) fn from_plain_text(thought: String) -> Self {
         Self {
             thought: thought.trim().to_owned(),
             fields: StepFields::default(),
@@ -213,20 +213,24 @@ pub(crate) async fn think_step(
     let content = call.check_content("content", &input.content)?;
     let past = current_open_history(session.as_ref(), call).await?;
     call.progress(0.0, Some(1.0), "thinking");
-    let plain = step_request(
-        content,
-        &past,
-        EvidenceInPrompt::default(),
-        session.as_ref(),
-    )?;
+    let plain = step_request(content, &past, session.as_ref())?;
     let found = gather_evidence(input.tools.as_deref(), &plain, call).await?;
-    let ask = step_request(content, &past, found.to_prompt(call), session.as_ref())?;
+    let ask = step_request_with(content, &past, found.to_prompt(call), session.as_ref())?;
     let answer = call.ask(ask, Some(LinearStep::from_plain_text)).await?;
     let home = TargetSession::existing_or_new(session, Mode::Linear, content, call);
     Ok(step_output(input, &home, past, found, answer, call))
 }
 
-fn step_request(
+/// The request to work `content` out after these earlier steps.
+pub(crate) fn step_request(
+    content: &str,
+    past: &SessionHistory,
+    session: Option<&Session>,
+) -> Result<ModelRequest, ToolError> {
+    step_request_with(content, past, EvidenceInPrompt::default(), session)
+}
+
+fn step_request_with(
     content: &str,
     past: &SessionHistory,
     found: EvidenceInPrompt,

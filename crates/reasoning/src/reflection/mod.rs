@@ -3,6 +3,7 @@
 mod comparison;
 mod definition;
 mod evaluate;
+mod independent_solution;
 mod metrics;
 mod reply;
 mod subject;
@@ -29,7 +30,8 @@ use crate::session::{TargetSession, metadata_object, require_open_branch};
 use comparison::prefers_revision;
 pub(crate) use definition::MODE;
 pub(crate) use evaluate::ReflectionEvaluate;
-use reply::ReflectionReply;
+use independent_solution::ComparableResult;
+use reply::{ReflectionReply, capped};
 use subject::ReflectionSubject;
 
 /// The `reasoning_reflection` tool.
@@ -94,8 +96,8 @@ struct ReflectionPromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     question: Option<&'a str>,
-    /// Whether the subject has a result, with which a new one can be compared.
-    has_answer: bool,
+    /// Whether the result is checked apart, so that the text is not to be written anew.
+    is_solved_apart: bool,
     focus: &'a [String],
     subject: &'a str,
 }
@@ -207,14 +209,60 @@ struct ReflectionRounds {
     quality_before: Option<Score>,
     improved: Option<ImprovedText>,
     count: usize,
-    /// Why a revision was not taken over.
-    note: Option<&'static str>,
+    /// Why a revision was or was not taken over.
+    note: Option<String>,
 }
 
 impl ReflectionRounds {
+    /// Checks the subject: a result that can be compared by independent solutions, any other text
+    /// by revisions. A caller that brings its own check is asked for nothing more.
+    async fn run(
+        subject: &ReflectionSubject,
+        focus: &[String],
+        most: u8,
+        call: &ToolContext,
+    ) -> Result<Self, ToolError> {
+        match ComparableResult::of_subject(subject) {
+            Some(result) if !call.has_reply() => {
+                Self::run_solutions(subject, &result, focus, most, call).await
+            }
+            _ => Self::run_revisions(subject, focus, most, call).await,
+        }
+    }
+
+    /// Checks the text, and its result by working the question out again.
+    async fn run_solutions(
+        subject: &ReflectionSubject,
+        result: &ComparableResult<'_>,
+        focus: &[String],
+        most: u8,
+        call: &ToolContext,
+    ) -> Result<Self, ToolError> {
+        let check = run_round(subject, focus, &subject.text, (1, most), call);
+        // Both are asked for at once; the client's model gets them together.
+        let (check, solution) = futures::join!(check, result.solve(1, call));
+        let (mut first, solution) = (check?, solution?);
+        let settled = result.settle(solution, most, call).await?;
+        first.take_revision();
+        first.weaknesses.extend(settled.weakness);
+        if let Some(confidence) = settled.confidence {
+            first.fields.sure = confidence.into();
+        }
+        let is_refuted = settled.improved.is_some();
+        Ok(Self {
+            quality_before: first
+                .quality()
+                .map(|it| if is_refuted { capped(it) } else { it }),
+            improved: settled.improved,
+            count: settled.rounds,
+            note: Some(settled.note),
+            first,
+        })
+    }
+
     /// Checks the subject, then each revision that replaces it. The original stays unless a
     /// comparison prefers the revision.
-    async fn run(
+    async fn run_revisions(
         subject: &ReflectionSubject,
         focus: &[String],
         most: u8,
@@ -224,9 +272,6 @@ impl ReflectionRounds {
         let mut first = run_round(subject, focus, &subject.text, (1, most), call).await?;
         let quality_before = first.quality();
         let mut revision = first.take_revision();
-        if !is_reply {
-            revision = revision.or_else(|| contradicting_check(subject, &first));
-        }
         let mut rounds = Self {
             quality_before,
             improved: None,
@@ -248,7 +293,7 @@ impl ReflectionRounds {
                 if let (Some(old), Some(new)) = (&current.1, &answer)
                     && same_answer(old, new)
                 {
-                    rounds.note = Some(SAME_ANSWER_NOTE);
+                    rounds.note = Some(SAME_ANSWER_NOTE.to_owned());
                     break;
                 }
                 let question = subject.question.as_deref();
@@ -257,11 +302,11 @@ impl ReflectionRounds {
                 match prefers_revision(past, question, versions, number, call).await {
                     Ok(true) => {}
                     Ok(false) => {
-                        rounds.note = Some(NOT_PREFERRED_NOTE);
+                        rounds.note = Some(NOT_PREFERRED_NOTE.to_owned());
                         break;
                     }
                     Err(ToolError::Model(error)) if error != ModelError::Pending => {
-                        rounds.note = Some(NOT_COMPARED_NOTE);
+                        rounds.note = Some(NOT_COMPARED_NOTE.to_owned());
                         break;
                     }
                     Err(error) => return Err(error),
@@ -284,16 +329,10 @@ impl ReflectionRounds {
             }
             revision = latest.take_revision();
         }
+        // A later revision that is not taken over leaves the improved text, not the original.
+        rounds.note = rounds.note.filter(|_| rounds.improved.is_none());
         Ok(rounds)
     }
-}
-
-/// The check itself as the revision, if it works the question out to another result and says no
-/// more than that.
-fn contradicting_check(subject: &ReflectionSubject, check: &ReflectionReply) -> Option<String> {
-    subject.question.as_ref()?;
-    let (old, new) = (subject.answer()?, check.fields.answer.as_ref()?);
-    (!same_answer(&old, new)).then(|| check.analysis.clone())
 }
 
 async fn run_round(
@@ -307,7 +346,7 @@ async fn run_round(
     let ask = ASK.render(ReflectionPromptContext {
         past: &subject.past,
         question: subject.question.as_deref(),
-        has_answer: subject.answer().is_some(),
+        is_solved_apart: !call.has_reply() && ComparableResult::of_subject(subject).is_some(),
         focus,
         subject: text,
     })?;
@@ -346,8 +385,7 @@ fn reflection_output(
         created_at: at,
         metadata,
     };
-    // A later revision that was not taken over leaves the improved text, not the original.
-    let note = rounds.note.filter(|_| rounds.improved.is_none());
+    let note = rounds.note;
     let best = rounds.first;
     let quality_after = rounds.improved.as_ref().and_then(|it| it.quality);
     let confidence = best.fields.sure.score();
@@ -402,7 +440,7 @@ fn reflection_output(
         quality_before: rounds.quality_before,
         quality_after,
         iterations: rounds.count,
-        note: joined_note(subject.is_truncated, note),
+        note: joined_note(subject.is_truncated, note.as_deref()),
     };
     let mut changes = home.changes();
     changes.extend(require_open_branch(reflection.branch_id.as_ref()));

@@ -53,9 +53,7 @@ impl ReflectionReply {
     pub(super) fn quality(&self) -> Option<Score> {
         let quality = self.quality_percent.map(|percent| percent.0)?;
         if self.reaches_result == Some(false) {
-            return Some(Score::clamped(
-                quality.get().min(MAX_QUALITY_WITHOUT_RESULT),
-            ));
+            return Some(capped(quality));
         }
         Some(quality)
     }
@@ -76,8 +74,11 @@ impl ReflectionReply {
     }
 }
 
-/// The best quality of a text that reaches no result.
-const MAX_QUALITY_WITHOUT_RESULT: f64 = 0.5;
+/// The quality of a text that reaches no result or a wrong one: at most half good.
+pub(super) fn capped(quality: Score) -> Score {
+    const MAX_QUALITY: f64 = 0.5;
+    Score::clamped(quality.get().min(MAX_QUALITY))
+}
 
 /// Finds the line that begins the revised text: its start and its end.
 fn find_heading(text: &str) -> Option<(usize, usize)> {

@@ -34,6 +34,7 @@ mod original_pipes;
 mod reflection;
 mod reflection_fixtures;
 mod reflection_rounds;
+mod reflection_solutions;
 mod replies;
 mod resources;
 mod search;
