@@ -168,7 +168,7 @@ impl From<GatewayError> for ToolError {
             GatewayError::Server(error) => match &error.kind {
                 ClientErrorKind::Cancelled => Self::Cancelled,
                 ClientErrorKind::InvalidArguments(faults) => {
-                    let issue = |fault: &deliberate_mcp_client::schema::SchemaViolation| {
+                    let issue = |fault: &deliberate_json_schema::SchemaViolation| {
                         let place = format!("arguments{}", fault.path.replace('/', "."));
                         ArgumentIssue::new(place, format!("{}, got {}", fault.rule, fault.value))
                     };

@@ -90,9 +90,22 @@ pub(crate) fn split_fields(
         Value::Object(object) => object,
         _ => Map::new(),
     };
-    let is_known = |object: &Map<String, Value>| {
+    // An object of the reasoning, such as a `package.json`, may have a name in common with the
+    // fields. At the end of a text it is more likely the fields, which may have further names.
+    let is_known = |object: &Map<String, Value>, is_last: bool| {
         let object = normalized(object);
-        has_fields(&object) || is_list(&object)
+        let known = object.keys().filter(|name| is_property(name)).count();
+        let has_objects = |list: &Value| {
+            let items = list.as_array();
+            items.is_some_and(|items| items.iter().any(Value::is_object))
+        };
+        let mut fields = object.iter();
+        let has_known_list = fields.any(|(name, list)| is_property(name) && has_objects(list));
+        let is_most = has_known_list || known * 2 > object.len();
+        let is_enough_at_the_end = is_last && (known > 1 || known * 2 == object.len());
+        object.contains_key(text_field)
+            || is_list(&object)
+            || (known > 0 && (is_most || is_enough_at_the_end))
     };
     // The whole answer is one object, perhaps in the shape of another server.
     if let Some(object) = whole_object(text) {
@@ -142,8 +155,12 @@ struct FoundObject {
     object: Map<String, Value>,
 }
 
-/// Finds the last outermost object for which `is_known` holds.
-fn last_object(text: &str, is_known: impl Fn(&Map<String, Value>) -> bool) -> Option<FoundObject> {
+/// Finds the last outermost object for which `is_known` holds. It is also told whether the object
+/// ends the text.
+fn last_object(
+    text: &str,
+    is_known: impl Fn(&Map<String, Value>, bool) -> bool,
+) -> Option<FoundObject> {
     let from = text.floor_char_boundary(text.len().saturating_sub(MAX_SEARCHED_BYTES));
     let searched = text.get(from..)?;
     let starts = searched.rmatch_indices('{').take(MAX_STARTS);
@@ -156,7 +173,9 @@ fn last_object(text: &str, is_known: impl Fn(&Map<String, Value>) -> bool) -> Op
         let end = start + length;
         // An object before the one that was found may be its neighbor in a list of a larger one.
         let encloses_found = found.as_ref().is_none_or(|it| end > it.start);
-        if encloses_found && is_known(&object) {
+        let after = text.get(end..).unwrap_or_default();
+        let is_last = after.trim_matches(['`', ' ', '\n', '\r']).is_empty();
+        if encloses_found && is_known(&object, is_last) {
             found = Some(FoundObject { start, end, object });
         }
     }
@@ -234,8 +253,8 @@ fn announces_fields(line: &str) -> bool {
 /// Returns the words after a block of fields, without its closing fence.
 fn trim_after(text: &str) -> String {
     let words = text.trim_start().trim_start_matches("```").trim();
-    // A comment on the object says nothing about the problem.
-    if words.is_empty() || words.contains("JSON") {
+    // A short comment on the object says nothing about the problem.
+    if words.is_empty() || (words.len() < MAX_COURTESY && words.contains("JSON")) {
         return String::new();
     }
     format!("\n\n{words}")
@@ -269,6 +288,17 @@ mod tests {
     }
 
     #[test]
+    fn an_object_of_the_reasoning_stays_in_it() {
+        for text in [
+            r#"Use this: {"answer": "app", "version": "1", "x": 2} and run it."#,
+            r#"Like so: {"answer": "app", "version": "1"} in the JSON file, and so on for long."#,
+        ] {
+            let (words, fields) = split_fields(text, &schema(), "thought", |it| it);
+            assert_eq!((words.as_str(), fields), (text, None));
+        }
+    }
+
+    #[test]
     fn text_and_fields_are_split_wherever_the_fields_stand() {
         for (text, words) in [
             ("2 + 2 = 4.\n\n{\"answer\": \"4\"}", "2 + 2 = 4."),
@@ -281,6 +311,10 @@ mod tests {
             (
                 "It is **4**\n2. **The required format:**\n   - {\"answer\": \"4\"}",
                 "It is **4**",
+            ),
+            (
+                "Use {\"answer\": 1, \"version\": 2, \"x\": 3} and run it. {\"answer\": \"4\"}",
+                "Use {\"answer\": 1, \"version\": 2, \"x\": 3} and run it.",
             ),
             ("{\"answer\": \"4\"}", ""),
             ("```json\n{\"answer\": \"4\"}\n```", ""),

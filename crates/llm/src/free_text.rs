@@ -113,7 +113,7 @@ impl Exchange<'_> {
     /// Reads a text and the fields after it.
     fn read<T: DeserializeOwned>(&self, reply: &str, ask: &ModelRequest) -> Result<T, ReplyFault> {
         let unusable = |reason: &str| Err(ReplyFault::Unusable(reason.to_owned()));
-        if reply.is_empty() {
+        if is_blank(reply) {
             return unusable("it is empty");
         }
         if self.is_cut() && is_meant_as_json(reply) {
@@ -204,22 +204,59 @@ fn read_answer<T: DeserializeOwned>(
     let Value::Object(mut fields) = ask.normalize(Value::Object(fields)) else {
         return Err("it is not a JSON object".to_owned());
     };
-    let mut has_text = fields.get(field).is_some_and(|it| !it.is_null());
+    let read = |fields: &Map<String, Value>| {
+        let value = coerce(Value::Object(fields.clone()), &ask.schema);
+        deserialize_checked(&value, &ask.schema)
+    };
     if !text.trim().is_empty() {
         fields.insert(field.to_owned(), text.into());
-        has_text = true;
-    } else if !has_text && let Some(answer) = fields.get("answer").filter(|it| it.is_string()) {
-        // The model wrote the result without the reasoning.
-        fields.insert(field.to_owned(), answer.clone());
-        has_text = true;
+        return read(&fields);
     }
-    let value = coerce(Value::Object(fields), &ask.schema);
-    deserialize_checked(&value, &ask.schema).map_err(|reason| {
-        if has_text {
-            return reason;
+    let reason = match read(&fields) {
+        Ok(value) => return Ok(value),
+        Err(reason) => reason,
+    };
+    if fields.get(field).is_some_and(|it| !it.is_null()) {
+        return Err(reason);
+    }
+    // Without a text of its own, the model wrote the result without the reasoning.
+    let own = text_under_another_name(&fields, &ask.schema);
+    let answer = fields.get("answer").and_then(Value::as_str);
+    if let Some(own) = own.or_else(|| answer.map(str::to_owned)) {
+        fields.insert(field.to_owned(), own.into());
+        return read(&fields);
+    }
+    // The schema does not name the text, so its faults do not say that it is missing.
+    Err(format!("there is no text before the fields; {reason}"))
+}
+
+/// The longest text among the fields that the schema does not have: the reasoning, under a name of
+/// the model's own, such as `reasoning` or `steps`.
+fn text_under_another_name(fields: &Map<String, Value>, schema: &Value) -> Option<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let is_property = |name: &String| properties.is_some_and(|known| known.contains_key(name));
+    let text = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(items) => {
+            let lines: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            lines.map(|lines| lines.join("\n"))
         }
-        // The schema does not name the text, so its faults do not say that it is missing.
-        format!("there is no text before the fields; {reason}")
+        _ => None,
+    };
+    fields
+        .iter()
+        .filter(|(name, _)| !is_property(name))
+        .filter_map(|(_, value)| text(value))
+        .filter(|text| !is_blank(text))
+        .max_by_key(String::len)
+}
+
+/// Tells whether a text shows nothing: only whitespace, control and zero-width characters.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|letter| {
+        letter.is_whitespace()
+            || letter.is_control()
+            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
     })
 }
 

@@ -21,6 +21,7 @@ mod local_discovery;
 mod vendors;
 
 pub use error::ModelError;
+pub use free_text::is_blank;
 pub use providers::{
     ClientDriven, Sampling, SamplingError, SamplingPeer, SamplingReply, SamplingRequest,
     system_with_schema,

@@ -168,10 +168,19 @@ fn parse_reply<T: DeserializeOwned>(
 
 /// Returns whether an unparsable text was meant as JSON, so that it is no plain-text answer.
 pub(crate) fn looks_like_json(text: &str) -> bool {
-    matches!(text, "null" | "[]")
-        || text.starts_with('{')
-        || text.starts_with("[{")
-        || text.starts_with("```")
+    let list = text.strip_prefix('[').map(str::trim_start);
+    let object = list.unwrap_or(text).strip_prefix('{');
+    matches!(text, "null" | "[]") || object.is_some_and(begins_with_name) || text.starts_with("```")
+}
+
+/// Returns whether what follows an opening brace is the name of a field: `{x | x > 3}` is a set.
+fn begins_with_name(text: &str) -> bool {
+    let text = text.trim_start();
+    if text.is_empty() || text.starts_with(['"', '\'', '}']) {
+        return true;
+    }
+    let rest = text.trim_start_matches(|letter: char| letter.is_alphanumeric() || letter == '_');
+    rest.len() < text.len() && rest.trim_start().starts_with(':')
 }
 
 pub(crate) fn deserialize_checked<T: DeserializeOwned>(

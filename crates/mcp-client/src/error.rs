@@ -3,14 +3,12 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use deliberate_json_schema::SchemaViolation;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::jsonrpc::{RpcError, code};
-use crate::{
-    schema::SchemaViolation,
-    transport::{DeliveryStatus, TransportError},
-};
+use crate::transport::{DeliveryStatus, TransportError};
 
 /// The maximum number of characters that are shown of a server's message.
 const MAX_SHOWN_CHARS: usize = 500;

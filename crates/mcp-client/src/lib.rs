@@ -8,7 +8,6 @@ pub mod error;
 pub mod jsonrpc;
 #[cfg(feature = "oauth")]
 pub mod oauth;
-pub mod schema;
 pub mod tool_name;
 pub mod transport;
 

@@ -20,14 +20,19 @@ pub(crate) struct AnswerGroup {
 pub(crate) fn group_answers<'a>(
     answers: impl IntoIterator<Item = Option<&'a str>>,
 ) -> Vec<AnswerGroup> {
-    let mut groups: Vec<(AnswerValue, AnswerGroup)> = Vec::new();
+    let mut groups: Vec<(Vec<AnswerValue>, AnswerGroup)> = Vec::new();
     for (index, answer) in answers.into_iter().enumerate() {
         let Some(answer) = answer else { continue };
         let value = AnswerValue::parse(answer);
-        match groups.iter_mut().find(|(known, _)| known.agrees(&value)) {
-            Some((_, group)) => group.members.push(index),
+        // All members must agree: `2` agrees with `2 hours` and with `2 minutes`, but not with both.
+        let agrees = |known: &[AnswerValue]| known.iter().all(|it| it.agrees(&value));
+        match groups.iter_mut().find(|(known, _)| agrees(known)) {
+            Some((known, group)) => {
+                known.push(value);
+                group.members.push(index);
+            }
             None => groups.push((
-                value,
+                vec![value],
                 AnswerGroup {
                     answer: answer.trim().to_owned(),
                     members: vec![index],

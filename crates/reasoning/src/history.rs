@@ -39,16 +39,18 @@ pub(crate) struct SessionHistory {
     /// The result of the latest thought, and what is most likely to be wrong with it.
     pub(crate) latest_answer: Option<String>,
     pub(crate) open_point: Option<String>,
-    /// Whether the steps are left out, because the model that replies made them itself and still
+    /// Whether steps and nodes are left out, because the model that replies made them itself and still
     /// sees them.
     pub(crate) is_digest: bool,
 }
 
 impl SessionHistory {
-    /// Leaves the steps out if the model that will reply remembers them.
+    /// Leaves steps and nodes out if the model that will reply remembers them.
     pub(crate) async fn for_model(mut self, call: &ToolContext) -> Self {
-        if !self.steps.is_empty() && call.model_remembers().await {
+        let is_empty = self.steps.is_empty() && self.graph_nodes.is_empty();
+        if !is_empty && call.model_remembers().await {
             self.steps.clear();
+            self.graph_nodes.clear();
             self.gap = false;
             self.is_digest = true;
         }
@@ -97,10 +99,9 @@ pub(crate) async fn current_history(
         Some(latest) => ancestor_history(Some(&latest.id), call).await?,
         None => recent_history(session, call).await?,
     };
-    let past = past.for_model(call).await;
     let branch = session.active_branch_id.clone();
     let past = with_graph(SessionHistory { branch, ..past }, session, None, call).await?;
-    Ok(call.memoize("past", past))
+    Ok(call.memoize("past", past.for_model(call).await))
 }
 
 /// Adds the most relevant nodes of the session's latest graph, as it was at `until` if that is

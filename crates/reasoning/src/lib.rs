@@ -20,6 +20,7 @@ mod prompt_template;
 mod reflection;
 mod resources;
 mod session;
+mod text_items;
 mod text_list;
 mod tree;
 mod view;

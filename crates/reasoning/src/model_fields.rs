@@ -1,6 +1,7 @@
 //! Fields and parsing rules that the model answers of all modes share.
 
 use deliberate_core::{ModelScore, Percent, Score};
+pub(crate) use deliberate_llm::is_blank;
 use schemars::JsonSchema;
 use serde::{
     Deserialize, Deserializer,
@@ -108,15 +109,6 @@ pub(crate) fn non_blank_list<'de, D: Deserializer<'de>>(
     let texts: Vec<String> = lenient_vec(deserializer)?;
     let said = texts.into_iter().filter(|text| !is_blank(text));
     Ok(said.map(|text| text.trim().to_owned()).collect())
-}
-
-/// Tells whether a text shows nothing: only whitespace and zero-width characters.
-pub(crate) fn is_blank(text: &str) -> bool {
-    text.chars().all(|letter| {
-        letter.is_whitespace()
-            || letter.is_control()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
-    })
 }
 
 /// Normalizes a text for comparison: case, whitespace and the final punctuation mark do not count.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-pub(super) use deliberate_mcp_client::schema::truncate_at_word;
+pub(super) use deliberate_json_schema::truncate_at_word;
 
 use super::{MAX_JSON_DEPTH, references};
 

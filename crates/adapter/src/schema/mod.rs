@@ -37,10 +37,10 @@ use serde_json::{Map, Value, json};
 use draft::SchemaDraft;
 use reader::SchemaReader;
 
-pub use deliberate_mcp_client::schema::{
+pub use deliberate_json_schema::{
     JsonSchemaError, JsonSchemaValidator, MAX_JSON_DEPTH, MAX_VIOLATIONS, SchemaViolation,
 };
-pub(crate) use deliberate_mcp_client::schema::{draft, references};
+pub(crate) use deliberate_json_schema::{draft, references};
 
 pub use constraint_text::describe_constraints;
 pub use shape::{AdditionalProperties, Param, SchemaDefinition, SchemaShape, ShapeKind};

@@ -148,7 +148,7 @@ async fn plain_text_is_the_answer_where_the_ask_says_so() {
 
 #[tokio::test]
 async fn broken_json_is_not_plain_text() {
-    for broken in ["{thought 42}", "```\nfoo\n```", "[{oh"] {
+    for broken in ["{thought: 42", "```\nfoo\n```", "[{\"oh"] {
         let script = ReplyScript::with_texts(&[broken, r#"{"thought": "42", "confidence": 1}"#]);
         let answer = ask_script_plain(&script).await.unwrap();
         assert_eq!(answer.value, thought_answer("42", 1), "{broken}");

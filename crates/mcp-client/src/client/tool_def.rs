@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use crate::schema::{JsonSchemaValidator, SchemaViolation};
+use deliberate_json_schema::{JsonSchemaValidator, SchemaViolation};
 
 /// A tool definition, kept as the server wrote it.
 #[derive(Debug)]

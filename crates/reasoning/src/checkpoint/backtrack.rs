@@ -186,7 +186,7 @@ impl Tool for Backtrack {
                     ancestor_history(back.latest_thought.as_ref().map(|it| &it.id), call).await?;
                 let then = Some(back.checkpoint.created_at);
                 let past = with_graph(past, &back.session, then, call).await?;
-                let past = call.memoize("past", past);
+                let past = call.memoize("past", past.for_model(call).await);
                 call.progress(0.0, Some(1.0), "thinking");
                 let ask = direction_request(&back.checkpoint, &past, direction)?;
                 let way = call.ask(ask, Some(DirectionReply::from_plain_text));

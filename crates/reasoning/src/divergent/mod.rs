@@ -262,9 +262,16 @@ pub(crate) async fn diverge(
         None => current_open_history(session.as_ref(), call).await?,
     };
     let wanted = input.num_perspectives.unwrap_or(DEFAULT_PERSPECTIVES);
-    let views = match call.take_reply() {
-        Some(reply) => read_perspectives(reply, call).await?,
-        None => request_perspectives(&content, &constraints, &past, wanted, call).await?,
+    let (views, most) = match call.take_reply() {
+        // The caller's perspectives are all kept, unless it says how many.
+        Some(reply) => {
+            let most = input.num_perspectives.map_or(ANGLES.len(), usize::from);
+            (read_perspectives(reply, call).await?, most)
+        }
+        None => {
+            let views = request_perspectives(&content, &constraints, &past, wanted, call).await?;
+            (views, usize::from(wanted))
+        }
     };
     let home = TargetSession::existing_or_new(session, Mode::Divergent, &content, call);
     let step = DivergentStep {
@@ -273,6 +280,7 @@ pub(crate) async fn diverge(
         parent: past.latest,
         branch: past.branch,
         requested: usize::from(wanted),
+        most,
         threshold: input.confidence,
     };
     Ok(step.into_output(&home, views, call))
@@ -288,6 +296,10 @@ async fn read_perspectives(
         schema: answer_schema::<PerspectivesReply>(),
         text_field: Some("synthesis".into()),
         ..ModelRequest::default()
+    };
+    let reply = match &reply {
+        Value::String(text) => PerspectivesReply::from_list(text).unwrap_or(reply),
+        _ => reply,
     };
     Ok(call.read_reply(ask, reply, None).await?.value)
 }
@@ -363,6 +375,9 @@ struct DivergentStep {
     constraints: Vec<String>,
     parent: Option<ThoughtId>,
     branch: Option<BranchId>,
+    /// How many perspectives are stored at the most.
+    most: usize,
+    /// How many were asked for.
     requested: usize,
     threshold: Option<Score>,
 }
@@ -393,7 +408,7 @@ impl DivergentStep {
         let mut changes = home.changes();
         changes.extend(require_open_branch(self.branch.as_ref()));
         let mut perspectives = Vec::new();
-        for view in views.perspectives.into_iter().take(self.requested) {
+        for view in views.perspectives.into_iter().take(self.most) {
             let viewpoint = view.viewpoint();
             let novelty_score = view.novelty_percent.map(|percent| percent.0);
             let viability = view.viability_percent.map(|percent| percent.0);

@@ -7,9 +7,11 @@ use deliberate_llm::ModelError;
 use deliberate_toolkit::ToolError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
+use serde_json::{Value, json};
 
-use crate::model_fields::{
-    StepFields, is_blank, lenient_vec, non_blank, normalized, optional_text,
+use crate::{
+    model_fields::{StepFields, is_blank, lenient_vec, non_blank, normalized, optional_text},
+    text_items::{TextItem, TextItems},
 };
 
 /// A single perspective offers no comparison.
@@ -27,6 +29,32 @@ pub(super) struct PerspectivesReply {
     pub(super) perspectives: Vec<PerspectiveReply>,
     #[serde(flatten)]
     pub(super) synthesis: SynthesisReply,
+}
+
+impl PerspectivesReply {
+    /// The perspectives as a reply object, from a text that lists at least two of them. The synthesis
+    /// is the item of that name, else what stands before the list.
+    pub(super) fn from_list(text: &str) -> Option<Value> {
+        let mut list = TextItems::parse(text)?;
+        let is_synthesis = |item: &TextItem| {
+            let name = item.name.to_lowercase();
+            ["synthesis", "conclusion", "summary"]
+                .iter()
+                .any(|word| name.starts_with(word))
+        };
+        let at = list.items.iter().position(is_synthesis);
+        let synthesis = match at {
+            Some(at) => list.items.remove(at).text,
+            None => list.introduction?,
+        };
+        let perspectives: Vec<Value> = list
+            .items
+            .iter()
+            .map(|item| json!({ "viewpoint": item.name, "content": item.text }))
+            .collect();
+        (perspectives.len() >= MIN_PERSPECTIVES)
+            .then(|| json!({ "perspectives": perspectives, "synthesis": synthesis }))
+    }
 }
 
 /// The synthesis: its text, then the fields.

@@ -84,7 +84,12 @@ impl Tool for GotGenerate {
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
         let before = GraphData::load(&input.graph_id, call).await?;
         let node = open_node(&input.node_id, &input.graph_id, call).await?;
-        let k = before.config.continuation_count(input.k)?;
+        let is_reply = call.has_reply();
+        let k = match input.k {
+            // The caller's continuations are all kept, unless it says how many.
+            None if is_reply => before.config.max_branches,
+            wanted => before.config.continuation_count(wanted)?,
+        };
         before.config.check_depth(node.depth + 1)?;
         let room = before
             .config
@@ -94,7 +99,6 @@ impl Tool for GotGenerate {
         let problem = resolve_problem(input.problem.as_deref(), &before.graph, call)?;
         let around = NodeSurroundings::new(&before, &node, problem);
         let tools = input.tools.as_deref();
-        let is_reply = call.has_reply();
         let (thoughts, found) =
             request_continuations(&expand_from(&before, &node), &around, asked, tools, call)
                 .await?;
@@ -105,7 +109,7 @@ impl Tool for GotGenerate {
         let mut growth = Expansion::from_reply(&expand_from(&whole, &node), thoughts, &found, call);
         let evidence = found.summarize();
         let mut changes = found.changes;
-        let mut is_full = asked < k;
+        let mut is_full = asked < k && !is_reply;
         if !growth.nodes.is_empty() {
             is_full |= growth.truncate(whole.config.remaining_nodes(whole.usable_nodes().count())?);
             changes.push(Change::Check(Precondition::OpenNode(node.id.clone())));

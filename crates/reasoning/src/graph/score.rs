@@ -105,7 +105,7 @@ impl Tool for GotScore {
                 let root = whole.usable_nodes().find(|node| is_root(node));
                 let problem = problem.or(root.map(|root| root.content.as_str()));
                 let nodes: Vec<&GraphNode> = nodes.iter().collect();
-                score_nodes(problem, &nodes, call).await?
+                score_nodes(&whole, problem, &nodes, call).await?
             }
         };
         let nodes: Vec<&GraphNode> = nodes.iter().collect();

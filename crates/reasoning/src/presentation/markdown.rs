@@ -55,14 +55,20 @@ impl MarkdownAnswer<'_> {
                 continue;
             }
             match value {
-                Value::Array(items) if items.iter().any(Value::is_object) => {
-                    self.items(name, items);
-                }
+                Value::Array(items) if is_item_list(value) => self.items(name, items),
                 empty if is_empty(empty) => {}
                 Value::Array(items) if items.iter().all(|item| self.is_short(item)) => {
                     lines.push((name, value));
                 }
                 Value::Array(items) => self.list(name, items),
+                Value::Object(inner) if inner.values().any(is_item_list) => {
+                    for (name, value) in inner {
+                        match value {
+                            Value::Array(items) => self.items(name, items),
+                            _ => lines.push((name, value)),
+                        }
+                    }
+                }
                 _ => lines.push((name, value)),
             }
         }
@@ -83,9 +89,8 @@ impl MarkdownAnswer<'_> {
         let Some((name, text)) = found else {
             return Vec::new();
         };
-        let is_diagram = ["flowchart ", "graph ", "mindmap"]
-            .iter()
-            .any(|start| text.starts_with(start));
+        // Only `reasoning_get` has the field; a thought may begin with the word, too.
+        let is_diagram = name == "text" && text.starts_with("flowchart ");
         let _ = if is_diagram {
             writeln!(self.text, "```mermaid\n{}\n```", text.trim_end())
         } else {
@@ -201,6 +206,12 @@ impl MarkdownAnswer<'_> {
             other => other.to_string(),
         }
     }
+}
+
+/// Tells whether a value is a list of objects.
+fn is_item_list(value: &Value) -> bool {
+    let items = value.as_array();
+    items.is_some_and(|items| items.iter().any(Value::is_object))
 }
 
 /// Tells whether a value has nothing to show.

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use deliberate_core::{
     GraphNode, NodeKind, Percent, Score, Session, SessionId, approximate_tokens, truncate_tokens,
 };
-use deliberate_llm::ModelRequest;
+use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -113,6 +113,21 @@ struct EvaluationReply {
     sure: Confidence,
 }
 
+impl EvaluationReply {
+    /// An assessment without fields.
+    fn from_plain_text(assessment: String) -> Self {
+        Self {
+            assessment,
+            strengths: Vec::new(),
+            weaknesses: Vec::new(),
+            recommendations: Vec::new(),
+            coherence_percent: None,
+            quality_percent: None,
+            sure: Confidence::default(),
+        }
+    }
+}
+
 /// The values that the prompt template shows.
 #[derive(Serialize)]
 struct EvaluatePromptContext<'a> {
@@ -185,7 +200,8 @@ impl Tool for ReflectionEvaluate {
         let facts = call.memoize("facts", SessionMetrics::compute(&record));
         call.progress(0.0, Some(1.0), "thinking");
         let ask = evaluation_request(&session, &record.nodes, &facts, call).await?;
-        let verdict: EvaluationReply = call.ask(ask, None).await?.value;
+        let from_plain = Some(EvaluationReply::from_plain_text as fn(String) -> _);
+        let verdict = call.ask(ask, from_plain).await?.value;
         Ok(ToolOutput {
             output: evaluation_output(session.id.clone(), facts, verdict),
             changes: Vec::new(),
@@ -267,14 +283,18 @@ async fn evaluation_request(
     facts: &SessionMetrics,
     call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
-    let mut past = call
-        .memoize("past", history::recent_history(session, call).await?)
-        .for_judge();
+    let past = history::recent_history(session, call).await?;
+    let mut past = call.memoize("past", past.for_model(call).await).for_judge();
     let budget = call.context_tokens();
     if !nodes.is_empty() {
         free_half_budget(&mut past, budget);
     }
-    let nodes = select_nodes(nodes, budget.saturating_sub(history_tokens(&past)));
+    let nodes = if call.model_remembers().await {
+        past.is_digest = true;
+        Vec::new()
+    } else {
+        select_nodes(nodes, budget.saturating_sub(history_tokens(&past)))
+    };
     let ask = ASK.render(EvaluatePromptContext {
         past: &past,
         nodes_left_out: facts.graphs.nodes.saturating_sub(nodes.len()),
@@ -288,6 +308,7 @@ async fn evaluation_request(
     })?;
     Ok(ModelRequest {
         key: "evaluate".to_owned(),
+        plain_text: PlainText::IsTheAnswer,
         ..ask
     })
 }

@@ -48,7 +48,7 @@ impl<'s> ComparableResult<'s> {
 
     /// The request for solution number `number`, from 1.
     fn request(&self, number: usize) -> Result<ModelRequest, ToolError> {
-        let ask = step_request(self.question, &self.subject.past, None)?;
+        let ask = step_request(self.question, &self.subject.question_past, None)?;
         Ok(ModelRequest {
             key: format!("solution_{number}"),
             ..ask

@@ -11,7 +11,7 @@ mod subject;
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use deliberate_core::{Change, Mode, Score, SessionId, Thought, ThoughtId, approximate_tokens};
-use deliberate_llm::{ModelError, ModelRequest};
+use deliberate_llm::{ModelError, ModelRequest, PlainText};
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
 };
@@ -353,11 +353,13 @@ async fn run_round(
     let room = approximate_tokens(text).min(MAX_EXTRA_TOKENS);
     let ask = ModelRequest {
         key: format!("reflection_{number}"),
+        plain_text: PlainText::IsTheAnswer,
         max_tokens: ask.max_tokens + u32::try_from(room).unwrap_or_default(),
         variables: [("content".to_owned(), text.to_owned())].into(),
         ..ask
     };
-    Ok(call.ask(ask, None).await?.value)
+    let from_plain = Some(ReflectionReply::from_plain_text as fn(String) -> _);
+    Ok(call.ask(ask, from_plain).await?.value)
 }
 
 fn reflection_output(

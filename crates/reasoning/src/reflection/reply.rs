@@ -49,6 +49,21 @@ pub(super) struct ReflectionReply {
 }
 
 impl ReflectionReply {
+    /// A check without fields.
+    pub(super) fn from_plain_text(analysis: String) -> Self {
+        Self {
+            analysis,
+            strengths: Vec::new(),
+            weaknesses: Vec::new(),
+            recommendations: Vec::new(),
+            reaches_result: None,
+            quality_percent: None,
+            improved_reasoning: None,
+            improved_quality_percent: None,
+            fields: StepFields::default(),
+        }
+    }
+
     /// The quality of the subject. A text that only announces work is at most half good.
     pub(super) fn quality(&self) -> Option<Score> {
         let quality = self.quality_percent.map(|percent| percent.0)?;

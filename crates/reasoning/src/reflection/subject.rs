@@ -26,6 +26,8 @@ pub(super) struct ReflectionSubject {
     pub(super) session: Option<Session>,
     /// The history before the subject.
     pub(super) past: SessionHistory,
+    /// The history before the question was put, which does not contain the subject's result.
+    pub(super) question_past: SessionHistory,
     /// The thought that precedes the reflection, and its branch.
     pub(super) parent: Option<ThoughtId>,
     pub(super) branch: Option<BranchId>,
@@ -91,6 +93,7 @@ impl ReflectionSubject {
             branch: past.branch.clone(),
             target_id: None,
             is_truncated: false,
+            question_past: SessionHistory::default(),
             past,
         })
     }
@@ -143,6 +146,7 @@ impl ReflectionSubject {
             parent: past.latest.clone(),
             branch: past.branch.clone(),
             target_id: Some(node.id.to_string()),
+            question_past: SessionHistory::default(),
             past,
         })
     }
@@ -159,16 +163,16 @@ impl ReflectionSubject {
                 thought.id.as_str(),
             ));
         }
-        let past = call.memoize(
-            "past",
-            ancestor_history(thought.parent_id.as_ref(), call)
-                .await?
-                .for_judge(),
-        );
+        let past = ancestor_history(thought.parent_id.as_ref(), call).await?;
+        let past = call.memoize("past", past.for_model(call).await.for_judge());
         let (parent, branch) =
             call.memoize("place", reflection_parent(&thought, &session, call).await?);
         let text = truncate_tokens(&thought.content, call.context_tokens());
-        let question = answered_question(&thought, call).await?;
+        let asking = asking_thought(&thought, call).await?;
+        let before = asking.as_ref().and_then(|it| it.parent_id.as_ref());
+        let question_past = ancestor_history(before, call).await?;
+        let question_past = call.memoize("question_past", question_past.for_model(call).await);
+        let question = asking.and_then(|it| it.input);
         let share = call.context_tokens() / 4;
         Ok(Self {
             is_truncated: text != thought.content,
@@ -180,25 +184,26 @@ impl ReflectionSubject {
             target_id: Some(thought.id.to_string()),
             thought: Some(thought),
             session: Some(session),
+            question_past,
             past,
         })
     }
 }
 
-/// The question that a thought answers: its own input, else that of the thought it improves, else of
-/// the nearest ancestor.
-async fn answered_question(
+/// The thought whose input is the question that `thought` answers: itself, else the thought it
+/// improves, else the nearest ancestor.
+async fn asking_thought(
     thought: &Thought,
     call: &ToolContext,
-) -> Result<Option<String>, ToolError> {
+) -> Result<Option<Thought>, ToolError> {
     /// The largest number of ancestors that are searched.
     const MAX_ANCESTORS: u32 = 20;
     if thought.input.is_some() {
-        return Ok(thought.input.clone());
+        return Ok(Some(thought.clone()));
     }
     let start = metadata_text(thought, "improves").map_or(thought.id.clone(), ThoughtId::from);
     let line = call.store().ancestors(&start, MAX_ANCESTORS).await?;
-    Ok(line.into_iter().find_map(|ancestor| ancestor.input))
+    Ok(line.into_iter().find(|ancestor| ancestor.input.is_some()))
 }
 
 /// The parent of a reflection on a thought: the latest thought of its branch, so that the later

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, CrossRefKind, Mode, Score, Session, SessionId, ThoughtId,
-    truncate_chars,
+    Branch, BranchId, BranchState, CrossRefKind, Mode, Score, Session, SessionId, Thought,
+    ThoughtId, truncate_chars,
 };
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use super::{
     build_branches::build_branches,
     model_output::{Approach, Exploration},
-    recommend::recommend,
+    recommend::{agreement_text, recommend},
 };
 use crate::{
+    agreement::{group_answers, plurality},
     history::{SessionHistory, ancestor_history, with_graph},
-    model_fields::normalized,
     parallel_requests::{AllOrEach, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::{TargetSession, require_session},
@@ -31,6 +31,9 @@ pub(crate) struct TreeExplore;
 
 /// The documented default of `max_branches`.
 const DEFAULT_BRANCHES: usize = 4;
+
+/// The largest number of branches of one call.
+const MAX_BRANCHES: usize = 10;
 
 /// Fewer branches offer no choice.
 pub(super) const MIN_BRANCHES: usize = 2;
@@ -200,9 +203,9 @@ impl Tool for TreeExplore {
         };
         let explore_this = ExploreRequest {
             content: input.content,
-            branch: input.branch_id.or_else(|| from.as_ref()?.branch_id.clone()),
-            from_thought: from.map(|thought| thought.id),
-            max_branches: input.max_branches.unwrap_or(DEFAULT_BRANCHES),
+            branch: input.branch_id,
+            from_thought: from,
+            max_branches: input.max_branches,
             threshold: input.confidence,
         };
         explore(explore_this, session, call).await
@@ -232,11 +235,12 @@ async fn resolve_session(input: &Input, call: &ToolContext) -> Result<Option<Ses
 /// An exploration request.
 pub(crate) struct ExploreRequest {
     pub(crate) content: String,
-    /// The branch to continue; the active one if `None`.
+    /// The branch to continue; that of `from_thought` or the active one if `None`.
     pub(crate) branch: Option<BranchId>,
     /// The thought to grow from; the latest of the branch if `None`.
-    pub(crate) from_thought: Option<ThoughtId>,
-    pub(crate) max_branches: usize,
+    pub(crate) from_thought: Option<Thought>,
+    /// `None` if the caller did not say.
+    pub(crate) max_branches: Option<usize>,
     pub(crate) threshold: Option<Score>,
 }
 
@@ -247,7 +251,7 @@ impl ExploreRequest {
             content,
             branch: None,
             from_thought: None,
-            max_branches: DEFAULT_BRANCHES,
+            max_branches: None,
             threshold: None,
         }
     }
@@ -261,19 +265,18 @@ pub(crate) async fn explore(
 ) -> Result<ToolOutput<Output>, ToolError> {
     call.check_content("content", &this.content)?;
     let base = match &session {
-        Some(session) => continued_branch(this.branch.as_ref(), session, call).await?,
+        Some(session) => continued_branch(&this, session, call).await?,
         None => None,
     };
     let past = match &this.from_thought {
-        Some(thought) => ancestor_history(Some(thought), call).await?,
+        Some(thought) => ancestor_history(Some(&thought.id), call).await?,
         None => branch_history(base.as_ref(), session.as_ref(), call).await?,
     };
-    let past = past.for_model(call).await;
     let past = match &session {
         Some(session) => with_graph(past, session, None, call).await?,
         None => past,
     };
-    let past = call.memoize("past", past);
+    let past = call.memoize("past", past.for_model(call).await);
     let is_inner = base.as_ref().is_some_and(|base| base.parent_id.is_some());
     let (found, note) = match call.take_reply() {
         Some(reply) => (read_exploration(reply, &this, call).await?, None),
@@ -296,11 +299,28 @@ async fn read_exploration(
         schema: deliberate_toolkit::answer_schema::<Exploration>(),
         ..ModelRequest::default()
     };
+    let reply = match &reply {
+        serde_json::Value::String(text) => Exploration::from_list(text).unwrap_or(reply),
+        _ => reply,
+    };
     let mut found = call
         .read_reply::<Exploration>(ask, reply, None)
         .await?
         .value;
-    found.truncate_approaches(this.max_branches);
+    // The caller's approaches are all kept, unless it says how many.
+    found.truncate_approaches(this.max_branches.unwrap_or(MAX_BRANCHES));
+    let answers = found
+        .approaches
+        .iter()
+        .map(|it| it.fields.answer.as_deref());
+    let groups = group_answers(answers);
+    if found.recommended.is_none() {
+        let member = plurality(&groups).and_then(|group| group.members.first());
+        found.recommended = member.map(|index| index + 1);
+    }
+    if found.thought.is_none() {
+        found.thought = Some(agreement_text(&groups, found.approaches.len()));
+    }
     Ok(found)
 }
 
@@ -312,7 +332,8 @@ async fn explore_in_parallel(
     call: &ToolContext,
 ) -> Result<(Exploration, Option<String>), ToolError> {
     call.progress(0.0, Some(1.0), "exploring");
-    let asks = (1..=this.max_branches)
+    let count = this.max_branches.unwrap_or(DEFAULT_BRANCHES);
+    let asks = (1..=count)
         .zip(ANGLES.iter().cycle())
         .map(|(number, angle)| {
             let ask = ASK.render(TreePromptContext {
@@ -320,7 +341,7 @@ async fn explore_in_parallel(
                 branch: is_inner,
                 content: &this.content,
                 number,
-                count: this.max_branches,
+                count,
                 angle,
             })?;
             Ok(ModelRequest {
@@ -332,14 +353,12 @@ async fn explore_in_parallel(
         .collect::<Result<Vec<ModelRequest>, ToolError>>()?;
     let found = match ask_all_or_each::<Exploration, Approach>(asks, 1, call).await? {
         AllOrEach::All(mut found) => {
-            found.truncate_approaches(this.max_branches);
+            found.truncate_approaches(count);
             return Ok((found, None));
         }
         AllOrEach::Each(found) => found,
     };
-    let mut seen = std::collections::HashSet::new();
-    let mut approaches = found.answers;
-    approaches.retain(|it| seen.insert(normalized(&it.thought)));
+    let approaches = found.answers;
     let best = recommend(&this.content, past, &approaches, call).await?;
     let exploration = Exploration {
         thought: Some(best.text),
@@ -354,18 +373,22 @@ async fn explore_in_parallel(
 
 /// The branch to continue, which must be open. `None` if the session has no open branch to continue.
 async fn continued_branch(
-    wanted: Option<&BranchId>,
+    this: &ExploreRequest,
     session: &Session,
     call: &ToolContext,
 ) -> Result<Option<Branch>, ToolError> {
-    let active = || session.active_branch_id.clone();
-    let Some(id) = call.memoize("branch", wanted.cloned().or_else(active)) else {
+    let wanted = this.branch.as_ref();
+    let implied = || match &this.from_thought {
+        Some(thought) => thought.branch_id.clone(),
+        None => session.active_branch_id.clone(),
+    };
+    let Some(id) = call.memoize("branch", wanted.cloned().or_else(implied)) else {
         return Ok(None);
     };
     let branch = crate::lookup::branch(call, &id, &session.id).await?;
     match branch.state {
         BranchState::Active => Ok(Some(branch)),
-        // The session goes on outside an active branch that is closed.
+        // The session goes on outside a closed branch that the caller did not name.
         _ if wanted.is_none() => Ok(None),
         state => Err(crate::lookup::branch_closed(&branch.id, state)),
     }

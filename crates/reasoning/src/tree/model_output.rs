@@ -3,10 +3,14 @@
 use deliberate_core::CrossRefKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, de};
+use serde_json::{Value, json};
 
 use super::explore::MIN_BRANCHES;
-use crate::model_fields::{
-    Confidence, StepFields, lenient_option, lenient_vec, non_blank, normalized, optional_text,
+use crate::{
+    model_fields::{
+        Confidence, StepFields, lenient_option, lenient_vec, non_blank, normalized, optional_text,
+    },
+    text_items::TextItems,
 };
 
 /// An approach: its reasoning as free text, then the fields.
@@ -84,6 +88,17 @@ pub(super) struct Relation {
 }
 
 impl Exploration {
+    /// The exploration as a reply object, from a text that lists at least two approaches.
+    pub(super) fn from_list(text: &str) -> Option<Value> {
+        let list = TextItems::parse(text).filter(|list| list.items.len() >= MIN_BRANCHES)?;
+        let approaches: Vec<Value> = list
+            .items
+            .iter()
+            .map(|item| json!({ "name": item.name, "thought": item.text }))
+            .collect();
+        Some(json!({ "thought": list.introduction, "approaches": approaches }))
+    }
+
     /// Drops the approaches beyond the requested number, but never the recommended one.
     pub(super) fn truncate_approaches(&mut self, most: usize) {
         let best = self.recommended.and_then(|number| number.checked_sub(1));

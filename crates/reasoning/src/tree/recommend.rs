@@ -148,7 +148,7 @@ fn most_confident(approaches: &[Approach], among: impl Iterator<Item = usize>) -
 }
 
 /// States which results the approaches reach.
-fn agreement_text(groups: &[AnswerGroup], total: usize) -> String {
+pub(super) fn agreement_text(groups: &[AnswerGroup], total: usize) -> String {
     let list = |group: &AnswerGroup| {
         let numbers: Vec<String> = group
             .members

@@ -209,7 +209,11 @@ async fn answers_are_read_as_models_write_them() {
     let output = desk.call_ok(TOOL, json!({ "content": "old" })).await;
     assert_eq!(output["content"], "It holds.");
     assert_eq!(desk.requests().len(), before + 2);
-    for bad in ["", "nice text", r#"{"analysis": ""#] {
+    // A check without fields is a check.
+    desk.script_replies([text_reply("nice text"), text_reply("no fields")]);
+    let output = desk.call_ok(TOOL, json!({ "content": "old" })).await;
+    assert_eq!(output["content"], "nice text");
+    for bad in ["", r#"{"analysis": ""#] {
         desk.script_replies([text_reply(bad), text_reply(bad)]);
         let error = desk.call_err(TOOL, json!({ "content": "old" })).await;
         assert_eq!(error.code(), "InvalidResponse");

@@ -103,7 +103,6 @@ async fn a_step_of_another_shape_is_refused() {
     let names = ["thought", "answer", "weakest_point", "confidence_percent"];
     for reply in [
         json!({}),
-        json!({ "text": "it has another name" }),
         json!({ "thought": " " }),
         json!({ "confidence_percent": 50 }),
     ] {
@@ -198,7 +197,7 @@ async fn a_return_without_a_direction_takes_no_reply() {
     assert_eq!(error.code(), "Validation");
     assert!(error.to_string().contains("needs new_direction"), "{error}");
     turn["new_direction"] = json!("elsewhere");
-    turn["reply"] = json!({ "direction": "so" });
+    turn["reply"] = json!({ "confidence_percent": 50 });
     assert_reply_refused(&desk, "reasoning_backtrack", &turn, &["thought", "answer"]).await;
     // Nothing was set aside.
     let session = "s".into();
@@ -307,17 +306,56 @@ async fn a_check_is_brought_with_its_revision_and_not_compared() {
 }
 
 #[tokio::test]
+async fn a_text_is_found_under_any_name_and_a_judgment_may_be_text_alone() {
+    let desk = registry_with_session().await;
+    for reply in [
+        json!({ "reasoning": "7 × 13", "answer": "no" }),
+        json!({ "steps": ["7 × 13"], "answer": "no" }),
+    ] {
+        let arguments = json!({ "content": "Is 91 a prime?", "reply": reply });
+        let output = desk.think_ok(arguments).await;
+        assert_eq!(output["content"], "7 × 13", "{reply}");
+        assert_eq!(output["answer"], "no");
+    }
+    for (tool, field) in [
+        ("reasoning_reflection", "content"),
+        ("reasoning_reflection_evaluate", "assessment"),
+    ] {
+        for reply in [json!("It is fine."), json!({ "judgment": "It is fine." })] {
+            let arguments = json!({ "session_id": "s", "reply": reply });
+            let output = desk.call_ok(tool, arguments).await;
+            assert_eq!(output[field], "It is fine.", "{tool} {reply}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn approaches_and_perspectives_are_brought_as_a_list_in_plain_text() {
+    let desk = registry_with_session().await;
+    let text = "Two ways.\n\n1. **Tram**: build one\n   along the river\n2. **Bus**: buy ten";
+    let arguments = json!({ "content": "How to get there?", "reply": text });
+    let tree = desk.call_ok("reasoning_tree", arguments).await;
+    assert_eq!(tree["content"], "Two ways.");
+    assert_eq!(tree["branches"][1]["name"], "Bus");
+    let text = "## A child\nIt is a ship.\n## A judge\nIt is a bench.\n## Synthesis\nBoth sit.";
+    let arguments = json!({ "content": "A bench", "reply": text });
+    let views = desk.call_ok("reasoning_divergent", arguments).await;
+    assert_eq!(views["synthesis"], "Synthesis\nBoth sit.");
+    assert_eq!(views["perspectives"][0]["viewpoint"], "A child");
+    // A text without a list says nothing of several approaches.
+    let arguments = json!({ "content": "x", "reply": "Only one way." });
+    let error = desk.call_err("reasoning_tree", arguments).await.to_string();
+    assert!(error.contains("approaches"), "{error}");
+}
+
+#[tokio::test]
 async fn judgments_of_another_shape_are_refused() {
     let desk = registry_with_session().await;
     for (tool, text_field) in [
         ("reasoning_reflection", "analysis"),
         ("reasoning_reflection_evaluate", "assessment"),
     ] {
-        for reply in [
-            json!("It is fine."),
-            json!({ "quality_percent": 50 }),
-            json!({ "judgment": "fine" }),
-        ] {
+        for reply in [json!({}), json!({ "quality_percent": 50 })] {
             let arguments = json!({ "session_id": "s", "reply": reply });
             let names = [text_field, "strengths", "quality_percent"];
             assert_reply_refused(&desk, tool, &arguments, &names).await;

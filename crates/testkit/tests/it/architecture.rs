@@ -38,15 +38,22 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "deliberate-toolkit",
         ],
     ),
-    ("deliberate-mcp-client", &[]),
+    ("deliberate-json-schema", &[]),
+    ("deliberate-mcp-client", &["deliberate-json-schema"]),
     (
         "deliberate-adapter",
-        &["deliberate-core", "deliberate-llm", "deliberate-mcp-client"],
+        &[
+            "deliberate-core",
+            "deliberate-json-schema",
+            "deliberate-llm",
+            "deliberate-mcp-client",
+        ],
     ),
     (
         "deliberate-gateway",
         &[
             "deliberate-core",
+            "deliberate-json-schema",
             "deliberate-mcp-client",
             "deliberate-store",
             "deliberate-toolkit",

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::PoisonError};
 
-use deliberate_llm::{ClientDriven, ModelRequest, ask_structured};
+use deliberate_llm::{ClientDriven, ModelError, ModelRequest, ask_structured};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -50,19 +50,24 @@ impl ToolContext {
         let model = ClientDriven::new(replies);
         // A list or a number is no text.
         let from_plain = from_plain.filter(|_| reply.is_string());
-        let answer = ask_structured(&model, ask, from_plain, self.shared.deadline).await;
-        if let Ok(answer) = answer {
-            return Ok(ModelAnswer {
-                value: answer.value,
-                thread: None,
-                usage: deliberate_core::ModelUsage::default(),
-            });
-        }
-        let rule = if takes_text {
+        let failed = match ask_structured(&model, ask, from_plain, self.shared.deadline).await {
+            Ok(answer) => {
+                return Ok(ModelAnswer {
+                    value: answer.value,
+                    thread: None,
+                    usage: deliberate_core::ModelUsage::default(),
+                });
+            }
+            Err(failed) => failed.error,
+        };
+        let mut rule = if takes_text {
             format!("must be the text of the thought, or an object with {fields}")
         } else {
             format!("must be an object with {fields}")
         };
+        if let ModelError::InvalidResponse { reason, .. } = failed {
+            rule = format!("{rule}; {reason}");
+        }
         let issue = ArgumentIssue::new(REPLY_FIELD, rule).with_value(&reply);
         Err(ToolError::Invalid(vec![issue]))
     }

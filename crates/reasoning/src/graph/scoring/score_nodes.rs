@@ -13,7 +13,7 @@ use super::score_reply::{ScoreBreakdown, ScoreJudgment, ScoreListReply, ScoreRep
 use crate::{
     graph::{
         data::{GraphData, node_answer},
-        prompt_context::{GraphNodeContext, NodeSurroundings},
+        prompt_context::{GraphNodeContext, NodeSurroundings, siblings},
         update_node,
     },
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
@@ -87,6 +87,8 @@ struct ManyPromptContext {
 struct ScoredNodeInPrompt {
     content: String,
     answer: Option<String>,
+    /// The nodes that were merged into this one.
+    sources: Vec<String>,
 }
 
 /// Builds the request for the score of one node.
@@ -102,6 +104,7 @@ pub(in crate::graph) fn score_request(
 
 /// Scores several nodes in one request. A node that the model left out is asked for alone.
 pub(in crate::graph) async fn score_nodes(
+    data: &GraphData,
     problem: Option<&str>,
     nodes: &[&GraphNode],
     call: &ToolContext,
@@ -110,6 +113,7 @@ pub(in crate::graph) async fn score_nodes(
     let shown = nodes.iter().map(|node| ScoredNodeInPrompt {
         content: truncate_tokens(&node.content, share),
         answer: node_answer(node).map(|it| truncate_tokens(it, share / 4)),
+        sources: siblings(data.merged_sources(&node.id).into_iter(), share),
     });
     let ask = ASK_MANY.render(ManyPromptContext {
         problem: problem.map(|it| truncate_tokens(it, share)),
@@ -122,7 +126,8 @@ pub(in crate::graph) async fn score_nodes(
     let short_ids = call.store().short_ids(&ids).await?;
     let mut judgments: Vec<Option<ScoreJudgment>> = vec![None; nodes.len()];
     // Pipes of the original server judge once, whatever is asked: that score is for no single node.
-    let is_complete = answer.scores.len() == nodes.len();
+    let is_complete = answer.scores.len() == nodes.len()
+        && answer.scores.iter().all(|scored| scored.node.is_null());
     for (place, scored) in answer.scores.into_iter().enumerate() {
         let place = is_complete.then_some(place);
         let index = scored_index(&scored.node, place, &ids, &short_ids);
@@ -144,10 +149,7 @@ pub(in crate::graph) async fn score_nodes(
                 )]));
             }
             None => {
-                let around = NodeSurroundings {
-                    problem,
-                    ..NodeSurroundings::default()
-                };
+                let around = NodeSurroundings::new(data, node, problem);
                 let around = GraphNodeContext::new(&around, &node.content, call.context_tokens());
                 let ask = score_request(&around, &format!("got_score_{}", number + 1))?;
                 call.ask::<ScoreJudgment>(ask, None).await?.value
@@ -168,8 +170,11 @@ fn scored_index(
     match node {
         Value::Null => place,
         Value::String(name) => {
-            let is_named = |id: &String| id == name || short_ids.get(id) == Some(name);
-            ids.iter().position(is_named)
+            let name = name.trim();
+            let is_named =
+                |id: &String| id == name || short_ids.get(id).is_some_and(|short| short == name);
+            let by_number = || name.parse::<usize>().ok()?.checked_sub(1);
+            ids.iter().position(is_named).or_else(by_number)
         }
         number => usize::try_from(number.as_u64()?).ok()?.checked_sub(1),
     }
@@ -187,7 +192,7 @@ pub(in crate::graph) async fn score_new_nodes(
     let root = root.unwrap_or_else(|| source.content.clone());
     let nodes: Vec<&GraphNode> = nodes.iter().collect();
     let problem = problem.unwrap_or(&root);
-    let judgments = score_nodes(Some(problem), &nodes, call).await?;
+    let judgments = score_nodes(data, Some(problem), &nodes, call).await?;
     Ok(score_changes(&nodes, judgments, call))
 }
 

@@ -98,7 +98,7 @@ pub(in crate::graph) struct ScoreListReply {
     "depth_percent", "novelty_percent"]))]
 pub(in crate::graph) struct NumberedScore {
     /// The number of the node
-    #[serde(default)]
+    #[serde(default, alias = "node_id", alias = "id", alias = "number")]
     #[schemars(with = "usize", range(min = 1))]
     pub(in crate::graph) node: Value,
     #[serde(flatten)]

@@ -53,6 +53,13 @@ fn measures(percent: u32) -> Value {
     score_fields([percent; 4].map(|percent| json!(percent)))
 }
 
+/// Measures with the node under this name.
+fn measures_as(name: &str, node: &Value, percent: u32) -> Value {
+    let mut fields = measures(percent);
+    fields[name] = node.clone();
+    fields
+}
+
 fn named_measures(node: &Value, percent: u32) -> Value {
     let mut fields = measures(percent);
     fields["node"] = node.clone();
@@ -73,8 +80,11 @@ async fn continuations_are_a_text_a_list_or_objects() {
             json!({ "continuations": [one, "no object"] }),
             vec!["so it is 42"],
         ),
-        // More than were asked for, and one that is there already.
-        (json!(["1", "2", "3", "4", "5"]), vec!["1", "2", "3"]),
+        // More than the default, and one that is there already.
+        (
+            json!(["1", "2", "3", "4", "5"]),
+            vec!["1", "2", "3", "4", "5"],
+        ),
         (json!(["1", "1.", "the root"]), vec!["1"]),
     ] {
         let desk = ReasoningTestRegistry::new();
@@ -178,6 +188,12 @@ async fn scores_of_several_nodes_are_named_by_number_id_short_id_or_place() {
         [
             named_measures(&json!("n3"), 90),
             named_measures(&json!("n2"), 50),
+        ],
+        // The name that the tool's own output has.
+        [measures_as("node_id", b, 90), measures_as("node_id", a, 50)],
+        [
+            measures_as("id", &json!("2"), 90),
+            measures_as("id", &json!("1"), 50),
         ],
         [measures(50), measures(90)],
     ] {

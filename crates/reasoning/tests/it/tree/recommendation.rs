@@ -213,3 +213,35 @@ async fn a_tree_grows_from_a_thought_of_any_session() {
         "{shown}"
     );
 }
+
+#[tokio::test]
+async fn equal_approaches_are_one_branch_but_each_counts_as_a_vote() {
+    let desk = ReasoningTestRegistry::new();
+    let same = || approach_reply("Way", "6 × 7 in the same words.", Some("42"), 60);
+    desk.script_replies([
+        same(),
+        same(),
+        approach_reply("Another", "6 × 7 otherwise.", Some("41"), 90),
+    ]);
+    let arguments = json!({ "content": "What is 6 × 7?", "max_branches": 3 });
+    let answer = desk.call_ok(TREE, arguments).await;
+    assert_eq!(answer["answer"], "42");
+    assert_eq!(answer["confidence"], 0.6667);
+    assert_eq!(answer["branches_explored"], 2);
+}
+
+#[tokio::test]
+async fn a_tree_grows_from_a_thought_of_a_closed_branch() {
+    let desk = ReasoningTestRegistry::new();
+    let results = [(Some("41"), 60), (Some("42"), 70), (Some("42"), 70)];
+    let first = explore(&desk, &results, None).await;
+    let branch = &first["branches"][0];
+    let close = json!({ "branch_id": branch["id"], "state": "abandoned" });
+    desk.call_ok("reasoning_tree_complete", close).await;
+    desk.script_replies(approaches(&results));
+    let arguments = json!({
+        "content": "And 6 × 8?", "thought_id": branch["thought_id"], "max_branches": 3,
+    });
+    let second = desk.call_ok(TREE, arguments).await;
+    assert_eq!(second["session_id"], first["session_id"]);
+}

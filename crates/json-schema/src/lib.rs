@@ -1,7 +1,4 @@
-//! JSON Schema validation of arguments and results.
-//!
-//! Schemas come from other servers: nothing is fetched, and everything is bounded. The module
-//! knows nothing about servers and connections.
+#![doc = include_str!("../README.md")]
 
 #[doc(hidden)]
 pub mod draft;
@@ -9,6 +6,7 @@ pub mod draft;
 pub mod references;
 mod validation_cost;
 mod validator;
+mod work;
 
 pub use validator::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
 

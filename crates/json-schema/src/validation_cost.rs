@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::references::SchemaRefs;
+use crate::references::SchemaRefs;
 
 /// The maximum number of nested schemas at one location, including references.
 const MAX_CHAIN: usize = 300;
@@ -16,36 +16,12 @@ const IN_PLACE_SINGLE: [&str; 4] = ["not", "if", "then", "else"];
 const IN_PLACE_LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 const IN_PLACE_MAP: [&str; 2] = ["dependentSchemas", "dependencies"];
 
-/// Keywords whose schemas are applied to the contents of the value.
-const DESCENDING_KEYWORDS: [&str; 10] = [
-    "properties",
-    "patternProperties",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "propertyNames",
-];
-
-/// The schemas that are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CountedSchemas {
-    /// All schemas.
-    Any,
-    /// Schemas that descend into the value: their number multiplies with each level.
-    Descending,
-}
-
 /// Counts the schemas that are applied to one location through a reference, at the most; a result
 /// above `most` means more than that or without end. Without references the count cannot exceed
 /// what was sent.
-pub(super) fn count_evaluations(refs: &SchemaRefs<'_>, what: CountedSchemas, most: u64) -> u64 {
+pub(super) fn count_evaluations(refs: &SchemaRefs<'_>, most: u64) -> u64 {
     let mut counter = EvaluationCounter {
         refs,
-        counted: what,
         limit: most,
         memo: HashMap::new(),
     };
@@ -71,7 +47,6 @@ pub(super) fn count_evaluations(refs: &SchemaRefs<'_>, what: CountedSchemas, mos
 
 struct EvaluationCounter<'a, 'b> {
     refs: &'a SchemaRefs<'b>,
-    counted: CountedSchemas,
     limit: u64,
     memo: HashMap<String, u64>,
 }
@@ -81,11 +56,7 @@ impl EvaluationCounter<'_, '_> {
         if chain >= MAX_CHAIN {
             return u64::MAX;
         }
-        let counts = self.counted == CountedSchemas::Any
-            || DESCENDING_KEYWORDS
-                .iter()
-                .any(|key| fields.contains_key(*key));
-        let mut total = u64::from(counts);
+        let mut total = 1_u64;
         if let Some(Value::String(reference)) = fields.get("$ref")
             && let Some(pointer) = self.refs.pointer(reference)
         {
@@ -118,7 +89,7 @@ impl EvaluationCounter<'_, '_> {
     }
 }
 
-fn in_place_schemas(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+pub(super) fn in_place_schemas(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     let one = IN_PLACE_SINGLE.iter().filter_map(|key| fields.get(*key));
     let list = IN_PLACE_LIST
         .iter()

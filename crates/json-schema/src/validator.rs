@@ -4,11 +4,12 @@
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
-use super::{
+use crate::{
     MAX_JSON_DEPTH,
     draft::SchemaDraft,
     references, truncate_at_word,
-    validation_cost::{CountedSchemas, count_evaluations},
+    validation_cost::count_evaluations,
+    work::{TooMuchWork, count_work},
 };
 
 /// The maximum number of violations that are reported at once.
@@ -26,11 +27,12 @@ const MAX_ARGUMENT_DEPTH: usize = 128;
 /// The maximum number of schemas that are applied to one value, counted for the worst case.
 const MAX_EVALUATIONS: u64 = 100_000;
 
-/// The maximum number of paths through the alternatives of a schema when violations are collected.
-const MAX_ERROR_PATHS: u64 = 20_000;
+/// The maximum work of one verdict: about a tenth of a second.
+const MAX_WORK: u64 = 2_000_000;
 
-/// The assumed fan-out of a schema whose references cannot be followed here.
-const DEFAULT_FANOUT: u64 = 8;
+/// The maximum work of a validation whose violations are collected. Each violation of an alternative
+/// is a value of its own until the first ten are chosen, so this bounds memory, too.
+const MAX_WORK_WITH_VIOLATIONS: u64 = 50_000;
 
 /// The reason why a schema cannot be used for validation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -78,9 +80,9 @@ impl std::fmt::Display for SchemaViolation {
 /// Validates values against one schema.
 #[derive(Debug)]
 pub struct JsonSchemaValidator {
+    schema: Value,
     validator: Validator,
-    /// The maximum number of schemas that are applied from one level of a value to the next.
-    fanout: u64,
+    has_legacy_id: bool,
 }
 
 impl JsonSchemaValidator {
@@ -89,16 +91,11 @@ impl JsonSchemaValidator {
         if references::depth(schema, MAX_JSON_DEPTH) > MAX_JSON_DEPTH {
             return Err(JsonSchemaError::TooDeep);
         }
-        let draft = SchemaDraft::detect(schema);
-        let known = references::SchemaRefs::new(schema, draft.has_legacy_id);
-        if count_evaluations(&known, CountedSchemas::Any, MAX_EVALUATIONS) > MAX_EVALUATIONS {
+        let has_legacy_id = SchemaDraft::detect(schema).has_legacy_id;
+        let refs = references::SchemaRefs::new(schema, has_legacy_id);
+        if count_evaluations(&refs, MAX_EVALUATIONS) > MAX_EVALUATIONS {
             return Err(JsonSchemaError::TooExpensive);
         }
-        let spread = if known.many_resources {
-            DEFAULT_FANOUT
-        } else {
-            count_evaluations(&known, CountedSchemas::Descending, MAX_EVALUATIONS)
-        };
         let patterns = PatternOptions::regex()
             .size_limit(MAX_PATTERN_BYTES)
             .dfa_size_limit(MAX_PATTERN_BYTES);
@@ -108,8 +105,9 @@ impl JsonSchemaValidator {
             .build(schema)
             .map_err(|error| JsonSchemaError::Invalid(truncate_at_word(&error.to_string(), 300)))?;
         Ok(Self {
+            schema: schema.clone(),
             validator,
-            fanout: spread,
+            has_legacy_id,
         })
     }
 
@@ -123,18 +121,21 @@ impl JsonSchemaValidator {
                 value: "…".to_owned(),
             }];
         }
+        let Ok(work) = self.count_work(value) else {
+            return vec![whole_value_violation(
+                value,
+                "is too large to be checked against this schema; send less at once",
+            )];
+        };
         // Valid values are the common case, and faster to recognize.
         if self.validator.is_valid(value) {
             return Vec::new();
         }
-        if self.is_too_expensive(value) {
-            return vec![SchemaViolation {
-                path: String::new(),
-                keyword: "schema".to_owned(),
-                rule: "must match the schema, which has too many alternatives to say where it does not"
-                    .to_owned(),
-                value: truncate_at_word(&value.to_string(), MAX_SHOWN_CHARS),
-            }];
+        if work > MAX_WORK_WITH_VIOLATIONS {
+            return vec![whole_value_violation(
+                value,
+                "must match the schema, which has too many alternatives to say where it does not",
+            )];
         }
         let errors = self.validator.iter_errors(value);
         let told = errors
@@ -143,18 +144,39 @@ impl JsonSchemaValidator {
         told.map(|error| to_violation(&error)).collect()
     }
 
-    /// Returns true if collecting the violations of this value could take too long: unlike the
-    /// verdict, they are collected again for every alternative at every level.
-    fn is_too_expensive(&self, value: &Value) -> bool {
-        let levels = references::depth(value, MAX_ARGUMENT_DEPTH);
-        let levels = u32::try_from(levels).unwrap_or(u32::MAX);
-        self.fanout.max(1).saturating_pow(levels) > MAX_ERROR_PATHS
-    }
-
-    /// Returns true if the value is valid.
+    /// Returns true if the value is valid. A value that would take too long to check is not.
     pub fn accepts(&self, value: &Value) -> bool {
         references::depth(value, MAX_ARGUMENT_DEPTH) <= MAX_ARGUMENT_DEPTH
+            && self.count_work(value).is_ok()
             && self.validator.is_valid(value)
+    }
+
+    fn count_work(&self, value: &Value) -> Result<u64, TooMuchWork> {
+        let refs = references::SchemaRefs::new(&self.schema, self.has_legacy_id);
+        count_work(&refs, value, MAX_WORK)
+    }
+}
+
+/// The violation of a value whose faulty part is not known.
+fn whole_value_violation(value: &Value, rule: &str) -> SchemaViolation {
+    SchemaViolation {
+        path: String::new(),
+        keyword: "schema".to_owned(),
+        rule: rule.to_owned(),
+        value: shown_value(value),
+    }
+}
+
+/// Shows the beginning of a value. Only as much of it is written as is shown.
+fn shown_value(value: &Value) -> String {
+    match value {
+        Value::Array(items) if items.len() > MAX_SHOWN_CHARS => {
+            format!("a list of {}", items.len())
+        }
+        Value::Object(fields) if fields.len() > MAX_SHOWN_CHARS => {
+            format!("an object with {} fields", fields.len())
+        }
+        value => truncate_at_word(&value.to_string(), MAX_SHOWN_CHARS),
     }
 }
 
@@ -175,7 +197,7 @@ fn to_violation(error: &ValidationError<'_>) -> SchemaViolation {
         path: error.instance_path().as_str().to_owned(),
         keyword: error.kind().keyword().to_owned(),
         rule: rule_text(error),
-        value: truncate_at_word(&error.instance().to_string(), MAX_SHOWN_CHARS),
+        value: shown_value(error.instance()),
     }
 }
 

@@ -1,0 +1,133 @@
+//! A plain text that lists several thoughts, one below each heading or number: the reply of a caller
+//! that writes text and no object.
+
+/// The items of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TextItems {
+    /// What stands before the first item.
+    pub(crate) introduction: Option<String>,
+    pub(crate) items: Vec<TextItem>,
+}
+
+/// One item: its first line, and the whole of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TextItem {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// What begins an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ItemMark {
+    Heading,
+    Number,
+    Bullet,
+}
+
+impl TextItems {
+    /// Splits a text at its headings, else at its numbers, else at its bullets. `None` if it has
+    /// fewer than two items, or is JSON.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.trim_start().starts_with(['{', '[']) {
+            return None;
+        }
+        [ItemMark::Heading, ItemMark::Number, ItemMark::Bullet]
+            .into_iter()
+            .map(|mark| Self::split(text, mark))
+            .find(|found| found.items.len() > 1)
+    }
+
+    fn split(text: &str, mark: ItemMark) -> Self {
+        let mut introduction = String::new();
+        let mut items: Vec<TextItem> = Vec::new();
+        for line in text.lines() {
+            if let Some(first) = item_start(line, mark) {
+                items.push(TextItem {
+                    name: item_name(first),
+                    text: first.to_owned(),
+                });
+                continue;
+            }
+            let block = match items.last_mut() {
+                Some(item) => &mut item.text,
+                None => &mut introduction,
+            };
+            block.push('\n');
+            block.push_str(line);
+        }
+        items.retain_mut(|item| {
+            item.text = item.text.trim().to_owned();
+            !item.text.is_empty()
+        });
+        let introduction = introduction.trim();
+        Self {
+            introduction: (!introduction.is_empty()).then(|| introduction.to_owned()),
+            items,
+        }
+    }
+}
+
+/// The first line of an item without its mark, if the line begins one. Indented lines belong to the
+/// item above.
+fn item_start(line: &str, mark: ItemMark) -> Option<&str> {
+    let rest = match mark {
+        ItemMark::Heading => {
+            let rest = line.trim_start_matches('#');
+            (rest.len() < line.len() && rest.starts_with(' ')).then_some(rest)?
+        }
+        ItemMark::Number => {
+            let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+            let digits = line.len() - rest.len();
+            (1..=2).contains(&digits).then_some(())?;
+            rest.strip_prefix(". ")
+                .or_else(|| rest.strip_prefix(") "))?
+        }
+        ItemMark::Bullet => line
+            .strip_prefix("- ")
+            .or_else(|| line.strip_prefix("* "))?,
+    };
+    let rest = rest.trim();
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// The name of an item: its emphasized beginning or what stands before a colon, else its first line.
+fn item_name(line: &str) -> String {
+    let emphasized = line
+        .strip_prefix("**")
+        .and_then(|rest| rest.split("**").next());
+    let before_colon = line.split_once(": ").map(|(name, _)| name);
+    let name = emphasized
+        .or(before_colon.filter(|name| name.split_whitespace().count() <= 8))
+        .unwrap_or(line);
+    name.trim_matches(['*', ':', '.', ' ']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        let found = TextItems::parse(text);
+        let items = found.map(|it| it.items).unwrap_or_default();
+        items.into_iter().map(|item| item.name).collect()
+    }
+
+    #[test]
+    fn items_are_found_by_headings_numbers_or_bullets() {
+        assert_eq!(
+            names("Two ways.\n\n## Direct\nDo it.\n1. first\n2. then\n\n## Indirect\nWait."),
+            ["Direct", "Indirect"]
+        );
+        assert_eq!(
+            names("1. **Cache**: faster\n   more\n2) Queue: safer"),
+            ["Cache", "Queue"]
+        );
+        assert_eq!(names("- one\n- two"), ["one", "two"]);
+        assert!(names("Only a sentence.").is_empty());
+        assert!(names("1. only one").is_empty());
+        assert!(names("{\"a\": 1}\n- x\n- y").is_empty());
+        let found = TextItems::parse("Two ways.\n1. a\nmore of a\n2. b").unwrap();
+        assert_eq!(found.introduction.as_deref(), Some("Two ways."));
+        assert_eq!(found.items[0].text, "a\nmore of a");
+    }
+}
