@@ -76,6 +76,23 @@ def test_a_foreign_host_is_refused(server: HttpServer, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ROUTES)
+def test_what_a_proxy_forwards_needs_a_token(serve_http, server: HttpServer, tokens: Tokens, path: str) -> None:
+    marks = {"x_forwarded_for": "203.0.113.7", "forwarded": "for=203.0.113.7", "via": "1.1 proxy"}
+    for name, value in marks.items():
+        reply = knock(server, path, **{name: value})
+        assert reply.status == 403, name
+        assert "http.token" in reply.json["error"]["message"]
+    token = tokens.new("me")
+    guarded = serve_http(tokens.settings)
+    assert knock(guarded, path, **marks, **bearer(token)).status == ROUTES[path][3]
+
+
+def test_a_foreign_host_name_needs_a_token(home: Home) -> None:
+    ended = run(home, "serve", "--http", "127.0.0.1:0", DELIBERATE_HTTP_ALLOWED_HOSTS="think.example.org")
+    assert ended.returncode != 0 and "http.token" in ended.stderr, ended
+
+
+@pytest.mark.parametrize("path", ROUTES)
 def test_a_foreign_origin_is_refused(server: HttpServer, path: str) -> None:
     foreign = ["http://evil.example", f"https://evil.example:{server.port}", "null", "", "file://", "127.0.0.1"]
     for origin in foreign:
@@ -238,6 +255,21 @@ def test_resources_obey_the_token(serve_http, mock_provider: MockProvider, token
     assert OverHttp(server, narrow)("resources/list")["result"]["resources"] == []
     assert OverHttp(server, narrow)("resources/templates/list")["result"]["resourceTemplates"] == []
     assert OverHttp(server, reader)("resources/list")["result"]["resources"]
+
+
+def test_a_grant_to_list_sessions_does_not_delete_them(
+    serve_http, mock_provider: MockProvider, tokens: Tokens
+) -> None:
+    reader = tokens.new("reader", "reasoning_get,reasoning_sessions")
+    keeper = tokens.new("keeper", "reasoning_linear,reasoning_sessions,reasoning_sessions:delete")
+    server = serve_http(mock_provider.openai() | tokens.settings)
+    step = call(OverHttp(server, keeper), "reasoning_linear", content="Is a virus alive?")["structuredContent"]
+    delete = {"action": "delete", "session_id": step["session_id"], "confirm": True}
+    refused = call(OverHttp(server, reader), "reasoning_sessions", **delete)
+    assert refused["isError"] and refused["structuredContent"]["error"]["code"] == "Forbidden"
+    listed = call(OverHttp(server, reader), "reasoning_sessions")["structuredContent"]["sessions"]
+    assert [it["id"] if "id" in it else it["session_id"] for it in listed] == [step["session_id"]]
+    assert call(OverHttp(server, keeper), "reasoning_sessions", **delete)["structuredContent"]["deleted"]
 
 
 def test_listeners_obey_the_token(serve_http, mock_provider: MockProvider, tokens: Tokens) -> None:

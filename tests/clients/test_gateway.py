@@ -346,3 +346,26 @@ def test_arguments_are_checked_before_they_are_sent(house: House) -> None:
     wrong = house.ours.call("fast__add", a="two")
     assert wrong["isError"] is True
     assert "a" in text_of(wrong)
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_exposed_tools_are_in_the_first_list_at_every_start(home: Home, era: str) -> None:
+    write_settings(home, fast=fast(expose="all"))
+    exposed = {"fast__echo", "fast__add"}
+    # Never seen before: the list waits for the server.
+    client = through(home, era)
+    try:
+        assert exposed <= client.tools().keys()
+        assert not client.call("fast__add", a=2, b=40).get("isError")
+    finally:
+        client.stop()
+    # Seen before: the list does not depend on the server, and a call says what is wrong with it.
+    write_settings(home, fast=DEAD | {"expose": "all"})
+    client = through(home, era)
+    try:
+        assert exposed <= client.tools().keys()
+        found = said(client.call("gateway_search", query="add two numbers"))
+        assert "fast__add" in str(found), found
+        assert client.call("fast__add", a=2, b=40)["isError"]
+    finally:
+        client.stop()

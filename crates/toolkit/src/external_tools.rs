@@ -25,6 +25,11 @@ pub trait ExternalTools: Send + Sync {
     /// Returns a snapshot of the listed tools in their order. It must be cheap.
     fn list(&self) -> Vec<ExternalTool>;
 
+    /// Waits, for a short time, until the list is complete after a start. Most clients list once.
+    fn wait_ready(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Resolves a name to a call, if it is an external tool's or if `again` is a reply to one.
     ///
     /// The arguments are not validated here: the function is also called without any, to find out

@@ -1,7 +1,8 @@
 //! The gateway: its upstream servers, their tools, and which of them may be used.
 //!
 //! `server_validation` selects the usable servers, `tool_catalog` holds one server's tools,
-//! `refresh` keeps the catalogs current, `tool_lookup` finds tools, `call_tool` calls them,
+//! `stored_definitions` fills the catalogs at the start, `refresh` keeps them current, `tool_lookup`
+//! finds tools, `call_tool` calls them,
 //! `input_rounds` relays requests during a call, `inspect` is for the operator. Servers are
 //! independent: a slow one delays no other.
 
@@ -10,13 +11,14 @@ mod input_rounds;
 mod inspect;
 mod refresh;
 mod server_validation;
+mod stored_definitions;
 mod tool_catalog;
 mod tool_lookup;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, OnceLock, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -29,7 +31,10 @@ use deliberate_mcp_client::{
 };
 use deliberate_toolkit::ExternalTool;
 use futures::future::join_all;
-use tokio::sync::Notify;
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use call_tool::UpstreamCall;
@@ -41,6 +46,7 @@ pub(crate) use tool_lookup::{ToolSearchResult, UnreachableServer};
 use super::client_requests::SuspendedUpstreamCalls;
 use crate::{GatewayOptions, GatewayServer, pins::PinStore};
 use server_validation::ValidatedServers;
+use stored_definitions::DefinitionStore;
 
 /// Gives access to the tools of upstream servers.
 pub struct Gateway {
@@ -58,6 +64,8 @@ pub struct Gateway {
     pub(crate) suspended_calls: SuspendedUpstreamCalls,
     pub(crate) search_wait: Duration,
     quiet: bool,
+    /// When the servers with exposed tools began to be connected.
+    started_at: OnceLock<Instant>,
     shutdown: CancellationToken,
 }
 
@@ -65,6 +73,9 @@ pub struct Gateway {
 pub(crate) struct Upstream {
     pub(crate) settings: GatewayServer,
     pins: PinStore,
+    definitions: DefinitionStore,
+    /// Whether the tools are known, or listing them was tried.
+    listed_once: watch::Sender<bool>,
     catalog: RwLock<Option<Arc<ToolCatalog>>>,
     /// Only one caller evaluates the tools; the others wait and take its result.
     evaluation_lock: tokio::sync::Mutex<()>,
@@ -216,6 +227,12 @@ impl Gateway {
             let (client, news) = clients.remove(&about.config.name)?;
             let upstream = Upstream {
                 pins: PinStore::new(client.name(), options.store.clone(), options.clock.clone()),
+                definitions: DefinitionStore::new(
+                    client.name(),
+                    options.store.clone(),
+                    options.clock.clone(),
+                ),
+                listed_once: watch::Sender::new(false),
                 settings: about,
                 catalog: RwLock::default(),
                 evaluation_lock: tokio::sync::Mutex::default(),
@@ -249,6 +266,7 @@ impl Gateway {
             suspended_calls: SuspendedUpstreamCalls::default(),
             search_wait: options.search_wait,
             quiet: options.quiet,
+            started_at: OnceLock::new(),
             shutdown: CancellationToken::new(),
         };
         (Arc::new(gateway), sifted.problems)

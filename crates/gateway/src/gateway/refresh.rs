@@ -36,6 +36,7 @@ impl Gateway {
     /// Connects the servers with exposed tools in the background and keeps their catalogs current
     /// until [`Gateway::stop`].
     pub fn start(self: &Arc<Self>) {
+        self.started_at.get_or_init(Instant::now);
         for upstream in self
             .upstreams()
             .filter(|upstream| upstream.settings.expose.exposes_any())
@@ -77,6 +78,7 @@ impl Gateway {
         let recent = served.catalog().filter(|known| {
             let listed = &known.listing;
             fresh == CachePolicy::Cached
+                && !listed.is_stored
                 && listed.change_count == heard
                 && listed.fetched_at.elapsed() < LISTING_REUSE
         });
@@ -87,6 +89,7 @@ impl Gateway {
             list: self.client(served)?.tools(fresh).await?,
             fetched_at: Instant::now(),
             change_count: heard,
+            is_stored: false,
         })
     }
 
@@ -101,7 +104,7 @@ impl Gateway {
     }
 
     /// Evaluates each tool of a list and publishes the catalog.
-    async fn evaluate(
+    pub(super) async fn evaluate(
         &self,
         served: &Arc<Upstream>,
         listed: UpstreamListing,
@@ -124,6 +127,9 @@ impl Gateway {
             .pins
             .check(&offered, anew, served.settings.trust)
             .await;
+        if !listed.is_stored {
+            served.definitions.write(&listed.list).await;
+        }
         let names = self.tool_owners();
         let owner = |word: &str| other_owner(&names, served.name(), word);
         let known = Arc::new(ToolCatalog::new(
@@ -276,6 +282,7 @@ async fn refresh_loop(
                 outcome = gateway.refresh(&upstream, fresh) => outcome,
             }
         };
+        upstream.listed_once.send_replace(true);
         let wait = match &outcome {
             Ok(known) => {
                 rest = MIN_BACKOFF;

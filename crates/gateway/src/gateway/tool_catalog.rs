@@ -35,6 +35,8 @@ pub(crate) struct UpstreamListing {
     /// The time of the request, and the change count at that time.
     pub(crate) fetched_at: Instant,
     pub(crate) change_count: u64,
+    /// Whether the list was stored by an earlier process and not requested.
+    pub(crate) is_stored: bool,
 }
 
 /// A tool of the catalog.

@@ -17,6 +17,10 @@ impl ExternalTools for ExposedTools {
         self.0.external_tools().to_vec()
     }
 
+    fn wait_ready(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.wait_first_listing())
+    }
+
     fn resolve(
         &self,
         name: &str,

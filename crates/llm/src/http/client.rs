@@ -42,7 +42,7 @@ pub(crate) struct ProviderClient {
     rate_headers: RateHeaders,
     settings: HttpSettings,
     limiter: Limiter,
-    client: OnceLock<Result<Client, String>>,
+    client: OnceLock<Client>,
 }
 
 impl ProviderClient {
@@ -296,16 +296,20 @@ impl ProviderClient {
         wait
     }
 
+    /// Returns the underlying client. A failure to build it is not stored: it may be a moment without
+    /// file descriptors.
     fn client(&self) -> Result<&Client, ProviderAttemptError> {
-        let built = self
-            .client
-            .get_or_init(|| tls::client(&self.base).map_err(|error| root_cause(&error)));
-        built.as_ref().map_err(|reason| {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        let built = tls::client(&self.base).map_err(|error| {
+            let reason = root_cause(&error);
             ProviderAttemptError::Final(ModelError::Misconfigured {
                 provider: self.provider.clone(),
                 reason: format!("the HTTP client could not be built: {reason}"),
             })
-        })
+        })?;
+        Ok(self.client.get_or_init(|| built))
     }
 
     /// Removes the API key from the provider's text, in case it is repeated there. This must happen

@@ -29,6 +29,11 @@ pub struct ToolList {
 }
 
 impl ToolList {
+    /// Creates a list from definitions that were stored.
+    pub fn from_definitions(definitions: Vec<Value>) -> Self {
+        Self::from_items(definitions, Vec::new(), false)
+    }
+
     /// Returns the tool with this name.
     pub fn get(&self, name: &str) -> Option<&Arc<ToolDef>> {
         self.by_name.get(name).and_then(|at| self.tools.get(*at))

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use deliberate_json_schema::SchemaViolation;
 use deliberate_mcp_client::{
     ClientError, ClientErrorKind,
     config::ServerConfigError,
     jsonrpc::RpcError,
-    schema::SchemaViolation,
     transport::{DeliveryStatus, TransportError},
 };
 use serde_json::json;

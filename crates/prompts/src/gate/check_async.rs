@@ -66,8 +66,11 @@ fn count_patterns(gates: &[SelectedGate]) -> usize {
                 regex_patterns,
                 keyword_count,
             } => regex_patterns.len() + keyword_count.len(),
-            CriterionKind::SchemaCheck { .. } | CriterionKind::CitationCheck { .. } => 5,
-            CriterionKind::MethodologyCompliance { .. } => INLINE_MAX_PATTERNS + 1,
+            CriterionKind::CitationCheck { .. } => 5,
+            // A schema may take its whole budget of work.
+            CriterionKind::SchemaCheck { .. } | CriterionKind::MethodologyCompliance { .. } => {
+                INLINE_MAX_PATTERNS + 1
+            }
             CriterionKind::LlmSelfCheck { .. }
             | CriterionKind::ShellVerify(_)
             | CriterionKind::ScriptTool { .. } => 0,

@@ -57,11 +57,19 @@ const INLINE_GATE_FIELDS: [&str; 14] = [
     "applyToSteps",
 ];
 
+/// The fields of a command that only a file can set: they could turn one command into another.
+const OPERATOR_FIELDS: [&str; 2] = ["shell_env", "shell_working_dir"];
+
 impl TryFrom<Value> for GateParameter {
     type Error = GateParameterError;
 
     fn try_from(value: Value) -> Result<Self, GateParameterError> {
-        let mut fields = match value {
+        // A client whose schemas have one type per item writes the object as text.
+        let written = value
+            .as_str()
+            .filter(|text| text.trim_start().starts_with('{'))
+            .and_then(|text| serde_json::from_str::<Value>(text).ok());
+        let mut fields = match written.unwrap_or(value) {
             Value::String(word) => return Ok(Self::Word(word)),
             Value::Object(fields) => fields,
             other => {
@@ -92,6 +100,20 @@ impl TryFrom<Value> for GateParameter {
                         "prompt_template": std::mem::take(words),
                     });
                 }
+            }
+        }
+        for list in ["criteria", "pass_criteria"] {
+            let criteria = fields.get(list).and_then(Value::as_array);
+            let mut names = criteria.into_iter().flatten().filter_map(Value::as_object);
+            let named = |criterion: &serde_json::Map<String, Value>| {
+                OPERATOR_FIELDS
+                    .iter()
+                    .find(|name| criterion.contains_key(**name))
+            };
+            if let Some(name) = names.find_map(named) {
+                return Err(GateParameterError(format!(
+                    "a gate of a call can't set `{name}`; put the gate into a file of the workspace"
+                )));
             }
         }
         serde_json::from_value(Value::Object(fields))

@@ -1,5 +1,5 @@
-//! The environment of a child process: a few inherited variables, and those of the check that
-//! cannot be used to run another program.
+//! The environment of a child process: a few inherited variables, and those of the check or script
+//! that cannot be used to run another program.
 
 use std::{collections::BTreeMap, ffi::OsString};
 
@@ -61,12 +61,41 @@ const BLOCKED_PREFIXES: [&str; 24] = [
     "XDG_",
 ];
 
+/// The variables that a gate may set for a command. A gate may be a caller's, and no list of harmful
+/// variables is complete: `PYTEST_ADDOPTS` alone loads any module.
+const GATE_NAMES: [&str; 11] = [
+    "CI",
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "NODE_ENV",
+    "NO_COLOR",
+    "RUST_BACKTRACE",
+    "RUST_LOG",
+    "TERM",
+    "TZ",
+];
+
+/// The prefixes of variables that a gate may set: locales, and its own ones.
+const GATE_PREFIXES: [&str; 2] = ["LC_", "GATE_"];
+
+/// Who chose the variables of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VariableSource {
+    /// A gate, which a caller may have written.
+    Gate,
+    /// The file of a script that the operator allowed by name.
+    AllowedScript,
+}
+
 /// The maximum number of variables that are added.
 const MAX_VARIABLES: usize = 50;
 
 /// Builds the environment of a child: inherited variables, then `given`, then the last argument,
 /// which nothing can override.
 pub(super) fn child_environment(
+    source: VariableSource,
     given: &BTreeMap<String, String>,
     ours_to_say: &[(&str, OsString)],
 ) -> Vec<(OsString, OsString)> {
@@ -76,7 +105,7 @@ pub(super) fn child_environment(
         .collect();
     let wanted = given
         .iter()
-        .filter(|(name, value)| is_settable(name, value));
+        .filter(|(name, value)| is_settable(source, name, value));
     all.extend(
         wanted
             .take(MAX_VARIABLES)
@@ -90,7 +119,13 @@ pub(super) fn child_environment(
     all.into_iter().collect()
 }
 
-fn is_settable(name: &str, value: &str) -> bool {
+fn is_settable(source: VariableSource, name: &str, value: &str) -> bool {
+    if source == VariableSource::Gate {
+        let is_own = GATE_PREFIXES.iter().any(|start| name.starts_with(start));
+        if !GATE_NAMES.contains(&name) && !is_own {
+            return false;
+        }
+    }
     let upper = name.to_ascii_uppercase();
     let plain = !name.is_empty()
         && name
@@ -125,26 +160,48 @@ mod tests {
             "A=B",
             "",
         ] {
-            assert!(!is_settable(name, "x"), "{name}");
+            assert!(
+                !is_settable(VariableSource::AllowedScript, name, "x"),
+                "{name}"
+            );
+            assert!(!is_settable(VariableSource::Gate, name, "x"), "{name}");
         }
         for name in [
             "NODE_ENV",
             "RUST_LOG",
             "RUST_BACKTRACE",
             "CI",
-            "MY_FLAG",
+            "GATE_FLAG",
             "LANG",
         ] {
-            assert!(is_settable(name, "x"), "{name}");
+            assert!(
+                is_settable(VariableSource::AllowedScript, name, "x"),
+                "{name}"
+            );
+            assert!(is_settable(VariableSource::Gate, name, "x"), "{name}");
         }
-        assert!(!is_settable("MY_FLAG", "a\0b"));
+        for name in [
+            "MY_FLAG",
+            "PYTEST_ADDOPTS",
+            "PYTEST_PLUGINS",
+            "VITEST",
+            "gate_x",
+        ] {
+            assert!(!is_settable(VariableSource::Gate, name, "x"), "{name}");
+        }
+        assert!(is_settable(VariableSource::AllowedScript, "MY_FLAG", "x"));
+        assert!(!is_settable(
+            VariableSource::AllowedScript,
+            "MY_FLAG",
+            "a\0b"
+        ));
     }
 
     #[test]
     fn few_of_our_variables_are_handed_on() {
         let ours = [("SCRIPT_TOOL_ID", OsString::from("real"))];
         let given = BTreeMap::from([("SCRIPT_TOOL_ID".to_owned(), "false".to_owned())]);
-        let all = child_environment(&given, &ours);
+        let all = child_environment(VariableSource::AllowedScript, &given, &ours);
         let known = |name: &str| {
             INHERITED.contains(&name) || name.starts_with("LC_") || name == "SCRIPT_TOOL_ID"
         };

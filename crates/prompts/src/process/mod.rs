@@ -26,6 +26,7 @@ pub use script::ScriptOutput;
 use crate::model::{ShellCheck, ShellCheckPreset};
 use allowlist::{CommandAllowlist, ScriptAllowlist};
 use child_process::ProcessSpec;
+use environment::{VariableSource, child_environment};
 
 /// The maximum number of concurrent processes.
 const MAX_CONCURRENT: usize = 4;
@@ -124,6 +125,12 @@ impl ProcessRunner {
         }
     }
 
+    /// Returns whether the operator allows any command. It runs inside the workspace and may run what
+    /// it finds there.
+    pub fn allows_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
     /// Returns the words of a command if it is allowed.
     pub fn check_command(&self, command: &str) -> Result<Vec<String>, ProcessError> {
         self.commands.check(command)
@@ -149,7 +156,7 @@ impl ProcessRunner {
             label: display_command(&check.command),
             argv: words,
             working_dir: folder,
-            environment: environment::child_environment(&check.env, &[]),
+            environment: child_environment(VariableSource::Gate, &check.env, &[]),
             input: answer.as_bytes().to_vec(),
             timeout: timeout_for(check),
             keep_output: false,

@@ -8,7 +8,8 @@ use super::{
     ProcessError, ProcessRunner,
     allowlist::qualified_name,
     child_process::{self, ProcessSpec},
-    environment, path_containment,
+    environment::{VariableSource, child_environment},
+    path_containment,
 };
 use crate::{
     gate::schema_problems,
@@ -78,7 +79,7 @@ impl ProcessRunner {
             label: name.clone(),
             argv: vec![program.to_owned(), file.to_owned()],
             working_dir: folder,
-            environment: environment::child_environment(&tool.env, &ours),
+            environment: child_environment(VariableSource::AllowedScript, &tool.env, &ours),
             input: input.to_string().into_bytes(),
             timeout: tool
                 .timeout_ms

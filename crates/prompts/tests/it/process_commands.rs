@@ -249,7 +249,7 @@ async fn the_environment_is_small_and_can_not_be_used_against_us() {
     let runner = runner(&["env"], &[], folder.path());
     let env = |name: &str| (name.to_owned(), "mine".to_owned());
     let check = ShellCheck {
-        env: BTreeMap::from(["PATH", "LD_PRELOAD", "DYLD_X", "MY_FLAG"].map(env)),
+        env: BTreeMap::from(["PATH", "LD_PRELOAD", "DYLD_X", "MY_FLAG", "GATE_FLAG"].map(env)),
         ..check("env")
     };
     let said = runner.run_command(&check, "").await.unwrap().tail;
@@ -258,7 +258,7 @@ async fn the_environment_is_small_and_can_not_be_used_against_us() {
         .filter_map(|it| Some(it.split_once('=')?.0))
         .collect();
     let known = [
-        "PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "CI", "MY_FLAG",
+        "PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "CI", "GATE_FLAG",
     ];
     assert!(
         names
@@ -266,7 +266,7 @@ async fn the_environment_is_small_and_can_not_be_used_against_us() {
             .all(|it| known.contains(it) || it.starts_with("LC_")),
         "{names:?}"
     );
-    assert!(said.contains("MY_FLAG=mine") && !said.contains("PATH=mine"));
+    assert!(said.contains("GATE_FLAG=mine") && !said.contains("PATH=mine"));
     assert!(!names.contains(&"CARGO_MANIFEST_DIR"));
 }
 

@@ -102,3 +102,18 @@ async fn no_rollback_brings_a_shared_script_back() {
     assert_eq!(code, "OperatorsOwn");
     assert_eq!(shop.read(file), "2\n");
 }
+
+#[tokio::test]
+async fn no_script_is_written_where_commands_run() {
+    let shop = ManagerHarness::with_options(&|options| {
+        options.commands = vec!["node --test".to_owned()];
+    });
+    let before = shop.all_files();
+    let script = json!([{ "id": "test", "name": "T", "script": "evil()", "runtime": "node" }]);
+    let (code, text) = shop.manage_error(prompt("create", "test", &script)).await;
+    assert_eq!(code, "OperatorsOwn", "{text}");
+    assert!(text.contains("on disk"), "{text}");
+    assert_eq!(shop.all_files(), before);
+    // A prompt without a script is no danger.
+    shop.manage_ok(prompt("create", "test", &json!([]))).await;
+}

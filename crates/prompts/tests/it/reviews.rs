@@ -223,6 +223,54 @@ async fn an_allowed_command_is_run_on_the_answer_and_not_before() {
 }
 
 #[tokio::test]
+async fn a_gate_of_a_call_chooses_neither_environment_nor_folder_of_a_command() {
+    let options = EngineOptions {
+        commands: vec!["true".to_owned()],
+        ..EngineOptions::default()
+    };
+    let kit = EngineHarness::with_options(&[ECHO], options, false);
+    for (field, value) in [
+        ("shell_env", json!({ "PYTEST_ADDOPTS": "-p evil" })),
+        ("shell_working_dir", json!("prompts")),
+    ] {
+        let mut criterion = json!({ "type": "shell_verify", "shell_command": "true" });
+        criterion[field] = value;
+        let gate = json!({ "id": "x", "name": "X", "pass_criteria": [criterion] });
+        for gate in [gate.clone(), json!(gate.to_string())] {
+            let wrong = kit
+                .error_text(json!({ "command": ">>echo hi", "gates": [gate] }))
+                .await;
+            assert!(wrong.contains(field), "{wrong}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_would_be_checked_for_ever_is_not_used() {
+    let kit = harness();
+    let next = |at: usize| json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+    let mut definitions: serde_json::Map<String, Value> = (0..34)
+        .map(|at| (format!("d{at}"), json!({ "allOf": [next(at), next(at)] })))
+        .collect();
+    definitions.insert("d34".to_owned(), json!({ "type": "string" }));
+    let doubling = json!({ "$ref": "#/$defs/d0", "$defs": definitions });
+    let constants: Vec<Value> = (0..1_000).map(|at| json!({ "const": at })).collect();
+    let many = json!({ "items": { "anyOf": constants } });
+    let answer = Value::from(vec![-1; 5_000]).to_string();
+    for (schema, answer, said) in [
+        (doubling, "1".to_owned(), "too often to be checked"),
+        (many, answer, "too large to be checked"),
+    ] {
+        let criterion = json!({ "type": "schema_check", "schema": schema });
+        let gate = json!({ "id": "x", "name": "X", "pass_criteria": [criterion] });
+        let arguments = json!({ "command": ">>echo hi", "gates": [gate] });
+        let run = run_id(&kit.call_engine(arguments).await);
+        let held = kit.answer_step(&run, &answer).await;
+        assert!(reply_text(&held).contains(said), "{held}");
+    }
+}
+
+#[tokio::test]
 async fn a_review_is_the_same_in_another_process() {
     let kit = harness();
     let run = run_id(

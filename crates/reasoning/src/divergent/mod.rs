@@ -262,16 +262,13 @@ pub(crate) async fn diverge(
         None => current_open_history(session.as_ref(), call).await?,
     };
     let wanted = input.num_perspectives.unwrap_or(DEFAULT_PERSPECTIVES);
-    let (views, most) = match call.take_reply() {
+    let (views, most) = if let Some(reply) = call.take_reply() {
         // The caller's perspectives are all kept, unless it says how many.
-        Some(reply) => {
-            let most = input.num_perspectives.map_or(ANGLES.len(), usize::from);
-            (read_perspectives(reply, call).await?, most)
-        }
-        None => {
-            let views = request_perspectives(&content, &constraints, &past, wanted, call).await?;
-            (views, usize::from(wanted))
-        }
+        let most = input.num_perspectives.map_or(ANGLES.len(), usize::from);
+        (read_perspectives(reply, call).await?, most)
+    } else {
+        let views = request_perspectives(&content, &constraints, &past, wanted, call).await?;
+        (views, usize::from(wanted))
     };
     let home = TargetSession::existing_or_new(session, Mode::Divergent, &content, call);
     let step = DivergentStep {

@@ -239,9 +239,14 @@ impl ReflectionRounds {
         call: &ToolContext,
     ) -> Result<Self, ToolError> {
         let check = run_round(subject, focus, &subject.text, (1, most), call);
-        // Both are asked for at once; the client's model gets them together.
-        let (check, solution) = futures::join!(check, result.solve(1, call));
-        let (mut first, solution) = (check?, solution?);
+        let (mut first, solution) = if call.has_model().await {
+            // A provider that fails the first request is not sent the second.
+            (check.await?, result.solve(1, call).await?)
+        } else {
+            // The client's model gets both asks together.
+            let (check, solution) = futures::join!(check, result.solve(1, call));
+            (check?, solution?)
+        };
         let settled = result.settle(solution, most, call).await?;
         first.take_revision();
         first.weaknesses.extend(settled.weakness);

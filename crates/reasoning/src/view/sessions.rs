@@ -16,6 +16,9 @@ pub(crate) struct ReasoningSessions;
 
 const DEFAULT_LIMIT: u32 = 20;
 
+/// What a principal must be allowed in order to delete: a grant to list does not include it.
+const DELETE_SCOPE: &str = "reasoning_sessions:delete";
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -199,6 +202,7 @@ async fn rename(input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, 
 }
 
 async fn delete(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    call.check_action_allowed(DELETE_SCOPE)?;
     let session = require_named_session(input, call).await?;
     let id = session.id.clone();
     let confirmed = input.confirm == Some(true);

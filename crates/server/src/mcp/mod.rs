@@ -193,6 +193,9 @@ impl ServerHandler for McpHandler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let modern = ClientInfo::from_context(&context).modern;
+        if let Some(external) = self.registry.external_tools() {
+            external.wait_ready().await;
+        }
         let (page, external) = catalog::tools::list(
             &self.registry,
             self.tools(),

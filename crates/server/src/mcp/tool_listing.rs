@@ -17,7 +17,59 @@ const SHORT_RANGE: f64 = 10.0;
 pub(crate) fn slim_input_schema(schema: &Value) -> Map<String, Value> {
     let mut fields = schema.as_object().cloned().unwrap_or_default();
     strip_keywords(&mut fields);
+    give_single_types(&mut fields);
     fields
+}
+
+/// Gives every argument and every item one type. Clients that convert schemas for their model refuse
+/// or drop a tool otherwise: Gemini takes no list without the type of its items, Letta no list of
+/// types. Where several are allowed, text is one of them, and an object can be written as text.
+fn give_single_types(schema: &mut Map<String, Value>) {
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for property in properties.values_mut() {
+            give_single_type(property);
+        }
+    }
+    if schema.get("type").is_some_and(|kind| kind == "array") {
+        let items = schema.entry("items").or_insert_with(|| json!({}));
+        give_single_type(items);
+    }
+}
+
+fn give_single_type(schema: &mut Value) {
+    // `true` allows anything, like an empty schema.
+    if schema.is_boolean() {
+        *schema = json!({});
+    }
+    let Some(fields) = schema.as_object_mut() else {
+        return;
+    };
+    let kind = match fields.get("type") {
+        Some(Value::Array(kinds)) => {
+            let text = kinds.iter().find(|kind| *kind == "string");
+            let other = kinds.iter().find(|kind| *kind != "null");
+            text.or(other).cloned()
+        }
+        Some(_) => None,
+        None => {
+            let is_described = [
+                "anyOf",
+                "oneOf",
+                "allOf",
+                "enum",
+                "const",
+                "$ref",
+                "properties",
+            ]
+            .iter()
+            .any(|keyword| fields.contains_key(*keyword));
+            (!is_described).then(|| json!("string"))
+        }
+    };
+    if let Some(kind) = kind {
+        fields.insert("type".to_owned(), kind);
+    }
+    give_single_types(fields);
 }
 
 fn strip_keywords(schema: &mut Map<String, Value>) {

@@ -269,7 +269,8 @@ fn add_session(session: &Session) -> SqlStatement<'_> {
     .bind(json_text(session.metadata.as_ref()))
 }
 
-/// Deletes the session. Thoughts of other sessions that built on it become roots of their lines.
+/// Deletes the session, and what the invocation log holds of its contents. Thoughts of other sessions
+/// that built on it become roots of their lines.
 fn delete_session(id: &SessionId) -> SqlStatement<'_> {
     sqlx::query(
         "WITH RECURSIVE line (id, root) AS ( \
@@ -278,6 +279,7 @@ fn delete_session(id: &SessionId) -> SqlStatement<'_> {
          UNION ALL SELECT t.id, line.root FROM thoughts t JOIN line ON t.parent_id = line.id \
          WHERE t.session_id <> $1) \
          UPDATE thoughts SET root_id = line.root FROM line WHERE line.id = thoughts.id; \
+         UPDATE invocations SET input = '{}', output = NULL, error = NULL WHERE session_id = $1; \
          DELETE FROM sessions WHERE id = $1",
     )
     .bind(id.as_str())

@@ -11,7 +11,10 @@ use serde_json::json;
 use super::contract::chain_runs::{continue_run, end, event, run};
 use crate::{
     contract::{assert_conflict, commit, prune, set_state, update_node},
-    samples::{ODD_TEXT, branch, checkpoint, everything, graph, node, session, thought},
+    samples::{
+        ODD_TEXT, branch, checkpoint, everything, full_invocation, graph, invocation, node,
+        session, thought,
+    },
     sqlite::{open, raw_connection},
 };
 
@@ -66,6 +69,37 @@ async fn a_deleted_session_takes_its_epochs_and_former_values_along() {
     assert_eq!(revision_counts(&path).await, [2, 2, 2]);
     commit(&store, vec![Change::DeleteSession("other".into())]).await;
     assert_eq!(revision_counts(&path).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_deleted_session_leaves_no_contents_in_the_invocation_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = open(&path);
+    let mut failed = full_invocation("failed", "s");
+    failed.error = Some("the secret was wrong".to_owned());
+    let changes = vec![
+        Change::AddSession(session("s")),
+        Change::AddSession(session("other")),
+        Change::AddInvocation(full_invocation("i", "s")),
+        Change::AddInvocation(failed),
+        Change::AddInvocation(invocation("kept", Some("other"))),
+    ];
+    commit(&store, changes).await;
+    commit(&store, vec![Change::DeleteSession("s".into())]).await;
+    let sql = "SELECT id, input, output, error FROM invocations ORDER BY id";
+    let rows: Vec<(String, String, Option<String>, Option<String>)> = sqlx::query_as(sql)
+        .fetch_all(&mut raw_connection(&path).await)
+        .await
+        .unwrap();
+    let empty = |id: &str| (id.to_owned(), "{}".to_owned(), None, None);
+    let kept = (
+        "kept".to_owned(),
+        r#"{"content":"x"}"#.to_owned(),
+        None,
+        None,
+    );
+    assert_eq!(rows, [empty("failed"), empty("i"), kept]);
 }
 
 /// A checkpoint only ends an epoch: whatever the session contains, nothing is copied.

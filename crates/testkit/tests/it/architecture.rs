@@ -33,6 +33,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         &[
             "deliberate-core",
             "deliberate-command-language",
+            "deliberate-json-schema",
             "deliberate-store",
             "deliberate-llm",
             "deliberate-toolkit",

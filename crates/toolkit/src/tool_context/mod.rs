@@ -219,6 +219,16 @@ impl ToolContext {
         self.shared.env.caller.principal.owner()
     }
 
+    /// Fails if the principal's scope does not include an action of a tool, `tool:action`.
+    pub fn check_action_allowed(&self, action: &str) -> Result<(), ToolError> {
+        if self.shared.env.caller.principal.scope.allows(action) {
+            return Ok(());
+        }
+        Err(ToolError::Forbidden {
+            what: action.to_owned(),
+        })
+    }
+
     /// Tells whether a caller waits for the answer.
     pub fn caller_presence(&self) -> CallerPresence {
         CallerPresence(self.shared.env.stage.clone())

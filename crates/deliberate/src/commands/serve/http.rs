@@ -33,6 +33,19 @@ pub(super) async fn start(
              restricted; set http.token, http.tokens_file or oauth.issuer"
         );
     }
+    if let Some(host) = settings
+        .http
+        .allowed_hosts
+        .iter()
+        .find(|host| is_foreign(host))
+        && access.is_open()
+    {
+        bail!(
+            "http.allowed_hosts names {host:?}, so requests come through a proxy or from other \
+             machines, and access must be restricted; set http.token, http.tokens_file or \
+             oauth.issuer"
+        );
+    }
     let parts = HttpServerDeps {
         registry: deliberate_server.registry.clone(),
         metrics: deliberate_server.app.metrics.clone(),
@@ -43,6 +56,11 @@ pub(super) async fn start(
     let make = move || handler.for_connection();
     let http = HttpServer::bind(make, parts, access, http_options(address, settings)).await;
     http.map_err(Into::into)
+}
+
+/// Returns whether a host, with or without a port, is not this machine.
+fn is_foreign(host: &str) -> bool {
+    is_public(Some(&format!("http://{host}")))
 }
 
 /// Returns whether other machines are to reach this address, possibly through a proxy.

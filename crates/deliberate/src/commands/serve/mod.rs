@@ -1,5 +1,6 @@
 //! `deliberate serve`: runs the transports with shared state and shuts them down.
 
+mod file_limit;
 mod http;
 mod transport_state;
 mod transports;
@@ -44,6 +45,9 @@ const UPSTREAM_STOP_GRACE: Duration = Duration::from_secs(4);
 /// Time for sending the last traces.
 const TRACE_FLUSH_GRACE: Duration = Duration::from_secs(3);
 
+/// How much longer than all of these a shutdown may take before the process is ended.
+const EXIT_GRACE: Duration = Duration::from_secs(2);
+
 pub(crate) fn run(
     args: &ServeArgs,
     loaded: &LoadedConfig,
@@ -71,7 +75,10 @@ pub(crate) fn run(
 async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
     let settings = &loaded.settings;
     let shutdown = CancellationToken::new();
-    stop_on_signal(shutdown.clone()).context("signal handlers cannot be installed")?;
+    let graces = CANCEL_GRACE + UPSTREAM_STOP_GRACE + FLUSH_GRACE + TRACE_FLUSH_GRACE;
+    let limit = settings.limits.shutdown + graces + EXIT_GRACE;
+    stop_on_signal(shutdown.clone(), limit).context("signal handlers cannot be installed")?;
+    file_limit::raise_file_limit(settings.http.connections);
     let server = DeliberateServer::new(loaded, shutdown)?;
     let transports = Transports::choose(args, settings, io::stdin().is_terminal());
     tracing::info!(
@@ -93,6 +100,7 @@ async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCo
         tracing::warn!("{problem}");
     }
     if let Some(gateway) = &server.app.gateway {
+        gateway.load_stored_definitions().await;
         gateway.start();
     }
     let stopping = server.spawn_shutdown_task(settings.limits.shutdown);
@@ -273,33 +281,47 @@ async fn stop_upstream_servers(gateway: &Gateway) {
     }
 }
 
-/// Committed data is safe, and a second signal means not to wait.
+/// Ends the process without waiting for its threads. Committed data is safe.
 #[cfg(unix)]
-#[expect(clippy::exit, reason = "a second signal stops at once")]
-fn exit_immediately() -> ! {
-    std::process::exit(130)
+#[expect(clippy::exit, reason = "the other threads may never end")]
+fn exit_immediately(code: i32) -> ! {
+    std::process::exit(code)
 }
 
-/// Cancels `shutdown` at the first SIGTERM or Ctrl-C; the second one ends the process.
-fn stop_on_signal(shutdown: CancellationToken) -> io::Result<()> {
+/// Cancels `shutdown` at the first SIGTERM or Ctrl-C. The second one ends the process, and so does
+/// the time limit of the shutdown. A thread of its own does this, so that no call can hold it up.
+fn stop_on_signal(shutdown: CancellationToken, limit: Duration) -> io::Result<()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        tokio::spawn(async move {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let (mut terminate, mut interrupt) = {
+            let _guard = runtime.enter();
+            (
+                signal(SignalKind::terminate())?,
+                signal(SignalKind::interrupt())?,
+            )
+        };
+        let wait = async move {
+            let mut signaled = async || {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            };
+            signaled().await;
             tracing::info!("stopping; waiting for running calls");
             shutdown.cancel();
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
+            if tokio::time::timeout(limit, signaled()).await.is_err() {
+                tracing::error!("a call can't be stopped; ending the process");
             }
-            exit_immediately();
-        });
+            exit_immediately(130);
+        };
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || runtime.block_on(wait))?;
     }
     #[cfg(not(unix))]
     tokio::spawn(async move {

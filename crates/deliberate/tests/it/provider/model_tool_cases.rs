@@ -191,7 +191,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
             })
         },
         prompt_markers: &[],
-        accepts_plain_text: false,
+        accepts_plain_text: true,
         parallel_asks: 1,
         one_reply_may_answer_all: false,
         stores_changes: true,
@@ -212,7 +212,7 @@ pub(super) const MODEL_TOOL_CASES: &[ModelToolCase] = &[
             })
         },
         prompt_markers: &[],
-        accepts_plain_text: false,
+        accepts_plain_text: true,
         parallel_asks: 1,
         one_reply_may_answer_all: false,
         stores_changes: false,

@@ -1,12 +1,11 @@
-//! Finds JSON in an answer and validates it against a schema. Schemas are untrusted input: their
-//! patterns never backtrack, and they cannot refer to anything outside themselves.
+//! Finds JSON in an answer and validates it against a schema. Both are untrusted input, so the work
+//! of a validation is bounded before it is done.
 
-use jsonschema::{PatternOptions, Validator};
+use deliberate_json_schema::JsonSchemaValidator;
 use serde_json::Value;
 
-/// The most bytes that a pattern of a schema may compile to, and the most bytes of an answer that a
-/// schema with patterns is used on: the time grows with one times the other.
-const MAX_PATTERN_BYTES: usize = 256 << 10;
+/// The most bytes of an answer that a schema with patterns is used on: the time grows with the size
+/// of a pattern times that of the answer.
 const MAX_ANSWER_BYTES_FOR_PATTERNS: usize = 64 << 10;
 
 /// The most JSON values that are examined in one answer.
@@ -40,7 +39,7 @@ pub(crate) fn match_schema(schema: &Value, answer: &str) -> SchemaMatch {
         Err(why) => return SchemaMatch::BadSchema(why),
     };
     let pieces = json_candidates(answer);
-    if pieces.iter().any(|piece| validator.is_valid(piece)) {
+    if pieces.iter().any(|piece| validator.accepts(piece)) {
         return SchemaMatch::Valid;
     }
     // A lone `[1]` in prose is JSON too, but an object is more likely to be the one that is meant.
@@ -66,34 +65,18 @@ fn has_patterns(schema: &Value) -> bool {
     }
 }
 
-fn build_validator(schema: &Value) -> Result<Validator, String> {
-    jsonschema::options()
-        .with_pattern_options(
-            PatternOptions::regex()
-                .size_limit(MAX_PATTERN_BYTES)
-                .dfa_size_limit(MAX_PATTERN_BYTES),
-        )
-        .build(schema)
-        .map_err(|error| format!("the schema can't be used: {}", truncate(&error.to_string())))
+fn build_validator(schema: &Value) -> Result<JsonSchemaValidator, String> {
+    JsonSchemaValidator::new(schema).map_err(|error| error.to_string())
 }
 
-fn validation_errors(validator: &Validator, value: &Value) -> Vec<String> {
-    validator
-        .iter_errors(value)
-        .take(MAX_PROBLEMS)
-        .map(|error| {
-            let path = error.instance_path().as_str();
-            let place = if path.is_empty() { "the top" } else { path };
-            format!(
-                "at {place}: {}",
-                truncate(&error.masked_with("it").to_string())
-            )
-        })
-        .collect()
-}
-
-fn truncate(text: &str) -> String {
-    text.chars().take(200).collect()
+fn validation_errors(validator: &JsonSchemaValidator, value: &Value) -> Vec<String> {
+    let violations = validator.check(value);
+    let problems = violations.iter().take(MAX_PROBLEMS).map(|violation| {
+        let path = violation.path.as_str();
+        let place = if path.is_empty() { "the top" } else { path };
+        format!("at {place}: it {}", violation.rule)
+    });
+    problems.collect()
 }
 
 /// Returns the JSON values in an answer: the whole answer, else its fenced blocks, else the values

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use deliberate_json_schema::JsonSchemaValidator;
+
 use super::{
     first_existing,
     source_file::{LibrarySourceFile, ReadContext},
@@ -187,7 +189,7 @@ pub(super) fn check_criteria(sheet: &mut LibrarySourceFile<'_>, list: &YamlNode)
         }
         if kind == "schema_check"
             && let Some(schema) = entry.get("schema")
-            && let Err(error) = jsonschema::validator_for(&schema.to_json())
+            && let Err(error) = JsonSchemaValidator::new(&schema.to_json())
         {
             sheet.error(
                 Some(schema.position),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use deliberate_json_schema::JsonSchemaValidator;
 use serde_json::Value;
 
 use super::{
@@ -163,7 +164,7 @@ fn read_schema(source_file: &mut LibrarySourceFile<'_>, named: Option<&str>) -> 
     let text = source_file.display_path(file);
     match serde_json::from_str::<Value>(&source) {
         Ok(schema) => {
-            if let Err(error) = jsonschema::validator_for(&schema) {
+            if let Err(error) = JsonSchemaValidator::new(&schema) {
                 let message = format!("The schema is invalid: {error}.");
                 source_file.add_problem(ProblemSeverity::Error, text, None, message, None);
             }

@@ -28,6 +28,9 @@ impl ManageContext {
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
             if before.get(name) != after.get(name) {
+                if after.contains_key(name) {
+                    self.check_no_new_script(name)?;
+                }
                 let way = files.folder_path.iter().map(String::as_str);
                 self.check_not_allowed_script(
                     files.kind,
@@ -36,6 +39,27 @@ impl ManageContext {
             }
         }
         Ok(())
+    }
+
+    /// Fails if a file is a script and commands are allowed. A command such as `node --test` runs in
+    /// the workspace and would run what a caller has written there.
+    fn check_no_new_script(&self, name: &str) -> Result<(), ToolError> {
+        let is_definition = std::path::Path::new(name)
+            .extension()
+            .is_some_and(|ending| ending == "yaml" || ending == "json");
+        let is_script = name.starts_with(TOOLS_FOLDER) && !is_definition;
+        if !is_script || !self.engine.runner.allows_commands() {
+            return Ok(());
+        }
+        Err(manage_error(
+            ErrorCode::OperatorsOwn,
+            "The operator allows commands, which could run a script that is written here. Nothing \
+             was written."
+                .to_owned(),
+            Some(
+                "Put the script into the workspace on disk, and name it here by its id.".to_owned(),
+            ),
+        ))
     }
 
     /// Fails if a path below the root of a kind belongs to a script that the operator allowed.

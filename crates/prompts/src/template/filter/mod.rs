@@ -264,13 +264,22 @@ fn add_guarded(environment: &mut Environment<'static>, most: usize) {
         ("count", Value::from_function(filters::length), List),
     ];
     for (name, function, absent_is) in all {
+        let makes_parts = name == "batch" || name == "slice";
         environment.add_filter(
             name,
             move |state: &mut State<'_, '_>, given: Rest<ValueOrKwargs>| {
                 let mut given = given.into_values();
+                let mut work = 0_usize;
                 for value in &given {
                     check_size(value, most)?;
+                    work = work.saturating_add(input_size(value));
                 }
+                if makes_parts {
+                    let parts = given.get(1).and_then(part_count).unwrap_or_default();
+                    work = work.saturating_add(check_limit_of_parts(parts)?);
+                }
+                let used = state.get_or_insert_extension_with(RenderUsage::default);
+                used.count_inspected(work, most.saturating_mul(64))?;
                 if let Some(first) = given.first_mut().filter(|it| is_absent(it)) {
                     *first = match absent_is {
                         AbsentReplacement::Text => Value::from(""),
@@ -285,6 +294,27 @@ fn add_guarded(environment: &mut Environment<'static>, most: usize) {
     }
 }
 
+/// The number of parts that `batch` and `slice` are asked for, by place or by name.
+fn part_count(value: &Value) -> Option<usize> {
+    let named = || value.get_attr("count").ok()?.as_usize();
+    value.as_usize().or_else(named)
+}
+
+/// Fails if a filter would make more parts than a list may have.
+fn check_limit_of_parts(parts: usize) -> Result<usize, Error> {
+    if parts > MAX_ENTRIES {
+        return Err(output_too_large());
+    }
+    Ok(parts)
+}
+
+/// The bytes or entries that a filter reads of a value.
+fn input_size(value: &Value) -> usize {
+    value
+        .as_str()
+        .map_or_else(|| value.len().unwrap_or(1), str::len)
+}
+
 fn check_size(value: &Value, most: usize) -> Result<(), Error> {
     let fits = match value.as_str() {
         Some(text) => text.len() <= most,
@@ -294,5 +324,65 @@ fn check_size(value: &Value, most: usize) -> Result<(), Error> {
         Ok(())
     } else {
         Err(output_too_large())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::{EngineLimits, template::TemplateRenderer};
+
+    /// Evaluates an expression and returns the length of its value as text; `None` for an error.
+    fn evaluate(expression: &str) -> Option<usize> {
+        let renderer = TemplateRenderer::new(&EngineLimits::default());
+        let value = renderer.evaluate(expression, &BTreeMap::new()).ok()?;
+        Some(value.to_string().len())
+    }
+
+    #[test]
+    fn no_filter_makes_much_of_a_large_number() {
+        let most = EngineLimits::default().rendered_bytes * 8;
+        for name in FILTERS {
+            for input in ["\"abc\"", "range(9)", "7", "\"a\" * 9", "[[1, 2]]"] {
+                for arguments in [
+                    "(1000000000)",
+                    "(2, 1000000000)",
+                    "(1000000000, 1000000000)",
+                    "(\"a\", 1000000000)",
+                    "(count=1000000000)",
+                    "(width=1000000000)",
+                    "(1000000000, 1000000000, 1000000000)",
+                ] {
+                    let expression = format!("{input}|{name}{arguments}");
+                    let length = evaluate(&expression).unwrap_or_default();
+                    assert!(length < most, "{expression}: {length}");
+                }
+            }
+        }
+        for expression in [
+            "range(9)|slice(1000000000)|list|length > 1",
+            "range(1000000000)",
+            "([1] * 1000000000)|list|length",
+            "([1] * 1000000000)|join(\",\")",
+            "\"a\" * 1000000000",
+            "range(9)|batch(1000000000, \"x\")|list|length",
+        ] {
+            assert_eq!(evaluate(expression), None, "{expression}");
+        }
+        assert!(evaluate("range(9)|slice(3)|list|length").is_some());
+    }
+
+    #[test]
+    fn the_work_of_many_filters_is_counted_together() {
+        let many = format!("{}|length", "range(90000)|slice(90000)|list".to_owned());
+        let loops = format!("{{% for x in range(1000) %}}{{{{ {many} }}}}{{% endfor %}}");
+        let renderer = TemplateRenderer::new(&EngineLimits::default());
+        let source = crate::model::TemplateSource {
+            body: loops,
+            ..crate::model::TemplateSource::default()
+        };
+        assert!(renderer.render(&source, "", &BTreeMap::new()).is_err());
     }
 }

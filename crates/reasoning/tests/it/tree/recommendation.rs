@@ -236,7 +236,9 @@ async fn a_tree_grows_from_a_thought_of_a_closed_branch() {
     let results = [(Some("41"), 60), (Some("42"), 70), (Some("42"), 70)];
     let first = explore(&desk, &results, None).await;
     let branch = &first["branches"][0];
-    let close = json!({ "branch_id": branch["id"], "state": "abandoned" });
+    let close = json!({
+        "session_id": first["session_id"], "branch_id": branch["id"], "state": "abandoned",
+    });
     desk.call_ok("reasoning_tree_complete", close).await;
     desk.script_replies(approaches(&results));
     let arguments = json!({

@@ -20,7 +20,7 @@ use axum::{
     Router,
     body::Body,
     extract::{Request, State},
-    http::{HeaderValue, Method, StatusCode, header, request::Parts},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::{self, Next},
     response::Response,
 };
@@ -151,6 +151,9 @@ impl HttpGuard {
         if parts.method == Method::OPTIONS {
             return Err(options_not_allowed());
         }
+        if self.access.is_open() && is_forwarded(&parts.headers) {
+            return Err(forwarded_without_token());
+        }
         let place = self.authenticate(parts, peer).await?;
         let read = self.reader.read(&parts.headers, body).await?;
         Ok(GuardOutcome::Forward {
@@ -194,6 +197,30 @@ impl HttpGuard {
         }
         Ok(place)
     }
+}
+
+/// The headers that a proxy adds. A server without a token is for this machine alone, and behind a
+/// proxy every request comes from this machine.
+const PROXY_HEADERS: [&str; 6] = [
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+];
+
+fn is_forwarded(headers: &HeaderMap) -> bool {
+    PROXY_HEADERS.iter().any(|name| headers.contains_key(*name))
+}
+
+fn forwarded_without_token() -> HttpRejection {
+    HttpRejection::new(
+        StatusCode::FORBIDDEN,
+        "forwarded_without_token",
+        "a proxy forwarded this request, and the server has no token; set http.token, \
+         http.tokens_file or oauth.issuer",
+    )
 }
 
 /// The code of a rejection, among the extensions of its response.
