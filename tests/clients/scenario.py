@@ -20,7 +20,7 @@ EXPLORE = "The problem:\n<given>\n"
 DIRECTION = "<direction>\n"
 PROBLEM = "<problem>\n"
 SUBJECT = "The text to check:\n<subject>\n"
-ANEW = "Work the question out yourself"
+REDO = "Go through it step by step and redo each step"
 THROUGH = "Go through it step by step"
 VERSION_A = "Version A:\n<subject>\n"
 VERSION_B = "Version B:\n<subject>\n"
@@ -130,6 +130,11 @@ ICE = "Why does ice float?"
 ICE_ANSWER = "It is cold, and cold things rise."
 ICE_BETTER = "It is less dense than water."
 ICE_ALIKE = "Water is denser than ice."
+# Longer than a result that two models would word alike.
+TEA_RESULT = "its warmth goes into the air of the room"
+ICE_RESULT = "it has a lower density than the water around it"
+SALT = "How much salt is in two litres with 35 g each?"
+SALT_ANSWER = "2 × 35 g = 70 g."
 
 SHARED = "Use a tree of thoughts: my neighbour's dog and our cat share a garden, and it rains a lot here."
 KETTLE = "Think step by step: the kettle takes four minutes on this stove and the stove is old by now."
@@ -208,18 +213,20 @@ RULES = [
         "improved_quality_percent": 85, "answer": "gluten holds it", "confidence_percent": 77, "weakest_point": "taste",
     }),
     rule([SUBJECT + CLAIM, THROUGH], reflection("True and shallow.", 50, "carbon dioxide", CLAIM_BETTER)),
-    # The result of a thought is worked out anew. Another one is a revision, also without a heading.
-    rule([NEXT + TEA, SUBJECT + TEA_ANSWER, ANEW], reflection(TEA_ANEW, 60, "by steam")),
-    rule([NEXT + ICE, SUBJECT + ICE_ANSWER, ANEW], reflection("Cold water sinks.", 40, "lower density", ICE_BETTER)),
+    rule([NEXT + TEA, SUBJECT + TEA_ANSWER, THROUGH], reflection("No steam.", 60, "mostly by steam", TEA_ANEW)),
+    rule([NEXT + ICE, SUBJECT + ICE_ANSWER, THROUGH], reflection("Cold water sinks.", 40, ICE_RESULT, ICE_BETTER)),
     # The same result is no reason to compare.
-    rule([NEXT + ICE, SUBJECT + ICE_BETTER, ANEW], reflection("It is right.", 80, "Lower density.", ICE_ALIKE)),
+    rule([NEXT + ICE, SUBJECT + ICE_BETTER, THROUGH], reflection("It is right.", 80, f"{ICE_RESULT}.", ICE_ALIKE)),
+    # A short result is compared with that of another solution, which does not see the first one.
+    rule([NEXT + SALT, SUBJECT + SALT_ANSWER, REDO], reflection("It holds.", 90, "70")),
+    rule([NEXT + SALT], step(SALT_ANSWER, 90, result="70 g")),
     rule(["Judge this reasoning as a whole."], {
         "assessment": "It hangs together.", "coherence_percent": 80, "quality_percent": 64,
         "strengths": ["it decides"], "weaknesses": [], "recommendations": ["survey the ground"],
         "confidence_percent": 69,
     }),
-    rule([NEXT + TEA], step(TEA_ANSWER, 83, result="to the room")),
-    rule([NEXT + ICE], step(ICE_ANSWER, 52, result="it is cold")),
+    rule([NEXT + TEA], step(TEA_ANSWER, 83, result=TEA_RESULT)),
+    rule([NEXT + ICE], step(ICE_ANSWER, 52, result="cold things weigh less than all warm ones, so they rise")),
     # Auto.
     *ways(
         EXPLORE + SHARED,
@@ -418,14 +425,18 @@ async def reflections(course: Course) -> None:
     tea = await course.call("reasoning_linear", content=TEA)
     looked = await course.call("reasoning_reflection", thought_id=tea["thought_id"])
     # Only one order prefers the revision, so the original stays.
-    assert (looked["improved_reasoning"], looked["answer"]) == (None, "to the room")
+    assert (looked["improved_reasoning"], looked["answer"]) == (None, TEA_RESULT)
     assert "did not prefer it" in looked["note"]
     ice = await course.call("reasoning_linear", content=ICE)
     better = await course.call("reasoning_reflection", thought_id=ice["thought_id"])
-    assert (better["improved_reasoning"], better["answer"]) == (ICE_BETTER, "lower density")
+    assert (better["improved_reasoning"], better["answer"]) == (ICE_BETTER, ICE_RESULT)
     same = await course.call("reasoning_reflection", thought_id=better["improved_thought_id"])
-    assert (same["improved_reasoning"], same["answer"]) == (None, "lower density")
+    assert (same["improved_reasoning"], same["answer"]) == (None, ICE_RESULT)
     assert "the same result" in same["note"]
+    salt = await course.call("reasoning_linear", content=SALT)
+    solved = await course.call("reasoning_reflection", thought_id=salt["thought_id"])
+    assert (solved["improved_reasoning"], solved["answer"], solved["confidence"]) == (None, "70 g", 1.0)
+    assert solved["note"] == "An independent solution also reaches 70 g."
     await course.call("reasoning_reflection_evaluate", session_id=tea["session_id"])
 
 

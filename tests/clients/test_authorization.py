@@ -261,7 +261,7 @@ def test_a_grant_to_list_sessions_does_not_delete_them(
     serve_http, mock_provider: MockProvider, tokens: Tokens
 ) -> None:
     reader = tokens.new("reader", "reasoning_get,reasoning_sessions")
-    keeper = tokens.new("keeper", "reasoning_linear,reasoning_sessions,reasoning_sessions:delete")
+    keeper = tokens.new("keeper", "reasoning_linear,reasoning_sessions,reasoning_sessions/delete")
     server = serve_http(mock_provider.openai() | tokens.settings)
     step = call(OverHttp(server, keeper), "reasoning_linear", content="Is a virus alive?")["structuredContent"]
     delete = {"action": "delete", "session_id": step["session_id"], "confirm": True}

@@ -258,7 +258,14 @@ async fn the_environment_is_small_and_can_not_be_used_against_us() {
         .filter_map(|it| Some(it.split_once('=')?.0))
         .collect();
     let known = [
-        "PATH", "HOME", "USER", "LANG", "TERM", "TMPDIR", "CI", "GATE_FLAG",
+        "PATH",
+        "HOME",
+        "USER",
+        "LANG",
+        "TERM",
+        "TMPDIR",
+        "CI",
+        "GATE_FLAG",
     ];
     assert!(
         names

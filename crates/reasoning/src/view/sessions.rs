@@ -17,7 +17,7 @@ pub(crate) struct ReasoningSessions;
 const DEFAULT_LIMIT: u32 = 20;
 
 /// What a principal must be allowed in order to delete: a grant to list does not include it.
-const DELETE_SCOPE: &str = "reasoning_sessions:delete";
+const DELETE_SCOPE: &str = "reasoning_sessions/delete";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

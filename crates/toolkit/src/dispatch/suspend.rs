@@ -37,7 +37,7 @@ const REPLY_HINT: &str = " To save a call, bring your thought as `reply` in the 
 pub(crate) struct ResumeArguments {
     #[schemars(length(min = 1))]
     id: String,
-    /// One per ask, in order: text, or its fields
+    /// One per ask, in order
     #[serde(default)]
     replies: Vec<Value>,
 }

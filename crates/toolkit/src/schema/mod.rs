@@ -39,7 +39,7 @@ pub(crate) fn arguments_schema<T: JsonSchema>() -> Value {
 pub(crate) fn with_reply(mut schema: Value, takes_reply: bool) -> Value {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     if let Some(properties) = properties.filter(|_| takes_reply) {
-        let about = json!({ "description": "Your own thought" });
+        let about = json!({ "description": "Your thought" });
         properties.insert(REPLY_FIELD.to_owned(), about);
     }
     schema

@@ -219,7 +219,7 @@ impl ToolContext {
         self.shared.env.caller.principal.owner()
     }
 
-    /// Fails if the principal's scope does not include an action of a tool, `tool:action`.
+    /// Fails if the principal's scope does not include an action of a tool, `tool/action`.
     pub fn check_action_allowed(&self, action: &str) -> Result<(), ToolError> {
         if self.shared.env.caller.principal.scope.allows(action) {
             return Ok(());
