@@ -149,7 +149,7 @@ async fn measure_model(
         .cache
         .clone()
         .unwrap_or_else(|| disk.join("reasoning"));
-    let cache = ModelAnswerCache::open(&directory, &model.label)?;
+    let cache = ModelAnswerCache::open(&directory, &model.name)?;
     let proxy = Arc::new(RecordingProxy::start(model.endpoint, cache, arguments.seed).await?);
     let settings = SessionSettings {
         server: server.to_owned(),

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug)]
 pub(crate) struct ModelAnswerCache {
     directory: PathBuf,
-    label: String,
+    model: String,
 }
 
 /// A complete answer.
@@ -27,18 +27,18 @@ pub(crate) struct EndpointResponse {
 
 impl ModelAnswerCache {
     /// Opens the part of a cache that belongs to one model.
-    pub(crate) fn open(directory: &Path, label: &str) -> anyhow::Result<Self> {
+    pub(crate) fn open(directory: &Path, model: &str) -> anyhow::Result<Self> {
         fs::create_dir_all(directory)
             .with_context(|| format!("{} can't be created", directory.display()))?;
         Ok(Self {
             directory: directory.to_owned(),
-            label: label.to_owned(),
+            model: model.to_owned(),
         })
     }
 
     fn file(&self, path: &str, body: &str) -> PathBuf {
         let mut hash = Sha256::new();
-        for part in [self.label.as_str(), path, body] {
+        for part in [self.model.as_str(), path, body] {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
