@@ -1,12 +1,13 @@
 """Fixtures: the server under test as a real client starts it, and the mock provider.
 
-The environment names two programs: DELIBERATE_BIN, the server, and MOCK_PROVIDER_BIN, the mock
-provider of crates/testkit. Every test has its own home and database.
+The environment names three programs: DELIBERATE_BIN, the server, and MOCK_PROVIDER_BIN and
+MOCK_MCP_SERVER_BIN, the mock provider and the mock MCP server of crates/testkit. Every test has its own home and database.
 """
 
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -72,6 +73,12 @@ def program(variable: str) -> str:
 
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+def program_python(requirements: str) -> str:
+    """Returns the Python of the environment with these requirements, for a program that tests start."""
+    made = [SCRIPTS / "python-env", f"tests/clients/{requirements}"]
+    return subprocess.run(made, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 class Node:
@@ -329,6 +336,11 @@ def reach(request: pytest.FixtureRequest, connect: Connect, serve_http) -> Calla
         return Client(f"{server.url}/mcp", mode=era, **options)
 
     return reach
+
+
+def plain_tags(text: str) -> str:
+    """Returns a prompt without the random parts of its fences: `<given-7f3a2c>` as `<given>`."""
+    return re.sub(r"(</?[a-z_]+)-(?:[0-9a-f]{6}|…)(?=[ >])", r"\1", text)
 
 
 def answer(result: types.CallToolResult) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from conftest import PATIENCE_SECONDS, Connect, Home, error, text_of_result
+from conftest import PATIENCE_SECONDS, Connect, Home, error, plain_tags, text_of_result
 from mock_paper_sources import World
 from sample_papers import PAPERS, pdf
 
@@ -149,8 +149,8 @@ def everywhere(home: Home) -> bytes:
 
 
 def texts_of(ask: Fields) -> str:
-    """Returns all texts that a model receives."""
-    return "\n".join([ask["system"], *(message["text"] for message in ask["messages"])])
+    """Returns all texts that a model receives, with plain tags."""
+    return plain_tags("\n".join([ask["system"], *(message["text"] for message in ask["messages"])]))
 
 
 def entries_of(bibtex: str) -> dict[str, Fields]:

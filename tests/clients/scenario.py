@@ -10,7 +10,7 @@ from typing import Any
 
 from mcp import Client
 
-from conftest import answer, error
+from conftest import answer, error, plain_tags
 
 Rule = dict[str, Any]
 
@@ -276,7 +276,7 @@ class Mind:
 
     def reply(self, told: str) -> Any:
         for number, rule in enumerate(self.rules):
-            if all(word in told for word in rule["words"]):
+            if all(word in plain_tags(told) for word in rule["words"]):
                 self.used.add(number)
                 return rule["text"]
         raise AssertionError(f"no rule for this ask:\n{told}")

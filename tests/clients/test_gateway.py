@@ -181,6 +181,15 @@ def test_only_what_is_exposed_is_listed(house: House) -> None:
     assert not [name for name in listed if name.startswith("webby__toggle")]
 
 
+def as_listed(schema: Any) -> Any:
+    """Returns a schema without `additionalProperties` that only says yes or no, which google-genai's
+    converter fails on. No property of these servers has that name."""
+    if isinstance(schema, dict):
+        kept = {key: it for key, it in schema.items() if key != "additionalProperties" or not isinstance(it, bool)}
+        return {key: as_listed(it) for key, it in kept.items()}
+    return [as_listed(it) for it in schema] if isinstance(schema, list) else schema
+
+
 @pytest.mark.parametrize("server", ["everything", "fast", "webby", "webfast"])
 def test_definitions_are_as_the_server_wrote_them(house: House, server: str) -> None:
     theirs = (house.everything if server in ("everything", "webby") else house.fast).tools()
@@ -190,7 +199,7 @@ def test_definitions_are_as_the_server_wrote_them(house: House, server: str) -> 
         full = f"{server}__{name}"
         if server == "webby" and full not in ours:
             continue
-        assert written(ours[full]) == written({**tool, "name": full})
+        assert written(ours[full]) == written({**tool, "name": full, "inputSchema": as_listed(tool["inputSchema"])})
         compared += 1
     assert compared >= 6
 
@@ -214,12 +223,21 @@ def test_results_of_the_newer_protocol_are_too(house: House, server: str, tool: 
 
 
 def same(house: House, full: str, arguments: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """Checks that both ways of calling the tool give the same result as the server itself."""
-    listed = said(house.ours.call(full, **arguments))
-    called = said(house.ours.call("gateway_call", tool=full, arguments=arguments))
+    """Checks that both ways of calling the tool give the same result as the server itself, marked as untrusted."""
+    server = full.split("__")[0]
+    listed = without_mark(said(house.ours.call(full, **arguments)), server)
+    called = without_mark(said(house.ours.call("gateway_call", tool=full, arguments=arguments)), server)
     # Part of the result is the time of day.
     assert without_times(written(listed)) == without_times(written(theirs))
     assert without_times(written(called)) == without_times(written(theirs))
+
+
+def without_mark(result: dict[str, Any], server: str) -> dict[str, Any]:
+    """Removes the mark of untrusted results, which names the server, and nothing else."""
+    meta = dict(result["_meta"])
+    assert meta.pop("deliberate/untrusted") == {"server": server}
+    rest = {key: value for key, value in result.items() if key != "_meta"}
+    return {**rest, "_meta": meta} if meta else rest
 
 
 def without_times(text: str) -> str:

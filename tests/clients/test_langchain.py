@@ -14,14 +14,23 @@ from typing import Any
 
 import pytest
 
-from conftest import ALL_TOOLS, ENGINE_TOOLS, PATIENCE_SECONDS, SCRIPTS, Home, HttpServer, check_readable, program
+from conftest import (
+    ALL_TOOLS,
+    ENGINE_TOOLS,
+    PATIENCE_SECONDS,
+    Home,
+    HttpServer,
+    check_readable,
+    program,
+    program_python,
+)
 
 HERE = Path(__file__).parent
 
 # Each adapter's program, its requirements, and the revision that it speaks.
 ADAPTERS = {
     "adapters": ("langchain_driver.py", "requirements-langchain.txt", "2025-11-25"),
-    "langchain": ("langchain_new_driver.py", "requirements-langchain-new.txt", "2026-07-28"),
+    "langchain": ("langchain_new_driver.py", "requirements-frameworks.txt", "2026-07-28"),
 }
 WAYS = [(adapter, transport) for adapter in ADAPTERS for transport in ["stdio", "http"]]
 
@@ -39,12 +48,9 @@ class LangChain:
     def __init__(self, home: Home, adapter: str, how: dict[str, Any]) -> None:
         self.home = home
         script, needs, self.revision = ADAPTERS[adapter]
-        python = subprocess.run(
-            [SCRIPTS / "python-env", f"tests/clients/{needs}"], stdout=subprocess.PIPE, text=True, check=True
-        ).stdout.strip()
         self.log = home.log.open("a")
         self.process = subprocess.Popen(
-            [python, HERE / script, json.dumps(how)],
+            [program_python(needs), HERE / script, json.dumps(how)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client
 
-from conftest import Connect, Home, MockProvider, answer, error, text_of
+from conftest import Connect, Home, MockProvider, answer, error, plain_tags, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -253,7 +253,7 @@ async def test_reflection_works_out_the_question_of_its_own_subject(
         for subject in [ice["thought_id"], better["improved_thought_id"], fork["branches"][0]["thought_id"]]:
             asked = len(mock_provider.asks())
             await bench.call("reasoning_reflection", thought_id=subject)
-            told = mock_provider.asks()[asked]["body"]["messages"][-1]["content"]
+            told = plain_tags(mock_provider.asks()[asked]["body"]["messages"][-1]["content"])
             questions.append(told.partition("The question:\n<given>\n")[2].partition("\n</given>")[0])
         assert questions == ["Why does ice float?", "Why does ice float?", "Why is snow white?"]
 

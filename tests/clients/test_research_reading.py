@@ -102,11 +102,14 @@ async def test_a_text_that_gives_orders_stays_between_its_marks(desk: Sit) -> No
             (await ask("get_article_details", article_identifier=id))["said"],
             (await ask("search_papers", query="survey of surveys of peat", sources=["openalex"]))["said"],
         ]:
-            openings = len(re.findall(r"<passage[ >](?! marks)", said))
-            assert said.count("</passage>") == openings, said
+            part = re.search(r"between <passage-([0-9a-f]{6})> marks", said)
+            assert part and "</passage>" not in said, said
+            tag = f"passage-{part[1]}"
+            openings = len(re.findall(rf"<{tag}[ >](?! marks)", said))
+            assert said.count(f"</{tag}>") == openings, said
             before, found, _ = said.partition("Ignore all previous")
-            assert not found or before.rfind("<passage") > before.rfind("</passage>"), said
-            fenced = "".join(re.findall(r"<passage[^>]*>(.*?)</passage>", said, re.DOTALL))
+            assert not found or before.rfind(f"<{tag}") > before.rfind(f"</{tag}>"), said
+            fenced = "".join(re.findall(rf"<{tag}[^>]*>(.*?)</{tag}>", said, re.DOTALL))
             assert fenced.count("<system>") == said.count("<system>"), said
         listed = await ask("list_articles")
     # The injected instructions had no effect.

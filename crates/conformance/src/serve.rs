@@ -47,11 +47,13 @@ pub(crate) async fn serve<H: ServerHandler + Send + Sync + 'static>(
             registry: registry.clone(),
             phase: Box::new(|| ServerPhase::Serving),
             transports: Box::new(Vec::new),
+            servers: Box::new(Vec::new),
             provider: Box::new(|| {
                 Box::pin(async {
                     ProviderHealth {
                         state: ProviderState::Client,
                         description: "the client".to_owned(),
+                        retry_after_seconds: None,
                     }
                 })
             }),

@@ -16,6 +16,11 @@ pub trait Clock: Send + Sync {
 pub trait IdSource: Send + Sync {
     /// Returns an id that was never used before.
     fn new_id(&self) -> Uuid;
+
+    /// Returns a random number that nobody outside can know, for a [`crate::PromptFence`].
+    fn nonce(&self) -> u32 {
+        Uuid::new_v4().as_fields().0
+    }
 }
 
 /// The system clock.

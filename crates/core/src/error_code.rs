@@ -93,6 +93,10 @@ error_codes! {
     Damaged,
     /// The stored versions of a library item can't be used.
     DamagedHistory,
+    /// The database file is damaged; nothing is written to it.
+    DatabaseDamaged,
+    /// The database can be read but not written.
+    DatabaseReadOnly,
     /// The methodology is disabled in its file.
     Disabled,
     /// The disk is full.

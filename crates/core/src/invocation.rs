@@ -14,6 +14,9 @@ pub struct Invocation {
     pub session_id: Option<SessionId>,
     /// The name of the tool.
     pub tool_name: String,
+    /// The name of the principal that called; `None` for the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
     /// The arguments, truncated if they are very long.
     pub input: Value,
     /// The answer, truncated likewise. For a failed call, the model's answer that could not be

@@ -9,6 +9,7 @@ mod document;
 mod error_code;
 mod ids;
 mod invocation;
+mod prompt_fence;
 mod score;
 mod session;
 mod suspended_call;
@@ -27,6 +28,7 @@ pub use ids::{
     SnapshotId, SuspensionId, ThoughtId,
 };
 pub use invocation::{Invocation, ModelUsage};
+pub use prompt_fence::{PromptFence, disarm_tags};
 pub use score::{ModelScore, Percent, Score};
 pub use session::Session;
 pub use session::{

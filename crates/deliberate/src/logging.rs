@@ -13,6 +13,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::reload;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::config::{LogFormat, LogLevelSetting};
@@ -32,6 +33,27 @@ pub(crate) enum ContentLogging {
     Logged,
 }
 
+impl From<bool> for ContentLogging {
+    fn from(is_on: bool) -> Self {
+        if is_on { Self::Logged } else { Self::Hidden }
+    }
+}
+
+/// Changes the filter of the log while the program runs.
+pub(crate) struct LogLevelControl(SetTargets);
+
+type SetTargets = Box<dyn Fn(Targets) -> Result<(), reload::Error> + Send + Sync>;
+
+impl LogLevelControl {
+    pub(crate) fn set(
+        &self,
+        level: LogLevelSetting,
+        content: ContentLogging,
+    ) -> Result<(), reload::Error> {
+        (self.0)(targets(level, content))
+    }
+}
+
 /// Starts logging, and the export of spans if a collector is configured. Has no effect if a
 /// subscriber is already installed.
 pub(crate) fn start(
@@ -39,15 +61,17 @@ pub(crate) fn start(
     format: LogFormat,
     content: ContentLogging,
     spans: Option<SpanLayer>,
-) {
+) -> LogLevelControl {
     let ansi = std::io::stderr().is_terminal();
     let lines = LogOutput {
         format,
         ansi,
         writer: std::io::stderr,
     };
+    let (subscriber, control) = build_subscriber(targets(level, content), lines, spans);
     // An error means that a subscriber is already installed, so there is nothing to do.
-    let _ = build_subscriber(targets(level, content), lines, spans).try_init();
+    let _ = subscriber.try_init();
+    control
 }
 
 /// Format and destination of log lines.
@@ -77,7 +101,7 @@ fn build_subscriber<W>(
     targets: Targets,
     lines: LogOutput<W>,
     spans: Option<SpanLayer>,
-) -> Box<dyn Subscriber + Send + Sync>
+) -> (Box<dyn Subscriber + Send + Sync>, LogLevelControl)
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -85,12 +109,20 @@ where
     match spans {
         // One filter for all layers, so that unwanted records are rejected once, at their call
         // site.
-        None => Box::new(registry.with(targets).with(lines.layer())),
-        Some(spans) => Box::new(
-            registry
+        None => {
+            let (targets, handle) = reload::Layer::new(targets);
+            let subscriber = registry.with(targets).with(lines.layer());
+            let control = LogLevelControl(Box::new(move |targets| handle.reload(targets)));
+            (Box::new(subscriber), control)
+        }
+        Some(spans) => {
+            let (targets, handle) = reload::Layer::new(targets);
+            let subscriber = registry
                 .with(lines.layer().with_filter(targets))
-                .with(spans.with_filter(SpanLayer::targets())),
-        ),
+                .with(spans.with_filter(SpanLayer::targets()));
+            let control = LogLevelControl(Box::new(move |targets| handle.reload(targets)));
+            (Box::new(subscriber), control)
+        }
     }
 }
 
@@ -151,7 +183,7 @@ mod tests {
             ansi: false,
             writer: move || writer.clone(),
         };
-        let subscriber = build_subscriber(targets(level, content), lines, None);
+        let (subscriber, _) = build_subscriber(targets(level, content), lines, None);
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(target: "deliberate", thoughts = 3, "session answered");
             tracing::debug!(target: "deliberate_store::sqlite", "row written");

@@ -1,5 +1,5 @@
-//! The child process of an extraction: limits its own memory and time, reads one file's content
-//! from standard input, writes one response. The response follows a record separator, so that
+//! The child process of an extraction: limits its own memory and time, enters its sandbox, reads one
+//! file's content from standard input, writes one response. The response follows a record separator, so that
 //! nothing else on the same pipe can be taken for it. When standard input ends, the parent is gone
 //! and the child exits.
 
@@ -11,7 +11,10 @@ use std::thread;
 use serde::{Deserialize, Serialize};
 
 use super::document_file::read_content;
-use crate::{DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
+use crate::{
+    DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument,
+    sandbox::{self, SANDBOX_NOTE},
+};
 
 /// Starts the response; it cannot occur inside JSON.
 pub(crate) const RESPONSE_MARK: u8 = 0x1e;
@@ -92,6 +95,11 @@ pub fn child_main(arguments: &[OsString]) -> ExitCode {
         return ExitCode::from(2);
     };
     apply_process_limits(&job.limits);
+    let missing = sandbox::enter();
+    if !missing.is_empty() {
+        // The parent logs it; a child whose standard error is closed works on.
+        let _ = writeln!(io::stderr(), "{SANDBOX_NOTE}: {}", missing.join("; "));
+    }
     let work = thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || job.run());

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt as _, BufReader};
@@ -13,7 +13,10 @@ use tokio::process::{ChildStdin, Command};
 use tokio::sync::Semaphore;
 
 use super::child_process::{ChildRequest, ChildResponse, RESPONSE_MARK};
-use crate::{DocumentFile, DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument};
+use crate::{
+    DocumentFile, DocumentFormat, ExtractError, ExtractLimits, ExtractedDocument,
+    sandbox::SANDBOX_NOTE,
+};
 
 /// The time that a child may take to start and to write its response, beyond its time limit.
 const CHILD_GRACE: Duration = Duration::from_secs(5);
@@ -178,7 +181,10 @@ async fn extract_in_child(
         (out, err)
     };
     match tokio::time::timeout(limits.time + CHILD_GRACE, talk).await {
-        Ok((out, err)) => parse_response(&out, &err, most),
+        Ok((out, err)) => {
+            log_sandbox_note(&err);
+            parse_response(&out, &err, most)
+        }
         Err(_) => Err(ExtractError::TookTooLong {
             seconds: limits.time.as_secs(),
         }),
@@ -204,6 +210,15 @@ async fn read_bounded(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8
         let _ = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
     }
     bytes
+}
+
+/// Logs once that the child's sandbox is incomplete.
+fn log_sandbox_note(err: &[u8]) {
+    static LOGGED: Once = Once::new();
+    let text = String::from_utf8_lossy(err);
+    if let Some(note) = text.lines().find(|line| line.starts_with(SANDBOX_NOTE)) {
+        LOGGED.call_once(|| tracing::debug!("{note}"));
+    }
 }
 
 /// Parses the child's response, or tells why there is none.

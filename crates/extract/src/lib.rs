@@ -22,6 +22,7 @@ mod markup;
     reason = "numbers of a PDF are checked where they are used, such a cast saturates, and a matrix has the letters its standard gives it"
 )]
 mod pdf;
+mod sandbox;
 #[allow(
     clippy::cast_possible_truncation,
     reason = "sizes of type are small numbers, and such a cast saturates"

@@ -31,6 +31,9 @@ pub enum GatewayError {
         /// Tools with similar names.
         similar: Vec<String>,
     },
+    /// An argument that a method needs is missing.
+    #[error("{tool} needs the argument {field:?}, a string")]
+    MissingArgument { tool: String, field: &'static str },
     #[error("the tool {tool:?} of server {server:?} is quarantined: {why}")]
     Quarantined {
         server: String,
@@ -70,6 +73,7 @@ impl GatewayError {
             Self::UnknownServer { .. } => ErrorCode::UnknownServer.as_str(),
             Self::ExcludedServer { .. } => ErrorCode::LeftOut.as_str(),
             Self::UnknownTool { .. } => ErrorCode::UnknownTool.as_str(),
+            Self::MissingArgument { .. } => ErrorCode::Validation.as_str(),
             Self::Quarantined { .. } => ErrorCode::Quarantined.as_str(),
             Self::ChangedAgain { .. } => ErrorCode::ChangedAgain.as_str(),
             Self::NotSuspended => ErrorCode::NotWaiting.as_str(),
@@ -103,6 +107,7 @@ impl GatewayError {
                  and approve it (`deliberate servers approve {server} {}`).",
                 shell_tool_name(server, tool)
             ),
+            Self::MissingArgument { field, .. } => format!("Add {field} to `arguments`."),
             Self::ChangedAgain { server, .. } => {
                 format!("Inspect it again (`deliberate servers tools {server}`), then approve it.")
             }
@@ -133,7 +138,9 @@ impl GatewayError {
 /// Returns the hint of an upstream error, with the login command of this program.
 pub(crate) fn server_error_hint(error: &deliberate_mcp_client::ClientError) -> Option<String> {
     match &error.kind {
-        ClientErrorKind::Transport(TransportError::Unauthorized { .. }) => Some(format!(
+        ClientErrorKind::Transport(TransportError::Unauthorized {
+            forbidden: false, ..
+        }) => Some(format!(
             "Log in with `deliberate servers login {}`, or check the key in its `headers`.",
             error.server
         )),

@@ -16,8 +16,10 @@ use std::sync::Arc;
 use deliberate_toolkit::Registry;
 
 pub use error::GatewayError;
-pub use gateway::{Gateway, ServerReport, ToolReport, ToolStatus};
-pub use options::{Exposure, GatewayOptions, GatewayServer};
+pub use gateway::{
+    Gateway, ReloadReport, ServerReport, ToolReport, ToolStatus, UpstreamConnection, UpstreamStatus,
+};
+pub use options::{Exposure, GatewayOptions, GatewayServer, PrincipalCredentials, SessionMode};
 pub use resources::ServerResources;
 pub use tools::{ExposedTools, GatewayCall, GatewaySearch};
 

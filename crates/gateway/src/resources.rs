@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_core::{Change, SessionId};
 use deliberate_toolkit::{
     CompletionRequest, CompletionValues, EntityKind, ResourceBody, ResourceChange, ResourceContext,
@@ -12,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::{
     Gateway,
-    gateway::{CatalogTool, Upstream},
-    tools::SEARCH_TOOL,
+    gateway::{CatalogTool, ServerMethod, Upstream},
+    tools::{CALL_TOOL, SEARCH_TOOL},
 };
 
 const SERVERS_URI: &str = "deliberate://servers";
@@ -39,7 +40,7 @@ impl ResourceProvider for ServerResources {
     }
 
     fn matches(&self, uri: &str) -> bool {
-        uri == SERVERS_URI || server_name(uri).is_some()
+        uri == SERVERS_URI || server_name(uri).is_some() || self.0.resource_links.contains(uri)
     }
 
     fn templates(&self) -> Vec<UriTemplate> {
@@ -62,7 +63,7 @@ impl ResourceProvider for ServerResources {
         let addresses = std::iter::once((SERVERS_URI.to_owned(), "servers".to_owned())).chain(
             names
                 .iter()
-                .map(|name| (format!("{SERVERS_URI}/{name}"), (*name).to_owned())),
+                .map(|name| (format!("{SERVERS_URI}/{name}"), name.clone())),
         );
         // The list itself sorts before the servers below it.
         let mut left: Vec<_> = addresses
@@ -89,12 +90,16 @@ impl ResourceProvider for ServerResources {
     fn read<'a>(
         &'a self,
         uri: &'a str,
-        _: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<Vec<ResourceData>, ToolError>>> {
+        if uri != SERVERS_URI && server_name(uri).is_none() {
+            return Box::pin(self.read_link(uri, context));
+        }
         let page = if uri == SERVERS_URI {
             let servers: Vec<Value> = self
                 .0
                 .upstreams()
+                .iter()
                 .map(|upstream| self.render_server(upstream, false))
                 .collect();
             Some(Ok(json!({ "servers": servers })))
@@ -104,7 +109,7 @@ impl ResourceProvider for ServerResources {
                     what: EntityKind::RESOURCE,
                     id: deliberate_core::truncate_chars(uri, 80),
                 })?;
-                Ok(self.render_server(upstream, true))
+                Ok(self.render_server(&upstream, true))
             })
         };
         let contents = |page: Value| {
@@ -131,7 +136,7 @@ impl ResourceProvider for ServerResources {
                 .names()
                 .into_iter()
                 .filter(|name| name.starts_with(typed.text));
-            let values: Vec<String> = names.take(MAX_COMPLETIONS).map(str::to_owned).collect();
+            let values: Vec<String> = names.take(MAX_COMPLETIONS).collect();
             Ok(CompletionValues {
                 values,
                 has_more: false,
@@ -146,6 +151,27 @@ impl ResourceProvider for ServerResources {
 }
 
 impl ServerResources {
+    /// Reads the resource of a link in an earlier result of the caller, as a call of its server.
+    async fn read_link(
+        &self,
+        uri: &str,
+        context: ResourceContext<'_>,
+    ) -> Option<Result<Vec<ResourceData>, ToolError>> {
+        let owner = context.caller.principal.name.as_deref();
+        let server = self.0.resource_links.server(owner, uri)?;
+        let tool = format!("{server}__{}", ServerMethod::ReadResource.name());
+        let call = json!({ "tool": tool, "arguments": { "uri": uri } });
+        let read = context.call(CALL_TOOL, call).await;
+        Some(read.map(|output| {
+            let blocks = output
+                .pointer("/handed_on/content")
+                .and_then(Value::as_array);
+            let each = blocks.into_iter().flatten();
+            each.filter_map(|block| to_resource_data(block.get("resource")?))
+                .collect()
+        }))
+    }
+
     fn render_server(&self, upstream: &Upstream, whole: bool) -> Value {
         let status = self
             .0
@@ -174,6 +200,20 @@ impl ServerResources {
         }
         page
     }
+}
+
+/// Converts the contents of a resource; returns none if they are damaged.
+fn to_resource_data(contents: &Value) -> Option<ResourceData> {
+    let field = |name: &str| contents.get(name).and_then(Value::as_str);
+    let body = match field("text") {
+        Some(text) => ResourceBody::Text(text.to_owned()),
+        None => ResourceBody::Bytes(STANDARD.decode(field("blob")?).ok()?),
+    };
+    Some(ResourceData {
+        uri: field("uri")?.to_owned(),
+        mime_type: field("mimeType").map(str::to_owned),
+        body,
+    })
 }
 
 fn render_tool(tool: &Arc<CatalogTool>) -> Value {

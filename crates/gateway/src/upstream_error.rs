@@ -74,7 +74,11 @@ fn redacted_message(error: &ClientError) -> Option<(String, String)> {
     let what = match &error.kind {
         ClientErrorKind::Transport(transport) => match transport {
             TransportError::NotStarted { .. } => "could not be started",
+            TransportError::Unauthorized {
+                forbidden: true, ..
+            } => "does not allow this",
             TransportError::Unauthorized { .. } => "rejected the login",
+            TransportError::Http { status: 404, .. } => "has no MCP server at its address",
             TransportError::Closed { .. } => "closed the connection",
             TransportError::TooLarge { .. } => return None,
             _ => "is unreachable",
@@ -149,7 +153,10 @@ mod tests {
                 message: None,
                 retry_after: None,
             },
-            TransportError::Unauthorized { reason: reason() },
+            TransportError::Unauthorized {
+                reason: reason(),
+                forbidden: false,
+            },
             TransportError::TooLarge { limit: 1 },
             TransportError::Garbage { reason: reason() },
             TransportError::ConnectTimeout { after },

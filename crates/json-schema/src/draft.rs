@@ -22,8 +22,13 @@ impl SchemaDraft {
         Self {
             ref_ignores_siblings: old,
             items_may_be_tuple: old || has("2019-09"),
-            has_legacy_id: has("draft-04") || has("draft-03"),
+            has_legacy_id: named.is_some_and(Self::has_legacy_id),
         }
+    }
+
+    /// Returns true if `id` names a schema in the draft with this address.
+    pub fn has_legacy_id(address: &str) -> bool {
+        address.contains("draft-04") || address.contains("draft-03")
     }
 
     /// Returns true for a draft before the newest.

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
+use crate::draft::SchemaDraft;
+
 /// The keyword that holds named definitions.
 pub const DEFS: &str = "$defs";
 
@@ -81,6 +83,15 @@ pub struct SchemaRefs<'a> {
     pub document: &'a Value,
     /// The anchors, each with its JSON pointer.
     anchors: HashMap<&'a str, String>,
+    /// All names that a fragment can mean, in every draft, each with the JSON pointers that have it.
+    fragment_names: HashMap<&'a str, Vec<String>>,
+    /// The JSON pointers of the parts with a URI of their own, after that of the document itself.
+    resources: Vec<String>,
+    /// Whether the document or a part of it has a URI.
+    has_ids: bool,
+    /// The ids of draft 4 with their JSON pointers, if anything in the document is of that draft.
+    legacy_ids: Vec<(&'a str, String)>,
+    has_legacy_part: bool,
     /// Whether a part of the document has its own URI, or references are resolved dynamically.
     pub many_resources: bool,
     names: HashMap<String, String>,
@@ -94,12 +105,23 @@ impl<'a> SchemaRefs<'a> {
         let mut refs = Self {
             document,
             anchors: HashMap::new(),
+            fragment_names: HashMap::new(),
+            resources: vec![String::new()],
+            has_ids: false,
+            legacy_ids: Vec::new(),
+            has_legacy_part: id_is_plain,
             many_resources: false,
             names: HashMap::new(),
             used_names: HashSet::new(),
             pending: VecDeque::new(),
         };
         refs.index_document(id_is_plain);
+        let legacy_ids = std::mem::take(&mut refs.legacy_ids);
+        if refs.has_legacy_part {
+            for (id, place) in legacy_ids {
+                refs.add_resource(id, &place);
+            }
+        }
         refs
     }
 
@@ -133,6 +155,16 @@ impl<'a> SchemaRefs<'a> {
     }
 
     fn index_keyword(&mut self, key: &str, value: &'a Value, place: &str, id_is_plain: bool) {
+        if let Value::String(text) = value {
+            match key {
+                "$anchor" | "$dynamicAnchor" => self.add_fragment_name(text, place),
+                "$id" => self.add_resource(text, place),
+                "id" => self.legacy_ids.push((text, place.to_owned())),
+                // A part may be written in an older draft than the whole.
+                "$schema" => self.has_legacy_part |= SchemaDraft::has_legacy_id(text),
+                _ => {}
+            }
+        }
         match (key, value) {
             ("$anchor", Value::String(name)) => {
                 let twice = self.anchors.insert(name, place.to_owned()).is_some();
@@ -148,6 +180,22 @@ impl<'a> SchemaRefs<'a> {
         }
     }
 
+    fn add_fragment_name(&mut self, name: &'a str, place: &str) {
+        let places = self.fragment_names.entry(name).or_default();
+        places.push(place.to_owned());
+    }
+
+    fn add_resource(&mut self, id: &'a str, place: &str) {
+        // Up to draft 7, an id that is only a fragment is an anchor.
+        if let Some((_, name)) = id.split_once('#').filter(|(_, name)| !name.is_empty()) {
+            self.add_fragment_name(name, place);
+        }
+        self.has_ids = true;
+        if !place.is_empty() {
+            self.resources.push(place.to_owned());
+        }
+    }
+
     /// Resolves a reference to a pointer, if its target exists in the document.
     pub fn pointer(&self, reference: &str) -> Option<String> {
         let fragment = reference.strip_prefix('#')?;
@@ -157,6 +205,38 @@ impl<'a> SchemaRefs<'a> {
             return Some(fragment);
         }
         self.anchors.get(fragment.as_str()).cloned()
+    }
+
+    /// Returns the number of parts with a URI of their own, including the document.
+    pub(crate) const fn resource_count(&self) -> usize {
+        self.resources.len()
+    }
+
+    /// Returns the pointers of all parts that a reference may mean, whatever URIs the document's parts
+    /// have and whatever anchors are in scope. An estimate of work must not miss one.
+    pub(crate) fn possible_targets(&self, reference: &str) -> Vec<String> {
+        let (address, fragment) = reference.split_once('#').unwrap_or((reference, ""));
+        let is_web_address = ["http://", "https://"]
+            .iter()
+            .any(|scheme| address.starts_with(scheme));
+        // Without any id, the document has no such address: the reference leads outside.
+        if is_web_address && !self.has_ids {
+            return Vec::new();
+        }
+        let Some(fragment) = percent_decode(fragment) else {
+            return Vec::new();
+        };
+        if let Some(named) = self.fragment_names.get(fragment.as_str()) {
+            return named.clone();
+        }
+        // Without an address and with one URI at most, the pointer begins at the document.
+        let is_plain = address.is_empty() && self.resources.len() == 1;
+        let resources = if is_plain { 1 } else { self.resources.len() };
+        let within = self.resources.iter().take(resources);
+        within
+            .map(|resource| format!("{resource}{fragment}"))
+            .filter(|pointer| self.document.pointer(pointer).is_some())
+            .collect()
     }
 
     /// Returns the value at a pointer.

@@ -11,6 +11,9 @@ use crate::references::SchemaRefs;
 /// The maximum number of nested schemas at one location, including references.
 const MAX_CHAIN: usize = 300;
 
+/// Keywords that refer to another schema.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
 /// Keywords whose schemas are applied to the same value.
 const IN_PLACE_SINGLE: [&str; 4] = ["not", "if", "then", "else"];
 const IN_PLACE_LIST: [&str; 3] = ["allOf", "anyOf", "oneOf"];
@@ -30,7 +33,7 @@ pub(super) fn count_evaluations(refs: &SchemaRefs<'_>, most: u64) -> u64 {
     while let Some(value) = todo.pop() {
         match value {
             Value::Object(fields) => {
-                if fields.contains_key("$ref") {
+                if references_in(fields).next().is_some() {
                     worst = worst.max(counter.count(fields, 0));
                     if worst > most {
                         return worst;
@@ -57,10 +60,13 @@ impl EvaluationCounter<'_, '_> {
             return u64::MAX;
         }
         let mut total = 1_u64;
-        if let Some(Value::String(reference)) = fields.get("$ref")
-            && let Some(pointer) = self.refs.pointer(reference)
-        {
-            total = total.saturating_add(self.count_pointer(&pointer, chain));
+        for reference in references_in(fields) {
+            for pointer in self.refs.possible_targets(reference) {
+                total = total.saturating_add(self.count_pointer(&pointer, chain));
+                if total > self.limit {
+                    return total;
+                }
+            }
         }
         for inner in in_place_schemas(fields) {
             let Value::Object(inner) = inner else {
@@ -87,6 +93,13 @@ impl EvaluationCounter<'_, '_> {
         self.memo.insert(pointer.to_owned(), count);
         count
     }
+}
+
+/// The references of a schema, each of which is applied to the same value.
+pub(super) fn references_in(fields: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    REFERENCES
+        .iter()
+        .filter_map(|keyword| fields.get(*keyword)?.as_str())
 }
 
 pub(super) fn in_place_schemas(fields: &Map<String, Value>) -> impl Iterator<Item = &Value> {

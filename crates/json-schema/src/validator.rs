@@ -27,6 +27,9 @@ const MAX_ARGUMENT_DEPTH: usize = 128;
 /// The maximum number of schemas that are applied to one value, counted for the worst case.
 const MAX_EVALUATIONS: u64 = 100_000;
 
+/// The maximum number of parts with a URI of their own: each of them may be what a reference means.
+const MAX_RESOURCES: usize = 64;
+
 /// The maximum work of one verdict: about a tenth of a second.
 const MAX_WORK: u64 = 2_000_000;
 
@@ -93,6 +96,9 @@ impl JsonSchemaValidator {
         }
         let has_legacy_id = SchemaDraft::detect(schema).has_legacy_id;
         let refs = references::SchemaRefs::new(schema, has_legacy_id);
+        if refs.resource_count() > MAX_RESOURCES {
+            return Err(JsonSchemaError::TooExpensive);
+        }
         if count_evaluations(&refs, MAX_EVALUATIONS) > MAX_EVALUATIONS {
             return Err(JsonSchemaError::TooExpensive);
         }

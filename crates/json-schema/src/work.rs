@@ -4,13 +4,19 @@
 
 use serde_json::{Map, Value};
 
-use crate::{references::SchemaRefs, validation_cost::in_place_schemas};
+use crate::{
+    references::SchemaRefs,
+    validation_cost::{in_place_schemas, references_in},
+};
 
 /// The maximum nesting of schemas on one path through the value, including references.
 const MAX_CHAIN: usize = 600;
 
-/// The assumed work of a reference that is resolved while validating, which is not followed here.
-const DYNAMIC_REFERENCE_WORK: u64 = 1_000;
+/// The address of the schemas of schemas, which a validator knows without fetching them.
+const META_SCHEMAS: &str = "://json-schema.org/";
+
+/// The assumed work of such a schema for each part of a value.
+const META_SCHEMA_WORK: usize = 200;
 
 /// Keywords whose schema is applied to every item of a list.
 const EVERY_ITEM: [&str; 4] = ["items", "additionalItems", "unevaluatedItems", "contains"];
@@ -54,17 +60,16 @@ impl WorkCounter<'_, '_> {
             return Ok(());
         };
         self.spend(own_work(fields, value))?;
-        if let Some(Value::String(reference)) = fields.get("$ref")
-            && let Some(target) = self.refs.pointer(reference)
-            && let Some(target) = self.refs.resolve(&target)
-        {
-            self.apply(target, value, chain + 1)?;
-        }
-        if ["$dynamicRef", "$recursiveRef"]
-            .iter()
-            .any(|key| fields.contains_key(*key))
-        {
-            self.spend(usize::try_from(DYNAMIC_REFERENCE_WORK).unwrap_or(usize::MAX))?;
+        for reference in references_in(fields) {
+            if reference.starts_with("http") && reference.contains(META_SCHEMAS) {
+                self.spend(count_parts(value).saturating_mul(META_SCHEMA_WORK))?;
+            }
+            self.spend(self.refs.resource_count())?;
+            for target in self.refs.possible_targets(reference) {
+                if let Some(target) = self.refs.resolve(&target) {
+                    self.apply(target, value, chain + 1)?;
+                }
+            }
         }
         // To know what was evaluated, a validator applies the schemas in place once more.
         let is_read_twice =
@@ -153,6 +158,21 @@ impl WorkCounter<'_, '_> {
     }
 }
 
+/// The number of values in a value, itself included.
+fn count_parts(value: &Value) -> usize {
+    let mut parts = 0;
+    let mut todo = vec![value];
+    while let Some(value) = todo.pop() {
+        parts += 1;
+        match value {
+            Value::Array(items) => todo.extend(items),
+            Value::Object(members) => todo.extend(members.values()),
+            _ => {}
+        }
+    }
+    parts
+}
+
 /// The work of a schema's keywords that apply no other schema.
 fn own_work(fields: &Map<String, Value>, value: &Value) -> usize {
     let mut work = fields.len();
@@ -212,6 +232,119 @@ mod tests {
         }
         assert_eq!(work(&doubling, &deep), Err(TooMuchWork));
         assert!(work(&doubling, &json!([[1]])).is_ok());
+    }
+
+    #[test]
+    fn doubling_is_too_much_by_every_kind_of_reference() {
+        // Each definition applies the next one twice.
+        type Written = fn(usize) -> Value;
+        let kinds: [(&str, &str, Written, Written); 6] = [
+            (
+                "$defs",
+                "title",
+                |_| json!("named by the address of the document"),
+                |at| json!({ "$ref": format!("https://example.com/s#/$defs/d{at}") }),
+            ),
+            (
+                "$defs",
+                "$id",
+                |at| json!(format!("d{at}")),
+                |at| json!({ "$ref": format!("x/../d{at}") }),
+            ),
+            (
+                "$defs",
+                "$dynamicAnchor",
+                |at| json!(format!("d{at}")),
+                |at| json!({ "$dynamicRef": format!("#d{at}") }),
+            ),
+            (
+                "$defs",
+                "$dynamicAnchor",
+                |at| json!(format!("d{at}")),
+                |at| json!({ "$ref": format!("#d{at}") }),
+            ),
+            (
+                "definitions",
+                "$id",
+                |at| json!(format!("#d{at}")),
+                |at| json!({ "$ref": format!("#d{at}") }),
+            ),
+            (
+                "definitions",
+                "id",
+                |at| json!(format!("#d{at}")),
+                |at| json!({ "$ref": format!("#d{at}") }),
+            ),
+        ];
+        for (number, (defs, keyword, name, reference)) in kinds.into_iter().enumerate() {
+            let mut definitions: Map<String, Value> = (0..34)
+                .map(|at| {
+                    let next = reference(at + 1);
+                    let definition = json!({ "allOf": [next.clone(), next], keyword: name(at) });
+                    (format!("d{at}"), definition)
+                })
+                .collect();
+            definitions.insert(
+                "d34".to_owned(),
+                json!({ "type": "string", keyword: name(34) }),
+            );
+            let draft = if keyword == "id" {
+                "http://json-schema.org/draft-04/schema#"
+            } else {
+                "https://json-schema.org/draft/2020-12/schema"
+            };
+            let schema = json!({
+                "$schema": draft,
+                "$id": "https://example.com/s",
+                defs: definitions,
+                "allOf": [reference(0)],
+            });
+            assert_eq!(work(&schema, &json!(1)), Err(TooMuchWork), "{number}");
+            let refs = SchemaRefs::new(&schema, false);
+            let evaluations = crate::validation_cost::count_evaluations(&refs, 100_000);
+            assert!(evaluations > 100_000, "{number}: {evaluations}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_a_document_has_by_default_is_no_way_around() {
+        for base in ["", "json-schema:///", "/", "."] {
+            let mut definitions: Map<String, Value> = (0..34)
+                .map(|at| {
+                    let next = json!({ "$ref": format!("{base}#/$defs/d{}", at + 1) });
+                    (format!("d{at}"), json!({ "allOf": [next.clone(), next] }))
+                })
+                .collect();
+            definitions.insert("d34".to_owned(), json!({ "type": "string" }));
+            let first = format!("{base}#/$defs/d0");
+            let schema = json!({ "$defs": definitions, "$ref": first });
+            assert_eq!(work(&schema, &json!(1)), Err(TooMuchWork), "{base}");
+        }
+        // What leads outside is not followed, whatever the validator says about it.
+        let outside = json!({ "$ref": "https://json-schema.org/draft/2020-12/schema" });
+        assert!(work(&outside, &json!({ "type": "object" })).unwrap() < 1_000);
+    }
+
+    #[test]
+    fn parts_with_addresses_and_dynamic_references_are_counted_and_taken() {
+        let bundle = json!({
+            "$id": "https://example.com/s",
+            "properties": { "a": { "$ref": "part" }, "s": { "$ref": "https://json-schema.org/draft/2020-12/schema" } },
+            "$defs": { "part": { "$id": "part", "type": "object", "properties": { "b": { "$ref": "#/$defs/c" } }, "$defs": { "c": { "type": "string" } } } },
+        });
+        assert!(
+            work(
+                &bundle,
+                &json!({ "a": { "b": "c" }, "s": { "type": "object" } })
+            )
+            .unwrap()
+                < 2_000
+        );
+        let tree = json!({
+            "$dynamicAnchor": "node",
+            "properties": { "kids": { "items": { "$dynamicRef": "#node" } } },
+        });
+        assert!(work(&tree, &json!({ "kids": [{ "kids": [] }, {}] })).unwrap() < 100);
     }
 
     #[test]

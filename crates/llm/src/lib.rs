@@ -34,7 +34,7 @@ pub use request::{
     PlainText, Purpose, ReplyNormalizer, StreamEvent, TokenUsage,
 };
 pub use structured_output::{StructuredError, StructuredOutput, ask_structured};
-pub use tool_call::{ToolCall, ToolCallOutput, ToolDefinition};
+pub use tool_call::{ImageData, ToolCall, ToolCallOutput, ToolDefinition};
 pub use tool_use::{MAX_TOOL_CALLS, ModelTurn, ask_turn, ask_turn_streaming};
 
 #[cfg(feature = "http")]

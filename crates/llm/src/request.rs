@@ -1,6 +1,6 @@
 //! Model requests and replies, and the trait of all models.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, time::Duration};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,12 @@ pub trait ChatModel: Send + Sync {
     /// is sent only after the first reply shows that it is needed.
     fn has_stored_prompts(&self) -> bool {
         false
+    }
+
+    /// Returns how long the provider refuses requests because of their rate, if that is so long that
+    /// they fail at once.
+    fn rate_limited_for(&self) -> Option<Duration> {
+        None
     }
 
     /// Checks that the provider is reachable and accepts the API key, with a request that costs
@@ -124,6 +130,9 @@ pub struct ModelRequest {
     /// Whether the model must answer now, without further calls.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub answer_now: bool,
+    /// Random part of the tags around results of tools, for models that are told of them in words.
+    #[serde(skip)]
+    pub fence_nonce: u32,
 }
 
 impl Default for ModelRequest {
@@ -144,6 +153,7 @@ impl Default for ModelRequest {
             variables: BTreeMap::new(),
             functions: Vec::new(),
             answer_now: false,
+            fence_nonce: 0,
         }
     }
 }

@@ -41,6 +41,18 @@ pub struct ToolCallOutput {
     /// Whether the call failed; `text` then gives the reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// Pictures for the model. Providers without tool use, and models that see none, get the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<ImageData>,
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageData {
+    /// Media type, such as `image/png`.
+    pub mime: String,
+    /// Content in base64.
+    pub data: String,
 }
 
 impl ToolCallOutput {
@@ -51,6 +63,7 @@ impl ToolCallOutput {
             name: call.name.clone(),
             text: text.into(),
             is_error: false,
+            images: Vec::new(),
         }
     }
 

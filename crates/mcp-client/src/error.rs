@@ -221,6 +221,14 @@ impl ClientError {
             ClientErrorKind::Transport(TransportError::NotStarted { .. }) => {
                 "Check `command`: the program must be installed and on the PATH.".to_owned()
             }
+            ClientErrorKind::Transport(TransportError::Unauthorized { forbidden: true, .. }) => {
+                "The server knows the login, but it may not do this. Use a key or login with the permission or scope \
+                 that the server names."
+                    .to_owned()
+            }
+            ClientErrorKind::Transport(TransportError::Http { status: 404 | 405 | 410, .. }) => {
+                "There is no MCP server at this address. Check `url`: its path, such as /mcp, and `type`.".to_owned()
+            }
             ClientErrorKind::Transport(TransportError::Unauthorized { .. }) => {
                 "Check the key or token in `headers` or `auth` of this server.".to_owned()
             }

@@ -93,12 +93,13 @@ pub(crate) async fn gather_evidence(
     let hands = call.select_tools("tools", tools).await?;
     call.progress(0.0, Some(1.0), "looking things up");
     let question: Vec<&str> = step.messages.iter().map(|it| it.text.as_str()).collect();
+    let context = EvidencePromptContext {
+        question: &question.join("\n\n"),
+    };
     let ask = ModelRequest {
         schema: Value::Null,
         plain_text: PlainText::IsTheAnswer,
-        ..ASK.render(EvidencePromptContext {
-            question: &question.join("\n\n"),
-        })?
+        ..ASK.render(context, call)?
     };
     let acted = call
         .run_agent_loop(ask, &hands, AgentLimits::default())

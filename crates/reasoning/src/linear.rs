@@ -213,9 +213,10 @@ pub(crate) async fn think_step(
     let content = call.check_content("content", &input.content)?;
     let past = current_open_history(session.as_ref(), call).await?;
     call.progress(0.0, Some(1.0), "thinking");
-    let plain = step_request(content, &past, session.as_ref())?;
+    let plain = step_request(content, &past, session.as_ref(), call)?;
     let found = gather_evidence(input.tools.as_deref(), &plain, call).await?;
-    let ask = step_request_with(content, &past, found.to_prompt(call), session.as_ref())?;
+    let evidence = found.to_prompt(call);
+    let ask = step_request_with(content, &past, evidence, session.as_ref(), call)?;
     let answer = call.ask(ask, Some(LinearStep::from_plain_text)).await?;
     let home = TargetSession::existing_or_new(session, Mode::Linear, content, call);
     Ok(step_output(input, &home, past, found, answer, call))
@@ -226,8 +227,9 @@ pub(crate) fn step_request(
     content: &str,
     past: &SessionHistory,
     session: Option<&Session>,
+    call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
-    step_request_with(content, past, EvidenceInPrompt::default(), session)
+    step_request_with(content, past, EvidenceInPrompt::default(), session, call)
 }
 
 fn step_request_with(
@@ -235,12 +237,14 @@ fn step_request_with(
     past: &SessionHistory,
     found: EvidenceInPrompt,
     session: Option<&Session>,
+    call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
-    let ask = ASK.render(LinearPromptContext {
+    let context = LinearPromptContext {
         past,
         found,
         content,
-    })?;
+    };
+    let ask = ASK.render(context, call)?;
     Ok(ModelRequest {
         plain_text: PlainText::IsTheAnswer,
         thread: session.and_then(provider_thread),

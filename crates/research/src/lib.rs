@@ -11,7 +11,7 @@ pub(crate) mod index_sync;
 pub(crate) mod ingest;
 mod options;
 pub mod pdf_locator;
-pub mod prompt_fence;
+mod prompt_fence;
 mod resources;
 pub(crate) mod retrieval;
 mod services;

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::{
     articles::{ARTICLE, ArticleRepository, FULL_TEXT, sections::section_titles},
-    prompt_fence::escape_passage_tags,
+    prompt_fence::disarm_passage_tags,
 };
 use crate::ResearchServices;
 
@@ -29,6 +29,9 @@ const ARTICLES_URI: &str = "knowledge://articles";
 
 /// The tool that reads the resources.
 const READ_TOOL: &str = "read_article";
+
+/// The tool that lists articles.
+const LIST_TOOL: &str = "list_articles";
 
 /// The longest ID or name in a URI.
 const MAX_SEGMENT_CHARS: usize = 512;
@@ -208,7 +211,7 @@ async fn read(
     context: ResourceContext<'_>,
 ) -> Result<Vec<ResourceData>, ToolError> {
     let tool = match address {
-        ArticleUri::All => "list_articles",
+        ArticleUri::All => LIST_TOOL,
         _ => READ_TOOL,
     };
     let output = match context.call(tool, address.arguments()).await {
@@ -256,7 +259,7 @@ async fn list(
         .unwrap_or(u32::MAX)
         .clamp(1, MAX_LISTED);
     let arguments = json!({ "limit": limit, "offset": offset });
-    let output = match context.call("list_articles", arguments).await {
+    let output = match context.call(LIST_TOOL, arguments).await {
         Ok(output) => output,
         // A principal that may read but not list articles sees none here, and all other resources.
         Err(ToolError::Forbidden { .. }) => return Ok(ResourcePage::default()),
@@ -294,7 +297,7 @@ fn to_resource(article: &Value) -> Option<ResourceInfo> {
     Some(ResourceInfo {
         uri: article_uri(field("article_id")?),
         name: field("cite_key")?.to_owned(),
-        title: field("title").map(|it| escape_passage_tags(&truncate_chars(it, 200))),
+        title: field("title").map(|it| disarm_passage_tags(&truncate_chars(it, 200))),
         description: Some(about).filter(|it| !it.is_empty()),
         mime_type: Some(MARKDOWN.to_owned()),
         size: None,
@@ -306,6 +309,10 @@ async fn complete_ids(
     text: &str,
     context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ToolError> {
+    // Who may only read articles must have been given an id.
+    if !context.caller.principal.scope.allows(LIST_TOOL) {
+        return Ok(CompletionValues::default());
+    }
     let library = ArticleRepository(context.registry.store().as_ref());
     let text = truncate_chars(text.trim(), MAX_SEGMENT_CHARS).to_lowercase();
     let mut filter = DocumentFilter::of_kind(ARTICLE);

@@ -66,6 +66,18 @@ pub enum StoreError {
         /// The database's error message.
         reason: String,
     },
+    /// The file or its folder may only be read.
+    #[error("the database can only be read: {reason}")]
+    ReadOnly {
+        /// The database's error message.
+        reason: String,
+    },
+    /// The database file is damaged. Nothing is written to it any more.
+    #[error("the database file is damaged: {reason}")]
+    Damaged {
+        /// The database's error message.
+        reason: String,
+    },
     /// A query failed.
     #[error("a database query failed: {reason}")]
     Query {
@@ -86,6 +98,24 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Tells whether no commit can succeed until the file or the disk is repaired. Other errors are
+    /// about one commit.
+    pub const fn prevents_writes(&self) -> bool {
+        match self {
+            Self::Conflict { .. } | Self::AlreadyEnded | Self::Busy { .. } | Self::Closed => false,
+            Self::Connection { .. }
+            | Self::LegacyDatabase { .. }
+            | Self::NotOurDatabase { .. }
+            | Self::Migration { .. }
+            | Self::Backup { .. }
+            | Self::DiskFull { .. }
+            | Self::ReadOnly { .. }
+            | Self::Damaged { .. }
+            | Self::Query { .. }
+            | Self::Corrupt { .. } => true,
+        }
+    }
+
     /// Returns the stable code.
     pub const fn code(&self) -> ErrorCode {
         match self {
@@ -97,6 +127,8 @@ impl StoreError {
             Self::Conflict { .. } | Self::AlreadyEnded => ErrorCode::Conflict,
             Self::Busy { .. } => ErrorCode::Busy,
             Self::DiskFull { .. } => ErrorCode::DiskFull,
+            Self::ReadOnly { .. } => ErrorCode::DatabaseReadOnly,
+            Self::Damaged { .. } => ErrorCode::DatabaseDamaged,
             Self::Query { .. } | Self::Corrupt { .. } => ErrorCode::Query,
             Self::Closed => ErrorCode::Closed,
         }
@@ -117,7 +149,9 @@ impl StoreError {
                     .to_owned()
             }
             Self::Backup { .. } => {
-                "Choose a file that does not exist, in a folder you can write to.".to_owned()
+                "Choose a file that does not exist, in a folder you can write to, on a disk with \
+                 enough space."
+                    .to_owned()
             }
             Self::Conflict { .. } | Self::AlreadyEnded => {
                 "Read the session again, then retry.".to_owned()
@@ -125,6 +159,16 @@ impl StoreError {
             Self::Busy { .. } => "Retry in a moment.".to_owned(),
             Self::DiskFull { .. } => {
                 "Free space on the disk that holds the database, then retry.".to_owned()
+            }
+            Self::ReadOnly { .. } => {
+                "Make the database file and its folder writable, or free space on the disk, then \
+                 retry."
+                    .to_owned()
+            }
+            Self::Damaged { .. } => {
+                "Stop the server and restore a backup, or recover the file; docs/serving.md tells \
+                 how. Nothing is written until then."
+                    .to_owned()
             }
             Self::Query { .. } | Self::Corrupt { .. } => {
                 "Run `deliberate doctor` to check the database.".to_owned()

@@ -394,4 +394,6 @@ pub struct StoreInfo {
     pub sessions: u64,
     /// The number of thoughts.
     pub thoughts: u64,
+    /// Why commits fail at present, if they do. Reads may still work.
+    pub write_failure: Option<StoreError>,
 }

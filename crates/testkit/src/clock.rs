@@ -37,6 +37,9 @@ impl Clock for FixedClock {
     }
 }
 
+/// The nonce of [`CountingIds`]: the tags of prompts end in `-7e57ed`.
+const TEST_NONCE: u32 = 0x007e_57ed;
+
 /// Ids that count from 1: `00000000-0000-7000-8000-000000000001` and so on.
 #[derive(Debug)]
 pub struct CountingIds(AtomicU64);
@@ -63,6 +66,10 @@ impl Default for CountingIds {
 impl IdSource for CountingIds {
     fn new_id(&self) -> Uuid {
         Self::nth(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn nonce(&self) -> u32 {
+        TEST_NONCE
     }
 }
 

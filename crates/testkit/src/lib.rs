@@ -5,13 +5,16 @@
 )]
 
 mod clock;
+mod fence_parts;
 pub mod load;
 mod mock_mcp_server;
 pub mod mock_provider;
+pub mod prompt_fence_corpus;
 pub mod raw_http;
 mod stdio_client;
 
 pub use clock::{CountingIds, FixedClock};
+pub use fence_parts::without_fence_parts;
 pub use mock_mcp_server::mock_mcp_server_program;
 pub use mock_provider::{MockFault, MockProvider, RequestRecord};
 pub use stdio_client::{StdioClient, bare_command};

@@ -50,6 +50,9 @@ pub struct ClientFeatures {
     pub roots: bool,
     /// Sends requests to the client during the call, if that is possible.
     pub requests: Option<Arc<dyn ClientRequests>>,
+    /// Passes on a log message (the params of `notifications/message`) to a client that wants them.
+    /// It must not block.
+    pub log: Option<Arc<dyn Fn(Value) + Send + Sync>>,
 }
 
 /// Sends requests to a client during its call.
@@ -86,6 +89,7 @@ impl ToolContext {
             sampling: false,
             roots: false,
             requests: None,
+            log: None,
         };
         let client = &self.shared.env.caller.client;
         if client.modern && !self.prefix.is_empty() {

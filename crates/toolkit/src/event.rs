@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_core::ModelUsage;
 
-use crate::{CallProgress, Principal, ResourceChange};
+use crate::{CallProgress, ExternalCallEnd, Principal, ResourceChange};
 
 /// An event of the dispatcher.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,8 @@ pub enum CallEvent<'a> {
     },
     /// A call changed these resources.
     ResourcesChanged(&'a [ResourceChange]),
+    /// A call of an upstream server's tool ended.
+    ExternalCallEnded(&'a ExternalCallEnd<'a>),
     /// A call named a tool that does not exist.
     UnknownTool,
     /// A tool panicked; its caller got an error.

@@ -1,23 +1,30 @@
 //! External tools: tools of upstream servers beside our own.
 //!
 //! An external tool is listed under its own name, but calling it is a call of one of our tools:
-//! that one is validated, limited and logged, and its name is in records and metrics. The
+//! that one is validated and limited. The invocation log and traces have the external name. The
 //! principal's scope is checked against the external name. The module does not know the upstream
 //! servers.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use deliberate_core::truncate_chars;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::{
-    Principal, Registry, ToolError, matches_pattern,
+    CallEvent, ErrorCode, Principal, Registry, ToolContext, ToolError, matches_pattern,
     registry::{RegisteredTool, ToolAction, ToolTable},
 };
 
 /// The field of an answer that holds the result of an upstream server, which is passed on
 /// unchanged: with all its fields, in their order.
 pub const RAW_RESULT: &str = "handed_on";
+
+/// The log target of the audit log: one line per call of an external tool.
+pub const AUDIT_TARGET: &str = "audit";
+
+/// The longest external name in logs and spans. Qualified names are shorter.
+const MAX_LOGGED_NAME: usize = 128;
 
 /// The tools of upstream servers that clients see beside our own. A call of one is a call of one of
 /// our tools, whose arguments name it.
@@ -54,6 +61,12 @@ pub trait ExternalTools: Send + Sync {
     fn external_name(&self, _tool: &str, _arguments: &Value) -> Option<Arc<str>> {
         None
     }
+
+    /// Returns the scopes of which each allows a call of one of our tools that stands for an external
+    /// tool, beside our tool's name: the external name, and `tool/server`.
+    fn call_scopes(&self, _tool: &str, _arguments: &Value) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A tool of an upstream server.
@@ -83,12 +96,68 @@ pub struct AliasTarget {
     pub arguments: Value,
 }
 
+/// The end of a call of an upstream server's tool. It has no arguments and no result.
+#[derive(Debug, Clone, Copy)]
+pub struct ExternalCallEnd<'a> {
+    /// The principal that called.
+    pub principal: &'a Principal,
+    /// The configured name of the server.
+    pub server: &'a str,
+    /// The tool's name at the server; absent if the server has no such tool or could not be asked.
+    pub tool: Option<&'a str>,
+    /// The duration of the call.
+    pub elapsed: Duration,
+    /// The error code, if the call failed or the tool reported a failure.
+    pub error: Option<&'a str>,
+}
+
+impl ToolContext {
+    /// Reports the end of a call of an upstream server's tool to the listeners and the audit log.
+    /// The tool that makes such calls does this, so that nested calls are reported too.
+    pub fn report_external_call(
+        &self,
+        server: &str,
+        tool: Option<&str>,
+        elapsed: Duration,
+        error: Option<&str>,
+    ) {
+        let env = &self.shared.env;
+        let principal = &env.caller.principal;
+        tracing::info!(
+            target: AUDIT_TARGET,
+            principal = principal.name.as_deref().unwrap_or("operator"),
+            server,
+            tool,
+            through = env.tool,
+            outcome = error.unwrap_or("ok"),
+            took_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            "external call"
+        );
+        env.listeners
+            .emit(CallEvent::ExternalCallEnded(&ExternalCallEnd {
+                principal,
+                server,
+                tool,
+                elapsed,
+                error,
+            }));
+    }
+}
+
+/// Returns the error code of an answer in which an upstream server's tool reports that it failed.
+pub fn upstream_failure(output: &Value) -> Option<ErrorCode> {
+    let result = output.get(RAW_RESULT)?;
+    (result.get("isError") == Some(&Value::Bool(true))).then_some(ErrorCode::ToolFailed)
+}
+
 /// A call resolved to one of our tools, by its own name or an external one.
 pub(crate) struct ResolvedCall<'a> {
     pub(crate) entry: &'a RegisteredTool,
     pub(crate) arguments: Value,
     /// The external name, if the call used one.
     external_tool: Option<Arc<str>>,
+    /// The scopes of which each allows the call, too.
+    scopes: Vec<String>,
 }
 
 impl ResolvedCall<'_> {
@@ -103,6 +172,10 @@ impl ResolvedCall<'_> {
         if matches!(self.entry.action, ToolAction::Resume)
             || principal.scope.allows(name)
             || (self.external_tool.is_none() && self.entry.is_alias_for(principal))
+            || self
+                .scopes
+                .iter()
+                .any(|scope| principal.scope.allows(scope))
         {
             return Ok(());
         }
@@ -128,6 +201,7 @@ impl ToolTable {
         if let Some(call) = external.and_then(|it| it.resolve(name, &arguments, again)) {
             return Ok(ResolvedCall {
                 entry: self.find(call.tool)?,
+                scopes: self.call_scopes(call.tool, &call.arguments),
                 arguments: call.arguments,
                 external_tool: Some(name.into()),
             });
@@ -140,16 +214,30 @@ impl ToolTable {
         };
         Ok(ResolvedCall {
             entry,
+            scopes: self.call_scopes(entry.meta.name, &arguments),
             arguments,
             external_tool: None,
         })
     }
 
+    fn call_scopes(&self, tool: &str, arguments: &Value) -> Vec<String> {
+        let external = self.external.as_ref();
+        external.map_or_else(Vec::new, |it| it.call_scopes(tool, arguments))
+    }
+
+    /// Returns the external name for a call of one of our tools, for logs and traces.
+    pub(crate) fn logged_external_name(&self, tool: &str, arguments: &Value) -> Option<Arc<str>> {
+        let name = self.external.as_ref()?.external_name(tool, arguments)?;
+        Some(truncate_chars(&name, MAX_LOGGED_NAME).into())
+    }
+
     /// Tells whether the principal may make the call, by the tool's own name or an external one.
     pub(crate) fn allows(&self, principal: &Principal, tool: &str, arguments: &Value) -> bool {
         let external_tool = || self.external.as_ref()?.external_name(tool, arguments);
+        let mut scopes = self.call_scopes(tool, arguments).into_iter();
         principal.scope.allows(tool)
             || external_tool().is_some_and(|name| principal.scope.allows(&name))
+            || scopes.any(|scope| principal.scope.allows(&scope))
     }
 }
 

@@ -4,6 +4,7 @@
 mod agent_loop;
 mod background;
 mod caller;
+mod compute;
 mod dispatch;
 mod error;
 mod event;
@@ -29,6 +30,7 @@ pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
     ModelSelector,
 };
+pub use compute::{ComputeError, compute, is_abandoned};
 pub use deliberate_core::ErrorCode;
 pub use dispatch::{
     call_outcome::{CallOutcome, ClientPrompt, NeedsReply},
@@ -36,7 +38,10 @@ pub use dispatch::{
 };
 pub use error::{ArgumentIssue, EntityKind, ToolError};
 pub use event::{CallEvent, CallInfo, CallListener};
-pub use external_tools::{AliasTarget, ExternalTool, ExternalTools, InputReply, RAW_RESULT};
+pub use external_tools::{
+    AUDIT_TARGET, AliasTarget, ExternalCallEnd, ExternalTool, ExternalTools, InputReply,
+    RAW_RESULT, upstream_failure,
+};
 pub use presentation::{CallPresenter, PresentedOutput, REPLY_RECORDED};
 pub use principal::{Principal, ToolScope, matches_pattern};
 pub use prompt_provider::{
@@ -50,7 +55,8 @@ pub use resource_provider::{
 };
 pub use schema::answer_schema;
 pub use tool::{
-    REPLY_FIELD, STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    ForegroundWait, REPLY_FIELD, STEP_STATE, TEXT_FIELD, Tool, ToolHints, ToolLimits, ToolMeta,
+    ToolOutput,
 };
 pub use tool_context::{ModelAnswer, ToolContext};
 pub use trace_context::{CALL_SPAN, MODEL_SPAN, SpanReader, TraceContext};

@@ -42,6 +42,19 @@ impl ToolScope {
     }
 }
 
+impl ToolScope {
+    /// Tells whether the scope includes a part of the tool, `tool/part`, but not all of it.
+    pub fn allows_part_of(&self, tool: &str) -> bool {
+        match self {
+            Self::All => false,
+            Self::Only(patterns) => patterns.iter().any(|pattern| {
+                let part = pattern.strip_prefix(tool);
+                part.is_some_and(|part| part.starts_with('/'))
+            }),
+        }
+    }
+}
+
 /// Tells whether a pattern matches a name. A `*` at its end matches any ending; elsewhere it is an
 /// ordinary character.
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {

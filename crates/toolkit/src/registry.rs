@@ -11,12 +11,13 @@ use std::{
 use deliberate_core::{Clock, IdSource, did_you_mean};
 use deliberate_store::Store;
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     background::BackgroundCalls,
     dispatch::{
+        call_permits::CallPermits,
+        fair_permits::FairPermits,
         invocation_log::InvocationWriter,
         suspend::{self, ResumeArguments},
     },
@@ -27,7 +28,7 @@ use crate::{
     PromptProvider, ResourceProvider, Tool, ToolError, ToolMeta,
     event::CallListeners,
     schema::ArgumentChecker,
-    tool::{AnyTool, STEP_STATE},
+    tool::{AnyTool, ForegroundWait, STEP_STATE},
 };
 
 /// The dependencies of every call.
@@ -53,6 +54,10 @@ pub struct CallLimits {
     pub running_calls: usize,
     /// The most calls that may wait for a running one to end.
     pub waiting_calls: usize,
+    /// The most model requests at once.
+    pub model_requests: usize,
+    /// The share of these that one named principal may take of what the others leave, in percent.
+    pub principal_share: usize,
     /// The longest text that a caller may send to reason about, in characters.
     pub content_chars: usize,
     /// The most tokens of earlier reasoning in a model request.
@@ -69,6 +74,8 @@ impl Default for CallLimits {
             call_time: Duration::from_mins(5),
             running_calls: 256,
             waiting_calls: 1_024,
+            model_requests: 256,
+            principal_share: 50,
             content_chars: 100_000,
             context_tokens: 6_000,
             record_bytes: 8_192,
@@ -81,8 +88,7 @@ impl Default for CallLimits {
 pub struct Registry {
     pub(crate) deps: Arc<RegistryDeps>,
     pub(crate) tools: Arc<ToolTable>,
-    pub(crate) running: Semaphore,
-    pub(crate) waiting: Semaphore,
+    pub(crate) permits: Arc<CallPermits>,
     pub(crate) listeners: CallListeners,
     resources: Vec<Box<dyn ResourceProvider>>,
     prompts: Vec<Box<dyn PromptProvider>>,
@@ -100,7 +106,8 @@ pub(crate) struct RegisteredTool {
     pub(crate) action: ToolAction,
     /// Whether `tools/list` shows the tool.
     is_listed: bool,
-    pub(crate) running: Option<Semaphore>,
+    /// The permits of its own calls, if it limits them.
+    pub(crate) permits: Option<Arc<FairPermits>>,
     input_schema: OnceLock<Value>,
     output_schema: OnceLock<Value>,
     checker: OnceLock<ArgumentChecker>,
@@ -128,14 +135,13 @@ pub struct ToolInfo<'a> {
 impl Registry {
     /// Creates a registry that has only the tool [`RESUME_TOOL`](crate::RESUME_TOOL).
     pub fn new(parts: RegistryDeps) -> Self {
-        let bounds = &parts.limits;
         Self {
-            running: Semaphore::new(bounds.running_calls),
-            waiting: Semaphore::new(bounds.waiting_calls),
+            permits: Arc::new(CallPermits::new(&parts.limits)),
             tools: Arc::new(ToolTable {
                 tools: vec![Arc::new(RegisteredTool::new(
                     ResumeArguments::meta(),
                     ToolAction::Resume,
+                    parts.limits.principal_share,
                 ))],
                 external: None,
                 presenter: None,
@@ -195,15 +201,7 @@ impl Registry {
 
     /// Returns the number of calls that run and the number of calls that wait.
     pub fn running_and_waiting(&self) -> (usize, usize) {
-        let bounds = &self.deps.limits;
-        (
-            bounds
-                .running_calls
-                .saturating_sub(self.running.available_permits()),
-            bounds
-                .waiting_calls
-                .saturating_sub(self.waiting.available_permits()),
-        )
+        self.permits.running_and_waiting()
     }
 
     /// Returns a number that no other call of this process has.
@@ -222,9 +220,10 @@ impl Registry {
     }
 
     fn with_tool(mut self, tool: impl Tool, listed: bool) -> Self {
+        let share = self.deps.limits.principal_share;
         let entry = RegisteredTool {
             is_listed: listed,
-            ..RegisteredTool::new(tool.meta(), ToolAction::Run(Box::new(tool)))
+            ..RegisteredTool::new(tool.meta(), ToolAction::Run(Box::new(tool)), share)
         };
         let entries = &mut Arc::make_mut(&mut self.tools).tools;
         let last = entries.len().saturating_sub(1);
@@ -255,7 +254,12 @@ impl Registry {
                 .get(name)
                 .filter(|own| own.is_alias_for(principal))
         };
-        principal.scope.allows(name) || front().is_some()
+        // A scope of one server, `gateway_call/files`, is a scope of a tool that calls others.
+        let part = || {
+            let calls_others = |own: &RegisteredTool| !own.is_replayable();
+            principal.scope.allows_part_of(name) && self.tools.get(name).is_some_and(calls_others)
+        };
+        principal.scope.allows(name) || front().is_some() || part()
     }
 
     /// Returns the store.
@@ -319,9 +323,10 @@ impl ToolTable {
 }
 
 impl RegisteredTool {
-    fn new(meta: ToolMeta, action: ToolAction) -> Self {
+    fn new(meta: ToolMeta, action: ToolAction, principal_share: usize) -> Self {
+        let own = meta.limits.max_concurrent;
         Self {
-            running: meta.limits.max_concurrent.map(Semaphore::new),
+            permits: own.map(|most| FairPermits::new(most, principal_share)),
             meta,
             action,
             is_listed: true,
@@ -367,6 +372,14 @@ impl RegisteredTool {
             ToolAction::Resume => false,
         };
         self.meta.asks_model || takes_long || !self.is_replayable()
+    }
+
+    /// Returns how long a client waits for a call with these arguments.
+    pub(crate) fn foreground_wait(&self, arguments: &Value, usual: Duration) -> ForegroundWait {
+        match &self.action {
+            ToolAction::Run(tool) => tool.foreground_wait(arguments, usual),
+            ToolAction::Resume => ForegroundWait::new(usual),
+        }
     }
 
     /// Returns the call of another tool that a call with these arguments stands for.

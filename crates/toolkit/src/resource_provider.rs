@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use deliberate_core::{Change, SessionId};
+use deliberate_core::{Change, PromptFence, SessionId};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -89,6 +89,11 @@ pub struct ResourceContext<'a> {
 }
 
 impl ResourceContext<'_> {
+    /// Returns a fence for foreign text in what is read, with the names of its tags.
+    pub fn prompt_fence(&self, tags: &'static [&'static str]) -> PromptFence {
+        PromptFence::new(self.registry.deps.ids.nonce(), tags)
+    }
+
     /// Calls a tool that uses no model and returns its output.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Value, ToolError> {
         match self

@@ -87,6 +87,31 @@ pub trait Tool: Send + Sync + 'static {
     fn max_duration(&self, _arguments: &Value) -> Option<Duration> {
         None
     }
+
+    /// Returns how long a client waits for a call with these arguments before it continues in the
+    /// background; `usual` is the time of all calls.
+    fn foreground_wait(&self, _arguments: &Value, usual: Duration) -> ForegroundWait {
+        ForegroundWait::new(usual)
+    }
+}
+
+/// How long a client waits for a call before it continues in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForegroundWait {
+    /// The time to wait.
+    pub after: Duration,
+    /// Whether progress restarts it, if the client asked for progress.
+    pub progress_restarts: bool,
+}
+
+impl ForegroundWait {
+    /// Creates a wait that nothing restarts.
+    pub const fn new(after: Duration) -> Self {
+        Self {
+            after,
+            progress_restarts: false,
+        }
+    }
 }
 
 /// The metadata of a tool.
@@ -104,6 +129,14 @@ pub struct ToolMeta {
     pub asks_model: bool,
     /// The limits of its calls.
     pub limits: ToolLimits,
+}
+
+impl ToolMeta {
+    /// Tells whether the tool only reads what is stored here: it asks no model and waits for nothing
+    /// outside this server.
+    pub(crate) const fn is_local_read(&self) -> bool {
+        self.hints.read_only && !self.asks_model && !self.hints.open_world
+    }
 }
 
 /// The effects of a tool.
@@ -198,6 +231,7 @@ pub(crate) trait AnyTool: Send + Sync {
     fn may_run_in_background(&self) -> bool;
     fn is_replayable(&self) -> bool;
     fn max_duration(&self, arguments: &Value) -> Option<Duration>;
+    fn foreground_wait(&self, arguments: &Value, usual: Duration) -> ForegroundWait;
     fn run<'a>(
         &'a self,
         arguments: Value,
@@ -240,6 +274,10 @@ impl<T: Tool> AnyTool for T {
 
     fn max_duration(&self, arguments: &Value) -> Option<Duration> {
         Tool::max_duration(self, arguments)
+    }
+
+    fn foreground_wait(&self, arguments: &Value, usual: Duration) -> ForegroundWait {
+        Tool::foreground_wait(self, arguments, usual)
     }
 
     fn run<'a>(

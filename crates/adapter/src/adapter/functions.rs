@@ -77,13 +77,28 @@ impl Adapter {
             .map(|client| async move { (client, client.tools(fresh).await) });
         let mut all = Functions::default();
         let mut lists: Vec<(&McpClient, Arc<ToolList>)> = Vec::new();
-        for (client, list) in join_all(asked).await {
-            match list {
-                Ok(list) => lists.push((client, list)),
-                Err(error) if self.0.config.on_listing_failure == ListingFailure::Closed => {
+        let answers = join_all(asked).await;
+        let fallback_list = |client: &McpClient| {
+            let other = self.0.config.fallbacks.get(client.name())?;
+            let (_, list) = answers.iter().find(|(it, _)| it.name() == other)?;
+            list.as_ref().ok().cloned()
+        };
+        for (client, list) in &answers {
+            match (list.clone(), fallback_list(client)) {
+                (Ok(list), _) => lists.push((client, list)),
+                // Calls of these functions reach the fallback, as those of known ones do.
+                (Err(error), Some(list)) => {
+                    all.warnings.push(format!(
+                        "{error}; the tools of its fallback server are listed instead"
+                    ));
+                    lists.push((client, list));
+                }
+                (Err(error), None)
+                    if self.0.config.on_listing_failure == ListingFailure::Closed =>
+                {
                     return Err(error);
                 }
-                Err(error) => all.errors.push(error),
+                (Err(error), None) => all.errors.push(error),
             }
         }
         // A caller must be able to distinguish "no tools" from "no server reachable".

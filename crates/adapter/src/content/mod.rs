@@ -8,4 +8,5 @@ mod prompt_message;
 
 pub use deliberate_mcp_client::content::*;
 pub use model_message::ToModelContent;
+pub(crate) use model_message::image_type;
 pub use prompt_message::McpPromptMessage;

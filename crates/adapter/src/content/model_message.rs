@@ -110,7 +110,7 @@ fn with_uri(uri: &str, text: &str) -> String {
 }
 
 /// Returns the media type in the spelling of the APIs, if they accept it.
-fn image_type(mime: &str) -> Option<&'static str> {
+pub(crate) fn image_type(mime: &str) -> Option<&'static str> {
     let mime = mime.split(';').next().unwrap_or_default().trim();
     let mime = if mime.eq_ignore_ascii_case("image/jpg") {
         "image/jpeg"

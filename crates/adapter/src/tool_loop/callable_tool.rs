@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use deliberate_llm::ToolDefinition as Described;
+use deliberate_llm::{ImageData, ToolDefinition as Described};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{ToolArguments, ToolText};
+use super::{ToolAnswer, ToolArguments, ToolText};
 use crate::{
     adapter::Function,
+    content::{PartKind, image_type},
     schema::{
         Parameters,
         formats::{self, ExportedTool},
@@ -25,6 +26,12 @@ pub trait CallableTool: Send + Sync + 'static {
     fn parameters(&self) -> Arc<Parameters>;
     /// Calls the tool. The text is shown to the model, for a success or a failure.
     fn call(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolText>;
+
+    /// Calls the tool and also returns its pictures, for a loop that shows them. By default there
+    /// are none.
+    fn call_with_images(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolAnswer> {
+        Box::pin(async move { self.call(arguments).await.map(|text| (text, Vec::new())) })
+    }
 }
 
 impl CallableTool for Function {
@@ -42,8 +49,24 @@ impl CallableTool for Function {
 
     fn call(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolText> {
         Box::pin(async move {
+            let answer = self.call_with_images(arguments).await;
+            answer.map(|(text, _)| text)
+        })
+    }
+
+    fn call_with_images(&self, arguments: ToolArguments) -> BoxFuture<'_, ToolAnswer> {
+        Box::pin(async move {
             match Self::call(self, arguments).await {
-                Ok(result) => Ok(result.text()),
+                Ok(result) => {
+                    let images = result.parts.iter().filter_map(|part| match &part.kind {
+                        PartKind::Image(image) => Some(ImageData {
+                            mime: image_type(&image.mime)?.to_owned(),
+                            data: image.data.clone(),
+                        }),
+                        _ => None,
+                    });
+                    Ok((result.text(), images.collect()))
+                }
                 Err(error) => Err(match error.hint() {
                     Some(hint) => format!("{error}. {hint}"),
                     None => error.to_string(),
@@ -87,8 +110,8 @@ impl OfferedTool {
         }
     }
 
-    pub(super) async fn call(&self, arguments: &Value) -> ToolText {
+    pub(super) async fn call(&self, arguments: &Value) -> ToolAnswer {
         let arguments = self.exported.restore_arguments(arguments);
-        self.tool.call(arguments).await
+        self.tool.call_with_images(arguments).await
     }
 }

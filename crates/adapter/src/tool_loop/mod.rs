@@ -21,7 +21,9 @@ mod run;
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use deliberate_llm::{ChatMessage, ChatModel, ModelError, TokenUsage, ToolCall, ToolCallOutput};
+use deliberate_llm::{
+    ChatMessage, ChatModel, ImageData, ModelError, TokenUsage, ToolCall, ToolCallOutput,
+};
 use serde_json::Value;
 use tokio::{sync::mpsc, task::JoinHandle};
 
@@ -53,6 +55,9 @@ pub struct ToolLoopLimits {
     pub time: Duration,
     /// The maximum number of bytes of each result that the model sees.
     pub result_bytes: usize,
+    /// The maximum number of pictures of each result that the model sees. By default none: many
+    /// models reject pictures.
+    pub images: usize,
     /// The maximum number of tokens that the model may write in a turn.
     pub max_tokens: u32,
     /// The sampling temperature, 0 to 1.
@@ -68,6 +73,7 @@ impl Default for ToolLoopLimits {
             tokens: 200_000,
             time: Duration::from_mins(5),
             result_bytes: 16 * 1024,
+            images: 0,
             max_tokens: 2_000,
             temperature: 0.3,
         }
@@ -267,6 +273,8 @@ impl fmt::Debug for ToolLoop {
 
 /// The text that a tool returns to the model, for a success or a failure.
 pub type ToolText = Result<String, String>;
+/// The same with the pictures of a success.
+pub type ToolAnswer = Result<(String, Vec<ImageData>), String>;
 
 /// The arguments of a tool call.
 pub type ToolArguments = Value;

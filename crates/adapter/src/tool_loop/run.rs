@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use deliberate_core::{IdSource as _, SystemIds};
 use deliberate_llm::{
     ChatMessage, ModelReply, ModelRequest, ModelTurn, Purpose, StreamEvent, TokenUsage, ToolCall,
     ToolCallOutput, ask_turn_streaming,
@@ -17,6 +18,9 @@ use super::{
 /// The share of the time after which the model is made to answer.
 const CALL_TIME_SHARE: f64 = 0.75;
 
+/// A larger picture is not shown; model APIs reject it.
+const MAX_IMAGE_BYTES: usize = 5 * 1024 * 1024;
+
 type LoopEventCallback<'a> = &'a (dyn Fn(ToolLoopEvent) + Send + Sync);
 
 /// The state of a run.
@@ -30,6 +34,8 @@ struct ToolLoopRun<'a> {
     calls: Vec<ToolCallRecord>,
     usage: TokenUsage,
     turns: usize,
+    /// The random part of the tags around results of tools.
+    fence_nonce: u32,
 }
 
 pub(super) async fn run(
@@ -47,6 +53,7 @@ pub(super) async fn run(
         calls: Vec::new(),
         usage: TokenUsage::default(),
         turns: 0,
+        fence_nonce: SystemIds.nonce(),
     };
     loop {
         let reached = run.reached_limit();
@@ -111,6 +118,7 @@ impl ToolLoopRun<'_> {
                 .map(super::OfferedTool::to_definition)
                 .collect(),
             answer_now: last,
+            fence_nonce: self.fence_nonce,
             ..ModelRequest::default()
         };
         let tell = self.on_event;
@@ -195,7 +203,14 @@ impl ToolLoopRun<'_> {
         (self.on_event)(ToolLoopEvent::CallStarted(call.clone()));
         let most = self.tool_loop.limits.result_bytes;
         match tokio::time::timeout_at(self.call_deadline, tool.call(&call.arguments)).await {
-            Ok(Ok(text)) => ToolCallOutput::success(call, truncate_result(text, most)),
+            Ok(Ok((text, mut images))) => {
+                images.retain(|image| image.data.len() <= MAX_IMAGE_BYTES);
+                images.truncate(self.tool_loop.limits.images);
+                ToolCallOutput {
+                    images,
+                    ..ToolCallOutput::success(call, truncate_result(text, most))
+                }
+            }
             Ok(Err(text)) => ToolCallOutput::error(call, truncate_result(text, most)),
             Err(_) => ToolCallOutput::error(call, "The call took too long."),
         }

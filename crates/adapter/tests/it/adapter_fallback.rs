@@ -316,3 +316,22 @@ async fn real_servers_count_each_call_once() {
     let read = with_deadline(hangs.execute("a", "pid", json!({}), options)).await;
     assert_eq!(read.unwrap().server, "b");
 }
+
+#[tokio::test]
+async fn a_server_that_cannot_list_its_tools_is_listed_with_those_of_its_fallback() {
+    let b = named_server("b", &["read"]);
+    let broken = ScriptedServer::new(|stage, message| {
+        if !crate::client_support::answer_handshake(stage, message) {
+            stage.refuse(message, -32_603, "out of order");
+        }
+    });
+    let adapter = adapter(&[("a", &broken), ("b", &b)], default_config());
+    let functions = with_deadline(adapter.to_functions()).await.unwrap();
+    let read = functions.get("a__read").unwrap();
+    let answer = with_deadline(read.call(json!({}))).await.unwrap();
+    assert_eq!(answer.text(), "b");
+    assert!(
+        functions.warnings[0].contains("out of order"),
+        "{functions:?}"
+    );
+}

@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use tokio::time::Instant;
 
+use super::adapter_support::{adapter, handshake_server};
 use super::tool_loop_support::{ScriptedTurn, behavior_tool, call_turn, scripted_chat_model};
 use crate::client_support::{stdio, wait_until, with_deadline};
 use deliberate_adapter::{
@@ -323,4 +324,32 @@ async fn over_the_wire_too() {
         .unwrap();
     assert_eq!(finished.text, "It works.");
     assert_eq!(finished.calls[0].result.text, "through the wire");
+}
+
+#[tokio::test]
+async fn a_model_that_sees_pictures_is_shown_them() {
+    let server = handshake_server(json!([{ "name": "draw" }]), |stage, message| {
+        let image = json!({ "type": "image", "mimeType": "image/png", "data": "QUJD" });
+        stage.answer(message, &json!({ "content": [image] }));
+    });
+    let adapter = adapter(&[("a", &server)], AdapterConfig::default());
+    let functions = adapter.to_functions().await.unwrap().functions;
+    for (images, seen) in [(0, 0), (4, 1)] {
+        let model = Arc::new(scripted_chat_model(
+            [ScriptedTurn::Calls(vec![("a__draw", json!({}))])],
+            ScriptedTurn::Text("a picture"),
+        ));
+        let limits = ToolLoopLimits {
+            images,
+            ..ToolLoopLimits::default()
+        };
+        let tool_loop = ToolLoop::new(model.clone())
+            .with_tools(functions.clone())
+            .with_limits(limits);
+        with_deadline(tool_loop.run("draw")).await.unwrap();
+        let asks = model.requests.lock().unwrap().clone();
+        let result = &asks[1].messages[2].results[0];
+        assert_eq!(result.images.len(), seen);
+        assert!(result.text.contains("image"), "{}", result.text);
+    }
 }

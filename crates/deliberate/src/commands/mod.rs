@@ -136,18 +136,14 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
         _ if loaded.is_default("log.level") => LogLevelSetting::Warn,
         _ => log.level,
     };
-    let content = if log.content {
-        ContentLogging::Logged
-    } else {
-        ContentLogging::Hidden
-    };
+    let content = ContentLogging::from(log.content);
     // Traces cover calls to the server only.
     let telemetry = match command {
         CliCommand::Serve(_) => Telemetry::from_settings(&loaded.settings.telemetry)?,
         _ => None,
     };
     let spans = telemetry.as_ref().map(Telemetry::layer);
-    logging::start(level, log.format, content, spans);
+    let log_level = logging::start(level, log.format, content, spans);
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -156,7 +152,10 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
         output,
     };
     let ended = match command {
-        CliCommand::Serve(args) => serve::run(&args, &loaded, telemetry),
+        CliCommand::Serve(args) => {
+            let reload_source = serve::reload::ReloadSource { flags, log_level };
+            serve::run(&args, &loaded, telemetry, reload_source)
+        }
         CliCommand::Demo(args) => build_runtime()?.block_on(demo::run(&args, shell)),
         CliCommand::Think(args) => build_runtime()?.block_on(think::run(&args, shell)),
         CliCommand::Prompt(args) => build_runtime()?.block_on(prompt::run(&args, shell)),

@@ -382,6 +382,8 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
         Value("6000"), "How much of a session's history a model sees, in tokens"),
     setting("limits.concurrent_calls", &["DELIBERATE_LIMITS_CONCURRENT_CALLS"], integer(1, 10_000),
         Value("256"), "Maximum concurrent tool calls"),
+    setting("limits.principal_share", &["DELIBERATE_LIMITS_PRINCIPAL_SHARE"], integer(1, 100),
+        Value("50"), "Largest part of the concurrent calls and model requests that one token may take of what others leave, in percent"),
     setting("limits.call_timeout_ms", &["DELIBERATE_LIMITS_CALL_TIMEOUT_MS"],
         milliseconds(1, HOUR_MS), Value("300000"),
         "Time limit of one tool call, in milliseconds"),
@@ -396,6 +398,12 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
 
     setting("suspend.ttl_hours", &["DELIBERATE_SUSPEND_TTL_HOURS"], integer(1, 8760), Value("168"),
         "Time for which a suspended call is kept, in hours"),
+
+    setting("retention.days", &["DELIBERATE_RETENTION_DAYS"], integer(0, 36_500), Value("90"),
+        "Days for which records of calls (the invocation log) are kept; 0 keeps them for ever"),
+    setting("retention.log_bytes", &["DELIBERATE_RETENTION_LOG_BYTES"],
+        integer(0, 1_000_000_000_000), Value("268435456"),
+        "Largest size of the invocation log; the oldest records beyond it are deleted; 0 sets no limit"),
 
     setting("prices.input_per_mtok", &["DELIBERATE_PRICES_INPUT_PER_MTOK"],
         Number { min: 0.0, max: 1_000_000.0 }, unset("0.15"),

@@ -25,16 +25,15 @@ pub(crate) use definitions::PROVIDER_CHOICES;
 pub(crate) use definitions::{AUTO, CLIENT, SAMPLING};
 pub(crate) use environment::Environment;
 pub(crate) use flags::CommonOptions;
-#[cfg(test)]
 pub(crate) use flags::Flags;
-pub(crate) use load::LoadedConfig;
+pub(crate) use load::{LoadedConfig, SettingEntry};
 pub(crate) use origin::SettingOrigin;
 pub(crate) use parse::parse_address;
 pub(crate) use reference::{reference_markdown, sample_toml};
 pub(crate) use servers::{FieldError, find_invalid_fields};
 pub(crate) use settings::{
     AppSettings, DatabaseDurability, HttpServerSettings, LogFormat, LogLevelSetting,
-    ProviderAccount, StdioMode, TelemetrySettings,
+    ProviderAccount, RetentionSettings, StdioMode, TelemetrySettings,
 };
 pub(crate) use settings::{
     prompts::{JudgeSetting, PromptSettings},

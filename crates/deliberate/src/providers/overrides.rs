@@ -70,6 +70,10 @@ impl ChatModel for ModelWithOverrides {
         self.model.has_stored_prompts()
     }
 
+    fn rate_limited_for(&self) -> Option<std::time::Duration> {
+        self.model.rate_limited_for()
+    }
+
     fn check(&self, deadline: tokio::time::Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         self.model.check(deadline)
     }

@@ -1,6 +1,6 @@
 //! Builds the gateway from the configured servers, and forwards its changes to clients.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use deliberate_gateway::{Gateway, GatewayOptions, GatewayServer, ServerResources};
 use deliberate_mcp_client::config::ConfigProblem;
@@ -8,7 +8,10 @@ use deliberate_server::Subscriptions;
 use deliberate_store::Store;
 use deliberate_toolkit::{CallEvent, CallListener as _};
 
-use crate::servers::{OAuthLogins, ServerCatalog, ServerDefinition};
+use crate::{
+    config::LoadedConfig,
+    servers::{OAuthLogins, ServerCatalog, ServerDefinition},
+};
 
 /// Builds the gateway to the valid ones of these servers, and returns the errors of the others.
 /// Connects to none. `quiet` means that quarantined tools are displayed, so that they need not be
@@ -19,24 +22,57 @@ pub(crate) fn build_gateway<'a>(
     store: Arc<dyn Store>,
     quiet: bool,
 ) -> (Arc<Gateway>, Vec<ConfigProblem>) {
-    let mut options = GatewayOptions::new(Vec::new(), store);
+    let (servers, excluded, mut mistakes) = read_definitions(servers);
+    let mut options = GatewayOptions::new(servers, store);
     options.quiet = quiet;
-    let mut mistakes = Vec::new();
-    for known in servers {
-        match GatewayServer::from_configured(known.server.clone()) {
-            Ok(server) => options.servers.push(server),
-            Err(error) => {
-                let why = error.to_string();
-                options.excluded.insert(known.name().to_owned(), why);
-                mistakes.extend(error.problems);
-            }
-        }
-    }
-    let (gateway, more) = Gateway::with_usable_servers(options, |server, handler| {
+    options.excluded = excluded;
+    let logins = logins.clone();
+    let (gateway, more) = Gateway::with_usable_servers(options, move |server, handler| {
         logins.build_client(&server.config, handler)
     });
     mistakes.extend(more);
     (gateway, mistakes)
+}
+
+/// Returns the valid servers, the reasons why others are excluded, and all errors.
+fn read_definitions<'a>(
+    definitions: impl Iterator<Item = &'a ServerDefinition>,
+) -> (
+    Vec<GatewayServer>,
+    BTreeMap<String, String>,
+    Vec<ConfigProblem>,
+) {
+    let (mut servers, mut excluded, mut mistakes) = (Vec::new(), BTreeMap::new(), Vec::new());
+    for known in definitions {
+        match GatewayServer::from_configured(known.server.clone()) {
+            Ok(server) => servers.push(server),
+            Err(error) => {
+                excluded.insert(known.name().to_owned(), error.to_string());
+                mistakes.extend(error.problems);
+            }
+        }
+    }
+    (servers, excluded, mistakes)
+}
+
+/// Replaces the servers of a running gateway by those of the settings. Connections of servers that
+/// are configured as before stay open.
+pub(crate) async fn reload_servers(gateway: &Arc<Gateway>, loaded: &LoadedConfig) {
+    let catalogue = ServerCatalog::read(loaded);
+    for problem in &catalogue.problems {
+        tracing::warn!("{problem}");
+    }
+    let (servers, excluded, mistakes) = read_definitions(catalogue.enabled());
+    let report = gateway.reload(servers, excluded).await;
+    for ConfigProblem { path, message, .. } in mistakes.iter().chain(&report.problems) {
+        tracing::warn!("the definition of a server is invalid: {path}: {message}");
+    }
+    tracing::info!(
+        added = ?report.added,
+        changed = ?report.changed,
+        removed = ?report.removed,
+        "servers were reloaded"
+    );
 }
 
 /// Builds the gateway for clients, if there are servers: errors of upstream servers do not stop

@@ -35,6 +35,8 @@ use table_embedder::TableEmbedder;
 /// The registry, the providers, and the subscriptions to changes.
 pub(crate) struct App {
     pub(crate) registry: Arc<Registry>,
+    /// The store of the registry, for maintenance of its file.
+    pub(crate) store: Arc<SqliteStore>,
     pub(crate) providers: Arc<ProviderSelector>,
     pub(crate) metrics: Arc<ServerMetrics>,
     pub(crate) subscriptions: Arc<Subscriptions>,
@@ -62,7 +64,8 @@ impl App {
 /// Builds everything. Opens and connects nothing.
 pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     let selector = Arc::new(ProviderSelector::new(loaded).context("the provider cannot be used")?);
-    let store = build_store(&loaded.settings);
+    let database = Arc::new(build_sqlite_store(&loaded.settings));
+    let store: Arc<dyn Store> = database.clone();
     let parts = RegistryDeps {
         store: store.clone(),
         models: selector.clone(),
@@ -117,6 +120,7 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     }
     Ok(App {
         registry: Arc::new(registry),
+        store: database,
         providers: selector,
         metrics,
         subscriptions,
@@ -176,6 +180,8 @@ fn call_limits(settings: &AppSettings) -> CallLimits {
     CallLimits {
         call_time: limits.call_timeout,
         running_calls: limits.concurrent_calls,
+        model_requests: settings.request.concurrency,
+        principal_share: limits.principal_share,
         content_chars: limits.content_chars,
         context_tokens: limits.context_tokens,
         suspension_time: settings.suspend_ttl,

@@ -3,7 +3,7 @@
 
 use std::{path::Path, time::Duration};
 
-use deliberate_testkit::{StdioClient, mock_mcp_server_program};
+use deliberate_testkit::{StdioClient, mock_mcp_server_program, raw_http::RawHttp};
 use serde_json::{Value, json};
 
 use crate::support::{TestHome, serve, shut_down, terminate, tool_failure, wait_until};
@@ -127,4 +127,118 @@ async fn whoever_leaves_the_gateway_out_gets_none_of_them() {
     );
     shut_down(client).await;
     assert!(!home.path("work/pid").exists(), "nothing was started");
+}
+
+/// Waits for the address in the log.
+async fn http_address(client: &StdioClient) -> std::net::SocketAddr {
+    let find = || {
+        let log = client.stderr();
+        let (_, rest) = log.split_once("\"url\":\"http://")?;
+        rest.split_once("/mcp")?.0.parse().ok()
+    };
+    wait_until("HTTP is served", || find().is_some()).await;
+    find().unwrap()
+}
+
+#[tokio::test]
+async fn operators_see_each_server_its_calls_and_who_made_them() {
+    let home = TestHome::new();
+    write_upstream_settings(&home);
+    let mut command = home.command();
+    command.args(["serve", "--stdio", "--http", "127.0.0.1:0"]);
+    command.env("LOG_FORMAT", "json");
+    let mut client = serve(&mut command).await;
+    wait_for_external_tools(&mut client).await;
+    let secret = "canary-argument-5c0e";
+    client
+        .call("up__echo", json!({ "text": secret }))
+        .await
+        .unwrap();
+    let failed = json!({ "tool": "up__fail", "arguments": { "text": secret } });
+    client.call("gateway_call", failed).await.unwrap();
+    let mut http = RawHttp::connect(http_address(&client).await).await.unwrap();
+    let health = http.request("GET", "/health", &[], "").await.unwrap();
+    let health = health.json().unwrap();
+    let server = |name: &str| {
+        let servers = health["servers"].as_array().unwrap().iter();
+        servers
+            .clone()
+            .find(|it| it["name"] == name)
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(server("up")["state"], "connected", "{health}");
+    assert!(server("up")["last_success"].is_string(), "{health}");
+    assert_eq!(server("dead")["state"], "failed", "{health}");
+    assert!(server("dead")["reason"].is_string(), "{health}");
+    let metrics = http
+        .request("GET", "/metrics", &[], "")
+        .await
+        .unwrap()
+        .text();
+    for line in [
+        "deliberate_upstream_calls_total{server=\"up\",tool=\"echo\",outcome=\"ok\"} 1",
+        "deliberate_upstream_calls_total{server=\"up\",tool=\"fail\",outcome=\"ToolFailed\"} 1",
+        "deliberate_upstream_caller_calls_total{server=\"up\",caller=\"operator\",outcome=\"ok\"} 1",
+        "deliberate_calls_total{tool=\"gateway_call\",outcome=\"ToolFailed\"} 1",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+    drop(http);
+    client.close_stdin();
+    client.wait_exit().await.unwrap();
+    let log = client.stderr();
+    let audit: Vec<Value> = log
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|line| line["target"] == "audit")
+        .collect();
+    let outcomes: Vec<_> = audit
+        .iter()
+        .map(|line| {
+            [
+                &line["principal"],
+                &line["server"],
+                &line["tool"],
+                &line["outcome"],
+            ]
+        })
+        .collect();
+    assert_eq!(
+        json!(outcomes),
+        json!([
+            ["operator", "up", "echo", "ok"],
+            ["operator", "up", "fail", "ToolFailed"]
+        ]),
+        "{log}"
+    );
+    assert!(audit.iter().all(|line| line["took_ms"].is_u64()));
+    assert!(!log.contains(secret), "{log}");
+}
+
+#[tokio::test]
+async fn servers_that_are_added_and_removed_count_without_a_restart() {
+    let home = TestHome::new();
+    write_upstream_settings(&home);
+    let mut client = serve(home.command().arg("serve")).await;
+    wait_for_external_tools(&mut client).await;
+    let program = mock_mcp_server_program().display().to_string();
+    let call = json!({ "tool": "late__echo", "arguments": { "text": "hi" } });
+    let mut reaches = async |wanted: bool| {
+        for _ in 0..200 {
+            let answer = client.call("gateway_call", call.clone()).await.unwrap();
+            if (answer["result"]["isError"] != Value::Bool(true)) == wanted {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        false
+    };
+    let added = home.run(&["servers", "add", "late", "--", &program]).await;
+    assert_eq!(added.code, Some(0), "{added:?}");
+    assert!(reaches(true).await, "it was added");
+    let removed = home.run(&["servers", "remove", "late"]).await;
+    assert_eq!(removed.code, Some(0), "{removed:?}");
+    assert!(reaches(false).await, "it was removed");
+    shut_down(client).await;
 }

@@ -14,9 +14,13 @@ mod concurrent_processes;
 mod crash;
 mod crash_modes;
 mod external_tools;
+#[cfg(target_os = "linux")]
+mod file_limit;
+mod http_service;
 mod logs;
 mod protocol;
 mod provider;
 mod sessions;
+mod storage;
 mod stress;
 mod support;

@@ -41,6 +41,82 @@ fn write_file(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+/// Begins each line that the sandboxed child prints.
+#[cfg(target_os = "linux")]
+const ATTEMPT: &str = "attempt: ";
+
+/// Reads an empty file as a child does, then tries what a hostile file would want to do.
+#[cfg(target_os = "linux")]
+#[test]
+fn as_sandboxed_child() {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    if !arguments
+        .iter()
+        .any(|argument| argument == "extractor_pool::as_sandboxed_child")
+        || arguments.len() < 7
+    {
+        return;
+    }
+    let folder = PathBuf::from(arguments.last().expect("a folder"));
+    child_main(&arguments);
+    let attempts: [(&str, std::io::Result<()>); 6] = [
+        ("read", std::fs::read(folder.join("secret")).map(drop)),
+        ("list", std::fs::read_dir("/etc").map(drop)),
+        ("create", std::fs::write(folder.join("new"), "x")),
+        ("overwrite", std::fs::write(folder.join("secret"), "x")),
+        ("tcp", std::net::TcpListener::bind("127.0.0.1:0").map(drop)),
+        ("udp", std::net::UdpSocket::bind("127.0.0.1:0").map(drop)),
+    ];
+    for (name, outcome) in attempts {
+        let outcome = outcome.map_err(|error| error.kind());
+        println!("{ATTEMPT}{name} {outcome:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_can_neither_read_nor_write_files_nor_use_the_network() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("secret"), "key").expect("a file");
+    let limits = serde_json::to_string(&ExtractLimits::default()).expect("limits");
+    let mut child = std::process::Command::new(std::env::current_exe().expect("this program"))
+        .args([
+            "--exact",
+            "extractor_pool::as_sandboxed_child",
+            "--nocapture",
+        ])
+        .args([limits.as_str(), "-", "0"])
+        .arg(folder.path())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("a child");
+    // A child whose input ends stops.
+    let _held = child.stdin.take();
+    let child = child.wait_with_output().expect("an end");
+    let (out, err) = (
+        String::from_utf8_lossy(&child.stdout),
+        String::from_utf8_lossy(&child.stderr),
+    );
+    if err.contains("the reader's sandbox is incomplete") {
+        eprintln!("skipped, because this kernel has no complete sandbox: {err}");
+        return;
+    }
+    // The test harness may print before the first line.
+    let attempts: Vec<&str> = out
+        .lines()
+        .filter_map(|line| line.split_once(ATTEMPT))
+        .map(|(_, attempt)| attempt)
+        .collect();
+    assert_eq!(
+        attempts,
+        ["read", "list", "create", "overwrite", "tcp", "udp"]
+            .map(|name| format!("{name} Err(PermissionDenied)")),
+        "{out}\n{err}"
+    );
+}
+
 #[tokio::test]
 async fn a_child_reads_what_this_process_reads() {
     let (_folder, path) = write_file(&sample_paper());

@@ -7,7 +7,13 @@
 
 mod suspended_calls;
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use deliberate_mcp_client::{
     client::ClientHandler,
@@ -111,7 +117,15 @@ pub(crate) struct RequestRelay {
     sampling_servers: Arc<BTreeSet<String>>,
     presence: CallerPresence,
     route: RequestRoute,
+    /// The user behind the call.
+    owner: String,
+    logged: AtomicUsize,
 }
+
+/// The most log messages that are passed on during one call.
+const MAX_LOG_MESSAGES: usize = 1_000;
+/// The owner of calls by the client that started this program, or by any user of this machine.
+const OPERATOR: &str = "operator";
 
 impl RequestRelay {
     /// Creates a relay for a client, and the receiver of the requests that the call's result must
@@ -120,6 +134,7 @@ impl RequestRelay {
         client: &ClientFeatures,
         samplers: Arc<BTreeSet<String>>,
         waits: CallerPresence,
+        owner: Option<&str>,
     ) -> (Self, mpsc::Receiver<ServerRequest>) {
         // Requests are received at once; a server with more than this many at a time waits.
         let (sender, questions) = mpsc::channel(8);
@@ -133,6 +148,8 @@ impl RequestRelay {
             sampling_servers: samplers,
             presence: waits,
             route: request_route,
+            owner: owner.unwrap_or(OPERATOR).to_owned(),
+            logged: AtomicUsize::new(0),
         };
         (relay, questions)
     }
@@ -181,6 +198,24 @@ fn to_rpc_error(refused: ClientRequestError) -> RpcError {
 }
 
 impl ClientHandler for RequestRelay {
+    fn audience(&self) -> Option<&str> {
+        Some(&self.owner)
+    }
+
+    fn log(&self, server: &str, params: &Value) {
+        let Some(send) = &self.client.log else { return };
+        if self.logged.fetch_add(1, Ordering::Relaxed) < MAX_LOG_MESSAGES {
+            let mut message = params.clone();
+            // A client shows the logger, so it says whose message this is.
+            if let Some(fields) = message.as_object_mut() {
+                let logger = fields.get("logger").and_then(Value::as_str);
+                let name = logger.map_or(server.to_owned(), |name| format!("{server}/{name}"));
+                fields.insert("logger".to_owned(), name.into());
+            }
+            send(message);
+        }
+    }
+
     fn sample<'a>(
         &'a self,
         server: &'a str,

@@ -1,21 +1,21 @@
 //! Calls a tool at its upstream server, or at the fallback server.
 
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Weak},
     time::Duration,
 };
 
 use deliberate_mcp_client::{
-    ClientErrorKind, McpClient,
+    ClientErrorKind,
     client::{CallOptions, McpProgress, ToolCallResult, ToolDef},
     transport::DeliveryStatus,
 };
+use deliberate_toolkit::compute;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::{CatalogTool, Gateway, Upstream};
+use super::{CatalogTool, Gateway, ServerSet, Upstream};
 use crate::GatewayError;
 
 /// The number of queued progress notifications. Further ones are dropped; the newest is enough.
@@ -42,7 +42,7 @@ impl Gateway {
         options: CallOptions,
     ) -> Result<Value, GatewayError> {
         let (upstream, tool) = self.find_tool(tool).await?;
-        let caller = self.upstream_caller();
+        let caller = self.upstream_caller(None);
         let executed = caller
             .call_with_fallback(&upstream, &tool, arguments, options)
             .await?;
@@ -54,6 +54,7 @@ impl Gateway {
         upstream: &Arc<Upstream>,
         tool: &Arc<CatalogTool>,
         arguments: Value,
+        principal: Option<String>,
         mut options: CallOptions,
     ) -> UpstreamCall {
         let (sender, progress) = mpsc::channel(PROGRESS_QUEUE);
@@ -61,7 +62,7 @@ impl Gateway {
             // A full queue means that newer progress is queued; a closed one, that nobody listens.
             drop(sender.try_send(update));
         }));
-        let caller = self.upstream_caller();
+        let caller = self.upstream_caller(principal);
         let (upstream, tool) = (upstream.clone(), tool.clone());
         let outcome = Box::pin(async move {
             caller
@@ -80,18 +81,24 @@ impl Gateway {
             limits.total_timeout.saturating_add(limits.connect_timeout)
         };
         let other = upstream.settings.fallback.as_deref();
-        let other = other.and_then(|name| self.servers.get(name));
-        let other = other.map_or(Duration::ZERO, |other| longest(other));
+        let other = other.and_then(|name| self.upstream(name).ok());
+        let other = other.map_or(Duration::ZERO, |other| longest(&other));
         Some(
-            longest(upstream)
+            longest(&upstream)
                 .saturating_add(other)
                 .saturating_add(CALL_OVERHEAD),
         )
     }
 
-    fn upstream_caller(self: &Arc<Self>) -> UpstreamCaller {
+    /// Returns the configured time after which a call of this tool continues in the background.
+    pub(crate) fn background_after(&self, full: &str) -> Option<Duration> {
+        self.upstream_of_tool(full)?.settings.background_after
+    }
+
+    fn upstream_caller(self: &Arc<Self>, principal: Option<String>) -> UpstreamCaller {
         UpstreamCaller {
-            clients: self.clients.clone(),
+            set: self.set(),
+            principal,
             gateway: Arc::downgrade(self),
         }
     }
@@ -99,7 +106,9 @@ impl Gateway {
 
 /// Makes calls. A suspended call is stored in the gateway, so it holds only a weak reference to it.
 struct UpstreamCaller {
-    clients: Arc<BTreeMap<String, McpClient>>,
+    set: Arc<ServerSet>,
+    /// The principal with whose credentials the call is made.
+    principal: Option<String>,
     gateway: Weak<Gateway>,
 }
 
@@ -115,7 +124,7 @@ impl UpstreamCaller {
     ) -> Result<ToolCallResult, GatewayError> {
         let Some(other) = upstream.settings.fallback.as_deref() else {
             let executed = self.call_at(upstream.name(), &tool.def, arguments, options);
-            return Ok(executed.await?);
+            return Ok(executed.await?.without_violation());
         };
         let first = self.call_at(
             upstream.name(),
@@ -123,17 +132,24 @@ impl UpstreamCaller {
             arguments.clone(),
             options.clone(),
         );
-        let failed = match first.await {
-            Ok(executed) => return Ok(executed),
-            Err(failed) => failed,
+        let (failed, invalid) = match first.await {
+            Ok(executed) => match executed.violation_error(&tool.def) {
+                Some(failed) => (failed, Some(executed)),
+                None => return Ok(executed.answer),
+            },
+            Err(failed) => (failed, None),
+        };
+        let give_up = |failed: deliberate_mcp_client::ClientError| match invalid {
+            Some(executed) => Ok(executed.without_violation()),
+            None => Err(failed.into()),
         };
         let helps = failed.is_repeatable(tool.def.idempotent()) || failed.may_differ_elsewhere();
         if !helps || options.resumed_input.is_some() {
-            return Err(failed.into());
+            return give_up(failed);
         }
         // The fallback's definition must be approved like the first one.
         let Some(stand_in) = self.find_fallback_tool(other, &tool.def.name).await else {
-            return Err(failed.into());
+            return give_up(failed);
         };
         tracing::debug!(
             server = upstream.name(),
@@ -142,10 +158,12 @@ impl UpstreamCaller {
             "calling the fallback server"
         );
         let executed = self.call_at(other, &stand_in.def, arguments, options).await;
-        executed.map_err(|mut error| {
-            error.earlier_error = Some(Box::new(failed));
-            error.into()
-        })
+        executed
+            .map(CheckedAnswer::without_violation)
+            .map_err(|mut error| {
+                error.earlier_error = Some(Box::new(failed));
+                error.into()
+            })
     }
 
     async fn find_fallback_tool(&self, server: &str, tool: &str) -> Option<Arc<CatalogTool>> {
@@ -158,34 +176,83 @@ impl UpstreamCaller {
     async fn call_at(
         &self,
         server: &str,
-        tool: &ToolDef,
+        tool: &Arc<ToolDef>,
         arguments: Value,
         options: CallOptions,
-    ) -> Result<ToolCallResult, deliberate_mcp_client::ClientError> {
+    ) -> Result<CheckedAnswer, deliberate_mcp_client::ClientError> {
         let wrong = |kind| {
             deliberate_mcp_client::ClientError::new(server, kind).with_subject(tool.name.as_str())
         };
-        let faults = tool.check_arguments(&arguments);
+        // Schema and arguments decide how long this takes. What can't be checked in time is the
+        // server's to check.
+        let (def, sent) = (tool.clone(), Arc::new(arguments));
+        let given = sent.clone();
+        let faults = compute(move || def.check_arguments(&given)).await;
+        let faults = faults.unwrap_or_default();
         if !faults.is_empty() {
             return Err(wrong(ClientErrorKind::InvalidArguments(faults)));
         }
-        // Every upstream server has a client, so this does not happen.
-        let Some(client) = self.clients.get(server) else {
+        // A reload may have added the fallback since, which then serves the next call.
+        let Some(upstream) = self.set.get(server) else {
             return Err(wrong(ClientErrorKind::UnknownTool { nearest: None }));
         };
+        let client = upstream.clients.for_principal(self.principal.as_deref())?;
         if options.cancellation.is_cancelled() {
             let mut error = wrong(ClientErrorKind::Cancelled);
             error.delivery = DeliveryStatus::No;
             return Err(error);
         }
-        let executed = ToolCallResult {
-            result: client.call(&tool.name, arguments, options).await?,
-            server: server.to_owned(),
-        };
-        match tool.result_violation(&executed.result) {
-            Some(reason) => Err(wrong(ClientErrorKind::Malformed { reason })),
-            None => Ok(executed),
+        let arguments = Arc::unwrap_or_clone(sent);
+        let result = Arc::new(client.call(&tool.name, arguments, options).await?);
+        let (def, checked) = (tool.clone(), result.clone());
+        let violation = compute(move || def.result_violation(&checked)).await;
+        Ok(CheckedAnswer {
+            violation: violation.unwrap_or_default(),
+            answer: ToolCallResult {
+                result: Arc::unwrap_or_clone(result),
+                server: server.to_owned(),
+            },
+        })
+    }
+}
+
+/// A server's answer, and how its structured content violates the tool's own output schema.
+struct CheckedAnswer {
+    answer: ToolCallResult,
+    violation: Option<String>,
+}
+
+impl CheckedAnswer {
+    fn violation_error(&self, tool: &ToolDef) -> Option<deliberate_mcp_client::ClientError> {
+        let reason = self.violation.clone()?;
+        let kind = ClientErrorKind::Malformed { reason };
+        let server = self.answer.server.as_str();
+        Some(deliberate_mcp_client::ClientError::new(server, kind).with_subject(tool.name.as_str()))
+    }
+
+    /// Returns the answer without invalid structured content, which clients reject as a whole. Its
+    /// other content is kept, and a note says what is missing; as an error, because clients require
+    /// valid structured content of a success.
+    fn without_violation(self) -> ToolCallResult {
+        let ToolCallResult { mut result, server } = self.answer;
+        if let (Some(reason), Some(fields)) = (self.violation, result.as_object_mut()) {
+            let invalid = fields.shift_remove("structuredContent").unwrap_or_default();
+            let note = format!(
+                "The tool answered, but its structured content is left out: {reason}. Check \
+                 before calling it again."
+            );
+            let content = fields
+                .entry("content")
+                .or_insert_with(|| Value::Array(Vec::new()));
+            if let Value::Array(blocks) = content {
+                if blocks.is_empty() {
+                    blocks.push(json!({ "type": "text", "text": invalid.to_string() }));
+                }
+                blocks.push(json!({ "type": "text", "text": note }));
+            }
+            fields.insert("isError".to_owned(), true.into());
         }
+        ToolCallResult { result, server }
     }
 }
 

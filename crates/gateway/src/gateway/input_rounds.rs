@@ -19,6 +19,7 @@ use crate::{
         CallIdentity, ClientPermissions, ELICIT, RequestRelay, ServerRequest,
         SuspendedUpstreamCall, decline_response, prefix_with_server,
     },
+    injection_scan::mark_untrusted,
     pins::canonical,
 };
 
@@ -61,7 +62,10 @@ type OpenUpstreamCall = (UpstreamCall, mpsc::Receiver<ServerRequest>);
 
 impl ClientToolCall<'_> {
     /// Runs the call. Returns the result as the server wrote it, or one that asks for input.
-    pub(crate) async fn run(&self, again: Option<ResumedCall>) -> Result<Value, GatewayError> {
+    pub(crate) async fn run(
+        &self,
+        again: Option<ResumedCall>,
+    ) -> Result<ToolCallResult, GatewayError> {
         let step = match again {
             None => self.start(&self.upstream, &self.tool, None).await?,
             Some(again) => match self
@@ -91,7 +95,7 @@ impl ClientToolCall<'_> {
         self.drive_to_result(step).await
     }
 
-    async fn drive_to_result(&self, mut step: CallStep) -> Result<Value, GatewayError> {
+    async fn drive_to_result(&self, mut step: CallStep) -> Result<ToolCallResult, GatewayError> {
         for _ in 0..MAX_ROUNDS {
             step = match step {
                 CallStep::Done(executed) => {
@@ -101,16 +105,16 @@ impl ClientToolCall<'_> {
                             .get("resultType")
                             .is_some_and(|kind| kind == "input_required");
                     if !waits {
-                        return Ok(without_server_info(executed.result));
+                        return Ok(self.to_answer(executed));
                     }
                     match self.suspend_between_calls(executed).await? {
-                        Ok(answer) => return Ok(answer),
+                        Ok(answer) => return Ok(self.input_request(answer)),
                         Err(step) => step,
                     }
                 }
                 CallStep::NeedsInput(underway, questions, asked) => {
                     match self.suspend_in_call(underway, questions, asked).await? {
-                        Ok(answer) => return Ok(answer),
+                        Ok(answer) => return Ok(self.input_request(answer)),
                         Err((underway, questions)) => self.drive(underway, questions).await?,
                     }
                 }
@@ -119,6 +123,32 @@ impl ClientToolCall<'_> {
         let reason = format!("the server asked for input {MAX_ROUNDS} times during one call");
         let error = ClientErrorKind::Malformed { reason };
         Err(deliberate_mcp_client::ClientError::new(self.upstream.name(), error).into())
+    }
+
+    /// Returns the result with the mark of its origin.
+    fn to_answer(&self, executed: ToolCallResult) -> ToolCallResult {
+        let trusted = self
+            .gateway
+            .upstream(&executed.server)
+            .is_ok_and(|upstream| upstream.settings.trust);
+        let mut result = without_server_info(executed.result);
+        let links = &self.gateway.resource_links;
+        links.add_result(self.owner.as_deref(), &executed.server, &result);
+        if !trusted {
+            mark_untrusted(&mut result, &executed.server);
+        }
+        ToolCallResult {
+            result,
+            server: executed.server,
+        }
+    }
+
+    /// Returns a result that asks for input, on behalf of the called server.
+    fn input_request(&self, result: Value) -> ToolCallResult {
+        ToolCallResult {
+            result,
+            server: self.upstream.name().to_owned(),
+        }
     }
 
     fn identity(&self) -> CallIdentity {
@@ -136,8 +166,13 @@ impl ClientToolCall<'_> {
         tool: &Arc<CatalogTool>,
         again: Option<ResumedInput>,
     ) -> Result<CallStep, GatewayError> {
-        let samplers = self.gateway.sampling_servers.clone();
-        let (relay, questions) = RequestRelay::new(self.client, samplers, self.presence.clone());
+        let samplers = self.gateway.sampling_servers();
+        let (relay, questions) = RequestRelay::new(
+            self.client,
+            samplers,
+            self.presence.clone(),
+            self.owner.as_deref(),
+        );
         let options = CallOptions {
             handler: Some(Arc::new(relay)),
             input_mode: if self.client.modern {
@@ -149,9 +184,13 @@ impl ClientToolCall<'_> {
             meta: self.trace.as_ref().map(trace_meta).unwrap_or_default(),
             ..CallOptions::default()
         };
-        let underway = self
-            .gateway
-            .start_call(upstream, tool, self.arguments.clone(), options);
+        let underway = self.gateway.start_call(
+            upstream,
+            tool,
+            self.arguments.clone(),
+            self.owner.clone(),
+            options,
+        );
         self.drive(underway, questions).await
     }
 
@@ -169,7 +208,7 @@ impl ClientToolCall<'_> {
         let responses = Value::Object(answered);
         let again = ResumedInput { state, responses };
         let server = self.gateway.upstream(server)?;
-        self.start(server, &tool, Some(again)).await
+        self.start(&server, &tool, Some(again)).await
     }
 
     /// Continues a call until it ends or its server asks for something.
@@ -256,7 +295,7 @@ impl ClientToolCall<'_> {
             server: by,
             ..
         } = executed;
-        let sampling = self.gateway.sampling_servers.contains(&by);
+        let sampling = self.gateway.sampling_servers().contains(&by);
         let may = ClientPermissions::for_client(self.client, sampling);
         let stays = !may.allows_any(&result) || self.presence.pin_connection().await;
         let may = if stays {

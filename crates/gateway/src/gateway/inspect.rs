@@ -68,6 +68,8 @@ pub enum ToolStatus {
         /// The difference, line by line.
         diff: String,
     },
+    /// Quarantined: the server added the tool later, and new tools need approval.
+    Held,
     /// Quarantined: the scan found hidden content in the definition.
     Flagged,
     /// Quarantined: the server's pins are damaged.
@@ -80,9 +82,9 @@ impl Gateway {
     pub async fn inspect(&self, server: &str) -> Result<ServerReport, GatewayError> {
         let upstream = self.upstream(server)?;
         let begun = Instant::now();
-        let client = self.client(upstream)?;
+        let client = upstream.clients.shared();
         let side = client.server_info().await?;
-        let known = self.refresh(upstream, CachePolicy::Refresh).await?;
+        let known = self.refresh(&upstream, CachePolicy::Refresh).await?;
         let took = begun.elapsed();
         let mut warnings = known.listing.list.warnings.clone();
         if let Err(error) = client.ping().await {
@@ -102,7 +104,7 @@ impl Gateway {
         }
         let mut tools = Vec::with_capacity(known.tools.len());
         for tool in &known.tools {
-            tools.push(report_tool(upstream, tool).await);
+            tools.push(report_tool(&upstream, tool).await);
         }
         let instructions = side.instructions.as_deref();
         Ok(ServerReport {
@@ -133,7 +135,7 @@ impl Gateway {
         tool: Option<&str>,
     ) -> Result<Vec<String>, GatewayError> {
         let upstream = self.upstream(server)?;
-        let known = self.refresh(upstream, CachePolicy::Refresh).await?;
+        let known = self.refresh(&upstream, CachePolicy::Refresh).await?;
         let chosen: Vec<&Arc<CatalogTool>> = match tool {
             Some(name) => {
                 let found = known
@@ -169,7 +171,7 @@ impl Gateway {
             }
         }
         // The approval takes effect at once in this process, and within a second in others.
-        self.reevaluate(upstream).await?;
+        self.reevaluate(&upstream).await?;
         match changed {
             Some(error) if approved.is_empty() => Err(error),
             _ => Ok(approved),
@@ -189,6 +191,7 @@ impl CatalogTool {
 
 async fn report_tool(upstream: &Upstream, tool: &CatalogTool) -> ToolReport {
     let status = match tool.quarantine {
+        Some(QuarantineReason::Held) => ToolStatus::Held,
         Some(QuarantineReason::Flagged) => ToolStatus::Flagged,
         Some(QuarantineReason::PinsUnreadable) => ToolStatus::Unsure,
         Some(QuarantineReason::Changed) => {

@@ -1,15 +1,21 @@
 //! The gateway: its upstream servers, their tools, and which of them may be used.
 //!
-//! `server_validation` selects the usable servers, `tool_catalog` holds one server's tools,
+//! `reload` builds the set of servers, `server_validation` selects the usable ones, `client_pool`
+//! holds their connections, `tool_catalog` holds one server's tools,
 //! `stored_definitions` fills the catalogs at the start, `refresh` keeps them current, `tool_lookup`
 //! finds tools, `call_tool` calls them,
-//! `input_rounds` relays requests during a call, `inspect` is for the operator. Servers are
+//! `input_rounds` relays requests during a call, `inspect` and `server_status` are for the operator. Servers are
 //! independent: a slow one delays no other.
 
 mod call_tool;
+mod client_pool;
 mod input_rounds;
 mod inspect;
 mod refresh;
+mod reload;
+mod resource_links;
+mod server_methods;
+mod server_status;
 mod server_validation;
 mod stored_definitions;
 mod tool_catalog;
@@ -24,11 +30,13 @@ use std::{
     time::Duration,
 };
 
+use deliberate_core::Clock;
 use deliberate_mcp_client::{
     McpClient,
     client::{ClientCapabilities, ClientHandler, ClientStatus, ServerEvent},
     config::{ConfigProblem, ServerConfigError},
 };
+use deliberate_store::Store;
 use deliberate_toolkit::ExternalTool;
 use futures::future::join_all;
 use tokio::{
@@ -38,30 +46,34 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use call_tool::UpstreamCall;
+use client_pool::ClientPool;
 pub(crate) use input_rounds::{ClientToolCall, ResumedCall};
 pub use inspect::{ServerReport, ToolReport, ToolStatus};
+pub use reload::ReloadReport;
+pub(crate) use resource_links::ResourceLinks;
+pub(crate) use server_methods::ServerMethod;
+pub use server_status::{UpstreamConnection, UpstreamStatus};
 pub(crate) use tool_catalog::{CatalogTool, ToolCatalog};
 pub(crate) use tool_lookup::{ToolSearchResult, UnreachableServer};
 
 use super::client_requests::SuspendedUpstreamCalls;
 use crate::{GatewayOptions, GatewayServer, pins::PinStore};
-use server_validation::ValidatedServers;
 use stored_definitions::DefinitionStore;
 
 /// Gives access to the tools of upstream servers.
 pub struct Gateway {
-    clients: Arc<BTreeMap<String, McpClient>>,
-    servers: BTreeMap<String, Arc<Upstream>>,
-    /// The reasons why other servers are excluded.
-    excluded: BTreeMap<String, String>,
-    /// The servers that may ask a client's model.
-    sampling_servers: Arc<BTreeSet<String>>,
+    set: RwLock<Arc<ServerSet>>,
+    clients: ClientFactory,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
     /// The servers that have a tool of a given name.
     tool_owners: RwLock<Arc<HashMap<String, BTreeSet<String>>>>,
     external_tools: RwLock<Arc<[ExternalTool]>>,
     publish_lock: Mutex<()>,
+    reload_lock: tokio::sync::Mutex<()>,
     listeners: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
     pub(crate) suspended_calls: SuspendedUpstreamCalls,
+    pub(crate) resource_links: ResourceLinks,
     pub(crate) search_wait: Duration,
     quiet: bool,
     /// When the servers with exposed tools began to be connected.
@@ -69,9 +81,30 @@ pub struct Gateway {
     shutdown: CancellationToken,
 }
 
+/// Creates the client of a server.
+type ClientFactory = Arc<
+    dyn Fn(
+            &GatewayServer,
+            Arc<dyn ClientHandler>,
+        ) -> Result<McpClient, deliberate_mcp_client::ClientError>
+        + Send
+        + Sync,
+>;
+
+/// The servers at one time. A reload replaces the whole set.
+#[derive(Default)]
+pub(crate) struct ServerSet {
+    servers: BTreeMap<String, Arc<Upstream>>,
+    /// The reasons why other servers are excluded.
+    excluded: BTreeMap<String, String>,
+    /// The servers that may ask a client's model.
+    sampling_servers: Arc<BTreeSet<String>>,
+}
+
 /// An upstream server and its state.
 pub(crate) struct Upstream {
     pub(crate) settings: GatewayServer,
+    pub(crate) clients: ClientPool,
     pins: PinStore,
     definitions: DefinitionStore,
     /// Whether the tools are known, or listing them was tried.
@@ -82,6 +115,8 @@ pub(crate) struct Upstream {
     activity: Arc<UpstreamActivity>,
     /// Whether a search waited for this server in vain.
     timed_out: AtomicBool,
+    /// Cancelled when the server is no longer used.
+    removed: CancellationToken,
 }
 
 /// The events that a server reported.
@@ -170,27 +205,18 @@ impl Gateway {
         Self::with_clients(options, default_client)
     }
 
-    /// Creates a gateway to the usable servers with custom clients, and returns the problems of the
-    /// others.
-    pub fn with_usable_servers(
-        options: GatewayOptions,
-        client: impl Fn(
-            &GatewayServer,
-            Arc<dyn ClientHandler>,
-        ) -> Result<McpClient, deliberate_mcp_client::ClientError>,
-    ) -> (Arc<Self>, Vec<ConfigProblem>) {
-        Self::build(options, client)
-    }
-
     /// Creates a gateway with custom clients, for example with another transport.
     pub fn with_clients(
         options: GatewayOptions,
         client: impl Fn(
             &GatewayServer,
             Arc<dyn ClientHandler>,
-        ) -> Result<McpClient, deliberate_mcp_client::ClientError>,
+        ) -> Result<McpClient, deliberate_mcp_client::ClientError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<Arc<Self>, ServerConfigError> {
-        let (gateway, mistakes) = Self::build(options, client);
+        let (gateway, mistakes) = Self::with_usable_servers(options, client);
         if mistakes.is_empty() {
             Ok(gateway)
         } else {
@@ -198,78 +224,38 @@ impl Gateway {
         }
     }
 
-    fn build(
+    /// Creates a gateway to the usable servers with custom clients, and returns the problems of the
+    /// others.
+    pub fn with_usable_servers(
         options: GatewayOptions,
         client: impl Fn(
             &GatewayServer,
             Arc<dyn ClientHandler>,
-        ) -> Result<McpClient, deliberate_mcp_client::ClientError>,
+        ) -> Result<McpClient, deliberate_mcp_client::ClientError>
+        + Send
+        + Sync
+        + 'static,
     ) -> (Arc<Self>, Vec<ConfigProblem>) {
-        let mut sifted = ValidatedServers::validate(options.servers);
-        let mut clients = BTreeMap::new();
-        for about in std::mem::take(&mut sifted.servers) {
-            let news = Arc::new(UpstreamActivity::default());
-            let handler = UpstreamHandler {
-                sampling: about.sampling,
-                activity: news.clone(),
-            };
-            let name = about.config.name.clone();
-            match client(&about, Arc::new(handler)) {
-                Ok(client) => {
-                    clients.insert(name, (client, news));
-                    sifted.servers.push(about);
-                }
-                Err(error) => sifted.exclude(&name, config_problems(&name, error)),
-            }
-        }
-        sifted.drop_missing_fallbacks();
-        let served = |about: GatewayServer| {
-            let (client, news) = clients.remove(&about.config.name)?;
-            let upstream = Upstream {
-                pins: PinStore::new(client.name(), options.store.clone(), options.clock.clone()),
-                definitions: DefinitionStore::new(
-                    client.name(),
-                    options.store.clone(),
-                    options.clock.clone(),
-                ),
-                listed_once: watch::Sender::new(false),
-                settings: about,
-                catalog: RwLock::default(),
-                evaluation_lock: tokio::sync::Mutex::default(),
-                activity: news,
-                timed_out: AtomicBool::new(false),
-            };
-            Some((client, Arc::new(upstream)))
-        };
-        let (clients, upstreams): (Vec<_>, Vec<_>) =
-            sifted.servers.into_iter().filter_map(served).unzip();
-        let samplers = upstreams.iter().filter(|it| it.settings.sampling);
-        let mut left_out = options.excluded;
-        left_out.extend(sifted.excluded);
         let gateway = Self {
-            clients: Arc::new(
-                clients
-                    .into_iter()
-                    .map(|client| (client.name().to_owned(), client))
-                    .collect(),
-            ),
-            sampling_servers: Arc::new(samplers.map(|it| it.name().to_owned()).collect()),
-            servers: upstreams
-                .into_iter()
-                .map(|it| (it.name().to_owned(), it))
-                .collect(),
-            excluded: left_out,
+            set: RwLock::default(),
+            clients: Arc::new(client),
+            store: options.store,
+            clock: options.clock,
             tool_owners: RwLock::default(),
             external_tools: RwLock::new(Arc::from([])),
             publish_lock: Mutex::default(),
+            reload_lock: tokio::sync::Mutex::default(),
             listeners: Mutex::default(),
             suspended_calls: SuspendedUpstreamCalls::default(),
+            resource_links: ResourceLinks::default(),
             search_wait: options.search_wait,
             quiet: options.quiet,
             started_at: OnceLock::new(),
             shutdown: CancellationToken::new(),
         };
-        (Arc::new(gateway), sifted.problems)
+        let (set, problems) = gateway.build_set(options.servers, options.excluded);
+        *gateway.set.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
+        (Arc::new(gateway), problems)
     }
 
     /// Registers a callback for changes of the exposed tools.
@@ -285,16 +271,32 @@ impl Gateway {
     pub async fn stop(&self) {
         self.shutdown.cancel();
         self.suspended_calls.clear();
-        join_all(self.clients.values().map(McpClient::close)).await;
+        let upstreams = self.upstreams();
+        join_all(upstreams.iter().map(|upstream| upstream.clients.close())).await;
     }
 
-    pub fn names(&self) -> Vec<&str> {
-        self.servers.keys().map(String::as_str).collect()
+    pub fn names(&self) -> Vec<String> {
+        self.set().servers.keys().cloned().collect()
     }
 
-    /// Returns the status of each server without asking it.
+    /// Returns the status of each server's shared connection without asking it.
     pub fn status(&self) -> Vec<ClientStatus> {
-        self.clients.values().map(McpClient::status).collect()
+        let upstreams = self.upstreams();
+        upstreams
+            .iter()
+            .map(|upstream| upstream.clients.shared().status())
+            .collect()
+    }
+
+    pub(crate) fn set(&self) -> Arc<ServerSet> {
+        self.set
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn sampling_servers(&self) -> Arc<BTreeSet<String>> {
+        self.set().sampling_servers.clone()
     }
 
     /// Returns the exposed tools that are known so far.
@@ -306,33 +308,35 @@ impl Gateway {
         tools.clone()
     }
 
-    pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Arc<Upstream>> {
-        self.servers.values()
+    pub(crate) fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.set().servers.values().cloned().collect()
     }
 
-    pub(crate) fn upstream(&self, name: &str) -> Result<&Arc<Upstream>, crate::GatewayError> {
-        self.servers
-            .get(name)
-            .ok_or_else(|| match self.excluded.get(name) {
-                Some(why) => crate::GatewayError::ExcludedServer {
-                    server: name.to_owned(),
-                    why: why.clone(),
-                },
-                None => self.unknown_server(name),
-            })
-    }
-
-    fn unknown_server(&self, name: &str) -> crate::GatewayError {
-        crate::GatewayError::UnknownServer {
-            name: deliberate_core::truncate_chars(name, 80),
-            nearest: deliberate_core::did_you_mean(name, self.servers.keys().map(String::as_str)),
-            all: self.servers.keys().cloned().collect(),
+    pub(crate) fn upstream(&self, name: &str) -> Result<Arc<Upstream>, crate::GatewayError> {
+        let set = self.set();
+        if let Some(upstream) = set.servers.get(name) {
+            return Ok(upstream.clone());
         }
+        Err(match set.excluded.get(name) {
+            Some(why) => crate::GatewayError::ExcludedServer {
+                server: name.to_owned(),
+                why: why.clone(),
+            },
+            None => crate::GatewayError::UnknownServer {
+                name: deliberate_core::truncate_chars(name, 80),
+                nearest: deliberate_core::did_you_mean(
+                    name,
+                    set.servers.keys().map(String::as_str),
+                ),
+                all: set.servers.keys().cloned().collect(),
+            },
+        })
     }
+}
 
-    fn client(&self, server: &Upstream) -> Result<&McpClient, crate::GatewayError> {
-        let client = self.clients.get(server.name());
-        client.ok_or_else(|| self.unknown_server(server.name()))
+impl ServerSet {
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Upstream>> {
+        self.servers.get(name)
     }
 }
 
@@ -341,14 +345,4 @@ fn default_client(
     handler: Arc<dyn ClientHandler>,
 ) -> Result<McpClient, deliberate_mcp_client::ClientError> {
     McpClient::new(server.config.clone(), handler)
-}
-
-fn config_problems(server: &str, error: deliberate_mcp_client::ClientError) -> Vec<ConfigProblem> {
-    match error.kind {
-        deliberate_mcp_client::ClientErrorKind::Config(error) => error.problems,
-        _ => vec![ConfigProblem::new(
-            format!("servers.{server}"),
-            error.to_string(),
-        )],
-    }
 }

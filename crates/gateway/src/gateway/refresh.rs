@@ -10,7 +10,7 @@ use deliberate_mcp_client::{
     ClientErrorKind,
     client::{CachePolicy, ToolList},
 };
-use deliberate_toolkit::ExternalTool;
+use deliberate_toolkit::{ExternalTool, compute};
 use tokio::time::Instant;
 
 use super::{
@@ -37,16 +37,24 @@ impl Gateway {
     /// until [`Gateway::stop`].
     pub fn start(self: &Arc<Self>) {
         self.started_at.get_or_init(Instant::now);
-        for upstream in self
-            .upstreams()
-            .filter(|upstream| upstream.settings.expose.exposes_any())
-        {
-            tokio::spawn(refresh_loop(
-                Arc::downgrade(self),
-                upstream.clone(),
-                self.shutdown.clone(),
-            ));
+        for upstream in self.upstreams() {
+            self.start_refreshing(&upstream);
         }
+    }
+
+    /// Keeps the catalog of a server with exposed tools current until it is removed.
+    pub(super) fn start_refreshing(self: &Arc<Self>, upstream: &Arc<Upstream>) {
+        if !upstream.settings.expose.exposes_any() {
+            return;
+        }
+        let (gateway, upstream) = (Arc::downgrade(self), upstream.clone());
+        let (stopped, removed) = (self.shutdown.clone(), upstream.removed.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = removed.cancelled() => {}
+                () = refresh_loop(gateway, upstream, stopped) => {}
+            }
+        });
     }
 
     /// Returns a server's catalog, listing and evaluating its tools if necessary.
@@ -86,7 +94,7 @@ impl Gateway {
             return Ok(known.listing.clone());
         }
         Ok(UpstreamListing {
-            list: self.client(served)?.tools(fresh).await?,
+            list: served.clients.shared().tools(fresh).await?,
             fetched_at: Instant::now(),
             change_count: heard,
             is_stored: false,
@@ -112,7 +120,7 @@ impl Gateway {
     ) -> Result<Arc<ToolCatalog>, GatewayError> {
         let (offering, of, then) = (listed.list.clone(), served.clone(), before.clone());
         let read = move || tool_catalog::parse_tools(&offering, &of.settings, then.as_deref());
-        let read = tokio::task::spawn_blocking(read).await;
+        let read = compute(read).await;
         let read = read.map_err(|_| {
             deliberate_mcp_client::ClientError::new(served.name(), ClientErrorKind::Stopped)
         })?;
@@ -125,7 +133,7 @@ impl Gateway {
             .is_none_or(|known| known.has_quarantined || !known.pins_read);
         let settled = served
             .pins
-            .check(&offered, anew, served.settings.trust)
+            .check(&offered, anew, served.settings.pin_policy())
             .await;
         if !listed.is_stored {
             served.definitions.write(&listed.list).await;
@@ -172,7 +180,7 @@ impl Gateway {
     }
 
     /// Publishes the names and exposed tools of all servers.
-    fn publish(&self) {
+    pub(super) fn publish(&self) {
         // The last publication must reflect the last evaluation.
         let _spreading = self
             .publish_lock
@@ -211,7 +219,8 @@ impl Gateway {
     fn collect_external_tools(&self) -> Vec<ExternalTool> {
         let mut taken = BTreeSet::new();
         let mut tools = Vec::new();
-        for known in self.upstreams().filter_map(|upstream| upstream.catalog()) {
+        let upstreams = self.upstreams();
+        for known in upstreams.iter().filter_map(|upstream| upstream.catalog()) {
             for tool in &known.tools {
                 let seen = tool.exposed && tool.quarantine.is_none();
                 if seen && taken.insert(tool.qualified_name.clone()) {

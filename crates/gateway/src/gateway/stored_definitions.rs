@@ -77,7 +77,8 @@ impl DefinitionStore {
 impl Gateway {
     /// Fills the catalogs with the definitions that the servers listed last.
     pub async fn load_stored_definitions(&self) {
-        let loads = self.upstreams().map(|upstream| self.load_stored(upstream));
+        let upstreams = self.upstreams();
+        let loads = upstreams.iter().map(|upstream| self.load_stored(upstream));
         if tokio::time::timeout(LOAD_WAIT, join_all(loads))
             .await
             .is_err()
@@ -86,7 +87,7 @@ impl Gateway {
         }
     }
 
-    async fn load_stored(&self, upstream: &Arc<Upstream>) {
+    pub(super) async fn load_stored(&self, upstream: &Arc<Upstream>) {
         let Some(list) = upstream.definitions.read().await else {
             return;
         };
@@ -111,8 +112,9 @@ impl Gateway {
         let Some(started_at) = self.started_at.get() else {
             return;
         };
-        let exposed = self
-            .upstreams()
+        let upstreams = self.upstreams();
+        let exposed = upstreams
+            .iter()
             .filter(|upstream| upstream.settings.expose.exposes_any());
         let listed = exposed.map(|upstream| {
             let mut listed_once = upstream.listed_once.subscribe();

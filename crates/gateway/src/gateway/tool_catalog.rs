@@ -60,6 +60,8 @@ pub(crate) struct CatalogTool {
 pub(crate) enum QuarantineReason {
     /// The definition differs from the pinned one.
     Changed,
+    /// The server added the tool later, and new tools need approval.
+    Held,
     /// The scan found hidden content in the definition.
     Flagged,
     /// The server's pins are damaged.
@@ -70,6 +72,7 @@ impl QuarantineReason {
     pub(crate) fn message(self) -> &'static str {
         match self {
             Self::Changed => "its definition changed since it was first used",
+            Self::Held => "the server added it later, and new tools need approval",
             Self::Flagged => "its description contains hidden characters or instructions",
             Self::PinsUnreadable => {
                 "its pinned definition cannot be read, so changes cannot be detected"
@@ -256,6 +259,7 @@ impl CatalogTool {
         self.quarantine = match self.pin_status {
             _ if about.trust => None,
             PinStatus::Changed => Some(QuarantineReason::Changed),
+            PinStatus::Held => Some(QuarantineReason::Held),
             PinStatus::Unknown => Some(QuarantineReason::PinsUnreadable),
             PinStatus::Same { approved: true } => None,
             PinStatus::New | PinStatus::Same { approved: false } => {

@@ -37,9 +37,15 @@ pub(crate) struct UnreachableServer {
 impl Gateway {
     /// Returns the server of a tool (`server__tool`). Server names are such that there is one at
     /// most.
-    pub(super) fn upstream_of_tool(&self, full: &str) -> Option<&Arc<Upstream>> {
-        let mut servers = self.upstreams();
+    pub(super) fn upstream_of_tool(&self, full: &str) -> Option<Arc<Upstream>> {
+        let mut servers = self.upstreams().into_iter();
         servers.find(|upstream| strip_server_prefix(full, upstream.name()).is_some())
+    }
+
+    /// Returns the name of the server of a tool (`server__tool`).
+    pub(crate) fn server_of_tool(&self, full: &str) -> Option<String> {
+        self.upstream_of_tool(full)
+            .map(|upstream| upstream.name().to_owned())
     }
 
     /// Returns the callable tool of this name (`server__tool`).
@@ -55,12 +61,13 @@ impl Gateway {
                 .and_then(|server| self.upstream(server).err())
                 .unwrap_or_else(unknown)
         })?;
-        let known = match self.refresh(upstream, CachePolicy::Cached).await {
+        let known = match self.refresh(&upstream, CachePolicy::Cached).await {
             Ok(known) => known,
-            Err(error) => return self.find_fallback(upstream, full).await.ok_or(error),
+            Err(error) => return self.find_fallback(&upstream, full).await.ok_or(error),
         };
         let tool = find_by_name(&known, full, upstream.name()).ok_or_else(unknown)?;
-        Ok((upstream.clone(), require_callable(upstream, &tool)?))
+        let tool = require_callable(&upstream, &tool)?;
+        Ok((upstream, tool))
     }
 
     /// Returns the fallback's tool when the server cannot list its tools.
@@ -72,7 +79,7 @@ impl Gateway {
         let other = self.upstream(upstream.settings.fallback.as_deref()?).ok()?;
         let tool = strip_server_prefix(full, upstream.name())?;
         let found = self.find_server_tool(other.name(), tool).await.ok()?;
-        Some((other.clone(), found))
+        Some((other, found))
     }
 
     /// Returns the callable tool of this name at this server.
@@ -82,9 +89,9 @@ impl Gateway {
         tool: &str,
     ) -> Result<Arc<CatalogTool>, GatewayError> {
         let upstream = self.upstream(server)?;
-        let known = self.refresh(upstream, CachePolicy::Cached).await?;
+        let known = self.refresh(&upstream, CachePolicy::Cached).await?;
         if let Some(found) = known.get(tool) {
-            return require_callable(upstream, found);
+            return require_callable(&upstream, found);
         }
         let full = deliberate_mcp_client::tool_name::qualified_tool_name(server, tool);
         Err(GatewayError::unknown_tool(&full, self.suggest_names(&full)))
@@ -96,6 +103,7 @@ impl Gateway {
         self.upstream_of_tool(full).is_some_and(|upstream| {
             let known = upstream.catalog();
             known.is_none_or(|known| find_by_name(&known, full, upstream.name()).is_some())
+                || self.find_method(full).is_some()
         })
     }
 
@@ -109,8 +117,8 @@ impl Gateway {
         };
         let servers: Vec<_> = self
             .upstreams()
+            .into_iter()
             .filter(|it| concerned(it))
-            .cloned()
             .collect();
         self.refresh_all(&servers, NAMED_SERVER_WAIT).await;
         let known = servers.iter().filter_map(|upstream| upstream.catalog());
@@ -157,6 +165,7 @@ impl Gateway {
 
     fn callable_tools(&self, server: Option<&str>) -> Vec<Arc<CatalogTool>> {
         self.upstreams()
+            .iter()
             .filter(|upstream| server.is_none_or(|name| name == upstream.name()))
             .filter_map(|upstream| upstream.catalog())
             .flat_map(|known| known.tools.clone())
@@ -170,10 +179,8 @@ impl Gateway {
         self: &Arc<Self>,
         server: Option<&str>,
     ) -> Vec<UnreachableServer> {
-        let wanted = self
-            .upstreams()
-            .filter(|upstream| server.is_none_or(|name| name == upstream.name()));
-        let servers: Vec<_> = wanted.cloned().collect();
+        let mut servers = self.upstreams();
+        servers.retain(|upstream| server.is_none_or(|name| name == upstream.name()));
         self.refresh_all(&servers, self.search_wait).await
     }
 
@@ -227,6 +234,7 @@ impl Gateway {
         let unavailable = self.refresh_for_search(server).await;
         let all: Vec<Arc<CatalogTool>> = self
             .upstreams()
+            .iter()
             .filter(|upstream| server.is_none_or(|name| name == upstream.name()))
             .filter_map(|upstream| upstream.catalog())
             .flat_map(|known| known.tools.clone())

@@ -8,7 +8,7 @@ use base64::{
 };
 use regex::Regex;
 
-use super::{ScanSign, SignWeight, phrase_rules};
+use super::{ScanSign, SignWeight, foreign_rules, phrase_rules};
 
 /// The length above which a text is noted.
 pub(super) const LONG_CHARS: usize = 4_000;
@@ -28,7 +28,13 @@ static HIDDEN_STYLE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?is)<[a-z]+[^>]{0,200}(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0[;'\x22]|\bhidden\b)[^>]{0,200}>([^<]{0,2000})").ok()
 });
 static BLOB: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{48,}={0,2}").ok());
+    LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{16,}={0,2}").ok());
+static HEX_PAIRS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)(?:(?:\\x|0x|%)?[0-9a-f]{2}[ ,:]?){12,}").ok());
+/// Shorter runs are names and words, unless they hide an order.
+const LONG_BLOB: usize = 48;
+/// The runs of letters and digits that are decoded.
+const MAX_BLOBS: usize = 64;
 static IMAGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"!\[[^\]]{0,200}\]\(https?://[^)\s]{0,500}[?&/=][^)\s]{0,200}(?:\{|<|\$|\[|%7[bB])")
         .ok()
@@ -54,8 +60,13 @@ pub(super) fn find_signs(text: &str) -> Vec<ScanSign> {
             ScanSign::new(weight, kind, hidden.as_str())
         }));
     }
-    let blobs = BLOB.iter().flat_map(|it| it.find_iter(text)).take(8);
-    signs.extend(blobs.filter_map(|it| decode_blob(it.as_str())));
+    let blobs = BLOB
+        .iter()
+        .flat_map(|it| it.find_iter(text))
+        .take(MAX_BLOBS);
+    signs.extend(blobs.filter_map(|it| decode_blob(it.as_str())).take(8));
+    signs.extend(find_hex_pairs(text));
+    signs.extend(find_rot13(text));
     if let Some(found) = IMAGE.iter().find_map(|it| it.find(text)) {
         signs.push(ScanSign::new(SignWeight::Strong, "image", found.as_str()));
     }
@@ -106,8 +117,64 @@ fn find_gap(text: &str) -> Option<ScanSign> {
     Some(ScanSign::new(weight, "gap", what))
 }
 
-/// Decodes a long run of letters and digits, and reports it if it contains text.
+/// Returns true if a decoded text gives orders to the model.
+fn gives_orders(text: &str) -> bool {
+    let signs = phrase_rules::find_signs(text)
+        .into_iter()
+        .chain(foreign_rules::find_signs(text));
+    signs
+        .into_iter()
+        .any(|sign| sign.weight == SignWeight::Strong)
+}
+
+/// Decodes pairs of hexadecimal digits that are separated or escaped.
+fn find_hex_pairs(text: &str) -> Option<ScanSign> {
+    let runs = HEX_PAIRS.iter().flat_map(|it| it.find_iter(text)).take(8);
+    let hidden = runs.filter_map(|run| {
+        let plain = run.as_str().to_lowercase();
+        let plain = plain.replace("\\x", "").replace("0x", "");
+        let digits: String = plain.chars().filter(char::is_ascii_hexdigit).collect();
+        String::from_utf8(decode_hex(&digits)?).ok()
+    });
+    hidden
+        .filter(|text| gives_orders(text))
+        .map(|text| ScanSign::new(SignWeight::Strong, "encoded", format!("hides {text:?}")))
+        .next()
+}
+
+/// Decodes a text whose letters are moved by 13 places.
+fn find_rot13(text: &str) -> Option<ScanSign> {
+    let rotate = |c: char, first: u8| {
+        let place = u32::from(c) - u32::from(first);
+        char::from_u32((place + 13) % 26 + u32::from(first)).unwrap_or(c)
+    };
+    let moved: String = text
+        .chars()
+        .map(|c| match c {
+            'a'..='z' => rotate(c, b'a'),
+            'A'..='Z' => rotate(c, b'A'),
+            _ => c,
+        })
+        .collect();
+    gives_orders(&moved).then(|| {
+        let what = deliberate_core::truncate_chars(&moved, 200);
+        ScanSign::new(SignWeight::Strong, "encoded", format!("hides {what:?}"))
+    })
+}
+
+/// Decodes a run of letters and digits. A long one is reported if it contains text or cannot be
+/// read, a short one only if it gives orders.
 fn decode_blob(run: &str) -> Option<ScanSign> {
+    if run.len() < LONG_BLOB {
+        let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let decoded = hex.then(|| decode_hex(run)).flatten();
+        let texts = [decoded, decode_base64(run)].into_iter().flatten();
+        let hidden = texts.filter_map(|bytes| String::from_utf8(bytes).ok());
+        return hidden
+            .filter(|text| gives_orders(text))
+            .map(|text| ScanSign::new(SignWeight::Strong, "encoded", format!("hides {text:?}")))
+            .next();
+    }
     let hex = run.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mixed = run.bytes().any(|byte| byte.is_ascii_digit())
         && run.bytes().any(|byte| byte.is_ascii_uppercase())

@@ -8,13 +8,17 @@
 //! The scan knows nothing about servers, pins or calls.
 
 mod definition_texts;
+mod foreign_rules;
 mod hidden_characters;
 mod hidden_text;
 mod normalization;
 mod phrase_rules;
+mod result_mark;
 
 use serde::Serialize;
 use serde_json::Value;
+
+pub(crate) use result_mark::mark_untrusted;
 
 pub use hidden_characters::{escape_hidden, strip_definition, strip_hidden, to_one_line};
 
@@ -178,6 +182,7 @@ impl ScanResult {
             definition_texts::TextRole::Prose => {
                 signs.extend(hidden_text::find_signs(text));
                 signs.extend(phrase_rules::find_signs(text));
+                signs.extend(foreign_rules::find_signs(text));
                 let found = phrase_rules::find_tool_mentions(text).into_iter();
                 self.mentions
                     .extend(found.map(|word| (place.to_owned(), word)));

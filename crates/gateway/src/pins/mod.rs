@@ -46,8 +46,19 @@ pub(crate) enum PinStatus {
     },
     /// Different from the pin.
     Changed,
+    /// Never approved: the server added it later, and new tools need approval.
+    Held,
     /// Unknown, because the pins are damaged.
     Unknown,
+}
+
+/// The tools that are pinned without approval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct PinPolicy {
+    /// Changed ones too.
+    pub(crate) trust: bool,
+    /// Only those that the server offered when it was first used.
+    pub(crate) hold_new: bool,
 }
 
 /// The pin status of a server's tools.
@@ -111,7 +122,7 @@ impl PinStore {
     }
 
     /// Returns the status of each tool and pins those that were never seen. `anew` reads the store
-    /// even if it was read before. With `trust`, differing definitions are pinned too.
+    /// even if it was read before.
     ///
     /// Unreadable pins are never overwritten: if the store fails, tools are pinned in this process
     /// only; if the pins are damaged, all tools are quarantined until someone approves them.
@@ -119,7 +130,7 @@ impl PinStore {
         &self,
         offered: &[OfferedDefinition],
         anew: bool,
-        trust: bool,
+        policy: PinPolicy,
     ) -> PinCheck {
         let mut book = self.table.lock().await;
         let mut read = Ok(());
@@ -127,7 +138,9 @@ impl PinStore {
             read = self.reload(&mut book).await;
         }
         let mut now = book.take().unwrap_or_default();
-        let changes = offered.iter().any(|it| would_change(&now, it, trust));
+        let changes = offered
+            .iter()
+            .any(|it| would_change(&now, it, policy.trust));
         if changes && read.is_ok() {
             // If another process was faster, its pin counts.
             let mut fresh = Some(now);
@@ -143,7 +156,7 @@ impl PinStore {
             };
         }
         let before = now.clone();
-        let pinned = self.pin_all(&mut now, offered, trust);
+        let pinned = self.pin_all(&mut now, offered, policy);
         if now != before && read.is_ok() {
             self.write(&now)
                 .await
@@ -223,8 +236,9 @@ impl PinStore {
         &self,
         table: &mut PinTable,
         offered: &[OfferedDefinition],
-        trust: bool,
+        policy: PinPolicy,
     ) -> Vec<PinStatus> {
+        let holds = policy.hold_new && !policy.trust && !table.is_empty();
         let mut standings = Vec::with_capacity(offered.len());
         for it in offered {
             let full = table.len() >= MAX_PINS;
@@ -233,11 +247,19 @@ impl PinStore {
                 Some(pin) if pin.sha256 == it.hash => PinStatus::Same {
                     approved: pin.approved,
                 },
-                Some(pin) if !trust => {
+                Some(pin) if !policy.trust => {
                     pin.pending.get_or_insert_with(|| it.hash.clone());
-                    PinStatus::Changed
+                    if pin.sha256.is_empty() {
+                        PinStatus::Held
+                    } else {
+                        PinStatus::Changed
+                    }
                 }
                 None if full => PinStatus::Changed,
+                None if holds => {
+                    table.extend([self.unapproved_pin(it)]);
+                    PinStatus::Held
+                }
                 _ => {
                     let pin = self.new_pin(table, it, false);
                     table.insert(it.name.clone(), pin);

@@ -1,8 +1,12 @@
-//! Ranks tools by words: rare words count more, and names count more than descriptions.
+//! Ranks tools by words and by meaning. Rare words count more, and names count more than
+//! descriptions; the vectors of the built-in table find what the words leave open.
 
 mod tokenizer;
 
 use std::collections::HashMap;
+
+use deliberate_core::is_stop_word;
+use deliberate_index::{ScoredRanking, StaticEmbedder, fuse_adaptive};
 
 pub(crate) use tokenizer::tokenize;
 
@@ -20,12 +24,24 @@ const NAME_BOOST: f32 = 0.5;
 /// The weight of a word that only starts like the query word.
 const PREFIX_MATCH_WEIGHT: f32 = 0.5;
 
+/// The weight of a word of the query that says nothing about its subject.
+const STOP_WORD_WEIGHT: f32 = 0.3;
+/// The weights of the two rankings, and the constant of their fusion.
+const WORDS_WEIGHT: f32 = 0.5;
+const VECTORS_WEIGHT: f32 = 0.5;
+const RANK_CONSTANT: f32 = 60.0;
+/// Less similar tools have nothing to do with a query: half of all tools of 14 servers reach 0.18,
+/// nine of ten wanted tools 0.23.
+const MIN_SIMILARITY: f32 = 0.25;
+
 /// A tool in the form that the search uses.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ToolSearchEntry {
     weights: HashMap<String, f32>,
     length: f32,
     name: Vec<String>,
+    /// The mean of the meanings of its words, of length 1.
+    vector: Vec<f32>,
 }
 
 /// The fields of an entry.
@@ -41,6 +57,10 @@ impl ToolSearchEntry {
     pub(crate) fn new(parts: &ToolSearchFields<'_>) -> Self {
         let mut entry = Self {
             name: tokenize(parts.name),
+            vector: embed(&format!(
+                "{} {} {} {}",
+                parts.server, parts.name, parts.title, parts.description
+            )),
             ..Self::default()
         };
         entry.add(parts.name, NAME_WEIGHT);
@@ -61,8 +81,9 @@ impl ToolSearchEntry {
     }
 
     /// Returns the share of the name's words that are in the query.
-    fn name_overlap(&self, asked: &[String]) -> f32 {
-        let named = self.name.iter().filter(|word| asked.contains(word)).count();
+    fn name_overlap(&self, asked: &[(String, f32)]) -> f32 {
+        let is_asked = |word: &&String| asked.iter().any(|(other, _)| other == *word);
+        let named = self.name.iter().filter(is_asked).count();
         named as f32 / self.name.len().max(1) as f32
     }
 
@@ -83,23 +104,68 @@ impl ToolSearchEntry {
     }
 }
 
-/// Returns the indexes and scores of the entries that match any word, the best first.
+/// Returns the indexes and scores of the entries that match any word or have a similar meaning, the
+/// best first.
 pub(crate) fn rank(query: &str, entries: &[&ToolSearchEntry]) -> Vec<(usize, f32)> {
-    const MAX_QUERY_TERMS: usize = 32;
-    let mut asked = tokenize(query);
-    asked.sort_unstable();
-    asked.dedup();
-    asked.truncate(MAX_QUERY_TERMS);
+    let (words, covered) = rank_by_words(query, entries);
+    let vectors = rank_by_meaning(query, entries);
+    let fused = fuse_adaptive(
+        &ScoredRanking {
+            weight: WORDS_WEIGHT,
+            items: &words,
+        },
+        &ScoredRanking {
+            weight: VECTORS_WEIGHT,
+            items: &vectors,
+        },
+        covered,
+        RANK_CONSTANT,
+    );
+    fused
+        .into_iter()
+        .map(|found| (found.item, found.score))
+        .collect()
+}
+
+fn rank_by_meaning(query: &str, entries: &[&ToolSearchEntry]) -> Vec<(usize, f32)> {
+    let asked = embed(query);
+    let mut ranked: Vec<(usize, f32)> = entries
+        .iter()
+        .map(|entry| entry.vector.iter().zip(&asked).map(|(a, b)| a * b).sum())
+        .enumerate()
+        .filter(|(_, similarity)| *similarity >= MIN_SIMILARITY)
+        .collect();
+    sort_best_first(&mut ranked);
+    ranked
+}
+
+/// Returns the vector of the words of a text that say something about its subject.
+fn embed(text: &str) -> Vec<f32> {
+    let words = tokenizer::split_words(text);
+    let words: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !is_stop_word(word) && !word.chars().all(char::is_numeric))
+        .collect();
+    StaticEmbedder::new().vector(&words.join(" "))
+}
+
+/// Ranks the entries that match any word. Also returns the share of the query, by the rarity of its
+/// words, that the best of them has.
+fn rank_by_words(query: &str, entries: &[&ToolSearchEntry]) -> (Vec<(usize, f32)>, f32) {
+    let asked = query_terms(query);
     if asked.is_empty() || entries.is_empty() {
-        return Vec::new();
+        return (Vec::new(), 0.0);
     }
+    let mut rarity = Vec::with_capacity(asked.len());
     let count = entries.len() as f32;
     let mean = entries.iter().map(|entry| entry.length).sum::<f32>() / count;
     let mut scores = vec![0.0_f32; entries.len()];
-    for word in &asked {
+    for (word, query_weight) in &asked {
         let weights: Vec<f32> = entries.iter().map(|entry| entry.weight(word)).collect();
         let holding = weights.iter().filter(|weight| **weight > 0.0).count() as f32;
-        let rare = (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln();
+        let rare = query_weight * (1.0 + (count - holding + 0.5) / (holding + 0.5)).ln();
+        rarity.push(rare);
         for ((score, weight), entry) in scores.iter_mut().zip(&weights).zip(entries) {
             let length = 1.0 - LENGTH_NORM + LENGTH_NORM * entry.length / mean.max(1.0);
             *score += rare * weight * (SATURATION + 1.0) / (weight + SATURATION * length);
@@ -113,9 +179,39 @@ pub(crate) fn rank(query: &str, entries: &[&ToolSearchEntry]) -> Vec<(usize, f32
         .enumerate()
         .filter(|(_, score)| *score > 0.0)
         .collect();
-    // Equal scores keep the original order.
+    sort_best_first(&mut ranked);
+    let best = ranked.first().and_then(|(at, _)| entries.get(*at));
+    let has = |word: &str| best.is_some_and(|entry| entry.weight(word) > 0.0);
+    let found: f32 = asked
+        .iter()
+        .zip(&rarity)
+        .filter(|((word, _), _)| has(word))
+        .map(|(_, rare)| rare)
+        .sum();
+    (ranked, found / rarity.iter().sum::<f32>().max(f32::EPSILON))
+}
+
+/// Returns the words to look for, with their weights: words such as "the" and "how" find any tool.
+fn query_terms(query: &str) -> Vec<(String, f32)> {
+    const MAX_QUERY_TERMS: usize = 32;
+    let weigh = |word: &String| {
+        let weight = if is_stop_word(word) {
+            STOP_WORD_WEIGHT
+        } else {
+            1.0
+        };
+        (tokenizer::stem(word), weight)
+    };
+    let mut asked: Vec<(String, f32)> = tokenizer::split_words(query).iter().map(weigh).collect();
+    asked.sort_by(|(one, a), (other, b)| one.cmp(other).then(b.total_cmp(a)));
+    asked.dedup_by(|(one, _), (other, _)| one == other);
+    asked.truncate(MAX_QUERY_TERMS);
+    asked
+}
+
+/// Equal scores keep the original order.
+fn sort_best_first(ranked: &mut [(usize, f32)]) {
     ranked.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
-    ranked
 }
 
 #[cfg(test)]

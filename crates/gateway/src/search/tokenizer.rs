@@ -1,15 +1,19 @@
 //! Splits names and sentences into comparable words.
 
-/// Splits a text at non-alphanumeric characters and `camelCase`, in lower case and without word
-/// endings.
+/// Splits a text into words without their endings.
 pub(crate) fn tokenize(text: &str) -> Vec<String> {
+    split_words(text).iter().map(|word| stem(word)).collect()
+}
+
+/// Splits a text at non-alphanumeric characters and `camelCase`, in lower case.
+pub(super) fn split_words(text: &str) -> Vec<String> {
     const MAX_TOKENS: usize = 2_000;
     let mut words = Vec::new();
     let mut word = String::new();
     let mut before = ' ';
     let mut end = |word: &mut String| {
         if !word.is_empty() {
-            words.push(stem(&std::mem::take(word)));
+            words.push(std::mem::take(word));
         }
         words.len() < MAX_TOKENS
     };
@@ -33,7 +37,7 @@ pub(crate) fn tokenize(text: &str) -> Vec<String> {
 }
 
 /// Removes endings that do not change the meaning of a word.
-fn stem(word: &str) -> String {
+pub(super) fn stem(word: &str) -> String {
     let long = |stem: &str| stem.chars().count() >= 3;
     for (ending, instead) in [
         ("ies", "y"),

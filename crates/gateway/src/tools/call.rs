@@ -4,16 +4,18 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_mcp_client::client::McpProgress;
 use deliberate_toolkit::{
-    ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
+    ArgumentIssue, ForegroundWait, Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta,
+    ToolOutput,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::CALL_TOOL;
+use super::{CALL_TOOL, call_report::CallReport};
 use crate::{
     Gateway,
     gateway::{ClientToolCall, ResumedCall},
+    injection_scan,
 };
 
 pub struct GatewayCall(pub Arc<Gateway>);
@@ -77,9 +79,53 @@ impl Tool for GatewayCall {
         self.0.max_duration(tool)
     }
 
+    fn foreground_wait(&self, arguments: &Value, usual: Duration) -> ForegroundWait {
+        let tool = arguments.get("tool").and_then(Value::as_str);
+        ForegroundWait {
+            after: tool
+                .and_then(|tool| self.0.background_after(tool))
+                .unwrap_or(usual),
+            progress_restarts: true,
+        }
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let mut report = CallReport::new(call, self.0.server_of_tool(&input.tool));
+        let outcome = self.call_tool(input, call, &mut report).await;
+        report.finish(&outcome);
+        let output = Output {
+            handed_on: outcome?,
+        };
+        Ok(ToolOutput {
+            output,
+            changes: Vec::new(),
+            session: None,
+        })
+    }
+}
+
+impl GatewayCall {
+    async fn call_tool(
+        &self,
+        input: Input,
+        call: &ToolContext,
+        report: &mut CallReport<'_>,
+    ) -> Result<Value, ToolError> {
         let arguments = tool_arguments(input.arguments, input.more)?;
+        if let Some((upstream, method)) = self.0.find_method(&input.tool) {
+            report.set_target(upstream.name(), method.name());
+            let owner = call.owner();
+            let answer = self
+                .0
+                .run_method(&upstream, method, &arguments, owner.as_deref());
+            let mut result = answer.await?;
+            if !upstream.settings.trust {
+                injection_scan::mark_untrusted(&mut result, upstream.name());
+            }
+            return Ok(result);
+        }
         let (served, tool) = self.0.find_tool(&input.tool).await?;
+        report.set_target(served.name(), &tool.def.name);
         let tell = |update: McpProgress| {
             let message = update.message.unwrap_or_default();
             call.progress(update.done, update.total, &message);
@@ -99,12 +145,9 @@ impl Tool for GatewayCall {
             state: again.state,
             responses: again.responses,
         });
-        let handed_on = calling.run(again).await?;
-        Ok(ToolOutput {
-            output: Output { handed_on },
-            changes: Vec::new(),
-            session: None,
-        })
+        let answered = calling.run(again).await?;
+        report.set_target(&answered.server, &calling.tool.def.name);
+        Ok(answered.result)
     }
 }
 

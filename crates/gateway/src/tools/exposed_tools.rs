@@ -59,6 +59,21 @@ impl ExternalTools for ExposedTools {
             .filter(|_| tool == CALL_TOOL)?;
         self.0.may_be_tool(called).then(|| called.into())
     }
+
+    fn call_scopes(&self, tool: &str, arguments: &Value) -> Vec<String> {
+        let called = arguments
+            .get("tool")
+            .and_then(Value::as_str)
+            .filter(|_| tool == CALL_TOOL);
+        let server = called.and_then(|called| self.0.server_of_tool(called));
+        let of_server = server.map(|server| format!("{CALL_TOOL}/{server}"));
+        called
+            .map(str::to_owned)
+            .filter(|_| of_server.is_some())
+            .into_iter()
+            .chain(of_server.clone())
+            .collect()
+    }
 }
 
 /// Returns an empty object if there are no arguments.

@@ -1,6 +1,7 @@
 //! The tools of the gateway: search, call, and the exposed tools of upstream servers.
 
 mod call;
+mod call_report;
 mod exposed_tools;
 mod search;
 

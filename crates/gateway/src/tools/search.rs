@@ -26,6 +26,10 @@ const DESCRIPTION_CHARS: usize = 300;
 /// A larger schema is returned as parameter names only.
 const SCHEMA_BYTES: usize = 16 * 1024;
 
+/// The hint of a list of servers.
+const MORE: &str = "gateway_call also takes NAME__resources/list, NAME__resources/read (uri), \
+                    NAME__prompts/list, NAME__prompts/get (name, arguments) and NAME__instructions.";
+
 pub struct GatewaySearch(pub Arc<Gateway>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -49,6 +53,9 @@ pub struct Output {
     /// The servers, if the query was empty
     #[serde(skip_serializing_if = "Option::is_none")]
     servers: Option<Vec<ConnectedServer>>,
+    /// How to reach what the servers offer beside tools
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<&'static str>,
     /// Servers that could not be searched
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unavailable: Vec<UnavailableServer>,
@@ -132,9 +139,9 @@ impl Tool for GatewaySearch {
 impl GatewaySearch {
     async fn list_servers(&self, only: Option<&str>, named: bool) -> Output {
         let unavailable = self.0.refresh_for_search(only).await;
-        let wanted = self
-            .0
-            .upstreams()
+        let upstreams = self.0.upstreams();
+        let wanted = upstreams
+            .iter()
             .filter(|it| only.is_none_or(|name| name == it.name()));
         let servers = wanted.map(|served| ConnectedServer {
             server: served.name().to_owned(),
@@ -150,6 +157,7 @@ impl GatewaySearch {
         Output {
             tools: None,
             servers: Some(servers.collect()),
+            more: Some(MORE),
             unavailable: to_unavailable(unavailable, named),
             quarantined: Vec::new(),
         }
@@ -165,6 +173,7 @@ fn to_output(found: ToolSearchResult, named: bool) -> Output {
                 .collect(),
         ),
         servers: None,
+        more: None,
         unavailable: to_unavailable(found.unavailable, named),
         quarantined: found.quarantined.iter().map(ToString::to_string).collect(),
     }

@@ -24,7 +24,7 @@ async fn a_result_is_handed_on_unharmed() {
     let result = fixture.call_upstream("far__odd", json!({})).await.unwrap();
     assert_eq!(
         result.to_string(),
-        r#"{"zeta":1,"content":[{"text":"hi","new":{"b":2,"a":1},"type":"text"}],"alpha":[],"_meta":{"z/y":1}}"#
+        r#"{"zeta":1,"content":[{"text":"hi","new":{"b":2,"a":1},"type":"text"}],"alpha":[],"_meta":{"z/y":1,"deliberate/untrusted":{"server":"far"}}}"#
     );
 }
 

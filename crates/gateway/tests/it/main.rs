@@ -8,12 +8,16 @@
     reason = "a test that meets something unexpected fails, in helpers too"
 )]
 
+mod call_reports;
 mod call_tool;
 mod client_requests;
 mod failures;
 mod injection_scan;
 mod mock_upstream;
+mod pass_through;
 mod pins;
 mod real_definitions;
 mod search;
+mod search_quality;
+mod server_set;
 mod support;

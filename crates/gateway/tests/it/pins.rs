@@ -257,3 +257,31 @@ async fn nothing_of_a_long_definition_is_approved_unseen() {
     };
     assert!(diff.contains("It sends them elsewhere, too."), "{diff}");
 }
+
+#[tokio::test]
+async fn tools_that_a_known_server_adds_wait_for_approval_if_the_operator_wants() {
+    let folder = temp_dir();
+    let player = Arc::new(MockUpstream::new(
+        McpEra::Handshake,
+        vec![tool("a", "Adds things")],
+    ));
+    let mut careful = server("far");
+    careful.hold_new = true;
+    let servers = vec![(careful, player.clone())];
+    let fixture = GatewayFixture::new(open_store(folder.path()), servers);
+    assert_eq!(error_code(&fixture, "far__a").await, "fine");
+    let both = vec![tool("a", "Adds things"), tool("b", "Brings things")];
+    change_tools(&fixture, &player, both).await;
+    assert_eq!(error_code(&fixture, "far__a").await, "fine");
+    let error = fixture
+        .call_upstream("far__b", json!({}))
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), "Quarantined");
+    assert!(error.to_string().contains("added it later"), "{error}");
+    let look = fixture.gateway.inspect("far").await.unwrap();
+    assert_eq!(look.tools[1].standing, ToolStatus::Held);
+    let approved = fixture.gateway.approve("far", Some("b")).await.unwrap();
+    assert_eq!(approved, ["b"]);
+    assert_eq!(error_code(&fixture, "far__b").await, "fine");
+}

@@ -69,7 +69,7 @@ impl GatewayFixture {
         let servers = servers.into_iter().map(|(server, _)| server).collect();
         let mut options = GatewayOptions::new(servers, store.clone());
         options.search_wait = search_wait;
-        let gateway = Gateway::with_clients(options, |server, handler| {
+        let gateway = Gateway::with_clients(options, move |server, handler| {
             let (_, player) = players
                 .iter()
                 .find(|(name, _)| *name == server.config.name)
@@ -172,6 +172,7 @@ pub(crate) fn modern_caller(name: &str) -> CallerContext {
             sampling: true,
             roots: true,
             requests: None,
+            log: None,
         },
         ..CallerContext::default()
     }

@@ -65,6 +65,11 @@ impl ProviderClient {
         &self.provider
     }
 
+    /// Returns how long the provider refuses requests, if that is so long that they fail at once.
+    pub(crate) fn rate_limited_for(&self) -> Option<std::time::Duration> {
+        self.limiter.long_pause()
+    }
+
     /// Sends the request before `deadline` and retries transient failures.
     pub(crate) async fn send(
         &self,
@@ -290,8 +295,10 @@ impl ProviderClient {
         let failed = status == 408 || status == 429 || status >= 500;
         let asked = failed.then(|| retry_after::retry_after(headers)).flatten();
         let wait = asked.or_else(|| retry_after::until_reset(headers, self.rate_headers));
-        if let Some(wait) = wait {
-            self.limiter.pause(wait);
+        match wait {
+            Some(wait) => self.limiter.pause(wait),
+            None if !failed => self.limiter.end_trial(),
+            None => {}
         }
         wait
     }

@@ -1,5 +1,7 @@
 //! Rate limiter of one provider: a limit of concurrent requests, a limit of requests per second,
-//! and a pause that lasts as long as the provider asked for.
+//! and a pause that lasts as long as the provider asked for. A short pause is waited for. During a
+//! long one requests fail at once with the time left, except for a trial now and then: if it
+//! succeeds, the pause is over.
 
 use std::{
     num::NonZeroU32,
@@ -29,11 +31,26 @@ type GovernorLimiter = RateLimiter<
     NoOpMiddleware<<MonotonicClock as Clock>::Instant>,
 >;
 
+/// The longest pause that a request waits for.
+pub(super) const MAX_WAIT: Duration = Duration::from_secs(20);
+
+/// The time between two trials during a long pause.
+const TRIAL_INTERVAL: Duration = Duration::from_secs(30);
+
 /// Rate limiter of one provider.
 pub(super) struct Limiter {
     permits: Arc<Semaphore>,
     rate: Option<GovernorLimiter>,
-    not_before: Mutex<Option<Instant>>,
+    pause: Mutex<Option<Pause>>,
+}
+
+/// A pause that the provider asked for.
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    until: Instant,
+    /// When the next request is let through as a trial.
+    next_trial: Instant,
+    is_on_trial: bool,
 }
 
 /// Why a request cannot be sent in time.
@@ -52,7 +69,7 @@ impl Limiter {
                 settings.concurrency.clamp(1, Semaphore::MAX_PERMITS),
             )),
             rate: settings.requests_per_second.and_then(rate),
-            not_before: Mutex::default(),
+            pause: Mutex::default(),
         }
     }
 
@@ -62,15 +79,23 @@ impl Limiter {
         deadline: Instant,
     ) -> Result<OwnedSemaphorePermit, LimiterError> {
         loop {
-            if let Some(moment) = self.not_before() {
-                wait_until(moment, deadline).await?;
-            }
+            let is_trial = match self.pause_end() {
+                Some(moment) if moment - Instant::now() <= MAX_WAIT => {
+                    wait_until(moment, deadline).await?;
+                    false
+                }
+                Some(moment) if !self.begin_trial() => {
+                    return Err(LimiterError::TooSoon(moment - Instant::now()));
+                }
+                Some(_) => true,
+                None => false,
+            };
             let place = timeout_at(deadline, Arc::clone(&self.permits).acquire_owned())
                 .await
                 .map_err(|_| LimiterError::Late)?
                 .map_err(|_| LimiterError::Late)?;
             // Another response may have asked for a pause while this request was queued.
-            if self.not_before().is_some() {
+            if !is_trial && self.pause_end().is_some() {
                 continue;
             }
             let Some(wait) = self.rate.as_ref().and_then(check_rate) else {
@@ -85,20 +110,51 @@ impl Limiter {
 
     /// Pauses all requests for `wait`.
     pub(super) fn pause(&self, wait: Duration) {
-        let moment = Instant::now() + wait;
-        let mut not_before = self.lock();
-        *not_before = Some(not_before.map_or(moment, |known| known.max(moment)));
+        let now = Instant::now();
+        let mut pause = self.lock();
+        let known = pause.filter(|known| known.until > now);
+        *pause = Some(Pause {
+            until: known.map_or(now + wait, |known| known.until.max(now + wait)),
+            next_trial: known.map_or(now + TRIAL_INTERVAL, |known| known.next_trial),
+            is_on_trial: false,
+        });
+    }
+
+    /// Ends the pause if the request that succeeded was a trial.
+    pub(super) fn end_trial(&self) {
+        let mut pause = self.lock();
+        if pause.is_some_and(|pause| pause.is_on_trial) {
+            *pause = None;
+        }
+    }
+
+    /// Returns the time left if the pause is so long that requests fail at once.
+    pub(super) fn long_pause(&self) -> Option<Duration> {
+        let left = self.pause_end()?.saturating_duration_since(Instant::now());
+        (left > MAX_WAIT).then_some(left)
     }
 
     /// Returns the end of the pause if it is in the future.
-    fn not_before(&self) -> Option<Instant> {
-        self.lock().filter(|moment| *moment > Instant::now())
+    fn pause_end(&self) -> Option<Instant> {
+        let until = self.lock().map(|pause| pause.until);
+        until.filter(|until| *until > Instant::now())
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.not_before
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    /// Tells whether this request is the next trial.
+    fn begin_trial(&self) -> bool {
+        let now = Instant::now();
+        match self.lock().as_mut() {
+            Some(pause) if now >= pause.next_trial => {
+                pause.next_trial = now + TRIAL_INTERVAL;
+                pause.is_on_trial = true;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Pause>> {
+        self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -160,6 +216,28 @@ mod tests {
                 .is_ok()
         );
         assert!(started.elapsed() >= Duration::from_secs(5));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_pause_fails_at_once_and_a_trial_can_end_it() {
+        let limiter = Limiter::new(&settings(8, None));
+        let far = Instant::now() + Duration::from_hours(1);
+        limiter.pause(Duration::from_mins(10));
+        assert!(limiter.long_pause().is_some());
+        let denied = limiter.admit(far).await;
+        assert!(matches!(denied, Err(LimiterError::TooSoon(wait)) if wait.as_secs() >= 599));
+        tokio::time::advance(TRIAL_INTERVAL).await;
+        assert!(limiter.admit(far).await.is_ok(), "a trial");
+        assert!(limiter.admit(far).await.is_err(), "one trial at a time");
+        // The provider still limits: the pause goes on until the next trial.
+        limiter.pause(Duration::from_mins(10));
+        limiter.end_trial();
+        assert!(limiter.admit(far).await.is_err());
+        tokio::time::advance(TRIAL_INTERVAL).await;
+        assert!(limiter.admit(far).await.is_ok());
+        limiter.end_trial();
+        assert!(limiter.admit(far).await.is_ok(), "the pause is over");
+        assert!(limiter.long_pause().is_none());
     }
 
     #[tokio::test(start_paused = true)]

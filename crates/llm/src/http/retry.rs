@@ -6,7 +6,7 @@ use std::time::Duration;
 use backon::ExponentialBuilder;
 use tokio::time::Instant;
 
-use super::HttpSettings;
+use super::{HttpSettings, limiter};
 use crate::ModelError;
 
 /// Longest delay between two attempts, unless the provider asks for a longer one.
@@ -92,13 +92,17 @@ pub(super) fn backoff(settings: &HttpSettings) -> ExponentialBuilder {
 }
 
 /// Returns the delay before the next attempt: the provider's, or else our own. Returns `None` if no
-/// attempt is left or the next one would be too late.
+/// attempt is left, the next one would be too late, or the provider asks for a long wait, which a
+/// caller should know of at once.
 pub(super) fn delay(
     setback: &ProviderAttemptError,
     ours: Option<Duration>,
     deadline: Instant,
 ) -> Option<Duration> {
     let delay = setback.retry_after().unwrap_or(ours?);
+    if delay > limiter::MAX_WAIT && setback.retry_after().is_some() {
+        return None;
+    }
     let left = deadline.saturating_duration_since(Instant::now());
     (delay < left).then_some(delay)
 }

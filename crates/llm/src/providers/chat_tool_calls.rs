@@ -45,6 +45,19 @@ fn push_message(message: &ChatMessage, all: &mut Vec<Value>) {
             "content": chat_json::result_text(result),
         }));
     }
+    // A tool's message has text only, so pictures follow in a message of their own.
+    let images = message.results.iter().flat_map(|result| &result.images);
+    let images: Vec<Value> = images
+        .map(|image| {
+            let url = format!("data:{};base64,{}", image.mime, image.data);
+            json!({ "type": "image_url", "image_url": { "url": url } })
+        })
+        .collect();
+    if !images.is_empty() {
+        let text = json!({ "type": "text", "text": "The pictures of these results:" });
+        let content: Vec<Value> = std::iter::once(text).chain(images).collect();
+        all.push(json!({ "role": "user", "content": content }));
+    }
     if message.role == ChatRole::Assistant && !message.calls.is_empty() {
         let content = match message.text.as_str() {
             "" => Value::Null,
@@ -244,5 +257,34 @@ impl PartialToolCall {
             fields.insert("extra_content".to_owned(), extra);
         }
         Value::Object(fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ImageData, ToolCallOutput};
+
+    #[test]
+    fn pictures_of_results_are_shown() {
+        let result = ToolCallOutput {
+            id: "1".to_owned(),
+            text: "a chart".to_owned(),
+            images: vec![ImageData {
+                mime: "image/png".to_owned(),
+                data: "QUJD".to_owned(),
+            }],
+            ..ToolCallOutput::default()
+        };
+        let ask = ModelRequest {
+            messages: vec![ChatMessage::tool_results(vec![result])],
+            ..ModelRequest::default()
+        };
+        let messages = messages_json(&ask);
+        assert_eq!(messages[0]["role"], "tool");
+        assert_eq!(messages[0]["content"], "a chart");
+        assert_eq!(messages[1]["role"], "user");
+        let url = &messages[1]["content"][1]["image_url"]["url"];
+        assert_eq!(*url, "data:image/png;base64,QUJD");
     }
 }

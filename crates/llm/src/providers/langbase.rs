@@ -434,6 +434,10 @@ impl ChatModel for Langbase {
         true
     }
 
+    fn rate_limited_for(&self) -> Option<std::time::Duration> {
+        self.http.rate_limited_for()
+    }
+
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/v1/pipes", deadline))
     }

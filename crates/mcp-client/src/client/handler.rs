@@ -36,6 +36,12 @@ pub trait ClientHandler: Send + Sync + 'static {
         Box::pin(async { Vec::new() })
     }
 
+    /// Returns the user behind the handler of a call, if it has one. A request of the server that may
+    /// belong to several calls of one user goes to the newest of them.
+    fn audience(&self) -> Option<&str> {
+        None
+    }
+
     /// Receives `notifications/message`: a log message of the server. Must not block.
     fn log(&self, _server: &str, _params: &Value) {}
 

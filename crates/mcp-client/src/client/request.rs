@@ -41,7 +41,7 @@ impl McpClient {
         let outcome = outcome.and_then(|result| self.validate_result(result));
         self.0
             .metrics
-            .record_call(begun.elapsed(), outcome.as_ref().err());
+            .record_call(begun.elapsed(), outcome.as_ref());
         outcome.map_err(about)
     }
 

@@ -5,10 +5,11 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde::Serialize;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::McpClient;
@@ -30,7 +31,7 @@ pub struct ClientStatus {
     pub in_flight: usize,
     /// The number of tool calls so far.
     pub calls: u64,
-    /// The number of tool calls that failed.
+    /// The number of tool calls that failed, including those whose tool reported a failure.
     pub failures: u64,
     /// The number of reconnects.
     pub reconnects: u64,
@@ -42,6 +43,11 @@ pub struct ClientStatus {
     /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Whether the last attempt to connect failed.
+    pub connect_failed: bool,
+    /// When the server last accepted a connection or answered a call.
+    #[serde(skip)]
+    pub last_success: Option<SystemTime>,
     /// The duration of the last ping, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_ping_ms: Option<f64>,
@@ -81,6 +87,8 @@ pub(super) struct ClientMetrics {
 #[derive(Default)]
 struct ConnectionHistory {
     last_error: Option<String>,
+    connect_failed: bool,
+    last_success: Option<SystemTime>,
     last_ping: Option<Duration>,
     first_attempt: Option<Instant>,
     connected_since: Option<Instant>,
@@ -88,14 +96,19 @@ struct ConnectionHistory {
 }
 
 impl ClientMetrics {
-    pub(super) fn record_call(&self, took: Duration, failed: Option<&ClientError>) {
+    /// Counts a call. A result with `isError` is an answer of the server and a failure of its tool.
+    pub(super) fn record_call(&self, took: Duration, outcome: Result<&Value, &ClientError>) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         let took = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         self.total_latency_us.fetch_add(took, Ordering::Relaxed);
-        if let Some(error) = failed {
+        let reports_failure = |result: &Value| result.get("isError") == Some(&Value::Bool(true));
+        if outcome.is_ok_and(reports_failure) || outcome.is_err() {
             self.failures.fetch_add(1, Ordering::Relaxed);
-            self.with_history(|more| more.last_error = Some(error.to_string()));
         }
+        self.with_history(|more| match outcome {
+            Ok(_) => more.last_success = Some(SystemTime::now()),
+            Err(error) => more.last_error = Some(error.to_string()),
+        });
     }
 
     pub(super) fn record_connect(&self) {
@@ -103,12 +116,15 @@ impl ClientMetrics {
         self.with_history(|more| {
             more.first_attempt.get_or_insert_with(Instant::now);
             more.connected_since = Some(Instant::now());
+            more.connect_failed = false;
+            more.last_success = Some(SystemTime::now());
         });
     }
 
     pub(super) fn record_connect_failure(&self, error: &ClientError) {
         self.with_history(|more| {
             more.first_attempt.get_or_insert_with(Instant::now);
+            more.connect_failed = true;
             more.last_error = Some(error.to_string());
         });
     }
@@ -163,6 +179,8 @@ impl McpClient {
                 .map_or(0, |live| live.state.garbage.load(Ordering::Relaxed)),
             mean_ms: (calls > 0).then(|| took / calls as f64),
             last_error: more.last_error.clone(),
+            connect_failed: more.connect_failed,
+            last_success: more.last_success,
             last_ping_ms: more.last_ping.map(in_ms),
             up_percent: more.first_attempt.map(|first| {
                 let now = more

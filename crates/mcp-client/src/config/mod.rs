@@ -8,6 +8,7 @@ use secrecy::SecretString;
 mod check;
 mod expand;
 mod fields;
+mod fingerprint;
 mod read;
 
 pub use check::{ConfigProblem, ServerConfigError};

@@ -2,7 +2,7 @@
 //! Cursor, the `servers` of VS Code, and the `[servers.…]` tables of our own settings, which have
 //! the same fields and some more.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
 use secrecy::SecretString;
 use serde_json::{Map, Value};
@@ -19,7 +19,7 @@ use super::{
 const MAX_SERVERS: usize = 200;
 
 /// A server as it was configured, with the fields that are for the gateway.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ConfiguredServer {
     /// The configuration for the client.
     pub config: ServerConfig,
@@ -28,6 +28,20 @@ pub struct ConfiguredServer {
     /// The fields that are not for the client but for the program that uses the server.
     pub extra_fields: Map<String, Value>,
 }
+
+/// Shows the names of the extra fields only, because their values may be secrets.
+impl fmt::Debug for ConfiguredServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfiguredServer")
+            .field("config", &self.config)
+            .field("disabled", &self.disabled)
+            .field("extra_fields", &self.extra_fields.keys())
+            .finish()
+    }
+}
+
+/// An extra field in whose texts variables are replaced: credentials for the users of the program.
+const CREDENTIALS_FIELD: &str = "principals";
 
 /// An entry with the fields of all supported formats.
 struct RawServerEntry {
@@ -156,10 +170,14 @@ pub fn read_servers(
 
 fn read_server(
     name: &str,
-    entry: RawServerEntry,
+    mut entry: RawServerEntry,
     variables: VariableLookup<'_>,
     mistakes: &mut Vec<ConfigProblem>,
 ) -> Option<ConfiguredServer> {
+    if let Some(credentials) = entry.extra_fields.get_mut(CREDENTIALS_FIELD) {
+        let place = format!("servers.{name}.{CREDENTIALS_FIELD}");
+        expand_texts(credentials, &place, variables, mistakes);
+    }
     let reach = read_transport(name, &entry, variables, mistakes);
     let speaks = read_protocol(name, entry.protocol.as_deref(), mistakes);
     let Some(reach) = reach else {
@@ -177,6 +195,25 @@ fn read_server(
         disabled: entry.disabled,
         extra_fields: entry.extra_fields,
     })
+}
+
+/// Replaces the variables in all texts of a value.
+fn expand_texts(
+    value: &mut Value,
+    place: &str,
+    variables: VariableLookup<'_>,
+    mistakes: &mut Vec<ConfigProblem>,
+) {
+    match value {
+        Value::String(text) => *text = expand(text, place, variables, mistakes),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| expand_texts(item, place, variables, mistakes)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| expand_texts(field, place, variables, mistakes)),
+        _ => {}
+    }
 }
 
 fn read_transport(

@@ -26,6 +26,7 @@ impl LoginError {
 pub(super) fn login_rejected_error(reason: impl Into<String>) -> TransportError {
     TransportError::Unauthorized {
         reason: reason.into(),
+        forbidden: false,
     }
 }
 

@@ -43,6 +43,8 @@ pub enum TransportError {
     Unauthorized {
         /// The reason.
         reason: String,
+        /// Whether the login is valid but lacks the permission (403).
+        forbidden: bool,
     },
     /// The answer is larger than allowed.
     #[error("the answer is larger than the limit of {limit} bytes")]

@@ -179,13 +179,13 @@ async fn the_state_tells_how_it_stands() {
     let result = call(&client, "fail", json!({ "message": "broken" }))
         .await
         .unwrap();
-    // A failure that a tool reports is a result.
+    // A failure that a tool reports is a result, and counts as a failure.
     assert_eq!(
         (text(&result), &result["isError"]),
         ("broken".into(), &json!(true))
     );
     let status = client.status();
-    assert_eq!((status.calls, status.failures), (2, 1));
+    assert_eq!((status.calls, status.failures), (2, 2));
     assert!(status.last_error.unwrap().contains("Unknown tool"));
     assert!(status.mean_ms.unwrap() > 0.0);
     with_deadline(client.close()).await;

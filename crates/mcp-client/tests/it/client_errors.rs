@@ -81,7 +81,10 @@ fn kinds() -> Vec<(ClientErrorKind, bool, bool, bool)> {
             false,
         ),
         (
-            transport(TransportError::Unauthorized { reason: reason() }),
+            transport(TransportError::Unauthorized {
+                reason: reason(),
+                forbidden: false,
+            }),
             false,
             false,
             true,
@@ -203,4 +206,24 @@ fn a_servers_text_is_shown_only_in_part() {
     };
     let text = ClientError::new("s", short).to_string();
     assert_eq!(text, "server \"s\": the answer is malformed: no result");
+}
+
+#[test]
+fn a_forbidden_request_and_a_wrong_address_have_hints_of_their_own() {
+    let hint = |error| {
+        let error = ClientError::new("files", ClientErrorKind::Transport(error));
+        error.hint().unwrap()
+    };
+    let rejected = |forbidden| TransportError::Unauthorized {
+        reason: "HTTP status".to_owned(),
+        forbidden,
+    };
+    assert!(hint(rejected(false)).contains("key or token"));
+    assert!(hint(rejected(true)).contains("permission"));
+    let missing = TransportError::Http {
+        status: 404,
+        message: None,
+        retry_after: None,
+    };
+    assert!(hint(missing).contains("Check `url`"));
 }

@@ -20,7 +20,7 @@ mod value_templates;
 
 use std::{sync::Arc, time::Instant};
 
-use deliberate_toolkit::{ToolContext, ToolError, ToolOutput};
+use deliberate_toolkit::{ToolContext, ToolError, ToolOutput, compute};
 
 pub use cache::call_traces::{CallTrace, StageTiming as TracedStage};
 pub(crate) use cache::{
@@ -44,7 +44,7 @@ use stages::STAGES;
 pub struct Engine {
     pub(crate) live_library: Arc<LiveLibrary>,
     pub(crate) options: EngineOptions,
-    pub(crate) renderer: TemplateRenderer,
+    pub(crate) renderer: Arc<TemplateRenderer>,
     pub(crate) runner: ProcessRunner,
     pub(crate) run_numbers: RunNumbers,
     pub(crate) traces: CallTraces,
@@ -71,7 +71,7 @@ impl Engine {
             notes.add(changed, now.as_deref());
         }));
         Self {
-            renderer: TemplateRenderer::new(&options.limits),
+            renderer: Arc::new(TemplateRenderer::new(&options.limits)),
             runner: ProcessRunner::new(
                 &options.commands,
                 &options.scripts,
@@ -84,6 +84,18 @@ impl Engine {
             plan_cache: PlanCache::default(),
             library_changes,
         }
+    }
+
+    /// Compiles or renders templates on a thread of their own, because authors and callers decide how
+    /// long that takes.
+    pub(crate) async fn render<T: Send + 'static, E: Send + 'static>(
+        &self,
+        work: impl FnOnce(&TemplateRenderer) -> Result<T, E> + Send + 'static,
+        explain: impl FnOnce(&E) -> ToolError,
+    ) -> Result<T, ToolError> {
+        let renderer = self.renderer.clone();
+        let rendered = compute(move || work(&renderer)).await?;
+        rendered.map_err(|error| explain(&error))
     }
 
     /// Runs a call through the stages.

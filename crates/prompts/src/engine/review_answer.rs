@@ -208,7 +208,8 @@ async fn apply_model_verdict(
     let step = context.state.step(node.number);
     let attempts = step.map_or(0, |step| step.attempts);
     let key = format!("judge-{}-{attempts}", node.number);
-    let Some(ask) = gate::judge_request(key, &asked, text, notes) else {
+    let nonce = context.call.prompt_fence(&[]).nonce();
+    let Some(ask) = gate::judge_request(key, &asked, text, notes, nonce) else {
         return Ok(results);
     };
     let reply = match context.call.ask::<JudgeReply>(ask, None).await {

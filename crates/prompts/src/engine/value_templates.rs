@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use deliberate_core::PromptFence;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -18,6 +19,7 @@ pub(super) fn render_tool_arguments(
     arguments: &Value,
     chain: &str,
     values: &TemplateValues,
+    fence: &PromptFence,
 ) -> Result<Value, TemplateError> {
     Ok(match arguments {
         Value::String(text) => {
@@ -29,18 +31,18 @@ pub(super) fn render_tool_arguments(
                 file: format!("chain {chain}, arguments of a tool"),
                 line: 1,
             };
-            Value::String(renderer.render(&text, chain, values)?)
+            Value::String(renderer.render(&text, chain, values, fence)?)
         }
         Value::Array(items) => {
             let filled = items
                 .iter()
-                .map(|item| render_tool_arguments(renderer, item, chain, values));
+                .map(|item| render_tool_arguments(renderer, item, chain, values, fence));
             Value::Array(filled.collect::<Result<_, _>>()?)
         }
         Value::Object(fields) => {
             let mut filled = Map::new();
             for (name, value) in fields {
-                let value = render_tool_arguments(renderer, value, chain, values)?;
+                let value = render_tool_arguments(renderer, value, chain, values, fence)?;
                 if !value.is_null() {
                     filled.insert(name.clone(), value);
                 }

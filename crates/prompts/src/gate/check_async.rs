@@ -1,6 +1,8 @@
-//! Checks an answer from async code. A check that may take long runs on a blocking thread.
+//! Checks an answer from async code. A check that may take long runs on a thread of its own.
 
 use std::{collections::BTreeMap, sync::Arc};
+
+use deliberate_toolkit::compute;
 
 use super::{
     CheckContext, ExternalCheckResult, GateResult, SelectedGate,
@@ -41,14 +43,11 @@ pub async fn check_all_async(
     if quick {
         return look();
     }
-    tokio::task::spawn_blocking(look)
-        .await
-        .unwrap_or_else(|error| {
-            tracing::error!(%error, "checking an answer failed");
-            gate_results(&gates, |_, _| {
-                unknown_finding("the check stopped unexpectedly; send the answer again".to_owned())
-            })
+    compute(look).await.unwrap_or_else(|error| {
+        gate_results(&gates, |_, _| {
+            unknown_finding(format!("{error}; send the answer again"))
         })
+    })
 }
 
 /// Estimates how many patterns and keywords the gates search for. A methodology counts as many,

@@ -1,8 +1,9 @@
 //! Renders a prompt that a person picked in a client.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use deliberate_command_language::quote;
+use deliberate_core::PromptFence;
 use deliberate_toolkit::{ArgumentIssue, ErrorCode, RenderedPrompt, ResourceContext, ToolError};
 use serde_json::{Map, Value, json};
 
@@ -16,8 +17,8 @@ use crate::{
 
 pub(super) async fn get_prompt(
     engine: &Engine,
-    library: &PromptLibrary,
-    prompt: &Prompt,
+    library: &Arc<PromptLibrary>,
+    prompt: &Arc<Prompt>,
     given: &Map<String, Value>,
     context: ResourceContext<'_>,
 ) -> Result<RenderedPrompt, ToolError> {
@@ -25,7 +26,8 @@ pub(super) async fn get_prompt(
     let mut given = given.clone();
     given.retain(|_, value| !value.is_null() && *value != "");
     let text = if prompt.is_chain() {
-        render_chain_template(engine, library, prompt, &given)?
+        let fence = context.prompt_fence(&[]);
+        render_chain_template(engine, library, prompt, &given, fence).await?
     } else if prompt.creates.is_some() || !prompt.tools.is_empty() {
         // Getting a prompt must change nothing, so a chain or script is only referred to.
         String::new()
@@ -67,20 +69,26 @@ async fn render_with_engine(
 }
 
 /// Renders a chain's own template, if it has one.
-fn render_chain_template(
+async fn render_chain_template(
     engine: &Engine,
-    library: &PromptLibrary,
-    prompt: &Prompt,
+    library: &Arc<PromptLibrary>,
+    prompt: &Arc<Prompt>,
     given: &Map<String, Value>,
+    fence: PromptFence,
 ) -> Result<String, ToolError> {
     if prompt.template.is_none() {
         return Ok(String::new());
     }
     let values = check_arguments(engine, prompt, given.clone(), |_| true)?;
+    let (library, of) = (library.clone(), prompt.clone());
     let rendered = engine
-        .renderer
-        .render_prompt(library, prompt, &values, &BTreeMap::new())
-        .map_err(|error| template_error(&error))?;
+        .render(
+            move |renderer| {
+                renderer.render_prompt(&library, &of, &values, &BTreeMap::new(), &fence)
+            },
+            template_error,
+        )
+        .await?;
     let parts = rendered.system.into_iter().chain([rendered.user]);
     let parts: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
     Ok(parts.join("\n\n"))

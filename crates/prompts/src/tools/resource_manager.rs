@@ -14,6 +14,9 @@ use crate::{
     resource_manager::{self, Input, ManageReply, ResourceAction},
 };
 
+/// The scope that deleting needs besides the tool's.
+const DELETE_SCOPE: &str = "resource_manager/delete";
+
 /// The `resource_manager` tool.
 pub struct ResourceManager(pub Arc<Engine>);
 
@@ -46,6 +49,9 @@ impl Tool for ResourceManager {
         input: Input,
         call: &ToolContext,
     ) -> Result<ToolOutput<ManageReply>, ToolError> {
+        if matches!(input.action, ResourceAction::Delete | ResourceAction::Clear) {
+            call.check_action_allowed(DELETE_SCOPE)?;
+        }
         let settings = RuntimeSettings::read(call, &self.0.options).await?;
         if input.action == ResourceAction::Switch
             && input.resource_type.kind() == Some(LibraryItemKind::Methodology)

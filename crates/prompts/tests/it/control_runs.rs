@@ -1,5 +1,6 @@
 //! `system_control session`: lists, inspects and clears chain runs.
 
+use deliberate_toolkit::ToolScope;
 use serde_json::json;
 
 use super::control_support::{ControlHarness, control_arguments};
@@ -199,4 +200,33 @@ async fn a_run_that_nobody_goes_on_with_is_forgotten_in_time() {
             ))
             .await;
     }
+}
+
+#[tokio::test]
+async fn deleting_needs_a_scope_of_its_own() {
+    let mut house = ControlHarness::new().with_caller("ann");
+    house.write_sample_prompts();
+    let id = begin_run(&house).await;
+    let allow =
+        |scopes: &[&str]| ToolScope::Only(scopes.iter().map(|scope| (*scope).to_owned()).collect());
+    let clear = control_arguments(
+        "session",
+        "clear",
+        json!({ "session_id": id, "confirm": true }),
+    );
+    let delete = json!({
+        "resource_type": "prompt", "action": "delete", "id": "hello", "confirm": true,
+    });
+    house.caller.principal.scope = allow(&["system_control", "resource_manager"]);
+    for (tool, arguments) in [("system_control", &clear), ("resource_manager", &delete)] {
+        let error = house.call(tool, arguments.clone()).await.unwrap_err();
+        assert_eq!(error.code(), "Forbidden", "{tool}");
+        assert!(error.to_string().contains(&format!("{tool}/delete")));
+    }
+    let listed = house.call_control(json!({ "action": "session" })).await;
+    assert_eq!(listed["total"], json!(1));
+    house.caller.principal.scope = allow(&["system_control*"]);
+    house.call_control(clear).await;
+    let listed = house.call_control(json!({ "action": "session" })).await;
+    assert_eq!(listed["total"], json!(0));
 }

@@ -1,5 +1,7 @@
 //! Commands: rendering, rejection, and that no input is lost or executed.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::engine_support::{ECHO, EngineHarness, reply_text};
@@ -230,4 +232,31 @@ async fn a_methodology_and_a_style_are_added_where_they_are_asked_for() {
         .command_text("%clean @ReACT #analytical >>echo hi")
         .await;
     assert_eq!(said, "hi");
+}
+
+#[tokio::test]
+async fn a_slow_template_holds_up_nobody_else() {
+    let slow = (
+        "prompts/general/slow.yaml",
+        "id: slow\nname: Slow\ndescription: Takes long\ncategory: general\n\
+         userMessageTemplate: \"{% for i in range(100000) %}{% if topic == topic ~ 'b' %}{% endif %}{% endfor %}\"\n\
+         arguments: [{name: topic, required: true}]\n",
+    );
+    let kit = Arc::new(EngineHarness::new(&[slow]));
+    kit.library.library().await;
+    let rendering = tokio::spawn({
+        let kit = kit.clone();
+        async move {
+            let options = json!({ "topic": "t".repeat(90_000) });
+            let arguments = json!({ "command": ">>slow", "options": options });
+            kit.call("prompt_engine", arguments).await
+        }
+    });
+    // The runtime has one thread. If the template were rendered on it, nothing would happen here
+    // until it is done.
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    let done = rendering.is_finished();
+    rendering.abort();
+    let ended = rendering.await;
+    assert!(!done, "{ended:?}");
 }

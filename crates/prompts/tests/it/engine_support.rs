@@ -60,6 +60,13 @@ impl ChatModel for ScriptedModel {
     }
 }
 
+impl ScriptedModel {
+    /// The requests so far, in order.
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
 /// A workspace with its engine.
 pub(crate) struct EngineHarness {
     pub(crate) registry: Arc<Registry>,

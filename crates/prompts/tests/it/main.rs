@@ -39,6 +39,7 @@ mod library_support;
 mod mcp_prompts;
 mod process_commands;
 mod process_scripts;
+mod prompt_fence;
 mod resource_manager_attacks;
 mod resource_manager_checkpoints;
 mod resource_manager_create;

@@ -1,11 +1,14 @@
 //! Template syntax, absent values and error messages.
 
+use deliberate_core::PromptFence;
 use deliberate_prompts::{
     EngineLimits,
     model::TemplateSource,
     template::{TemplateError, TemplateRenderer, TemplateValues, compile_check, names_used},
 };
 use serde_json::{Value, json};
+
+pub(crate) const TEST_FENCE: PromptFence = PromptFence::new(0x7e_57ed, &[]);
 
 pub(crate) fn text(body: &str) -> TemplateSource {
     TemplateSource {
@@ -23,7 +26,8 @@ pub(crate) fn values(json: Value) -> TemplateValues {
 }
 
 fn try_render(body: &str, given: Value) -> Result<String, TemplateError> {
-    TemplateRenderer::new(&EngineLimits::default()).render(&text(body), "p", &values(given))
+    let renderer = TemplateRenderer::new(&EngineLimits::default());
+    renderer.render(&text(body), "p", &values(given), &TEST_FENCE)
 }
 
 #[track_caller]
@@ -282,4 +286,35 @@ fn no_file_and_no_inside_of_the_engine_can_be_reached() {
     }
     let include = render_error("{% include 'a.md' %}", json!({}));
     assert!(include.help.unwrap().contains("{{ref:"));
+}
+
+#[test]
+fn fenced_text_stands_between_tags_that_it_can_not_write() {
+    assert_eq!(
+        render("{{ x | fenced(\"notes\") }}", json!({"x": "a </notes> b"})),
+        "<notes-7e57ed>\na [/notes> b\n</notes-7e57ed>"
+    );
+    assert_eq!(
+        render("{{ x | fenced }}", json!({"x": "a"})),
+        "<material-7e57ed>\na\n</material-7e57ed>"
+    );
+    // Nothing is shown of a value that is not given.
+    assert_eq!(render("[{{ x | fenced }}]", json!({"x": null})), "[]");
+    let block =
+        "{% filter fenced('l') %}\n{%- for a in l %}\n- {{ a }}\n{%- endfor %}\n{%- endfilter %}";
+    assert_eq!(
+        render(block, json!({"l": ["x", "</l>"]})),
+        "<l-7e57ed>\n- x\n- [/l>\n</l-7e57ed>"
+    );
+    assert_eq!(
+        render(
+            "{% macro m(a) %}{{ a | fenced('m') }}{% endmacro %}{{ m(x) }}",
+            json!({"x": 7})
+        ),
+        "<m-7e57ed>\n7\n</m-7e57ed>"
+    );
+    for tag in ["", "A b", "x-1", "</x>", "a\u{200b}"] {
+        let error = render_error("{{ x | fenced(t) }}", json!({"x": "y", "t": tag}));
+        assert!(error.message.contains("short name"), "{error}");
+    }
 }

@@ -7,7 +7,7 @@ use deliberate_prompts::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::templates::{text, values};
+use crate::templates::{TEST_FENCE, text, values};
 
 fn small_limits() -> EngineLimits {
     EngineLimits {
@@ -22,7 +22,7 @@ fn render_limited(
     body: &str,
     given: Value,
 ) -> Result<String, TemplateError> {
-    TemplateRenderer::new(limits).render(&text(body), "p", &values(given))
+    TemplateRenderer::new(limits).render(&text(body), "p", &values(given), &TEST_FENCE)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use deliberate_prompts::{
 };
 use serde_json::{Value, json};
 
-use crate::templates::{text, values};
+use crate::templates::{TEST_FENCE, text, values};
 
 fn library(prompts: &[(&str, &str)]) -> PromptLibrary {
     let mut library = PromptLibrary::default();
@@ -37,7 +37,7 @@ fn render_with(
 ) -> Result<String, TemplateError> {
     let renderer = TemplateRenderer::new(&EngineLimits::default());
     let prompt = &library.prompts[id];
-    let rendered = renderer.render_prompt(library, prompt, &values(given), scripts)?;
+    let rendered = renderer.render_prompt(library, prompt, &values(given), scripts, &TEST_FENCE)?;
     Ok(rendered.user)
 }
 
@@ -95,7 +95,13 @@ fn both_texts_of_a_prompt_are_rendered() {
     let renderer = TemplateRenderer::new(&EngineLimits::default());
     let given = values(json!({"x": 1}));
     let rendered = renderer
-        .render_prompt(&library, &library.prompts["a"], &given, &BTreeMap::new())
+        .render_prompt(
+            &library,
+            &library.prompts["a"],
+            &given,
+            &BTreeMap::new(),
+            &TEST_FENCE,
+        )
         .unwrap();
     assert_eq!(rendered.system.as_deref(), Some("S B1"));
     assert_eq!(rendered.user, "U 1Z");
@@ -299,7 +305,7 @@ fn references_are_found_without_a_library() {
 fn a_reference_outside_a_prompt_is_an_error() {
     let renderer = TemplateRenderer::new(&EngineLimits::default());
     let found = renderer
-        .render(&text("{{ref:a}}"), "p", &values(json!({})))
+        .render(&text("{{ref:a}}"), "p", &values(json!({})), &TEST_FENCE)
         .unwrap_err();
     assert!(found.message.contains("cannot be included here"));
 }

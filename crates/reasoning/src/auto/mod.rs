@@ -374,7 +374,7 @@ async fn route<C: DeserializeOwned + Into<ModeChoice>>(
     call: &ToolContext,
 ) -> Result<Output, ToolError> {
     let content = context.content;
-    let mut ask = asking.render(context)?;
+    let mut ask = asking.render(context, call)?;
     ask.variables = [("content".to_owned(), content.to_owned())].into();
     let route: RouterReply<C> = call.ask(ask, None).await?.value;
     let mode = route.mode.into();

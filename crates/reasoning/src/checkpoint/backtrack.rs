@@ -188,7 +188,7 @@ impl Tool for Backtrack {
                 let past = with_graph(past, &back.session, then, call).await?;
                 let past = call.memoize("past", past.for_model(call).await);
                 call.progress(0.0, Some(1.0), "thinking");
-                let ask = direction_request(&back.checkpoint, &past, direction)?;
+                let ask = direction_request(&back.checkpoint, &past, direction, call)?;
                 let way = call.ask(ask, Some(DirectionReply::from_plain_text));
                 let way = way.await?.value;
                 let graph = back.latest_open_graph(call).await?;
@@ -202,13 +202,15 @@ fn direction_request(
     checkpoint: &Checkpoint,
     past: &SessionHistory,
     direction: &str,
+    call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
-    let ask = ASK.render(BacktrackPromptContext {
+    let context = BacktrackPromptContext {
         past,
         name: &checkpoint.name,
         description: checkpoint.description.as_deref().unwrap_or_default(),
         direction,
-    })?;
+    };
+    let ask = ASK.render(context, call)?;
     Ok(ModelRequest {
         plain_text: PlainText::IsTheAnswer,
         variables: [("content".to_owned(), direction.to_owned())].into(),

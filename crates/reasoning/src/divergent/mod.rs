@@ -315,14 +315,15 @@ async fn request_perspectives(
     let asks = (1..=count)
         .zip(ANGLES.iter().cycle())
         .map(|(number, angle)| {
-            let ask = PERSPECTIVE.render(PerspectivePromptContext {
+            let context = PerspectivePromptContext {
                 past,
                 content,
                 constraints,
                 number,
                 count,
                 angle,
-            })?;
+            };
+            let ask = PERSPECTIVE.render(context, call)?;
             Ok(ModelRequest {
                 key: format!("divergent_{number}"),
                 variables: [("content".to_owned(), content.to_owned())].into(),
@@ -331,12 +332,13 @@ async fn request_perspectives(
         })
         .collect::<Result<Vec<ModelRequest>, ToolError>>()?;
     let synthesis = |perspectives: Vec<String>| {
-        SYNTHESIS.render(SynthesisPromptContext {
+        let context = SynthesisPromptContext {
             past,
             content,
             constraints,
             perspectives,
-        })
+        };
+        SYNTHESIS.render(context, call)
     };
     if call.model_remembers().await {
         let perspectives = ask_parallel::<PerspectiveReply>(asks, MIN_PERSPECTIVES, call);

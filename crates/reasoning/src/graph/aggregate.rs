@@ -163,7 +163,7 @@ impl Tool for GotAggregate {
         let problem = resolve_problem(input.problem.as_deref(), &whole.graph, call)?
             .or(root.map(|root| root.content.as_str()));
         call.progress(0.0, Some(1.0), "merging");
-        let ask = aggregate_request(problem, &sources, call.context_tokens())?;
+        let ask = aggregate_request(problem, &sources, call)?;
         let insight = call.ask(ask, Some(AggregateReply::from_plain_text));
         let insight = insight.await?.value;
         let answer = insight.fields.answer;
@@ -265,8 +265,9 @@ fn merged_confidence(answer: Option<&str>, sources: &[GraphNode]) -> Option<Scor
 fn aggregate_request(
     problem: Option<&str>,
     sources: &[GraphNode],
-    budget: usize,
+    call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
+    let budget = call.context_tokens();
     let nodes = sources
         .iter()
         .zip(1..)
@@ -285,11 +286,12 @@ fn aggregate_request(
             .collect();
         format!("{} (node {})", group.answer, numbers.join(", "))
     });
-    let ask = ASK.render(AggregatePromptContext {
+    let context = AggregatePromptContext {
         problem: prompt_context::truncate_problem(problem, budget),
         nodes: nodes.collect(),
         results: results.collect(),
-    })?;
+    };
+    let ask = ASK.render(context, call)?;
     Ok(ModelRequest {
         plain_text: PlainText::IsTheAnswer,
         ..ask

@@ -276,7 +276,7 @@ fn continuation_requests(
             };
             Ok(ModelRequest {
                 key: format!("got_generate_{number}"),
-                ..ASK.render(shown)?
+                ..ASK.render(shown, call)?
             })
         })
         .collect()

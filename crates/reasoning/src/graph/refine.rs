@@ -158,7 +158,7 @@ impl Tool for GotRefine {
         let known = call.memoize("original_score", node.score);
         call.progress(0.0, Some(2.0), "improving");
         if call.has_reply() {
-            let ask = refine_request(&around(&node.content))?;
+            let ask = refine_request(&around(&node.content), call)?;
             let refined = call.ask(ask, Some(RefineReply::from_plain_text));
             let refined = refined.await?.value;
             return Ok(caller_refinement(&whole, &node, refined, call));
@@ -170,7 +170,7 @@ impl Tool for GotRefine {
             None
         } else {
             call.progress(1.0, Some(2.0), "comparing");
-            let ask = score_request(&around(&refined.thought), "got_score_refined")?;
+            let ask = score_request(&around(&refined.thought), "got_score_refined", call)?;
             Some(call.ask::<ScoreJudgment>(ask, None).await?.value)
         };
         // The node may have become a conclusion in the meantime.
@@ -181,10 +181,13 @@ impl Tool for GotRefine {
     }
 }
 
-fn refine_request(around: &GraphNodeContext) -> Result<ModelRequest, ToolError> {
+fn refine_request(
+    around: &GraphNodeContext,
+    call: &ToolContext,
+) -> Result<ModelRequest, ToolError> {
     Ok(ModelRequest {
         plain_text: PlainText::IsTheAnswer,
-        ..ASK.render(around)?
+        ..ASK.render(around, call)?
     })
 }
 
@@ -195,11 +198,15 @@ async fn improve(
     judge: bool,
     call: &ToolContext,
 ) -> Result<(RefineReply, Option<ScoreJudgment>), ToolError> {
-    let refine = call.ask(refine_request(around)?, Some(RefineReply::from_plain_text));
+    let refine = call.ask(
+        refine_request(around, call)?,
+        Some(RefineReply::from_plain_text),
+    );
     if !judge {
         return Ok((refine.await?.value, None));
     }
-    let judge = call.ask::<ScoreJudgment>(score_request(around, "got_score_original")?, None);
+    let judge = score_request(around, "got_score_original", call)?;
+    let judge = call.ask::<ScoreJudgment>(judge, None);
     let (refined, judged) = futures::future::join(refine, judge).await;
     // A request that waits for the client takes precedence over the failure of the other.
     if is_pending(&refined) || is_pending(&judged) {

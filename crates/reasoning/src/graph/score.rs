@@ -155,6 +155,6 @@ async fn score_one(
     let around = NodeSurroundings::new(data, node, problem);
     let around = GraphNodeContext::new(&around, &node.content, call.context_tokens());
     call.progress(0.0, Some(1.0), "judging");
-    let ask = score_request(&around, "got_score")?;
+    let ask = score_request(&around, "got_score", call)?;
     Ok(call.ask::<ScoreJudgment>(ask, None).await?.value)
 }

@@ -1,6 +1,7 @@
-//! Checks the arguments of a menu prompt and appends them below its text as quoted data, so that
-//! they cannot pass for instructions.
+//! Checks the arguments of a menu prompt and appends them below its text inside the prompt fence, so
+//! that they cannot pass for instructions.
 
+use deliberate_core::PromptFence;
 use deliberate_toolkit::ArgumentIssue;
 use serde_json::{Value, json};
 
@@ -50,10 +51,14 @@ impl ReasoningPromptArgument {
 }
 
 /// The text of a prompt with its arguments below.
-pub(super) fn render_prompt(words: &str, given: &[(&ReasoningPromptArgument, String)]) -> String {
+pub(super) fn render_prompt(
+    words: &str,
+    given: &[(&ReasoningPromptArgument, String)],
+    fence: &PromptFence,
+) -> String {
     let line = |(takes, value): &(&ReasoningPromptArgument, String)| {
         let shown = match takes.kind {
-            ReasoningArgumentKind::Text => code_fence(value),
+            ReasoningArgumentKind::Text => format!("\n\n{}", fence.wrap("given", value)),
             // A JSON string stays on its line.
             ReasoningArgumentKind::Session => json!(value).to_string(),
             ReasoningArgumentKind::Number { .. } => value.clone(),
@@ -66,17 +71,4 @@ pub(super) fn render_prompt(words: &str, given: &[(&ReasoningPromptArgument, Str
         words.trim_end(),
         lines.join("\n\n")
     )
-}
-
-/// Puts a text between fences of one backtick more than its longest run, so that it cannot end
-/// them.
-fn code_fence(text: &str) -> String {
-    let mut longest = 0_usize;
-    let mut row = 0_usize;
-    for letter in text.chars() {
-        row = if letter == '`' { row + 1 } else { 0 };
-        longest = longest.max(row);
-    }
-    let fence = "`".repeat(longest.max(2) + 1);
-    format!("\n\n{fence}text\n{text}\n{fence}")
 }

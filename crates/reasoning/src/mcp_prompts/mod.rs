@@ -6,7 +6,7 @@
 
 mod arguments;
 
-use deliberate_core::{Mode, did_you_mean};
+use deliberate_core::{Mode, PromptFence, did_you_mean};
 use deliberate_toolkit::{
     ArgumentIssue, CompletionRequest, CompletionValues, PromptArgumentInfo, PromptInfo,
     PromptProvider, RenderedPrompt, ResourceContext, ToolError,
@@ -14,7 +14,7 @@ use deliberate_toolkit::{
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::{modes::definition, resources::matching_sessions};
+use crate::{modes::definition, prompt_template::FENCE_TAGS, resources::matching_sessions};
 
 /// The prompts of the reasoning modes.
 pub(crate) struct ReasoningPrompts;
@@ -111,9 +111,10 @@ impl PromptProvider for ReasoningPrompts {
         &'a self,
         name: &'a str,
         arguments: &'a Map<String, Value>,
-        _: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<RenderedPrompt, ToolError>>> {
-        let served = ReasoningPrompt::find(name).map(|entry| entry.render(arguments));
+        let fence = context.prompt_fence(FENCE_TAGS);
+        let served = ReasoningPrompt::find(name).map(|entry| entry.render(arguments, &fence));
         Box::pin(async move { served })
     }
 
@@ -127,19 +128,13 @@ impl PromptProvider for ReasoningPrompts {
             let entry = ReasoningPrompt::find(name)?;
             let takes = entry.arguments.iter().find(|it| it.name == typed.argument);
             Some(match takes.map(|it| it.kind) {
-                // Completions show the titles of sessions, so the caller's scope must allow reading
-                // them.
-                Some(ReasoningArgumentKind::Session)
-                    if context.caller.principal.scope.allows("reasoning_get") =>
-                {
+                Some(ReasoningArgumentKind::Session) => {
                     matching_sessions(typed.text, context).await
                 }
                 Some(ReasoningArgumentKind::Number { least, most }) => {
                     Ok(complete_number(least, most, typed.text))
                 }
-                Some(ReasoningArgumentKind::Session | ReasoningArgumentKind::Text) | None => {
-                    Ok(CompletionValues::default())
-                }
+                Some(ReasoningArgumentKind::Text) | None => Ok(CompletionValues::default()),
             })
         })
     }
@@ -166,7 +161,11 @@ impl ReasoningPrompt {
         }
     }
 
-    fn render(&self, arguments: &Map<String, Value>) -> Result<RenderedPrompt, ToolError> {
+    fn render(
+        &self,
+        arguments: &Map<String, Value>,
+        fence: &PromptFence,
+    ) -> Result<RenderedPrompt, ToolError> {
         let mut issues = Vec::new();
         let names = || self.arguments.iter().map(|takes| takes.name);
         for name in arguments.keys() {
@@ -192,7 +191,7 @@ impl ReasoningPrompt {
         if !issues.is_empty() {
             return Err(ToolError::Invalid(issues));
         }
-        let text = arguments::render_prompt(self.text, &given);
+        let text = arguments::render_prompt(self.text, &given, fence);
         Ok(RenderedPrompt::text(self.description, text))
     }
 }

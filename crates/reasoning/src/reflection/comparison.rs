@@ -73,12 +73,13 @@ pub(super) async fn prefers_revision(
     let original = truncate_tokens(original, share);
     let revision = truncate_tokens(revision, share);
     let ask = |first: &str, second: &str, order: &str| {
-        let ask = ASK.render(ComparisonPromptContext {
+        let context = ComparisonPromptContext {
             past,
             question,
             first,
             second,
-        })?;
+        };
+        let ask = ASK.render(context, call)?;
         Ok::<_, ToolError>(ModelRequest {
             key: format!("reflection_compare_{number}_{order}"),
             ..ask

@@ -295,7 +295,7 @@ async fn evaluation_request(
     } else {
         select_nodes(nodes, budget.saturating_sub(history_tokens(&past)))
     };
-    let ask = ASK.render(EvaluatePromptContext {
+    let context = EvaluatePromptContext {
         past: &past,
         nodes_left_out: facts.graphs.nodes.saturating_sub(nodes.len()),
         nodes,
@@ -305,7 +305,8 @@ async fn evaluation_request(
             .average_confidence
             .map_or_else(String::new, |it| format!("{:.2}", it.get())),
         linkage: format!("{:.2}", facts.linkage.get()),
-    })?;
+    };
+    let ask = ASK.render(context, call)?;
     Ok(ModelRequest {
         key: "evaluate".to_owned(),
         plain_text: PlainText::IsTheAnswer,

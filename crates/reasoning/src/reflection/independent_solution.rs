@@ -47,8 +47,8 @@ impl<'s> ComparableResult<'s> {
     }
 
     /// The request for solution number `number`, from 1.
-    fn request(&self, number: usize) -> Result<ModelRequest, ToolError> {
-        let ask = step_request(self.question, &self.subject.question_past, None)?;
+    fn request(&self, number: usize, call: &ToolContext) -> Result<ModelRequest, ToolError> {
+        let ask = step_request(self.question, &self.subject.question_past, None, call)?;
         Ok(ModelRequest {
             key: format!("solution_{number}"),
             ..ask
@@ -61,7 +61,7 @@ impl<'s> ComparableResult<'s> {
         number: usize,
         call: &ToolContext,
     ) -> Result<Option<LinearStep>, ToolError> {
-        let ask = self.request(number)?;
+        let ask = self.request(number, call)?;
         match call.ask(ask, Some(LinearStep::from_plain_text)).await {
             Ok(answer) => Ok(Some(answer.value)),
             Err(ToolError::Model(error)) if error != ModelError::Pending => Ok(None),

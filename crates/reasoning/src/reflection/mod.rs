@@ -348,13 +348,14 @@ async fn run_round(
     call: &ToolContext,
 ) -> Result<ReflectionReply, ToolError> {
     call.progress((number - 1) as f64, Some(f64::from(most)), "reflecting");
-    let ask = ASK.render(ReflectionPromptContext {
+    let context = ReflectionPromptContext {
         past: &subject.past,
         question: subject.question.as_deref(),
         is_solved_apart: !call.has_reply() && ComparableResult::of_subject(subject).is_some(),
         focus,
         subject: text,
-    })?;
+    };
+    let ask = ASK.render(context, call)?;
     let room = approximate_tokens(text).min(MAX_EXTRA_TOKENS);
     let ask = ModelRequest {
         key: format!("reflection_{number}"),

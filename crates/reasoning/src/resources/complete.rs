@@ -4,7 +4,7 @@ use deliberate_core::SessionId;
 use deliberate_store::{EpochFilter, Pagination, Store, StoreError};
 use deliberate_toolkit::{CompletionRequest, CompletionValues, ResourceContext, ToolError};
 
-use super::uri::ReasoningResourceKind;
+use super::{may_list_sessions, uri::ReasoningResourceKind};
 
 /// The largest number of values in one answer.
 const MAX_VALUES: usize = 100;
@@ -36,6 +36,8 @@ pub(super) async fn complete_ids(
         .get(ReasoningResourceKind::Session.variable());
     let sessions: Vec<SessionId> = if let Some(id) = given {
         vec![SessionId::from(id.as_str())]
+    } else if !may_list_sessions(context) {
+        return Ok(CompletionValues::default());
     } else {
         let latest = store.sessions(Pagination::limit(SESSIONS_TO_SCAN)).await?;
         latest.into_iter().map(|entry| entry.session.id).collect()
@@ -59,6 +61,9 @@ pub(crate) async fn complete_sessions(
     text: &str,
     context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ToolError> {
+    if !may_list_sessions(context) {
+        return Ok(CompletionValues::default());
+    }
     let store = context.registry.store().as_ref();
     let entries = store.sessions(Pagination::limit(SESSIONS_TO_MATCH)).await?;
     let unseen = entries.len() >= SESSIONS_TO_MATCH as usize;

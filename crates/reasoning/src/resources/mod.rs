@@ -22,6 +22,15 @@ use uri::{
 
 pub(crate) use complete::complete_sessions as matching_sessions;
 
+/// The tool that lists sessions.
+const LIST_TOOL: &str = "reasoning_sessions";
+
+/// Tells whether the caller may learn the ids and titles of sessions. Who may only read them must
+/// have been given an id.
+pub(crate) fn may_list_sessions(context: ResourceContext<'_>) -> bool {
+    context.caller.principal.scope.allows(LIST_TOOL)
+}
+
 /// Sessions, graphs, branches and thoughts as resources with `deliberate://` URIs.
 pub struct ReasoningResources;
 
@@ -50,7 +59,13 @@ impl ResourceProvider for ReasoningResources {
         limit: usize,
         context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
-        Box::pin(list::list(after, limit, context))
+        Box::pin(async move {
+            if may_list_sessions(context) {
+                list::list(after, limit, context).await
+            } else {
+                Ok(ResourcePage::default())
+            }
+        })
     }
 
     fn read<'a>(

@@ -336,14 +336,15 @@ async fn explore_in_parallel(
     let asks = (1..=count)
         .zip(ANGLES.iter().cycle())
         .map(|(number, angle)| {
-            let ask = ASK.render(TreePromptContext {
+            let context = TreePromptContext {
                 past,
                 branch: is_inner,
                 content: &this.content,
                 number,
                 count,
                 angle,
-            })?;
+            };
+            let ask = ASK.render(context, call)?;
             Ok(ModelRequest {
                 key: format!("tree_{number}"),
                 variables: [("content".to_owned(), this.content.clone())].into(),

@@ -122,11 +122,12 @@ async fn compare(
         answer: approach.fields.answer.clone(),
     });
     call.progress(0.8, Some(1.0), "comparing");
-    let ask = COMPARE.render(ComparePromptContext {
+    let context = ComparePromptContext {
         past,
         content,
         approaches: shown.collect(),
-    })?;
+    };
+    let ask = COMPARE.render(context, call)?;
     Ok(call.ask(ask, None).await?.value)
 }
 

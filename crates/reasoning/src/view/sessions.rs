@@ -19,6 +19,9 @@ const DEFAULT_LIMIT: u32 = 20;
 /// What a principal must be allowed in order to delete: a grant to list does not include it.
 const DELETE_SCOPE: &str = "reasoning_sessions/delete";
 
+/// The scope that renaming needs besides the tool's, because it overwrites the title.
+const RENAME_SCOPE: &str = "reasoning_sessions/rename";
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
@@ -172,6 +175,7 @@ async fn list(input: &Input, call: &ToolContext) -> Result<ToolOutput<Output>, T
 }
 
 async fn rename(input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+    call.check_action_allowed(RENAME_SCOPE)?;
     let session = require_named_session(&input, call).await?;
     let Some(title) = input.title else {
         return Err(ToolError::Invalid(vec![ArgumentIssue::new(

@@ -34,7 +34,7 @@ async fn what_tools_find_is_asked_with_and_kept_with_the_thought() {
     let asked = desk.requests();
     let last = conversation(asked.last().unwrap());
     assert!(
-        last.contains("<evidence tool=\"reasoning_sessions\">"),
+        last.contains("<evidence-7e57ed tool=\"reasoning_sessions\">"),
         "{last}"
     );
     assert!(last.contains("There is one session."), "{last}");

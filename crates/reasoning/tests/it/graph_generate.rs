@@ -114,7 +114,11 @@ async fn a_node_gets_its_continuations() {
             .iter()
             .all(|ask| requested_angle(ask) != requested_angle(&again))
     );
-    assert!(again.messages[0].text.contains("<node>three</node>"));
+    assert!(
+        again.messages[0]
+            .text
+            .contains("<node-7e57ed>three</node-7e57ed>")
+    );
     assert_eq!(current_nodes(&desk, id).await.len(), 5);
 }
 
@@ -298,8 +302,11 @@ async fn what_was_given_up_is_not_offered_again() {
     );
     let text = &again[0].messages[0].text;
     let (before, given_up) = text.split_once("These were tried and given up").unwrap();
-    assert!(before.contains("<node>good</node>") && !before.contains("Weak"));
-    assert!(given_up.contains("<node>Weak</node>") && !given_up.contains("<node>good</node>"));
+    assert!(before.contains("<node-7e57ed>good</node-7e57ed>") && !before.contains("Weak"));
+    assert!(
+        given_up.contains("<node-7e57ed>Weak</node-7e57ed>")
+            && !given_up.contains("<node-7e57ed>good</node-7e57ed>")
+    );
 }
 
 #[tokio::test]
@@ -355,7 +362,7 @@ async fn a_long_line_is_shown_within_bounds() {
     let text = &desk.last_request().messages[0].text;
     assert!(deliberate_core::approximate_tokens(text) < 6_000);
     assert!(
-        text.contains("<node>the root</node>") && text.contains("step 37"),
+        text.contains("<node-7e57ed>the root</node-7e57ed>") && text.contains("step 37"),
         "{text}"
     );
     assert!(text.contains("(nodes in between are left out)"));

@@ -122,7 +122,7 @@ async fn a_graph_grows_from_a_thought_of_any_session() {
     let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
     generate_nodes(&desk, id, root, &["a"]).await;
     let shown = &desk.last_request().messages[0].text;
-    let problem = "<problem>\nthe question\n\nstep two\n</problem>";
+    let problem = "<problem-7e57ed>\nthe question\n\nstep two\n</problem-7e57ed>";
     assert!(shown.contains(problem), "{shown}");
     assert!(!shown.contains("step three"), "{shown}");
 

@@ -93,7 +93,10 @@ async fn even_the_smallest_budget_leaves_the_question() {
         };
         let shown = request_after_steps(30, 1_000, bounds).await;
         let (history, instruction) = shown.split_once("\n\nFirst work it out").unwrap();
-        assert!(history.ends_with("<given>\nnext\n</given>"), "{shown}");
+        assert!(
+            history.ends_with("<given-7e57ed>\nnext\n</given-7e57ed>"),
+            "{shown}"
+        );
         assert!(history.len() < 1_000, "{shown}");
         assert!(instruction.contains("\"answer\""), "{shown}");
     }
@@ -120,7 +123,10 @@ async fn a_long_answer_and_a_long_doubt_keep_to_the_budget() {
         session = desk.think_ok(arguments).await["session_id"].clone();
     }
     let shown = desk.last_request().messages.remove(0).text;
-    assert!(shown.contains("settle that first: <step>word"), "{shown}");
+    assert!(
+        shown.contains("settle that first: <step-7e57ed>word"),
+        "{shown}"
+    );
     assert!(
         deliberate_core::approximate_tokens(&shown) < 2_500,
         "{} bytes",

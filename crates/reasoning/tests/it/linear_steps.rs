@@ -190,7 +190,7 @@ async fn the_next_step_sees_the_result_and_the_doubt_of_the_last() {
         .await;
     let asked = conversation(&desk.last_request());
     assert!(asked.contains("Answer: about 42\n"), "{asked}");
-    let doubt = "The last step may be wrong here; settle that first: <step>the rounding</step>";
+    let doubt = "The last step may be wrong here; settle that first: <step-7e57ed>the rounding</step-7e57ed>";
     assert!(asked.contains(doubt), "{asked}");
 }
 

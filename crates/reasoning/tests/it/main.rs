@@ -31,6 +31,7 @@ mod linear_context;
 mod linear_steps;
 mod model;
 mod original_pipes;
+mod prompt_fence;
 mod reflection;
 mod reflection_fixtures;
 mod reflection_rounds;

@@ -50,8 +50,14 @@ async fn a_thought_is_reflected_on_in_its_own_session_of_any_mode() {
         assert_eq!(desk.requests().len(), 3);
         for ask in desk.requests() {
             let text = conversation(&ask);
-            assert!(text.contains("out 1") && text.contains("<subject>\nout 2\n</subject>"));
-            assert!(text.contains("<given>\nin 2\n</given>"), "{text}");
+            assert!(
+                text.contains("out 1")
+                    && text.contains("<subject-7e57ed>\nout 2\n</subject-7e57ed>")
+            );
+            assert!(
+                text.contains("<given-7e57ed>\nin 2\n</given-7e57ed>"),
+                "{text}"
+            );
             assert!(!text.contains("out 3"), "{text}");
         }
         let thoughts = desk.thoughts().await;

@@ -53,7 +53,10 @@ async fn it_goes_on_for_as_long_as_it_gets_better() {
         ]
     );
     let third = conversation(&desk.requests()[6]);
-    assert!(third.contains("<subject>\nthird\n</subject>"), "{third}");
+    assert!(
+        third.contains("<subject-7e57ed>\nthird\n</subject-7e57ed>"),
+        "{third}"
+    );
     assert_requests_distinct(&desk);
     assert_eq!(desk.thoughts().await.len(), 2);
 }

@@ -15,13 +15,3 @@ pub use citation_network::{CitationNetwork, NetworkEdge, NetworkNode, build_cita
 pub(crate) use insights::clear_locations;
 pub use insights::{ArticleInsight, InsightKind, extract_insights};
 pub use topic_articles::{TopicArticle, find_topic_articles};
-
-use deliberate_toolkit::ToolError;
-
-/// Runs an analysis on the blocking thread pool, because texts may be long.
-pub(crate) async fn analyze_blocking<T: Send + 'static>(
-    looking: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ToolError> {
-    let looked = tokio::task::spawn_blocking(looking).await;
-    looked.map_err(|_| ToolError::Internal)
-}

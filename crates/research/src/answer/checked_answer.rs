@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ToolError, compute};
 
 use super::{
     passage_pool::PassagePool,
@@ -17,21 +17,11 @@ pub(super) struct CheckedAnswer {
     pub(super) by_model: BTreeSet<usize>,
 }
 
-/// Runs a check on the blocking thread pool, because many passages take time to compare.
-pub(super) async fn check_blocking<T: Send + 'static>(
-    check: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ToolError> {
-    tokio::task::spawn_blocking(check).await.map_err(|error| {
-        tracing::error!(%error, "checking an answer failed");
-        ToolError::Internal
-    })
-}
-
 impl CheckedAnswer {
     /// Checks claims against all passages of the pool.
     pub(super) async fn check(claims: Vec<Claim>, pool: &PassagePool) -> Result<Self, ToolError> {
         let sources = pool.evidence_passages();
-        check_blocking(move || {
+        let checked = compute(move || {
             let verifier = Verifier::new(&sources);
             let check = |claim: Claim| {
                 let checked = verifier.check(&claim);
@@ -42,7 +32,8 @@ impl CheckedAnswer {
                 by_model: BTreeSet::new(),
             }
         })
-        .await
+        .await?;
+        Ok(checked)
     }
 
     fn count(&self, verdict: ClaimVerdict) -> usize {

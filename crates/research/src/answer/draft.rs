@@ -6,9 +6,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::{
-    prompts::{PromptTemplate, wrap_in_tag},
+    prompts::PromptTemplate,
     verifier::{self, Claim},
 };
+use deliberate_core::PromptFence;
 use deliberate_llm::ModelRequest;
 
 /// An answer before the check.
@@ -160,6 +161,7 @@ pub(super) fn answer_request(
     question: &str,
     passages: &str,
     problems: &[String],
+    fence: &PromptFence,
 ) -> ModelRequest {
     let told = if problems.is_empty() {
         String::new()
@@ -168,14 +170,14 @@ pub(super) fn answer_request(
         format!(
             "\nAn earlier answer had these faults. Leave out what the passages do not say; keep \
              what they do:\n{}\n",
-            wrap_in_tag("problem", &list)
+            fence.wrap("problem", &list)
         )
     };
     ANSWER_PROMPT.build_request::<AnswerDraft>(
         key,
         &[
             ("passages", passages),
-            ("question", &wrap_in_tag("question", question)),
+            ("question", &fence.wrap("question", question)),
             ("problems", &told),
             ("most", &TARGET_SENTENCES.to_string()),
         ],

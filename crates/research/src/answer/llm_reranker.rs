@@ -5,10 +5,7 @@ use deliberate_llm::ModelRequest;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    passage_pool::PassagePool,
-    prompts::{PromptTemplate, wrap_in_tag},
-};
+use super::{passage_pool::PassagePool, prompts::PromptTemplate};
 
 /// Scores that a model gave to passages.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -53,7 +50,7 @@ pub(super) fn score_request(
         key,
         &[
             ("passages", &passages),
-            ("question", &wrap_in_tag("question", question)),
+            ("question", &pool.fence().wrap("question", question)),
             ("count", &shown.len().to_string()),
         ],
     );

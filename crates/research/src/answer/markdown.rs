@@ -2,14 +2,13 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::{Article, truncate_chars};
+use deliberate_core::{Article, PromptFence, truncate_chars};
 
 use super::{
-    prompts::escape_tags,
     response::{AnswerCitation, AnswerSentence, AnswerSource},
     verifier::ClaimVerdict,
 };
-use crate::prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage};
+use crate::prompt_fence::{disarm_passage_tags, fence_passage, untrusted_data_notice};
 
 /// Characters of evidence that are quoted with a sentence.
 const QUOTE_CHARS: usize = 240;
@@ -50,7 +49,7 @@ pub(super) fn single_line(text: &str) -> String {
         .filter(|it| !it.is_empty())
         .collect();
     // A Markdown renderer would follow links and load images.
-    let line = escape_tags(&words.join(" "));
+    let line = disarm_passage_tags(&words.join(" "));
     line.replace("](", "] (").replace("][", "] [")
 }
 
@@ -196,19 +195,23 @@ fn render_source(source: &AnswerSource) -> String {
 }
 
 /// Renders the passages that were found, for callers who get no answer.
-pub(super) fn render_passages(sources: &[AnswerSource]) -> String {
+pub(super) fn render_passages(sources: &[AnswerSource], fence: &PromptFence) -> String {
     if sources.is_empty() {
         return String::new();
     }
-    let mut text = format!("\n\n## Passages found\n\n{UNTRUSTED_DATA_NOTICE}\n");
+    let mut text = format!(
+        "\n\n## Passages found\n\n{}\n",
+        untrusted_data_notice(fence)
+    );
     let all = sources
         .iter()
         .flat_map(|source| source.passages.iter().map(move |it| (source, it)));
     for (source, passage) in all.take(MAX_PASSAGES) {
         let page = passage.page.to_string();
         let shown = fence_passage(
+            fence,
             &[("article", source.cite_key.as_str()), ("page", &page)],
-            &escape_html(&escape_tags(&passage.excerpt)),
+            &escape_html(&passage.excerpt),
         );
         let _ = write!(text, "\n{}\n{shown}\n", render_source(source));
     }

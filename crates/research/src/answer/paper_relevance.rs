@@ -3,19 +3,14 @@
 
 use std::collections::HashSet;
 
-use deliberate_core::{Article, truncate_chars};
+use deliberate_core::{Article, PromptFence, truncate_chars};
 use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    markdown,
-    phrase_match::contains_phrase,
-    prompts::{PromptTemplate, escape_tags, wrap_in_tag},
-    verifier,
-};
-use crate::prompt_fence::fence_passage;
+use super::{markdown, phrase_match::contains_phrase, prompts::PromptTemplate, verifier};
+use crate::prompt_fence::{fence_passage, prompt_fence};
 
 /// The question that papers are scored against.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,8 +91,9 @@ pub async fn score_relevance(
     }
     let batches: Vec<&[&Article]> = articles.chunks(BATCH_SIZE).collect();
     let asks = batches.iter().enumerate();
-    let asks =
-        asks.map(|(at, batch)| relevance_request(format!("relevance/{at}"), question, batch));
+    let fence = prompt_fence(call);
+    let asks = asks
+        .map(|(at, batch)| relevance_request(format!("relevance/{at}"), question, batch, &fence));
     let outcomes = call.ask_all::<RelevanceReply>(asks.collect()).await?;
     let mut all = Vec::with_capacity(articles.len());
     for (batch, outcome) in batches.into_iter().zip(outcomes) {
@@ -123,6 +119,7 @@ fn relevance_request(
     key: String,
     question: &RelevanceQuery,
     articles: &[&Article],
+    fence: &PromptFence,
 ) -> deliberate_llm::ModelRequest {
     let list = |label: &str, items: &[String]| {
         let items: Vec<String> = items
@@ -159,13 +156,13 @@ fn relevance_request(
                 markdown::author_label(article),
                 truncate_chars(summary, ABSTRACT_CHARS)
             );
-            fence_passage(&[("id", &(at + 1).to_string())], &escape_tags(&text))
+            fence_passage(fence, &[("id", &(at + 1).to_string())], &text)
         })
         .collect();
     RELEVANCE_PROMPT.build_request::<RelevanceReply>(
         key,
         &[
-            ("question", &wrap_in_tag("question", &asked)),
+            ("question", &fence.wrap("question", &asked)),
             ("papers", &papers.join("\n\n")),
         ],
     )

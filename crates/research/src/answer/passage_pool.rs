@@ -1,7 +1,7 @@
 //! The passages of one question, each once. They are numbered in the order they arrive, so that
 //! ids stay valid and earlier evidence is kept.
 
-use deliberate_core::truncate_chars;
+use deliberate_core::{PromptFence, truncate_chars};
 
 use super::{
     prompts,
@@ -10,8 +10,12 @@ use super::{
 use crate::{RetrievedPassage, articles::TextSpan};
 
 /// Numbered, deduplicated passages of one question.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PassagePool(Vec<RetrievedPassage>);
+#[derive(Debug, Clone)]
+pub(super) struct PassagePool {
+    passages: Vec<RetrievedPassage>,
+    /// The fence around them in prompts and answers.
+    fence: PromptFence,
+}
 
 /// Passages of one question at the most.
 const MAX_PASSAGES: usize = 120;
@@ -20,6 +24,17 @@ const MAX_PASSAGES: usize = 120;
 const MAX_PASSAGE_CHARS: usize = 12_000;
 
 impl PassagePool {
+    pub(super) const fn new(fence: PromptFence) -> Self {
+        Self {
+            passages: Vec::new(),
+            fence,
+        }
+    }
+
+    pub(super) const fn fence(&self) -> &PromptFence {
+        &self.fence
+    }
+
     /// Adds new passages and returns the index of each given passage, old or new.
     pub(super) fn add(&mut self, found: Vec<RetrievedPassage>) -> Vec<usize> {
         let mut places = Vec::new();
@@ -27,12 +42,12 @@ impl PassagePool {
             let same = |it: &RetrievedPassage| {
                 it.kept.id == passage.kept.id && it.passage.number == passage.passage.number
             };
-            match self.0.iter().position(same) {
+            match self.passages.iter().position(same) {
                 Some(at) if places.contains(&at) => {}
                 Some(at) => places.push(at),
-                None if self.0.len() < MAX_PASSAGES => {
-                    places.push(self.0.len());
-                    self.0.push(passage);
+                None if self.passages.len() < MAX_PASSAGES => {
+                    places.push(self.passages.len());
+                    self.passages.push(passage);
                 }
                 None => {}
             }
@@ -41,11 +56,11 @@ impl PassagePool {
     }
 
     pub(super) fn get(&self, at: usize) -> Option<&RetrievedPassage> {
-        self.0.get(at)
+        self.passages.get(at)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.passages.len()
     }
 
     /// The id by which a passage is cited: `p1` for index 0.
@@ -55,12 +70,12 @@ impl PassagePool {
 
     pub(super) fn by_id(&self, id: &str) -> Option<&RetrievedPassage> {
         let number: usize = id.strip_prefix('p')?.parse().ok()?;
-        self.0.get(number.checked_sub(1)?)
+        self.passages.get(number.checked_sub(1)?)
     }
 
     /// Converts the passages into the verifier's form.
     pub(super) fn evidence_passages(&self) -> Vec<EvidencePassage> {
-        let all = self.0.iter().enumerate();
+        let all = self.passages.iter().enumerate();
         all.map(|(at, it)| evidence_passage(&Self::id(at), it))
             .collect()
     }
@@ -94,7 +109,8 @@ impl PassagePool {
             let Some(found) = self.get(at) else {
                 continue;
             };
-            let passage = prompts::render_passage(&Self::id(at), found, &text(at, found));
+            let passage =
+                prompts::render_passage(&self.fence, &Self::id(at), found, &text(at, found));
             if out.len() + passage.len() > most && !shown.is_empty() {
                 break;
             }

@@ -1,6 +1,7 @@
 //! Single-pass answers: retrieve passages, ask a model for an answer, check it, and if too little
 //! of it is supported, ask once more or withhold it.
 
+use deliberate_core::PromptFence;
 use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
 
@@ -12,7 +13,10 @@ use super::{
     response::{self, AnswerSentence, AnswerSource, AnswerStatus, passage_relevance},
     retriever::{Retriever, check_query, parse_scope, retrieve_memoized},
 };
-use crate::{RetrievalQuery, RetrievalResult, RetrievedPassage, retrieval::query::mode_name};
+use crate::{
+    RetrievalQuery, RetrievalResult, RetrievedPassage, prompt_fence::prompt_fence,
+    retrieval::query::mode_name,
+};
 
 /// Arguments of a single-pass question.
 pub(crate) struct AnswerRequest {
@@ -58,7 +62,7 @@ pub(crate) async fn answer<R: Retriever>(
     };
     call.progress(10.0, Some(100.0), "searching the collection");
     let found = retrieve_memoized(shelf, call, "retrieved", &wanted).await?;
-    let mut work = AnswerBuilder::new(question, request, found);
+    let mut work = AnswerBuilder::new(question, request, found, prompt_fence(call));
     if work.selected.is_empty() {
         return Ok(work.into_nothing_found());
     }
@@ -108,11 +112,16 @@ struct AnswerBuilder<'a> {
 }
 
 impl<'a> AnswerBuilder<'a> {
-    fn new(question: &'a str, answer_request: &'a AnswerRequest, found: RetrievalResult) -> Self {
+    fn new(
+        question: &'a str,
+        answer_request: &'a AnswerRequest,
+        found: RetrievalResult,
+        fence: PromptFence,
+    ) -> Self {
         let mut work = Self {
             question,
             request: answer_request,
-            pool: PassagePool::default(),
+            pool: PassagePool::new(fence),
             selected: Vec::new(),
             retrieved_count: found.passages.len(),
             best_score: 0.0,
@@ -152,7 +161,13 @@ impl<'a> AnswerBuilder<'a> {
         passages: &str,
         problems: &[String],
     ) -> Result<Option<AnswerDraft>, ToolError> {
-        let ask = draft::answer_request(key.to_owned(), self.question, passages, problems);
+        let ask = draft::answer_request(
+            key.to_owned(),
+            self.question,
+            passages,
+            problems,
+            self.pool.fence(),
+        );
         match call.ask::<AnswerDraft>(ask, None).await {
             Ok(thinking) => {
                 self.notes.extend(thinking.value.note());
@@ -218,7 +233,7 @@ impl<'a> AnswerBuilder<'a> {
         if status == AnswerStatus::NothingFound {
             text = format!(
                 "The passages found do not answer this.\n\n{text}{}",
-                markdown::render_passages(&sources)
+                markdown::render_passages(&sources, self.pool.fence())
             );
         }
         AnswerResponse {
@@ -235,7 +250,13 @@ impl<'a> AnswerBuilder<'a> {
     fn into_withheld(self, checked_answer: &CheckedAnswer, least: f64) -> AnswerResponse {
         let sources = self.sources();
         let sentences = response::build_sentences(checked_answer, &self.pool, &sources);
-        let said = withheld_text(checked_answer, least, &sources, &self.notes);
+        let said = withheld_text(
+            checked_answer,
+            least,
+            &sources,
+            &self.notes,
+            self.pool.fence(),
+        );
         AnswerResponse {
             text: said,
             // Without an answer there is nothing to withhold.
@@ -258,6 +279,7 @@ pub(super) fn withheld_text(
     least: f64,
     sources: &[AnswerSource],
     notes: &[String],
+    fence: &PromptFence,
 ) -> String {
     let why = match checked_answer.support() {
         Some(support) => format!(
@@ -280,7 +302,7 @@ pub(super) fn withheld_text(
     };
     format!(
         "{why}{reasons}{}{}",
-        markdown::render_passages(sources),
+        markdown::render_passages(sources, fence),
         markdown::render_notes(notes)
     )
 }

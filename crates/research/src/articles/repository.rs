@@ -9,7 +9,7 @@ use deliberate_toolkit::{ErrorCode, ToolError};
 
 use super::{ARTICLE, FULL_TEXT, FullText, Outline, VersionedArticle, record::title_key};
 use crate::{
-    discovery::MATCH, ingest::deduplication::is_same_work, prompt_fence::escape_passage_tags,
+    discovery::MATCH, ingest::deduplication::is_same_work, prompt_fence::disarm_passage_tags,
     sources::PaperId,
 };
 
@@ -280,7 +280,7 @@ impl ArticleRepository<'_> {
             Some(title) => format!(
                 "Did you mean {:?}? search_articles finds articles by subject, list_articles \
                lists all.",
-                escape_passage_tags(&title)
+                disarm_passage_tags(&title)
             ),
             None => "search_articles finds articles by subject, list_articles lists all; \
                    add_article or process_pdf adds one."

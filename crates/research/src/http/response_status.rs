@@ -15,6 +15,7 @@ use super::{
     request::{host_label, redacted_url},
     retry::FetchAttemptError,
 };
+use crate::prompt_fence::disarm_passage_tags;
 
 /// The most bytes of an error response that are read.
 const MAX_ERROR_BODY_BYTES: usize = 4 * 1024;
@@ -141,9 +142,11 @@ fn find_error_message(value: &Value) -> Option<String> {
         .find_map(words)
 }
 
-/// Removes characters from foreign text that could be taken for the marks of a prompt fence.
+/// Removes characters from foreign text that could be taken for markup or for a prompt fence.
 pub(crate) fn strip_markup_chars(text: &str) -> String {
-    text.replace('<', "‹").replace('`', "'")
+    disarm_passage_tags(text)
+        .replace('<', "‹")
+        .replace('`', "'")
 }
 
 /// The declared content type in lower case without parameters.

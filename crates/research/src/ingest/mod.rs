@@ -14,16 +14,16 @@ pub(crate) mod unchanged_file;
 
 use deliberate_core::{Article, Change, truncate_chars};
 use deliberate_extract::{DocumentMetadata, ExtractError, ExtractedDocument};
-use deliberate_toolkit::{ErrorCode, ToolContext, ToolError};
+use deliberate_toolkit::{ErrorCode, ToolContext, ToolError, compute};
 
 use super::{
     articles::{
         ArticleCategory, ArticleFile, ArticleRecord, ArticleRepository, FullText, Provenance,
         VersionedArticle, repository::article_id_keys, title_key,
     },
-    prompt_fence::escape_passage_tags,
+    prompt_fence::disarm_passage_tags,
 };
-use crate::{ResearchServices, blocking::run_blocking, sources::PaperId};
+use crate::{ResearchServices, sources::PaperId};
 use batch_job::{ProgressShare, UNCHANGED};
 use deduplication::{find_article_for_file, have_conflicting_ids};
 use identifier_conflicts::{merge_with_existing, remove_conflicting_ids_except};
@@ -111,7 +111,7 @@ impl IngestRequest {
         let document = self.extract(services).await?;
         let mut notes: Vec<String> = Vec::new();
         let file = self.article_file(&document, sha256.clone());
-        let (meta, text, summary) = run_blocking(|| split_document(document)).await?;
+        let (meta, text, summary) = compute(|| split_document(document)).await?;
         self.share.report(call, 0.6, "identifying the work");
         let of_text = (&text, summary);
         let article = self.identify(services, &meta, of_text, &mut notes).await;
@@ -215,7 +215,7 @@ impl IngestRequest {
             Some(found) => {
                 notes.push(format!(
                     "The ID on the first page belongs to another work, {:?}, and was dropped.",
-                    escape_passage_tags(&truncate_chars(&found.title, 200))
+                    disarm_passage_tags(&truncate_chars(&found.title, 200))
                 ));
                 article.doi = None;
                 article.arxiv_id = None;

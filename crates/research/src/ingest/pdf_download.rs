@@ -21,7 +21,7 @@ use crate::{
     articles::{ArticleRepository, repository::article_id_keys, title_key},
     http::{DownloadRequest, HttpClientError, SourceRateLimit},
     pdf_locator::{PdfFetchLimits, PdfLocations, file_name_for},
-    prompt_fence::escape_passage_tags,
+    prompt_fence::disarm_passage_tags,
     sources::PdfLocation,
 };
 
@@ -221,7 +221,7 @@ fn display_name(article: &Article) -> String {
         ("", None) => "it".to_owned(),
         (title, _) => {
             let title = deliberate_core::truncate_chars(title, 200);
-            format!("{:?}", escape_passage_tags(&title))
+            format!("{:?}", disarm_passage_tags(&title))
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Reranks passages with the model of the call, in one request for all of them.
 
+use deliberate_core::PromptFence;
 use deliberate_llm::{ChatMessage, ModelRequest, PlainText, Purpose};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::query::RetrievedPassage;
-use crate::prompt_fence::fence_passage;
+use crate::prompt_fence::{fence_passage, prompt_fence};
 
 /// The characters of a passage that the model sees.
 const PASSAGE_CHARS: usize = 900;
@@ -41,7 +42,10 @@ pub(crate) async fn rerank_with_model(
         return Ok(passages);
     }
     let asked = call
-        .ask::<RerankReply>(build_request(question, &passages), None)
+        .ask::<RerankReply>(
+            build_request(question, &passages, &prompt_fence(call)),
+            None,
+        )
         .await;
     let judged = match asked {
         Ok(thinking) => thinking.value,
@@ -67,14 +71,18 @@ pub(crate) async fn rerank_with_model(
     Ok(passages)
 }
 
-fn build_request(question: &str, passages: &[RetrievedPassage]) -> ModelRequest {
+fn build_request(
+    question: &str,
+    passages: &[RetrievedPassage],
+    fence: &PromptFence,
+) -> ModelRequest {
     let shown = passages
         .iter()
         .take(MAX_RERANKED)
         .enumerate()
         .map(|(at, it)| {
             let text = deliberate_core::truncate_chars(&it.passage.text, PASSAGE_CHARS);
-            fence_passage(&[("id", &(at + 1).to_string())], &text)
+            fence_passage(fence, &[("id", &(at + 1).to_string())], &text)
         });
     let shown: Vec<String> = shown.collect();
     let most = shown.len();
@@ -83,7 +91,8 @@ fn build_request(question: &str, passages: &[RetrievedPassage]) -> ModelRequest 
         purpose: Purpose::new("rerank"),
         system: include_str!("rerank.md").to_owned(),
         messages: vec![ChatMessage::user(format!(
-            "Question: {question}\n\n{}",
+            "{}\n\n{}",
+            fence.wrap("question", question),
             shown.join("\n\n")
         ))],
         schema: json!({

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::{
     articles::{ArticleCategory, ArticleRecord, Provenance},
-    prompt_fence::escape_passage_tags,
+    prompt_fence::disarm_passage_tags,
     retrieval::retriever::VECTOR_ONLY_NOTE,
 };
 
@@ -125,6 +125,7 @@ pub(crate) fn escape_markdown(text: &str) -> String {
         it => it,
     };
     let text: String = text.chars().take(10_000).map(seen).collect();
+    let text = disarm_passage_tags(&text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line = truncate_chars(&line, 300);
     // A Markdown renderer would follow links and load images.
@@ -153,7 +154,7 @@ pub(crate) fn with_notes(mut said: String, notes: &[String]) -> String {
             .chars()
             .map(|it| if it.is_control() { ' ' } else { it })
             .collect();
-        let _ = write!(said, "\n> {}", escape_passage_tags(&note));
+        let _ = write!(said, "\n> {}", disarm_passage_tags(&note));
     }
     said
 }

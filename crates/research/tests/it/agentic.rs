@@ -283,5 +283,8 @@ async fn long_passages_are_refined_word_for_word() {
     let output = room.call_ok(TOOL, question_arguments()).await;
     assert_eq!(output["status"], "answered");
     let asked = room.last_prompt("answer");
-    assert!(asked.contains("Naps helped recall.\n</passage>"), "{asked}");
+    assert!(
+        asked.contains("Naps helped recall.\n</passage-7e57ed>"),
+        "{asked}"
+    );
 }

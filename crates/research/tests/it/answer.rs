@@ -68,7 +68,7 @@ async fn an_answer_that_does_not_hold_is_asked_for_again_and_then_withheld() {
     let said = output["said"].as_str().unwrap();
     assert!(said.contains("withheld") && said.contains("87%"), "{said}");
     assert!(
-        said.contains("<passage article=\"petrov2021sleep\""),
+        said.contains("<passage-7e57ed article=\"petrov2021sleep\""),
         "{said}"
     );
     assert!(

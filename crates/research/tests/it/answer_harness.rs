@@ -242,6 +242,11 @@ impl AnswerHarness {
             .collect()
     }
 
+    /// All requests, in order.
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.model.requests.lock().unwrap().clone()
+    }
+
     /// Text of the last request with this purpose.
     pub(crate) fn last_prompt(&self, purpose: &str) -> String {
         let asked = self.model.requests.lock().unwrap();

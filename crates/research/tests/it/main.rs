@@ -45,6 +45,7 @@ mod paper_relevance;
 mod pdf_locator;
 mod pdf_locator_fetch;
 mod processing_tools;
+mod prompt_fence;
 mod raw_http_server;
 mod reading_tools;
 mod research_harness;

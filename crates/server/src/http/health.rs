@@ -12,6 +12,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use deliberate_core::Timestamp;
 use deliberate_toolkit::Registry;
 use futures::future::BoxFuture;
 use rmcp::model::ProtocolVersion;
@@ -66,6 +67,38 @@ pub enum TransportState {
     Off,
 }
 
+/// The state of an upstream server.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UpstreamHealth {
+    pub name: String,
+    pub state: UpstreamState,
+    /// Why it failed, or why it is not used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it last answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_success: Option<Timestamp>,
+    /// The number of its usable tools, as far as they are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<usize>,
+    /// The number of tools that wait for approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quarantined: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UpstreamState {
+    /// No connection was needed yet.
+    Idle,
+    Connecting,
+    Connected,
+    /// The last attempt to connect failed.
+    Failed,
+    /// Its configuration is invalid, so it is not used.
+    Excluded,
+}
+
 /// The sources of the parts' states.
 pub struct HealthSource {
     /// Provides the tools, the store and the load.
@@ -74,6 +107,8 @@ pub struct HealthSource {
     pub phase: Box<dyn Fn() -> ServerPhase + Send + Sync>,
     /// Called for each report.
     pub transports: Box<dyn Fn() -> Vec<TransportHealth> + Send + Sync>,
+    /// The upstream servers. Called for each report, so it must not ask them.
+    pub servers: Box<dyn Fn() -> Vec<UpstreamHealth> + Send + Sync>,
     /// Called at most about once a second, with a timeout of one second.
     pub provider: Box<dyn Fn() -> BoxFuture<'static, ProviderHealth> + Send + Sync>,
 }
@@ -110,6 +145,9 @@ pub struct HealthReport {
     pub store: StoreHealth,
     pub provider: ProviderHealth,
     pub calls: CallCounts,
+    /// The upstream servers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<UpstreamHealth>,
 }
 
 /// The numbers of current calls.
@@ -152,6 +190,7 @@ impl Health {
             store,
             provider,
             calls: CallCounts { running, waiting },
+            servers: (self.source.servers)(),
         }
     }
 }
@@ -171,7 +210,9 @@ fn compute_status(
     match phase {
         ServerPhase::Starting => HealthStatus::Starting,
         ServerPhase::Draining => HealthStatus::Draining,
-        ServerPhase::Serving if store == StoreState::Failed => HealthStatus::Unavailable,
+        ServerPhase::Serving if matches!(store, StoreState::Failed | StoreState::Damaged) => {
+            HealthStatus::Unavailable
+        }
         ServerPhase::Serving if any(TransportState::Failed) => {
             if any(TransportState::Serving) {
                 HealthStatus::Degraded
@@ -179,7 +220,9 @@ fn compute_status(
                 HealthStatus::Unavailable
             }
         }
-        ServerPhase::Serving if store == StoreState::Slow => HealthStatus::Degraded,
+        ServerPhase::Serving if matches!(store, StoreState::Slow | StoreState::ReadOnly) => {
+            HealthStatus::Degraded
+        }
         ServerPhase::Serving => HealthStatus::Ok,
     }
 }

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use deliberate_toolkit::ErrorCode;
 use serde::Serialize;
 
 use super::health::HealthSource;
@@ -32,7 +33,7 @@ pub struct StoreHealth {
     pub thoughts: Option<u64>,
     /// The duration of the check.
     pub latency_ms: u64,
-    /// The reason for a failure.
+    /// Why reads or commits fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -43,6 +44,11 @@ pub enum StoreState {
     Ok,
     /// It did not answer in time.
     Slow,
+    /// Reads work and commits fail, as on a full disk.
+    #[serde(rename = "read_only")]
+    ReadOnly,
+    /// The database is damaged; nothing is written to it.
+    Damaged,
     /// It returned an error.
     Failed,
 }
@@ -53,6 +59,9 @@ pub struct ProviderHealth {
     pub state: ProviderState,
     /// For people, such as `langbase at https://api.langbase.com`.
     pub description: String,
+    /// How long the provider refuses requests; they fail at once until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_after_seconds: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -60,6 +69,8 @@ pub struct ProviderHealth {
 pub enum ProviderState {
     /// The server has a provider. It is not called, because requests cost money.
     Configured,
+    /// The provider limits the request rate and asked for a long wait.
+    Limited,
     /// The client's own model answers.
     Client,
     /// The check did not finish in time.
@@ -128,11 +139,20 @@ async fn check_store(source: &HealthSource) -> StoreHealth {
             health.schema_version = Some(state.schema_version);
             health.sessions = Some(state.sessions);
             health.thoughts = Some(state.thoughts);
+            if let Some(failure) = state.write_failure {
+                health.state = match failure.code() {
+                    ErrorCode::DatabaseDamaged => StoreState::Damaged,
+                    _ => StoreState::ReadOnly,
+                };
+                health.reason = Some(explain(&failure, failure.hint()));
+            }
         }
         Ok(Err(error)) => {
-            health.state = StoreState::Failed;
-            let hint = error.hint().unwrap_or_default();
-            health.reason = Some(format!("{error}. {hint}").trim_end().to_owned());
+            health.state = match error.code() {
+                ErrorCode::DatabaseDamaged => StoreState::Damaged,
+                _ => StoreState::Failed,
+            };
+            health.reason = Some(explain(&error, error.hint()));
         }
         Err(_) => {
             health.state = StoreState::Slow;
@@ -143,11 +163,17 @@ async fn check_store(source: &HealthSource) -> StoreHealth {
     health
 }
 
+fn explain(error: &dyn std::error::Error, hint: Option<String>) -> String {
+    let hint = hint.unwrap_or_default();
+    format!("{error}. {hint}").trim_end().to_owned()
+}
+
 async fn check_provider(source: &HealthSource) -> ProviderHealth {
     tokio::time::timeout(CHECK_TIMEOUT, (source.provider)())
         .await
         .unwrap_or_else(|_| ProviderHealth {
             state: ProviderState::Unknown,
             description: "the search for a model takes too long".to_owned(),
+            retry_after_seconds: None,
         })
 }

@@ -12,12 +12,13 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::client_info::ClientInfo;
+use super::{client_info::ClientInfo, logging::ClientLogLevel};
 
 /// The requests that this client supports; `deaf` means that it cannot receive any during the call.
 pub(super) fn client_features(
     client: &ClientInfo,
     context: &RequestContext<RoleServer>,
+    log_level: &ClientLogLevel,
     deaf: bool,
 ) -> ClientFeatures {
     let asks = client.request_support;
@@ -33,6 +34,7 @@ pub(super) fn client_features(
         sampling: client.supports_sampling,
         roots: asks.roots,
         requests,
+        log: log_level.forwarder(context, client.modern),
     }
 }
 

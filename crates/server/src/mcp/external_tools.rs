@@ -15,7 +15,7 @@ use rmcp::{
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{call_result, client_info::ClientInfo};
+use super::{call_result, client_info::ClientInfo, tool_listing::listed_definition};
 use crate::raw_result::RawResultSlot;
 
 const RESULT_TYPE: &str = "resultType";
@@ -141,7 +141,7 @@ fn to_typed_response(result: &Value) -> CallToolResponse {
     }
 }
 
-/// Adds external tools with their unchanged definitions to a page of tools.
+/// Adds external tools to a page of tools.
 pub(super) fn add_external_tools(
     mut page: ListToolsResult,
     external_tools: &[ExternalTool],
@@ -164,7 +164,7 @@ pub(super) fn add_external_tools(
             tools.extend(
                 external_tools
                     .iter()
-                    .map(|external_tool| Value::clone(&external_tool.definition)),
+                    .map(|external_tool| listed_definition(&external_tool.definition)),
             );
         }
         slot.fill(result);
@@ -173,7 +173,7 @@ pub(super) fn add_external_tools(
 }
 
 fn parse_definition(tool: &ExternalTool) -> Option<Tool> {
-    Tool::deserialize(tool.definition.as_ref()).ok()
+    Tool::deserialize(listed_definition(&tool.definition)).ok()
 }
 
 /// The part of an external tool that the transport needs: its input schema.

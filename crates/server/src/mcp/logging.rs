@@ -16,7 +16,7 @@ use rmcp::{
     model::{LoggingLevel, LoggingMessageNotificationParam},
     service::RequestContext,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client_info::ClientInfo;
 
@@ -49,6 +49,30 @@ impl ClientLogLevel {
             Some(self.0.load(Ordering::Relaxed))
         };
         from.is_some_and(|from| severity_rank(level) >= from)
+    }
+
+    /// Returns a function that passes on log messages of upstream servers during a call, if the
+    /// client wants any.
+    pub(super) fn forwarder(
+        &self,
+        context: &RequestContext<RoleServer>,
+        modern: bool,
+    ) -> Option<Arc<dyn Fn(Value) + Send + Sync>> {
+        if !self.is_enabled(LoggingLevel::Emergency, context, modern) {
+            return None;
+        }
+        let (level, context) = (self.clone(), context.clone());
+        Some(Arc::new(move |message| {
+            let Ok(message) = serde_json::from_value::<LoggingMessageNotificationParam>(message)
+            else {
+                return;
+            };
+            if level.is_enabled(message.level, &context, modern) {
+                let peer = context.peer.clone();
+                // The transport notices a client that is gone.
+                tokio::spawn(async move { drop(peer.notify_logging_message(message).await) });
+            }
+        }))
     }
 
     /// Sends the outcome of a call.

@@ -44,6 +44,7 @@ fn give_single_type(schema: &mut Value) {
     let Some(fields) = schema.as_object_mut() else {
         return;
     };
+    merge_constants(fields);
     let kind = match fields.get("type") {
         Some(Value::Array(kinds)) => {
             let text = kinds.iter().find(|kind| *kind == "string");
@@ -70,6 +71,78 @@ fn give_single_type(schema: &mut Value) {
         fields.insert("type".to_owned(), kind);
     }
     give_single_types(fields);
+}
+
+/// Turns alternatives that are only names into one list of names. Constants with descriptions of
+/// their own are such alternatives; Gemini's converter drops them and is left with no type at all.
+fn merge_constants(fields: &mut Map<String, Value>) {
+    let Some(alternatives) = fields.get("oneOf").and_then(Value::as_array) else {
+        return;
+    };
+    let mut names = Vec::new();
+    let own = fields.get("description").and_then(Value::as_str);
+    let mut descriptions: Vec<String> = own.map(str::to_owned).into_iter().collect();
+    for alternative in alternatives {
+        let described = alternative.get("description").and_then(Value::as_str);
+        match (alternative.get("const"), alternative.get("enum")) {
+            (Some(Value::String(name)), None) => {
+                descriptions.extend(described.map(|text| format!("`{name}`: {text}")));
+                names.push(json!(name));
+            }
+            (None, Some(Value::Array(several))) if several.iter().all(Value::is_string) => {
+                names.extend(several.iter().cloned());
+            }
+            _ => return,
+        }
+    }
+    fields.remove("oneOf");
+    fields.insert("type".to_owned(), json!("string"));
+    fields.insert("enum".to_owned(), Value::Array(names));
+    if !descriptions.is_empty() {
+        fields.insert("description".to_owned(), json!(descriptions.join(" ")));
+    }
+}
+
+/// The definition of an upstream server's tool as clients get it: the server's own, but for
+/// `additionalProperties` with a plain yes or no. Gemini's converter fails on it and then has no
+/// tools at all, and the gateway checks the arguments against the whole schema anyway.
+pub(crate) fn listed_definition(definition: &Value) -> Value {
+    let mut listed = definition.clone();
+    if let Some(schema) = listed.get_mut("inputSchema") {
+        strip_open_or_closed(schema);
+    }
+    listed
+}
+
+fn strip_open_or_closed(schema: &mut Value) {
+    let Value::Object(fields) = schema else {
+        return;
+    };
+    fields.retain(|keyword, value| keyword != "additionalProperties" || !value.is_boolean());
+    for (keyword, value) in fields {
+        match (keyword.as_str(), value) {
+            // The keys of these are names, not keywords.
+            (
+                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
+                Value::Object(named),
+            ) => named.values_mut().for_each(strip_open_or_closed),
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems" | "items", Value::Array(schemas)) => {
+                schemas.iter_mut().for_each(strip_open_or_closed);
+            }
+            (
+                "items"
+                | "additionalProperties"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "contains"
+                | "propertyNames",
+                inner,
+            ) => strip_open_or_closed(inner),
+            _ => {}
+        }
+    }
 }
 
 fn strip_keywords(schema: &mut Map<String, Value>) {
@@ -132,4 +205,87 @@ pub(crate) fn tool_annotations(hints: ToolHints) -> ToolAnnotations {
         (writes && hints.idempotent).then_some(true),
         (!hints.open_world).then_some(false),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(property: &Value) -> Value {
+        let schema = json!({ "type": "object", "properties": { "it": property } });
+        slim_input_schema(&schema)["properties"]["it"].clone()
+    }
+
+    #[test]
+    fn every_argument_and_item_has_one_type() {
+        for (given, kind) in [
+            (json!({ "type": ["string", "object"] }), "string"),
+            (json!({ "type": ["integer", "null"] }), "integer"),
+            (json!({ "description": "Anything." }), "string"),
+            (json!(true), "string"),
+        ] {
+            assert_eq!(listed(&given)["type"], kind, "{given}");
+            let list = listed(&json!({ "type": "array", "items": given }));
+            assert_eq!(list["items"]["type"], kind);
+        }
+        assert_eq!(
+            listed(&json!({ "type": "array" }))["items"]["type"],
+            "string"
+        );
+    }
+
+    #[test]
+    fn constants_with_descriptions_are_one_list_of_names() {
+        let constants = json!({
+            "description": "File format.",
+            "default": "ris",
+            "oneOf": [
+                { "type": "string", "enum": ["bibtex", "ris"] },
+                { "type": "string", "const": "json", "description": "CSL-JSON." },
+            ],
+        });
+        let expected = json!({
+            "type": "string",
+            "enum": ["bibtex", "ris", "json"],
+            "description": "File format. `json`: CSL-JSON.",
+            "default": "ris",
+        });
+        assert_eq!(listed(&constants), expected);
+        assert_eq!(
+            listed(&json!({ "type": "array", "items": constants }))["items"],
+            expected
+        );
+        let others = json!({ "oneOf": [{ "type": "string" }, { "type": "integer" }] });
+        assert_eq!(listed(&others), others);
+    }
+
+    #[test]
+    fn a_definition_loses_only_what_a_converter_fails_on() {
+        let definition = json!({
+            "name": "add",
+            "inputSchema": {
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {
+                    "additionalProperties": { "type": "boolean" },
+                    "map": { "type": "object", "additionalProperties": { "additionalProperties": true } },
+                    "list": { "items": { "anyOf": [{ "additionalProperties": false, "type": "object" }] } },
+                },
+            },
+            "outputSchema": { "type": "object", "additionalProperties": false },
+        });
+        let expected = json!({
+            "name": "add",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "additionalProperties": { "type": "boolean" },
+                    "map": { "type": "object", "additionalProperties": {} },
+                    "list": { "items": { "anyOf": [{ "type": "object" }] } },
+                },
+            },
+            "outputSchema": { "type": "object", "additionalProperties": false },
+        });
+        assert_eq!(listed_definition(&definition), expected);
+    }
 }

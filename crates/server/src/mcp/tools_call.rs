@@ -3,7 +3,8 @@
 use std::{sync::Arc, time::Instant};
 
 use deliberate_toolkit::{
-    CallProgress, CallerContext, InputReply, RESUME_TOOL, StillRunning, TimedOutcome, ToolError,
+    CallOutcome, CallProgress, CallerContext, ErrorCode, InputReply, RESUME_TOOL, StillRunning,
+    TimedOutcome, ToolError, upstream_failure,
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -48,7 +49,12 @@ impl McpHandler {
         let to_call = self.resolve_request(request, &client).await?;
         let (caller, progress) = caller_context(&client, context, &self.declined_sampling);
         let caller = CallerContext {
-            client: client_requests::client_features(&client, context, self.is_stateless(context)),
+            client: client_requests::client_features(
+                &client,
+                context,
+                &self.log_level,
+                self.is_stateless(context),
+            ),
             input_reply: to_call.input_reply,
             ..caller
         };
@@ -65,7 +71,13 @@ impl McpHandler {
             patience,
         );
         let outcome = with_progress(call, progress, context).await;
-        let code = outcome.as_ref().err().map(ToolError::code);
+        let code = match &outcome {
+            Ok(TimedOutcome::Outcome(CallOutcome::Done(output))) => {
+                upstream_failure(output).map(ErrorCode::as_str)
+            }
+            Ok(_) => None,
+            Err(error) => Some(error.code()),
+        };
         self.log_level
             .log_call(context, &client, &tool, begun.elapsed(), code)
             .await;

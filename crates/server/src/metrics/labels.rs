@@ -10,11 +10,8 @@ use deliberate_toolkit::ErrorCode;
 use http::StatusCode;
 use prometheus_client::encoding::EncodeLabelSet;
 
-/// The largest number of provider labels; the settings name one, and sampling adds another.
-const MAX_PROVIDERS: usize = 32;
-
-/// The longest provider label.
-const MAX_PROVIDER_BYTES: usize = 40;
+/// The longest label that is a name.
+const MAX_NAME_BYTES: usize = 64;
 
 /// The label for everything without one of its own.
 const OTHER: &str = "other";
@@ -57,6 +54,25 @@ pub(super) struct ProviderLabel {
 pub(super) struct TokenLabels {
     pub(super) provider: String,
     pub(super) kind: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct UpstreamCallLabels {
+    pub(super) server: String,
+    pub(super) tool: String,
+    pub(super) outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct UpstreamCallerLabels {
+    pub(super) server: String,
+    pub(super) caller: String,
+    pub(super) outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct ServerLabel {
+    pub(super) server: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -185,27 +201,37 @@ pub(super) fn status_label(status: StatusCode) -> &'static str {
     }
 }
 
-/// The provider labels so far, up to the limit.
-#[derive(Debug, Default)]
-pub(super) struct ProviderNames(RwLock<BTreeSet<String>>);
+/// The names so far that are labels, up to a limit; further ones are `other`.
+#[derive(Debug)]
+pub(super) struct BoundedNames {
+    names: RwLock<BTreeSet<String>>,
+    limit: usize,
+}
 
-impl ProviderNames {
-    /// The label of a provider.
-    pub(super) fn label_for(&self, provider: &str) -> String {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        if provider.len() > MAX_PROVIDER_BYTES || !provider.chars().all(plain) {
+impl BoundedNames {
+    pub(super) const fn new(limit: usize) -> Self {
+        Self {
+            names: RwLock::new(BTreeSet::new()),
+            limit,
+        }
+    }
+
+    /// The label of a name.
+    pub(super) fn label_for(&self, name: &str) -> String {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./@".contains(letter);
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.chars().all(plain) {
             return OTHER.to_owned();
         }
-        let known = |met: &BTreeSet<String>| met.contains(provider);
-        if known(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
-            return provider.to_owned();
+        let known = |met: &BTreeSet<String>| met.contains(name);
+        if known(&self.names.read().unwrap_or_else(PoisonError::into_inner)) {
+            return name.to_owned();
         }
-        let mut met = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if met.len() >= MAX_PROVIDERS && !known(&met) {
+        let mut met = self.names.write().unwrap_or_else(PoisonError::into_inner);
+        if met.len() >= self.limit && !known(&met) {
             return OTHER.to_owned();
         }
-        met.insert(provider.to_owned());
-        provider.to_owned()
+        met.insert(name.to_owned());
+        name.to_owned()
     }
 }
 

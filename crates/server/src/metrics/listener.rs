@@ -27,6 +27,7 @@ impl CallListener for ServerMetrics {
                 error,
                 usage: spent,
             } => self.record_model_request(provider, took, error, spent),
+            CallEvent::ExternalCallEnded(ended) => self.upstream.record(ended),
             CallEvent::UnknownTool => {
                 // The name of an unknown tool comes from the caller and must not become a label.
                 let labels = CallLabels {

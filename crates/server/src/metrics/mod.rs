@@ -9,6 +9,7 @@ mod http;
 mod labels;
 mod listener;
 mod process;
+mod upstream;
 
 pub use clients::{ClientGauge, ClientGuard};
 pub use http::{routes, track_request};
@@ -29,9 +30,10 @@ use prometheus_client::{
 use deliberate_toolkit::Registry;
 
 use labels::{
-    CallLabels, ModelRequestLabels, ProviderLabel, ProviderNames, ReasonLabel, RequestLabels,
+    BoundedNames, CallLabels, ModelRequestLabels, ProviderLabel, ReasonLabel, RequestLabels,
     RouteLabel, TokenLabels, ToolLabel, TransportLabel,
 };
+use upstream::UpstreamMetrics;
 
 /// From a quick read to the longest duration of a call.
 const CALL_BUCKETS: [f64; 14] = [
@@ -41,6 +43,9 @@ const CALL_BUCKETS: [f64; 14] = [
 /// Model requests take longer than anything else.
 const MODEL_REQUEST_BUCKETS: [f64; 11] =
     [0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0];
+
+/// The largest number of provider labels; the settings name one, and sampling adds another.
+const MAX_PROVIDERS: usize = 32;
 
 /// All metrics of the server.
 pub struct ServerMetrics {
@@ -54,7 +59,8 @@ pub struct ServerMetrics {
     ask_time: Family<ProviderLabel, Histogram>,
     tokens: Family<TokenLabels, Counter>,
     cost: Family<ProviderLabel, Counter<f64, AtomicU64>>,
-    providers: ProviderNames,
+    providers: BoundedNames,
+    upstream: UpstreamMetrics,
     clients: Family<TransportLabel, Gauge>,
     requests: Family<RequestLabels, Counter>,
     request_time: Family<RouteLabel, Histogram>,
@@ -84,7 +90,8 @@ impl ServerMetrics {
             ask_time: Family::new_with_constructor(|| Histogram::new(MODEL_REQUEST_BUCKETS)),
             tokens: Family::default(),
             cost: Family::default(),
-            providers: ProviderNames::default(),
+            providers: BoundedNames::new(MAX_PROVIDERS),
+            upstream: UpstreamMetrics::default(),
             clients: Family::default(),
             requests: Family::default(),
             request_time: Family::new_with_constructor(|| Histogram::new(CALL_BUCKETS)),
@@ -143,6 +150,7 @@ impl ServerMetrics {
             "Cost of model requests, in US dollars",
             self.cost.clone(),
         );
+        self.upstream.register(book);
         book.register(
             "clients",
             "Connected clients, by transport",

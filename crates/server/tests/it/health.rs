@@ -48,12 +48,14 @@ fn health_router(
         registry: Arc::new(registry),
         phase: Box::new(move || phase),
         transports: Box::new(move || transports.clone()),
+        servers: Box::new(Vec::new),
         provider: Box::new(move || {
             counts.fetch_add(1, Ordering::SeqCst);
             Box::pin(async {
                 ProviderHealth {
                     state: ProviderState::Configured,
                     description: "steady at home".to_owned(),
+                    retry_after_seconds: None,
                 }
             })
         }),

@@ -5,7 +5,9 @@ use std::{sync::Arc, time::Duration};
 use axum::{Router, middleware::from_fn_with_state};
 use deliberate_core::ModelUsage;
 use deliberate_server::metrics::{self, RejectionReason, ServerMetrics, TransportKind};
-use deliberate_toolkit::{CallEvent, CallListener, CallerContext, Registry};
+use deliberate_toolkit::{
+    CallEvent, CallListener, CallerContext, ExternalCallEnd, Principal, Registry,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -222,4 +224,45 @@ fn the_process_is_measured() {
     assert!(memory > 1_000_000.0, "{memory}");
     assert!(metric_value(&text, "process_open_fds").unwrap() >= 3.0);
     assert!(metric_value(&text, "process_start_time_seconds").unwrap() > 1.6e9);
+}
+
+#[test]
+fn calls_of_upstream_servers_are_counted_by_server_tool_and_caller_within_bounds() {
+    let (metrics, registry, _folder) = metrics_and_registry();
+    let end = |server: &str, tool: Option<&str>, name: Option<&str>, error: Option<&str>| {
+        let principal = Principal {
+            name: name.map(Into::into),
+            ..Principal::default()
+        };
+        metrics.on_event(CallEvent::ExternalCallEnded(&ExternalCallEnd {
+            principal: &principal,
+            server,
+            tool,
+            elapsed: Duration::from_millis(1),
+            error,
+        }));
+    };
+    end("files", Some("read"), Some("ann"), None);
+    end("files", Some("read"), None, Some("ToolFailed"));
+    end("files", None, None, Some("UnknownTool"));
+    let text = metrics.render(&registry);
+    for line in [
+        "deliberate_upstream_calls_total{server=\"files\",tool=\"read\",outcome=\"ok\"}",
+        "deliberate_upstream_calls_total{server=\"files\",tool=\"read\",outcome=\"ToolFailed\"}",
+        "deliberate_upstream_calls_total{server=\"files\",tool=\"other\",outcome=\"UnknownTool\"}",
+        "deliberate_upstream_caller_calls_total{server=\"files\",caller=\"ann\",outcome=\"ok\"}",
+        "deliberate_upstream_caller_calls_total{server=\"files\",caller=\"operator\",outcome=\"ToolFailed\"}",
+    ] {
+        assert_eq!(metric_value(&text, line), Some(1.0), "{line}\n{text}");
+    }
+    let count = "deliberate_upstream_call_duration_seconds_count{server=\"files\"}";
+    assert_eq!(metric_value(&text, count), Some(3.0), "{text}");
+    for number in 0..5_000 {
+        let name = format!("n{number}");
+        end("files", Some(&name), Some(&name), Some(&name));
+    }
+    end("files", Some("a\"} 1\nfake 1"), Some("b\nc"), None);
+    let text = metrics.render(&registry);
+    assert!(text.lines().count() < 1_000, "{}", text.lines().count());
+    assert!(!text.contains("fake"), "{text}");
 }

@@ -105,7 +105,8 @@ async fn lists_show_what_the_caller_may_use() {
 
     for (scope, listed, templates) in [
         (ToolScope::All, 4, 9),
-        (scope_of(&["reasoning_get"]), 3, 8),
+        (scope_of(&["reasoning_get"]), 0, 8),
+        (scope_of(&["reasoning_get", "reasoning_sessions"]), 3, 8),
         (scope_of(&["files"]), 1, 1),
         (scope_of(&["reasoning_linear"]), 0, 0),
     ] {
@@ -144,4 +145,107 @@ async fn reading_is_refused_to_whom_it_is_not_allowed() {
         .request(&scope_of(&["reasoning_get"]), "resources/read", list)
         .await;
     assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+}
+
+fn complete_session(reference: &Value) -> Value {
+    json!({ "ref": reference, "argument": { "name": "session_id", "value": "s0" } })
+}
+
+#[tokio::test]
+async fn prompts_are_unknown_to_whom_their_tool_is_not_allowed() {
+    let house = TestServer::new();
+    let door = ScopedHttpClient::new(&house.handler);
+    let get = json!({ "name": "tree", "arguments": { "problem": "x" } });
+    let served = door
+        .request(&scope_of(&["reasoning_tree"]), "prompts/get", get.clone())
+        .await;
+    assert!(served["result"]["messages"].is_array(), "{served}");
+    let only_linear = scope_of(&["reasoning_linear"]);
+    let refused = door.request(&only_linear, "prompts/get", get).await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+    assert!(message.starts_with("there is no prompt named \"tree\""));
+    // Names that are not allowed are not suggested either.
+    let misspelled = json!({ "name": "tre" });
+    let refused = door.request(&only_linear, "prompts/get", misspelled).await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(!message.contains("tree"), "{message}");
+    let complete = json!({
+        "ref": { "type": "ref/prompt", "name": "tree" },
+        "argument": { "name": "branches", "value": "" },
+    });
+    let method = "completion/complete";
+    let allowed = door
+        .request(&scope_of(&["reasoning_tree"]), method, complete.clone())
+        .await;
+    let values = &allowed["result"]["completion"]["values"];
+    assert!(!values.as_array().unwrap().is_empty(), "{allowed}");
+    let refused = door.request(&only_linear, method, complete).await;
+    assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+}
+
+#[tokio::test]
+async fn ids_of_sessions_are_completed_for_those_who_may_list_them() {
+    let house = TestServer::new();
+    house.add_sessions(2).await;
+    let door = ScopedHttpClient::new(&house.handler);
+    let template = json!({
+        "type": "ref/resource", "uri": "deliberate://sessions/{session_id}/markdown",
+    });
+    let prompt = json!({ "type": "ref/prompt", "name": "think" });
+    for (names, found) in [
+        (&["reasoning_*"][..], 2),
+        (
+            &["reasoning_linear", "reasoning_get", "reasoning_sessions"],
+            2,
+        ),
+        (&["reasoning_linear", "reasoning_get"], 0),
+    ] {
+        for reference in [&template, &prompt] {
+            let answer = door
+                .request(
+                    &scope_of(names),
+                    "completion/complete",
+                    complete_session(reference),
+                )
+                .await;
+            let values = &answer["result"]["completion"]["values"];
+            let count = values.as_array().map(Vec::len);
+            assert_eq!(count, Some(found), "{names:?} {reference} {answer}");
+        }
+    }
+    let answer = door
+        .request(
+            &scope_of(&["reasoning_linear"]),
+            "completion/complete",
+            complete_session(&template),
+        )
+        .await;
+    assert_eq!(answer["error"]["code"], -32_602, "{answer}");
+}
+
+#[tokio::test]
+async fn who_may_list_sessions_may_neither_delete_nor_rename_them() {
+    let house = TestServer::new();
+    house.add_sessions(2).await;
+    let door = ScopedHttpClient::new(&house.handler);
+    let call = |arguments: &Value| json!({ "name": "reasoning_sessions", "arguments": arguments });
+    let delete = json!({ "action": "delete", "session_id": "s000", "confirm": true });
+    let rename = json!({ "action": "rename", "session_id": "s000", "title": "Mine" });
+    let list = json!({ "action": "list" });
+    let listing = scope_of(&["reasoning_sessions"]);
+    for arguments in [&delete, &rename] {
+        let refused = door.request(&listing, "tools/call", call(arguments)).await;
+        let error = &refused["result"]["structuredContent"]["error"];
+        assert_eq!(error["code"], "Forbidden", "{refused}");
+    }
+    let listed = door.request(&listing, "tools/call", call(&list)).await;
+    let sessions = &listed["result"]["structuredContent"]["sessions"];
+    assert_eq!(sessions.as_array().unwrap().len(), 2);
+    assert_eq!(sessions[1]["title"], "About s000", "{listed}");
+    let both = scope_of(&["reasoning_sessions", "reasoning_sessions/*"]);
+    for (arguments, field) in [(&rename, "renamed"), (&delete, "deleted")] {
+        let done = door.request(&both, "tools/call", call(arguments)).await;
+        assert_eq!(done["result"]["structuredContent"][field], true, "{done}");
+    }
 }

@@ -379,9 +379,9 @@ fn add_invocation(invocation: &Invocation) -> SqlStatement<'_> {
     sqlx::query(
         "INSERT INTO invocations (id, session_id, tool_name, input, output, pipe_name, \
          latency_ms, success, error, error_code, model, model_calls, prompt_tokens, \
-         completion_tokens, cost_usd, created_at) \
+         completion_tokens, cost_usd, created_at, principal) \
          VALUES ($1, (SELECT id FROM sessions WHERE id = $2), $3, $4, $5, $6, $7, $8, $9, $10, \
-         $11, $12, $13, $14, $15, $16) ON CONFLICT (id) DO NOTHING",
+         $11, $12, $13, $14, $15, $16, $17) ON CONFLICT (id) DO NOTHING",
     )
     .bind(invocation.id.as_str())
     .bind(id_str(invocation.session_id.as_ref()))
@@ -399,4 +399,5 @@ fn add_invocation(invocation: &Invocation) -> SqlStatement<'_> {
     .bind(invocation.spent.completion_tokens)
     .bind(invocation.spent.cost_usd)
     .bind(invocation.created_at.as_micros())
+    .bind(invocation.principal.as_deref())
 }

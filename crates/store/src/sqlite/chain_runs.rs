@@ -13,7 +13,7 @@ use sqlx::sqlite::SqliteRow;
 use super::{
     SqliteStore,
     apply::SqlStatement,
-    rows::{Columns, FromRow, corrupt, query_error},
+    rows::{Columns, FromRow, corrupt},
 };
 use crate::{ChainRunFilter, Pagination, StoreError};
 
@@ -130,7 +130,7 @@ pub(super) async fn newest(
     .bind(owner)
     .fetch_optional(store.readers().await?)
     .await
-    .map_err(|error| query_error(&error))?;
+    .map_err(|error| store.read_error(&error))?;
     Ok(id.map(RunId::from))
 }
 
@@ -139,7 +139,7 @@ pub(super) async fn last_number(store: &SqliteStore, base: &str) -> Result<i64, 
         .bind(base)
         .fetch_one(store.readers().await?)
         .await
-        .map_err(|error| query_error(&error))
+        .map_err(|error| store.read_error(&error))
 }
 
 pub(super) async fn settings(
@@ -197,7 +197,7 @@ pub(super) async fn fetch_run(
         .bind(with_plan)
         .fetch_all(store.readers().await?)
         .await
-        .map_err(|error| query_error(&error))?;
+        .map_err(|error| store.read_error(&error))?;
     let mut run = None;
     let mut events = Vec::new();
     for row in &rows {

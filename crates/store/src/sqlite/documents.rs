@@ -264,7 +264,7 @@ impl Documents for SqliteStore {
 impl SqliteStore {
     async fn count_query(&self, mut sql: QueryBuilder<Sqlite>) -> Result<u64, StoreError> {
         let row = sql.build().fetch_one(self.readers().await?).await;
-        let row = row.map_err(|error| query_error(&error))?;
+        let row = row.map_err(|error| self.read_error(&error))?;
         let many: i64 = row.try_get(0).map_err(|error| query_error(&error))?;
         Ok(u64::try_from(many).unwrap_or(0))
     }

@@ -42,6 +42,22 @@ pub(super) async fn migrate(
         .map_err(|error| migration(&error))
 }
 
+/// Checks that the file is ours and that its tables are up to date.
+pub(super) async fn check_current(
+    path: &Path,
+    connection: &mut SqliteConnection,
+) -> Result<(), StoreError> {
+    let location = path.display().to_string();
+    let newest = MIGRATIONS.iter().map(|step| step.version).max();
+    if belongs_to_us(&location, connection).await? && schema_version(connection).await == newest {
+        return Ok(());
+    }
+    Err(StoreError::Migration {
+        location,
+        reason: "the file can only be read".to_owned(),
+    })
+}
+
 async fn belongs_to_us(
     location: &str,
     connection: &mut SqliteConnection,

@@ -5,12 +5,12 @@
 //! log). Several processes may use the file at once. Nothing is opened before the first use.
 
 mod apply;
-mod backup;
 mod chain_runs;
 mod documents;
 mod epochs;
 mod graphs;
 mod import;
+mod maintenance;
 mod migrations;
 mod open;
 mod query;
@@ -23,16 +23,21 @@ mod writer;
 
 use std::{
     path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use sqlx::SqlitePool;
+use sqlx::{SqlitePool, sqlite::SqliteConnectOptions};
 use tokio::sync::OnceCell;
 
 pub use import::{ImportCount, ImportReport, import_legacy};
+pub use maintenance::{LogPruning, LogRetention};
 
 use crate::StoreError;
-use writer::SqliteWriter;
+use maintenance::DatabaseCondition;
+use writer::{MaintenanceStep, SqliteWriter};
 
 /// The options of a [`SqliteStore`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +65,9 @@ pub struct SqliteStore {
     options: SqliteOptions,
     /// Opened at the first use. If that fails, the next use tries again.
     database: OnceCell<OpenDatabase>,
+    /// For reads while the file can't be opened for writing.
+    read_only: OnceCell<SqlitePool>,
+    condition: Arc<DatabaseCondition>,
     closed: AtomicBool,
 }
 
@@ -75,8 +83,15 @@ impl SqliteStore {
         Self {
             options,
             database: OnceCell::new(),
+            read_only: OnceCell::new(),
+            condition: Arc::default(),
             closed: AtomicBool::new(false),
         }
+    }
+
+    /// Tells whether the file exists.
+    pub fn exists(&self) -> bool {
+        self.options.path.is_file()
     }
 
     async fn database(&self) -> Result<&OpenDatabase, StoreError> {
@@ -88,10 +103,35 @@ impl SqliteStore {
                 let (readers, connection) = open::open(&self.options).await?;
                 Ok(OpenDatabase {
                     readers,
-                    writer: SqliteWriter::start(connection, &self.options.path),
+                    writer: SqliteWriter::start(
+                        connection,
+                        &self.options.path,
+                        self.condition.clone(),
+                    ),
                 })
             })
             .await
+    }
+
+    /// Returns the writer. The error says whether reads still work.
+    async fn writer(&self) -> Result<&SqliteWriter, StoreError> {
+        match self.database().await {
+            Ok(database) => Ok(&database.writer),
+            Err(StoreError::Connection { reason, .. }) if self.read_only.initialized() => {
+                Err(StoreError::ReadOnly { reason })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs a step between the commits of calls and returns the number of affected rows.
+    async fn maintain(&self, step: MaintenanceStep) -> Result<u64, StoreError> {
+        let outcome = match self.writer().await {
+            Ok(writer) => return writer.maintain(step).await,
+            Err(error) => error,
+        };
+        self.condition.record_write(Some(&outcome));
+        Err(outcome)
     }
 
     /// Writes the queued commits and closes the files.
@@ -101,10 +141,52 @@ impl SqliteStore {
             opened.writer.close().await;
             opened.readers.close().await;
         }
+        if let Some(readers) = self.read_only.get() {
+            readers.close().await;
+        }
     }
 
+    /// Returns the read connections. A disk that is full or read-only does not allow the files that
+    /// `SQLite` needs beside the database; then the file alone is read.
     async fn readers(&self) -> Result<&SqlitePool, StoreError> {
-        Ok(&self.database().await?.readers)
+        let error = match self.database().await {
+            Ok(database) => return Ok(&database.readers),
+            Err(error) => error,
+        };
+        let StoreError::Connection { reason, .. } = &error else {
+            return Err(error);
+        };
+        let readers = self
+            .read_only
+            .get_or_try_init(|| open::open_read_only(&self.options))
+            .await;
+        let Ok(readers) = readers else {
+            return Err(error);
+        };
+        self.condition.record_write(Some(&StoreError::ReadOnly {
+            reason: reason.clone(),
+        }));
+        Ok(readers)
+    }
+
+    /// Returns the options of a connection that reads as `readers` does.
+    async fn source_options(&self) -> Result<SqliteConnectOptions, StoreError> {
+        self.readers().await?;
+        Ok(if self.database.initialized() {
+            open::connect_options(&self.options)
+        } else {
+            open::read_only_options(&self.options)
+        })
+    }
+
+    /// Converts the error of a read and records damage.
+    fn read_error(&self, error: &sqlx::Error) -> StoreError {
+        let error = rows::query_error(error);
+        // Without the write-ahead log, what another process writes looks like damage.
+        if self.database.initialized() {
+            self.condition.record_error(&error);
+        }
+        error
     }
 
     fn location(&self) -> String {

@@ -1,13 +1,19 @@
 //! Opens the database file and its connections.
 
-use std::{path::Path, time::Duration};
-
-use sqlx::{
-    ConnectOptions, SqliteConnection, SqlitePool,
-    sqlite::{SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
-use super::{SqliteDurability, SqliteOptions, migrations::migrate};
+use sqlx::{
+    ConnectOptions, Connection as _, SqliteConnection, SqlitePool,
+    sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqlitePoolOptions, SqliteSynchronous},
+};
+
+use super::{
+    SqliteDurability, SqliteOptions,
+    migrations::{check_current, migrate},
+};
 use crate::StoreError;
 
 /// How long a process waits for another one's transaction. Eight busy processes on a slow disk
@@ -30,22 +36,87 @@ pub(super) async fn open(
     }
     make_file(path).await.map_err(|error| problem(&error))?;
     let connect = connect_options(options);
-    let mut writer = connect
-        .clone()
-        .create_if_missing(true)
+    let mut first = connect.clone().create_if_missing(true);
+    // It is a property of a new file. To set it again would write to the file at every start.
+    if is_empty(path).await {
+        first = first.auto_vacuum(SqliteAutoVacuum::Incremental);
+    }
+    let mut writer = first
         .connect()
         .await
         .map_err(|error| explain_connect(path, &error))?;
     migrate(path, &mut writer).await?;
-    let readers = SqlitePoolOptions::new()
+    Ok((read_connections(options, connect), writer))
+}
+
+/// Opens an existing file without the files that `SQLite` keeps beside it. This is only for a disk
+/// that can't be written: what other processes write meanwhile would look like damage.
+pub(super) async fn open_read_only(options: &SqliteOptions) -> Result<SqlitePool, StoreError> {
+    let path = &options.path;
+    let refused = |reason: &str| StoreError::Connection {
+        location: path.display().to_string(),
+        reason: reason.to_owned(),
+    };
+    let beside = |ending: &str| {
+        let mut name = path.clone().into_os_string();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    if tokio::fs::metadata(beside("-wal"))
+        .await
+        .is_ok_and(|log| log.len() > 0)
+    {
+        return Err(refused(
+            "its write-ahead log holds commits and can't be read",
+        ));
+    }
+    if !is_write_denied(&beside("-probe")).await {
+        return Err(refused("the disk can be written"));
+    }
+    let connect = read_only_options(options);
+    let mut connection = connect
+        .connect()
+        .await
+        .map_err(|error| explain_connect(path, &error))?;
+    check_current(path, &mut connection).await?;
+    drop(connection.close().await);
+    Ok(read_connections(options, connect))
+}
+
+/// Tells whether the system refuses to write a new file.
+async fn is_write_denied(probe: &Path) -> bool {
+    use std::io::ErrorKind;
+    // As much as the file of shared memory takes.
+    let written = async {
+        create_private_file(probe).await?;
+        let written = tokio::fs::write(probe, vec![0; 32 * 1024]).await;
+        drop(tokio::fs::remove_file(probe).await);
+        written
+    };
+    written.await.is_err_and(|error: std::io::Error| {
+        matches!(
+            error.kind(),
+            ErrorKind::ReadOnlyFilesystem
+                | ErrorKind::PermissionDenied
+                | ErrorKind::StorageFull
+                | ErrorKind::QuotaExceeded
+        )
+    })
+}
+
+pub(super) fn read_only_options(options: &SqliteOptions) -> SqliteConnectOptions {
+    connect_options(options).read_only(true).immutable(true)
+}
+
+fn read_connections(options: &SqliteOptions, connect: SqliteConnectOptions) -> SqlitePool {
+    SqlitePoolOptions::new()
         .max_connections(options.readers)
         .min_connections(0)
         .acquire_timeout(BUSY_TIMEOUT)
         // A connection that was dropped during a read is closed rather than reused. Testing each
         // one before use would double the cost of a small read.
         .test_before_acquire(false)
-        .connect_lazy_with(connect.pragma("query_only", "ON"));
-    Ok((readers, writer))
+        .connect_lazy_with(connect.pragma("query_only", "ON"))
 }
 
 pub(super) fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
@@ -58,6 +129,11 @@ pub(super) fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
             SqliteDurability::Relaxed => SqliteSynchronous::Normal,
         })
         .disable_statement_logging()
+}
+
+async fn is_empty(path: &Path) -> bool {
+    let metadata = tokio::fs::metadata(path).await;
+    metadata.is_ok_and(|metadata| metadata.len() == 0)
 }
 
 async fn make_file(path: &Path) -> std::io::Result<()> {

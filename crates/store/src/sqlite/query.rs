@@ -21,7 +21,7 @@ impl SqliteStore {
                 .bind(id)
                 .fetch_optional(self.readers().await?)
                 .await
-                .map_err(|error| query_error(&error))?;
+                .map_err(|error| self.read_error(&error))?;
             row.as_ref().map(T::from_row).transpose()
         })
     }
@@ -33,7 +33,7 @@ impl SqliteStore {
         let rows = statement
             .fetch_all(self.readers().await?)
             .await
-            .map_err(|error| query_error(&error))?;
+            .map_err(|error| self.read_error(&error))?;
         rows.iter().map(T::from_row).collect()
     }
 
@@ -64,7 +64,7 @@ impl SqliteStore {
         let count: i64 = sqlx::query_scalar(sql)
             .fetch_one(self.readers().await?)
             .await
-            .map_err(|error| query_error(&error))?;
+            .map_err(|error| self.read_error(&error))?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 }

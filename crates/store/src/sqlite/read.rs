@@ -31,7 +31,14 @@ macro_rules! list_sql {
 
 impl Store for SqliteStore {
     fn commit(&self, changes: Vec<Change>) -> StoreFuture<'_, ()> {
-        Box::pin(async move { self.database().await?.writer.commit(changes).await })
+        Box::pin(async move {
+            let outcome = match self.writer().await {
+                Ok(writer) => return writer.commit(changes).await,
+                Err(error) => error,
+            };
+            self.condition.record_write(Some(&outcome));
+            Err(outcome)
+        })
     }
 
     fn session<'a>(&'a self, id: &'a SessionId) -> StoreFuture<'a, Option<Session>> {
@@ -213,7 +220,7 @@ impl Store for SqliteStore {
                 .bind(name)
                 .fetch_optional(self.readers().await?)
                 .await
-                .map_err(|error| query_error(&error))?;
+                .map_err(|error| self.read_error(&error))?;
             Ok(id.map(CheckpointId::from))
         })
     }
@@ -240,7 +247,7 @@ impl Store for SqliteStore {
                 .bind(checkpoint.as_str())
                 .fetch_optional(self.readers().await?)
                 .await
-                .map_err(|error| query_error(&error))?;
+                .map_err(|error| self.read_error(&error))?;
             let Some(place) = place else { return Ok(None) };
             let damaged = |error| query_error(&error);
             let session: String = place.try_get("session_id").map_err(damaged)?;
@@ -422,6 +429,7 @@ impl Store for SqliteStore {
                 schema_version: i64::try_from(version).unwrap_or(i64::MAX),
                 sessions: self.fetch_count("SELECT count(*) FROM sessions").await?,
                 thoughts: self.fetch_count("SELECT count(*) FROM thoughts").await?,
+                write_failure: self.write_failure().await,
             })
         })
     }

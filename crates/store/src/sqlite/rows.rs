@@ -11,6 +11,14 @@ use sqlx::{Row, sqlite::SqliteRow};
 
 use crate::StoreError;
 
+// Result codes of SQLite.
+const SQLITE_BUSY: u32 = 5;
+const SQLITE_LOCKED: u32 = 6;
+const SQLITE_READONLY: u32 = 8;
+const SQLITE_CORRUPT: u32 = 11;
+const SQLITE_FULL: u32 = 13;
+const SQLITE_NOTADB: u32 = 26;
+
 /// A type that is created from a row whose columns have the names of its fields.
 pub(super) trait FromRow: Sized {
     fn from_row(row: &SqliteRow) -> Result<Self, StoreError>;
@@ -100,16 +108,17 @@ pub(super) fn query_error(error: &sqlx::Error) -> StoreError {
         if database.is_check_violation() {
             return StoreError::Conflict { reason };
         }
-        // 5 is SQLITE_BUSY, 6 SQLITE_LOCKED, 13 SQLITE_FULL; the higher bits hold the exact kind.
+        // The higher bits hold the exact kind.
         let code = database
             .code()
             .and_then(|code| code.parse::<u32>().ok())
             .map(|code| code & 0xff);
-        if matches!(code, Some(5 | 6)) {
-            return StoreError::Busy { reason };
-        }
-        if code == Some(13) {
-            return StoreError::DiskFull { reason };
+        match code {
+            Some(SQLITE_BUSY | SQLITE_LOCKED) => return StoreError::Busy { reason },
+            Some(SQLITE_FULL) => return StoreError::DiskFull { reason },
+            Some(SQLITE_READONLY) => return StoreError::ReadOnly { reason },
+            Some(SQLITE_CORRUPT | SQLITE_NOTADB) => return StoreError::Damaged { reason },
+            _ => {}
         }
     }
     StoreError::Query { reason }
@@ -273,6 +282,7 @@ impl FromRow for Invocation {
             id: row.id("id")?,
             session_id: row.optional_id("session_id")?,
             tool_name: row.get("tool_name")?,
+            principal: row.get("principal")?,
             input: row.json("input")?,
             output: row.optional_json("output")?,
             pipe_name: row.get("pipe_name")?,

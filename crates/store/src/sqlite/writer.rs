@@ -6,6 +6,7 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,7 +18,12 @@ use tokio::{
     time::Instant,
 };
 
-use super::{apply::apply, open::BUSY_TIMEOUT, rows::query_error};
+use super::{
+    apply::{apply, run},
+    maintenance::DatabaseCondition,
+    open::BUSY_TIMEOUT,
+    rows::query_error,
+};
 use crate::StoreError;
 
 /// The number of commits that may wait before callers are blocked.
@@ -31,6 +37,7 @@ const MAX_BATCH: usize = 256;
 pub(super) struct SqliteWriter {
     /// `None` once the store is closed.
     queue: Mutex<Option<mpsc::Sender<CommitJob>>>,
+    maintenance: mpsc::Sender<MaintenanceJob>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -40,14 +47,47 @@ struct CommitJob {
     done: oneshot::Sender<Result<(), StoreError>>,
 }
 
+/// A statement that runs while no commit waits.
+#[derive(Debug)]
+pub(super) struct MaintenanceStep {
+    pub(super) sql: &'static str,
+    pub(super) arguments: Vec<i64>,
+}
+
+#[derive(Debug)]
+struct MaintenanceJob {
+    step: MaintenanceStep,
+    done: oneshot::Sender<Result<u64, StoreError>>,
+}
+
 impl SqliteWriter {
-    pub(super) fn start(connection: SqliteConnection, path: &Path) -> Self {
-        let (sender, jobs) = mpsc::channel(QUEUE_LEN);
-        let file = DatabaseFile::for_path(path);
+    pub(super) fn start(
+        connection: SqliteConnection,
+        path: &Path,
+        condition: Arc<DatabaseCondition>,
+    ) -> Self {
+        let (sender, commits) = mpsc::channel(QUEUE_LEN);
+        let (maintenance, steps) = mpsc::channel(1);
+        let task = WriterTask {
+            connection,
+            file: DatabaseFile::for_path(path),
+            condition,
+        };
         Self {
             queue: Mutex::new(Some(sender)),
-            task: Mutex::new(Some(tokio::spawn(write_all(connection, file, jobs)))),
+            maintenance,
+            task: Mutex::new(Some(tokio::spawn(task.run(commits, steps)))),
         }
+    }
+
+    /// Runs a step as soon as no commit waits, and returns the number of affected rows.
+    pub(super) async fn maintain(&self, step: MaintenanceStep) -> Result<u64, StoreError> {
+        let (done, outcome) = oneshot::channel();
+        self.maintenance
+            .send(MaintenanceJob { step, done })
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        outcome.await.map_err(|_| StoreError::Closed)?
     }
 
     pub(super) async fn commit(&self, changes: Vec<Change>) -> Result<(), StoreError> {
@@ -111,34 +151,77 @@ fn file_identity(_: &Path) -> Option<(u64, u64)> {
     None
 }
 
-async fn write_all(
-    mut connection: SqliteConnection,
+/// Writes commits and maintenance steps until the store is closed.
+struct WriterTask {
+    connection: SqliteConnection,
     file: DatabaseFile,
-    mut jobs: mpsc::Receiver<CommitJob>,
-) {
-    while let Some(first) = jobs.recv().await {
-        let mut waiting = vec![first];
-        while waiting.len() < MAX_BATCH
-            && let Ok(job) = jobs.try_recv()
-        {
-            waiting.push(job);
-        }
-        match file.check() {
-            Ok(()) => write_batch(&mut connection, waiting).await,
-            Err(error) => {
-                for job in waiting {
-                    drop(job.done.send(Err(error.clone())));
-                }
+    condition: Arc<DatabaseCondition>,
+}
+
+impl WriterTask {
+    async fn run(
+        mut self,
+        mut commits: mpsc::Receiver<CommitJob>,
+        mut steps: mpsc::Receiver<MaintenanceJob>,
+    ) {
+        loop {
+            tokio::select! {
+                biased;
+                first = commits.recv() => match first {
+                    Some(first) => self.write_waiting(first, &mut commits).await,
+                    None => break,
+                },
+                Some(job) = steps.recv() => self.run_step(job).await,
             }
         }
+        if let Err(error) = self.connection.close().await {
+            tracing::warn!(%error, "the database did not close cleanly");
+        }
     }
-    if let Err(error) = connection.close().await {
-        tracing::warn!(%error, "the database did not close cleanly");
+
+    /// Fails if nothing may be written to the file.
+    fn check_file(&self) -> Result<(), StoreError> {
+        match self.condition.damage() {
+            Some(damage) => Err(damage.clone()),
+            None => self.file.check(),
+        }
+    }
+
+    /// Writes the first commit together with all others that wait.
+    async fn write_waiting(&mut self, first: CommitJob, commits: &mut mpsc::Receiver<CommitJob>) {
+        let mut jobs = vec![first];
+        while jobs.len() < MAX_BATCH
+            && let Ok(job) = commits.try_recv()
+        {
+            jobs.push(job);
+        }
+        let outcomes = match self.check_file() {
+            Ok(()) => write_batch(&mut self.connection, &jobs).await,
+            Err(error) => jobs.iter().map(|_| Err(error.clone())).collect(),
+        };
+        for (job, outcome) in jobs.into_iter().zip(outcomes) {
+            self.condition.record_write(outcome.as_ref().err());
+            // The caller may be gone. The commit stays.
+            drop(job.done.send(outcome));
+        }
+    }
+
+    async fn run_step(&mut self, job: MaintenanceJob) {
+        let outcome = match self.check_file() {
+            Ok(()) => write_step(&mut self.connection, &job.step).await,
+            Err(error) => Err(error),
+        };
+        self.condition.record_write(outcome.as_ref().err());
+        // The caller may be gone.
+        drop(job.done.send(outcome));
     }
 }
 
-async fn write_batch(connection: &mut SqliteConnection, jobs: Vec<CommitJob>) {
-    let outcomes = match jobs.as_slice() {
+async fn write_batch(
+    connection: &mut SqliteConnection,
+    jobs: &[CommitJob],
+) -> Vec<Result<(), StoreError>> {
+    match jobs {
         [one] => vec![write_single(connection, &one.changes).await],
         many => match write_in_transaction(connection, many).await {
             Ok(outcomes) => outcomes,
@@ -153,11 +236,20 @@ async fn write_batch(connection: &mut SqliteConnection, jobs: Vec<CommitJob>) {
             }
             Err(error) => many.iter().map(|_| Err(error.clone())).collect(),
         },
-    };
-    for (job, outcome) in jobs.into_iter().zip(outcomes) {
-        // The caller may be gone. The commit stays.
-        drop(job.done.send(outcome));
     }
+}
+
+async fn write_step(
+    connection: &mut SqliteConnection,
+    step: &MaintenanceStep,
+) -> Result<u64, StoreError> {
+    begin_transaction(connection).await?;
+    let mut statement = sqlx::query(step.sql);
+    for argument in &step.arguments {
+        statement = statement.bind(*argument);
+    }
+    let written = run(connection, statement).await;
+    end_transaction(connection, written).await
 }
 
 async fn write_single(

@@ -13,9 +13,13 @@ mod contract;
 mod samples;
 
 #[cfg(feature = "sqlite")]
+mod damage;
+#[cfg(feature = "sqlite")]
 mod import;
 #[cfg(feature = "sqlite")]
 mod legacy_database;
+#[cfg(feature = "sqlite")]
+mod log_retention;
 #[cfg(feature = "sqlite")]
 mod migration;
 #[cfg(feature = "sqlite")]

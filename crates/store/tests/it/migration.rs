@@ -70,7 +70,7 @@ async fn a_database_of_the_first_version_reads_as_before() {
     let state = store.info().await.unwrap();
     assert_eq!(
         (state.schema_version, state.sessions, state.thoughts),
-        (6, 2, 5)
+        (8, 2, 5)
     );
     let s = "s".into();
     assert_eq!(

@@ -253,6 +253,7 @@ pub(crate) fn invocation(id: &str, session: Option<&str>) -> Invocation {
         id: id.into(),
         session_id: session.map(Into::into),
         tool_name: "reasoning_linear".to_owned(),
+        principal: None,
         input: json!({ "content": "x" }),
         output: None,
         pipe_name: None,
@@ -267,6 +268,7 @@ pub(crate) fn invocation(id: &str, session: Option<&str>) -> Invocation {
 
 pub(crate) fn full_invocation(id: &str, session: &str) -> Invocation {
     Invocation {
+        principal: Some(ODD_TEXT.to_owned()),
         input: odd_json(),
         output: Some(odd_json()),
         pipe_name: Some(ODD_TEXT.to_owned()),

@@ -90,6 +90,11 @@ impl ServerProcess {
         self.memory_kib("VmRSS:")
     }
 
+    /// Returns the most memory that was resident at once, in KiB (Linux only).
+    pub fn peak_kib(&self) -> anyhow::Result<u64> {
+        self.memory_kib("VmHWM:")
+    }
+
     /// Returns its private memory, in KiB, without the pages of the program, which grow with the
     /// program (Linux only).
     pub fn private_kib(&self) -> anyhow::Result<u64> {
@@ -110,13 +115,20 @@ impl ServerProcess {
         Ok(std::fs::read_dir(format!("/proc/{pid}/fd"))?.count())
     }
 
+    /// Sends the signal of this name, such as `HUP`.
+    pub async fn signal(&self, name: &str) -> anyhow::Result<()> {
+        let pid = self.child.id().context("the server has ended")?;
+        let mut kill = Command::new("kill");
+        let sent = kill.args(["-s", name, &pid.to_string()]).status().await?;
+        if !sent.success() {
+            bail!("SIG{name} could not be sent to the server");
+        }
+        Ok(())
+    }
+
     /// Sends SIGTERM and waits for the process to end.
     pub async fn terminate(&mut self) -> anyhow::Result<ExitStatus> {
-        let pid = self.child.id().context("the server has ended")?;
-        let asked = Command::new("kill").arg(pid.to_string()).status().await?;
-        if !asked.success() {
-            bail!("SIGTERM could not be sent to the server");
-        }
+        self.signal("TERM").await?;
         let ended = timeout(TIMEOUT, self.child.wait()).await;
         Ok(ended.context("the server does not end")??)
     }

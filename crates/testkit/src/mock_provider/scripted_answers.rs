@@ -8,13 +8,15 @@ use super::{
     default_reply::{MockFinishReason, MockReply},
     prompt_text,
 };
+use crate::without_fence_parts;
 
 /// The answer to a model request that contains certain words. Over HTTP: `{"words": ["moons",
 /// "Mars"], "text": "Two."}`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedAnswer {
-    /// The words that must all occur, exactly as written; an empty list matches every request.
+    /// The words that must all occur, exactly as written but for the random parts of prompt fences;
+    /// an empty list matches every request.
     pub words: Vec<String>,
     /// The answer: a text as it is, or any other value as JSON.
     pub text: Value,
@@ -47,6 +49,7 @@ pub(super) fn scripted_reply(rules: &[ScriptedAnswer], body: &Value) -> Option<M
         return None;
     }
     let told = prompt_text::prompt_text(body);
+    let told = without_fence_parts(&told);
     let applies =
         |rule: &&ScriptedAnswer| rule.words.iter().all(|word| told.contains(word.as_str()));
     rules.iter().find(applies).map(ScriptedAnswer::reply)

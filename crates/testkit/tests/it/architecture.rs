@@ -13,7 +13,7 @@ use serde_json::Value;
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("deliberate-core", &[]),
     ("deliberate-command-language", &[]),
-    ("deliberate-llm", &[]),
+    ("deliberate-llm", &["deliberate-core"]),
     ("deliberate-store", &["deliberate-core"]),
     (
         "deliberate-toolkit",
@@ -54,6 +54,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "deliberate-gateway",
         &[
             "deliberate-core",
+            "deliberate-index",
             "deliberate-json-schema",
             "deliberate-mcp-client",
             "deliberate-store",
@@ -121,8 +122,11 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         "deliberate-fuzz",
         &[
             "deliberate-citations",
+            "deliberate-core",
             "deliberate-extract",
             "deliberate-command-language",
+            "deliberate-json-schema",
+            "deliberate-prompts",
             "deliberate-server",
             "deliberate-llm",
         ],

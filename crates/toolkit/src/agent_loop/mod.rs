@@ -139,6 +139,7 @@ impl ToolContext {
                 messages: acted.conversation.clone(),
                 functions: functions.clone(),
                 answer_now: acted.stop_reason != AgentStopReason::Answered,
+                fence_nonce: self.fence_nonce(),
                 // Each request carries the whole conversation.
                 thread: None,
                 ..ask.clone()

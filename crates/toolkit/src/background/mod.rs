@@ -24,7 +24,9 @@ pub(crate) use handle::{CallHandle, CallStage, ResumeState, StoredCall};
 pub(crate) use lease::lease_expiry;
 pub(crate) use running::{BackgroundCalls, RunningGuard, StatusText};
 
-use crate::{CallOutcome, CallerContext, RESUME_TOOL, Registry, ToolError, UpstreamError};
+use crate::{
+    CallOutcome, CallerContext, ForegroundWait, RESUME_TOOL, Registry, ToolError, UpstreamError,
+};
 use running::RunningBackgroundCall;
 
 /// How long to wait before trying again to move a call to the background.
@@ -83,10 +85,10 @@ impl Registry {
         caller: CallerContext,
         patience: Duration,
     ) -> Result<TimedOutcome, ToolError> {
-        if !self.may_run_in_background(name, &caller) {
+        let Some(wait) = self.foreground_wait(name, &arguments, &caller, patience) else {
             let call = Box::pin(self.call(name, arguments, caller));
             return call.await.map(TimedOutcome::Outcome);
-        }
+        };
         let stop = CancellationToken::new();
         let hold = Arc::new(CallHandle {
             may_move_to_background: true,
@@ -105,7 +107,7 @@ impl Registry {
                     .await
             }
         });
-        let mut waited_until = Instant::now() + patience;
+        let mut waited_until = Instant::now() + wait.after;
         loop {
             tokio::select! {
                 biased;
@@ -115,6 +117,13 @@ impl Registry {
                     return work.await.map(TimedOutcome::Outcome);
                 }
                 () = tokio::time::sleep_until(waited_until) => {}
+            }
+            let progress_at = hold.status.updated_at().filter(|_| wait.progress_restarts);
+            if let Some(later) = progress_at.map(|at| at + wait.after)
+                && later > waited_until
+            {
+                waited_until = later;
+                continue;
             }
             // The call runs on meanwhile, because it may hold the lock that the move waits for.
             let handed = tokio::select! {
@@ -139,12 +148,25 @@ impl Registry {
         }
     }
 
-    /// Tells whether a call of that name may become a background call.
-    fn may_run_in_background(&self, name: &str, caller: &CallerContext) -> bool {
-        let called = self
-            .tools
-            .resolve(name, json!({}), caller.input_reply.as_ref());
-        called.is_ok_and(|called| called.entry.may_run_in_background())
+    /// Returns how long the caller waits; `None` if the call can't become a background call.
+    fn foreground_wait(
+        &self,
+        name: &str,
+        arguments: &Value,
+        caller: &CallerContext,
+        usual: Duration,
+    ) -> Option<ForegroundWait> {
+        let reply = caller.input_reply.as_ref();
+        let called = self.tools.resolve(name, arguments.clone(), reply).ok()?;
+        if !called.entry.may_run_in_background() {
+            return None;
+        }
+        let own = called.entry.foreground_wait(&called.arguments, usual);
+        Some(ForegroundWait {
+            // A client that gets no progress can't know that the call is alive.
+            progress_restarts: own.progress_restarts && caller.progress.is_some(),
+            ..own
+        })
     }
 
     /// Stores a running call, so that any process can take it over.

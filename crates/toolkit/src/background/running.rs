@@ -7,7 +7,7 @@ use std::{
 };
 
 use deliberate_core::SuspensionId;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::POLL_INTERVAL;
@@ -43,18 +43,23 @@ impl Drop for RunningGuard {
 
 /// The latest progress message of a call.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct StatusText(Arc<Mutex<String>>);
+pub(crate) struct StatusText(Arc<Mutex<(String, Option<Instant>)>>);
 
 impl StatusText {
     pub(crate) fn set(&self, message: &str) {
-        message.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let (text, at) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        message.clone_into(text);
+        *at = Some(Instant::now());
     }
 
     pub(super) fn get(&self) -> String {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        let status = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        status.0.clone()
+    }
+
+    /// Returns the time of the latest progress.
+    pub(super) fn updated_at(&self) -> Option<Instant> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1
     }
 }
 

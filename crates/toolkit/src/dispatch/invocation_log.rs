@@ -22,8 +22,10 @@ use tokio_util::task::TaskTracker;
 use tracing::Span;
 
 use crate::{
-    CallEvent, CallInfo, Principal, Registry, ToolError, event::CallListeners,
-    tool_context::usage::UsageTally,
+    CallEvent, CallInfo, Principal, RAW_RESULT, Registry, ToolError,
+    event::CallListeners,
+    external_tools::upstream_failure,
+    tool_context::{nested_call::render_external_text, usage::UsageTally},
 };
 
 /// How long the answer of a failed call waits for its record.
@@ -51,6 +53,8 @@ pub(crate) struct CallStart {
     pub(crate) number: u64,
     pub(crate) principal: Principal,
     pub(crate) tool: &'static str,
+    /// The upstream server's tool that the call stands for.
+    external_tool: Option<Arc<str>>,
     /// The arguments, truncated for the record.
     pub(crate) input: Value,
     pub(crate) started_at: Timestamp,
@@ -80,12 +84,25 @@ impl CallStart {
     pub(crate) fn end(&self, error: Option<&str>, spent: &ModelUsage) {
         self.end_reported.store(true, Ordering::Relaxed);
         record_end_on_span(&Span::current(), error, spent);
+        if error.is_none() {
+            tracing::debug!(
+                tool = self.tool,
+                principal = self.principal.name.as_deref(),
+                took_ms = elapsed_ms(self.instant),
+                "a call ended"
+            );
+        }
         self.listeners.emit(CallEvent::Ended {
             call: &self.call_info(),
             elapsed: self.instant.elapsed(),
             error,
             usage: spent,
         });
+    }
+
+    /// Returns the tool's name for logs: for a call of an external tool, the name of that.
+    fn logged_tool(&self) -> &str {
+        self.external_tool.as_deref().unwrap_or(self.tool)
     }
 
     pub(crate) fn call_info(&self) -> CallInfo<'_> {
@@ -236,6 +253,7 @@ impl Registry {
             number: self.call_number(),
             principal: principal.clone(),
             tool,
+            external_tool: self.tools.logged_external_name(tool, arguments),
             input: truncate_json(arguments.clone(), self.deps.limits.record_bytes),
             started_at: self.deps.clock.now(),
             instant: Instant::now(),
@@ -259,9 +277,10 @@ impl Registry {
         change: Option<Change>,
     ) {
         tracing::info!(
-            tool = start.tool,
+            tool = start.logged_tool(),
+            principal = start.principal.name.as_deref(),
             code = error.code(),
-            took_ms = u64::try_from(start.instant.elapsed().as_millis()).unwrap_or(u64::MAX),
+            took_ms = elapsed_ms(start.instant),
             "a call failed"
         );
         start.end(Some(error.code()), &tally.usage);
@@ -295,21 +314,35 @@ impl Registry {
                 )
             }
         };
+        // A tool of an upstream server that reports a failure has answered, but not succeeded.
+        let failure = output.as_ref().and_then(|output| {
+            let code = upstream_failure(output)?;
+            let text = render_external_text(output.get(RAW_RESULT)?);
+            Some((code.as_str().to_owned(), text))
+        });
+        let failure =
+            failure.or_else(|| error.map(|error| (error.code().to_owned(), error.to_string())));
+        let (error_code, error) = failure.unzip();
         Invocation {
             id: InvocationId::from(self.deps.ids.new_id()),
             session_id: session.or_else(named),
-            tool_name: start.tool.to_owned(),
+            tool_name: start.logged_tool().to_owned(),
+            principal: start.principal.owner(),
             input: start.input.clone(),
             output: output.map(|output| truncate_json(output, self.deps.limits.record_bytes)),
             pipe_name: tally.pipe,
             latency_ms: i64::try_from(start.instant.elapsed().as_millis()).ok(),
             success: error.is_none(),
-            error: error.map(|error| truncate_chars(&error.to_string(), MAX_ERROR_CHARS)),
-            error_code: error.map(|error| error.code().to_owned()),
+            error: error.map(|error| truncate_chars(&error, MAX_ERROR_CHARS)),
+            error_code,
             spent: tally.usage,
             created_at: start.started_at,
         }
     }
+}
+
+fn elapsed_ms(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Records the end of a call in its trace span.

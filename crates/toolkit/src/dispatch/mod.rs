@@ -1,6 +1,8 @@
 //! The dispatcher: [`Registry::call`] is the one way that a call is run.
 
 pub(crate) mod call_outcome;
+pub(crate) mod call_permits;
+pub(crate) mod fair_permits;
 pub(crate) mod heartbeat;
 pub(crate) mod invocation_log;
 pub(crate) mod shutdown;
@@ -14,20 +16,17 @@ use deliberate_llm::ModelError;
 use deliberate_store::StoreError;
 use futures::FutureExt;
 use serde_json::{Value, json};
-use tokio::{
-    sync::{Semaphore, SemaphorePermit},
-    time::Instant,
-};
+use tokio::time::Instant;
 use tracing::{Instrument as _, Span, field::Empty};
 
 use super::{
     background::{self, CallHandle, StoredCall},
-    external_tools::ResolvedCall,
+    external_tools::{ResolvedCall, upstream_failure},
     tool_context::{Journal, usage::UsageTally},
 };
 use crate::{
-    CALL_SPAN, CallEvent, CallOutcome, CallerContext, Principal, Registry, ResourceChange,
-    ToolContext, ToolError, ToolOutput, TraceContext,
+    CALL_SPAN, CallEvent, CallOutcome, CallerContext, ErrorCode, Principal, Registry,
+    ResourceChange, ToolContext, ToolError, ToolOutput, TraceContext, compute,
     registry::{RegisteredTool, ToolAction},
     tool::{AnyTool, StepOutput},
 };
@@ -75,7 +74,9 @@ impl Registry {
             .tools
             .resolve(name, arguments, caller.input_reply.as_ref())
             .inspect_err(|_| self.listeners.emit(CallEvent::UnknownTool))?;
-        let span = call_span(called.entry.meta.name, &caller);
+        let tool = called.entry.meta.name;
+        let external = self.tools.logged_external_name(tool, &called.arguments);
+        let span = call_span(external.as_deref().unwrap_or(tool), &caller);
         self.call_resolved(called, caller, hold)
             .instrument(span)
             .await
@@ -203,29 +204,8 @@ impl Registry {
         run: &ToolRun<'_>,
         call: &ToolContext,
     ) -> Result<StepOutput, ToolError> {
-        let _own = match &run.entry.running {
-            Some(running) => Some(self.acquire_permit(running).await?),
-            None => None,
-        };
-        let _place = self.acquire_permit(&self.running).await?;
-        run.tool.run(run.arguments.clone(), call).await
-    }
-
-    /// Acquires a permit of `running`, or fails if too many calls wait already.
-    async fn acquire_permit<'a>(
-        &'a self,
-        running: &'a Semaphore,
-    ) -> Result<SemaphorePermit<'a>, ToolError> {
-        if let Ok(place) = running.try_acquire() {
-            return Ok(place);
-        }
-        let _waits = self
-            .waiting
-            .try_acquire()
-            .map_err(|_| ToolError::Overloaded {
-                running: self.deps.limits.running_calls,
-            })?;
-        running.acquire().await.map_err(|_| ToolError::Internal)
+        let _permits = self.permits.acquire(run.entry, call.principal()).await?;
+        compute::with_call_limits(call, run.tool.run(run.arguments.clone(), call)).await
     }
 
     /// Commits the result of the run and returns the answer. `kept` is the stored record of a
@@ -278,11 +258,12 @@ impl Registry {
             CallOutcome::Done(output) => output.clone(),
             CallOutcome::NeedsReply(needs) => json!({ "needs_reply": { "id": needs.id } }),
         };
+        let code = upstream_failure(&output).map(ErrorCode::as_str);
         let touched = self.resource_changes(&changes, session.as_ref());
         let record = self.record(start, bill.clone(), session, Ok(output));
         if changes.is_empty() {
             self.log.enqueue(&self.deps.store, record);
-            start.end(None, &bill.usage);
+            start.end(code, &bill.usage);
             return Ok(answer);
         }
         changes.push(Change::AddInvocation(record));
@@ -291,7 +272,7 @@ impl Registry {
                 if !touched.is_empty() {
                     self.listeners.emit(CallEvent::ResourcesChanged(&touched));
                 }
-                start.end(None, &bill.usage);
+                start.end(code, &bill.usage);
                 Ok(answer)
             }
             // Another worker ended the same call first, and its answer counts.
@@ -372,7 +353,7 @@ enum PreparedCall<'a> {
 }
 
 /// Creates the span of a call. It costs nothing unless traces are collected, and has no content.
-fn call_span(tool: &'static str, caller: &CallerContext) -> Span {
+fn call_span(tool: &str, caller: &CallerContext) -> Span {
     let trace = caller.trace.as_ref();
     tracing::info_span!(
         target: CALL_SPAN,
@@ -383,6 +364,7 @@ fn call_span(tool: &'static str, caller: &CallerContext) -> Span {
         gen_ai.operation.name = "execute_tool",
         gen_ai.tool.name = tool,
         gen_ai.tool.type = "function",
+        enduser.id = caller.principal.name.as_deref(),
         error.type = Empty,
         gen_ai.usage.input_tokens = Empty,
         gen_ai.usage.output_tokens = Empty,

@@ -191,6 +191,7 @@ impl Registry {
             stage: hold.stage.clone(),
             log: self.log.clone(),
             span_reader: self.span_reader,
+            permits: self.permits.clone(),
         }
     }
 

@@ -12,7 +12,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deliberate_core::Timestamp;
+use deliberate_core::{PromptFence, Timestamp};
 use deliberate_llm::ClientDriven;
 use deliberate_store::Store;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -26,11 +26,11 @@ use tracing::Span;
 
 use super::{
     background::{CallStage, StatusText},
-    dispatch::invocation_log::InvocationWriter,
+    dispatch::{call_permits::CallPermits, invocation_log::InvocationWriter},
     trace_context::SpanReader,
 };
 use crate::{
-    ArgumentIssue, CallerContext, CallerPresence, RegistryDeps, ToolError, TraceContext,
+    ArgumentIssue, CallerContext, CallerPresence, Principal, RegistryDeps, ToolError, TraceContext,
     event::CallListeners, registry::ToolTable,
 };
 use model::CallModel;
@@ -38,6 +38,9 @@ use progress::ProgressState;
 use usage::UsageTally;
 
 pub use model::ModelAnswer;
+
+/// The key of the fence's random part in the memo.
+const FENCE_NONCE: &str = "prompt_fence";
 
 /// The context of one run of a tool.
 pub struct ToolContext {
@@ -99,6 +102,7 @@ pub(crate) struct CallEnv {
     pub(crate) stage: Arc<AsyncMutex<CallStage>>,
     pub(crate) log: Arc<InvocationWriter>,
     pub(crate) span_reader: Option<SpanReader>,
+    pub(crate) permits: Arc<CallPermits>,
 }
 
 impl ToolContext {
@@ -170,6 +174,17 @@ impl ToolContext {
         Id::from(self.shared.env.deps.ids.new_id().to_string())
     }
 
+    /// Returns the fence for foreign text in the prompts and answers of this call, with the names of
+    /// their tags. Its random part is the same when the call is run again, so that its prompts are.
+    pub fn prompt_fence(&self, tags: &'static [&'static str]) -> PromptFence {
+        PromptFence::new(self.fence_nonce(), tags)
+    }
+
+    pub(crate) fn fence_nonce(&self) -> u32 {
+        let earlier = self.memoized(FENCE_NONCE);
+        earlier.unwrap_or_else(|| self.memoize(FENCE_NONCE, self.shared.env.deps.ids.nonce()))
+    }
+
     /// Returns the most tokens of earlier reasoning that a model request may contain.
     pub fn context_tokens(&self) -> usize {
         self.shared.env.deps.limits.context_tokens
@@ -214,6 +229,11 @@ impl ToolContext {
         T::deserialize(note).ok()
     }
 
+    /// Returns the principal that called.
+    pub fn principal(&self) -> &Principal {
+        &self.shared.env.caller.principal
+    }
+
     /// Returns the owner to store with data of this call; `None` for the operator.
     pub fn owner(&self) -> Option<String> {
         self.shared.env.caller.principal.owner()
@@ -240,6 +260,11 @@ impl ToolContext {
         let scene = &self.shared.env;
         let own = scene.span_reader.and_then(|read| read(&Span::current()));
         own.or_else(|| scene.caller.trace.clone())
+    }
+
+    /// Returns the time at which the call reaches its limit.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.shared.deadline
     }
 
     /// Returns the token that is cancelled when the client no longer wants the answer.

@@ -17,7 +17,7 @@ use super::{
     client_fallback::ClientFallback,
     usage::{UsageTally, model_span, record_answer, total_usage},
 };
-use crate::{CallEvent, ToolContext, ToolError};
+use crate::{CallEvent, ToolContext, ToolError, dispatch::fair_permits::FairPermit};
 
 /// The model of a call.
 pub(super) enum CallModel {
@@ -52,6 +52,8 @@ struct InFlightRequest<'c> {
     model: &'c dyn ChatModel,
     span: Span,
     started_at: Instant,
+    /// Held until the answer is there, unless the client's model answers between calls.
+    _permit: Option<FairPermit>,
 }
 
 /// A model's answer, with its cost.
@@ -102,10 +104,12 @@ impl ToolContext {
             CallModel::Model(model) => model,
             CallModel::Client(client) => client.as_ref(),
         };
-        let span = if mind.is_client_driven() {
-            Span::none()
+        let (span, permit) = if mind.is_client_driven() {
+            (Span::none(), None)
         } else {
-            model_span(thinker.name())
+            let permits = &self.shared.env.permits;
+            let permit = permits.acquire_model_request(self.principal()).await;
+            (model_span(thinker.name()), Some(permit))
         };
         let at = Instant::now();
         (
@@ -114,6 +118,7 @@ impl ToolContext {
                 model: thinker,
                 span,
                 started_at: at,
+                _permit: permit,
             },
         )
     }

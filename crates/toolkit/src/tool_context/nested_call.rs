@@ -126,7 +126,7 @@ fn unwrap_external_output(output: Value) -> Result<Value, ToolError> {
 }
 
 /// Renders the answer of an upstream server: its text, and other content by its kind.
-fn render_external_text(result: &Value) -> String {
+pub(crate) fn render_external_text(result: &Value) -> String {
     let blocks = result.get("content").and_then(Value::as_array);
     let texts: Vec<String> = blocks
         .into_iter()

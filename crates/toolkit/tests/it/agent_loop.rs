@@ -258,6 +258,30 @@ async fn a_call_that_waits_for_its_client_runs_no_tool_twice() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_run_again_shows_the_same_tags() {
+    let part = |needs: &NeedsReply| {
+        let text = last_message(needs);
+        let (_, after) = text.split_once("<result-").unwrap();
+        let part: String = after.chars().take(6).collect();
+        assert!(text.ends_with(&format!("\n</result-{part}>")), "{text}");
+        part
+    };
+    let one = calls(&[("tally", json!({}))]);
+    let mut parts = Vec::new();
+    for _ in 0..2 {
+        let stage = agent_fixture(None);
+        let needs = expect_needs_reply(stage.fixture.call("act", json!({})).await);
+        let second = expect_needs_reply(stage.fixture.resume(&needs.id, json!([one])).await);
+        let third = expect_needs_reply(stage.fixture.resume(&needs.id, json!([one])).await);
+        assert_eq!(part(&second), part(&third));
+        let seen = second.asks[0].messages.len();
+        assert_eq!(third.asks[0].messages[..seen], second.asks[0].messages[..]);
+        parts.push(part(&third));
+    }
+    assert_ne!(parts[0], parts[1], "another call has other tags");
+}
+
+#[tokio::test]
 async fn a_tool_that_waits_itself_holds_up_its_call_and_undoes_nothing() {
     let stage = agent_fixture(None);
     let needs = expect_needs_reply(stage.fixture.call("act", json!({})).await);

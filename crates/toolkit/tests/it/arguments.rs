@@ -40,6 +40,7 @@ async fn wrong_arguments_are_recorded_and_leave_nothing_else() {
             id: CountingIds::nth(1).into(),
             session_id: None,
             tool_name: "note".to_owned(),
+            principal: None,
             input: arguments,
             output: None,
             pipe_name: None,

@@ -64,6 +64,7 @@ async fn changes_and_record_are_one_commit() {
             id: CountingIds::nth(3).into(),
             session_id: Some(session.id.clone()),
             tool_name: "note".to_owned(),
+            principal: None,
             input: arguments,
             output: Some(output),
             pipe_name: None,

@@ -66,14 +66,14 @@ async fn call_in_background(fixture: &RegistryFixture, caller: CallerContext) ->
 }
 
 #[tokio::test]
-async fn a_call_of_a_guest_is_a_call_of_our_tool_and_recorded_as_such() {
+async fn a_call_of_a_guest_is_a_call_of_our_tool_and_recorded_under_its_name() {
     let (house, _) = fixture(1);
     let output = expect_done(house.call("fs__read", path_arguments()).await);
     assert_eq!(output[RAW_RESULT]["zebra"], "fs__read");
     // The arguments are the external tool's own: nothing in them is corrected.
     assert_eq!(output[RAW_RESULT]["content"], path_arguments());
     let record = house.last_record().await;
-    assert_eq!(record.tool_name, "forward");
+    assert_eq!(record.tool_name, "fs__read");
     assert_eq!(record.input["tool"], "fs__read");
     assert_eq!(record.output, Some(output));
 }

@@ -4,7 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use deliberate_core::Invocation;
 use deliberate_toolkit::{
-    CallLimits, CallOutcome, CallerContext, Registry, RegistryDeps, ToolError, ToolLimits,
+    CallLimits, CallOutcome, CallerContext, Principal, Registry, RegistryDeps, ToolError,
+    ToolLimits,
 };
 use serde_json::json;
 use tokio::{task::JoinHandle, time::Instant};
@@ -305,4 +306,40 @@ async fn waiting_for_ones_own_tool_takes_no_place_from_others() {
     for call in [first, second, other] {
         call.await.unwrap().unwrap();
     }
+}
+
+#[tokio::test]
+async fn one_principal_leaves_permits_to_others_and_is_told_why() {
+    let named = |name: &str| CallerContext {
+        principal: Principal {
+            name: Some(name.into()),
+            ..Principal::default()
+        },
+        ..CallerContext::default()
+    };
+    let mut hall = LimitsFixture::new(call_limits(4, 4), [("wait", ToolLimits::default())]);
+    let first: Vec<_> = (0..4)
+        .map(|_| hall.call_as("wait", "alice", named("alice")))
+        .collect();
+    hall.run_until_idle().await;
+    let refused = hall.call_as("wait", "alice", named("alice")).await.unwrap();
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.code(), "Overloaded");
+    assert!(
+        refused
+            .to_string()
+            .starts_with("2 of your calls are running and 2 are waiting"),
+        "{refused}"
+    );
+    for event in ["alice began", "alice began"] {
+        assert_eq!(hall.event().await, event);
+    }
+    let other = hall.call_as("wait", "bob", named("bob"));
+    assert_eq!(hall.event().await, "bob began", "nobody stands in its way");
+    hall.release(10);
+    for call in first {
+        call.await.unwrap().unwrap();
+    }
+    other.await.unwrap().unwrap();
+    assert_eq!(hall.registry.running_and_waiting(), (0, 0));
 }

@@ -13,6 +13,7 @@ mod alias_tools;
 mod arguments;
 mod background;
 mod commits;
+mod compute;
 mod conflicts;
 mod external_tools;
 mod external_tools_support;

@@ -294,7 +294,11 @@ impl DemoScriptRunner<'_, '_> {
             "needs_reply: no model is configured, so the server asks its client:",
         )?;
         for ask in asks {
-            let asked = one_line(&text_at(ask, "/messages/0/text")?, MAX_ASK_CHARS);
+            let text = text_at(ask, "/messages/0/text")?;
+            // The fence around the question says nothing to a person.
+            let is_tag = |line: &&str| line.starts_with('<') && line.ends_with('>');
+            let lines: Vec<&str> = text.lines().filter(|line| !is_tag(line)).collect();
+            let asked = one_line(&lines.join(" "), MAX_ASK_CHARS);
             self.screen.print_item(&format!("“{asked}”"), false)?;
         }
         self.screen.print_request(&format!(

@@ -5,6 +5,7 @@ mod remote;
 use std::{process::ExitCode, time::Duration};
 
 use clap::Args;
+use deliberate_store::{Store as _, StoreError, StoreInfo, sqlite::SqliteStore};
 use serde_json::json;
 
 use super::{
@@ -15,7 +16,7 @@ use crate::{
     config::LoadedConfig,
     providers::{ProviderSelector, SelectedProvider},
     servers::ServerCatalog,
-    wiring::build_store,
+    wiring::build_sqlite_store,
 };
 
 /// Long enough for a slow network, short enough for a person.
@@ -111,27 +112,39 @@ fn check_configuration(loaded: &LoadedConfig) -> DoctorFinding {
 }
 
 async fn check_database(loaded: &LoadedConfig) -> DoctorFinding {
-    let store = build_store(&loaded.settings);
-    let state = store.info().await;
+    let store = build_sqlite_store(&loaded.settings);
+    let state = examine_database(&store).await;
     store.close().await;
+    let explain = |error: &StoreError| format!("{error}. {}", error.hint().unwrap_or_default());
     let (verdict, text) = match state {
-        Ok(state) => (
-            DoctorVerdict::Pass,
-            format!(
-                "{}: {} session(s), {} thought(s), schema {}",
+        Ok(state) => {
+            let text = format!(
+                "{}: {} session(s), {} thought(s), schema {}, intact",
                 state.location, state.sessions, state.thoughts, state.schema_version
-            ),
-        ),
-        Err(error) => (
-            DoctorVerdict::Fail,
-            format!("{error}. {}", error.hint().unwrap_or_default()),
-        ),
+            );
+            match state.write_failure {
+                None => (DoctorVerdict::Pass, text),
+                Some(failure) => (
+                    DoctorVerdict::Fail,
+                    format!("{text}; {}", explain(&failure)),
+                ),
+            }
+        }
+        Err(error) => (DoctorVerdict::Fail, explain(&error)),
     };
     DoctorFinding {
         subject: "database",
         verdict,
         text,
     }
+}
+
+/// Reads all pages of the database and tries to write one.
+async fn examine_database(store: &SqliteStore) -> Result<StoreInfo, StoreError> {
+    store.check_integrity().await?;
+    // The state says why it failed.
+    drop(store.check_writable().await);
+    store.info().await
 }
 
 /// Checks the settings of research. Sends no requests.

@@ -308,7 +308,11 @@ fn health_rows(health: &Value) -> Vec<[String; 3]> {
         rows.push(["database".to_owned(), text_field(store, "state"), details]);
     }
     if let Some(provider) = health.get("provider") {
-        let details = text_field(provider, "description");
+        let mut details = text_field(provider, "description");
+        let wait = text_field(provider, "retry_after_seconds");
+        if !wait.is_empty() {
+            details = format!("{details}; accepts requests again in {wait} s");
+        }
         rows.push([
             "provider".to_owned(),
             text_field(provider, "state"),

@@ -1,17 +1,25 @@
 //! The limit on open files. A service with many clients needs more than the usual 1,024.
 
 /// The limit that the program asks for, if the system allows it.
+#[cfg(unix)]
 const WANTED: u64 = 65_536;
 
-/// Raises the soft limit on open files to the hard limit, and warns if the connections that are
-/// allowed do not fit it.
+/// Files that the program needs besides connections: databases, indexes, upstream servers.
 #[cfg(unix)]
-pub(super) fn raise_file_limit(connections: usize) {
+const RESERVED: u64 = 128;
+
+/// Connections that are accepted however low the limit is.
+#[cfg(unix)]
+const MIN_CONNECTIONS: u64 = 16;
+
+/// Raises the soft limit on open files as far as the hard limit allows, and returns how many of the
+/// wanted connections fit it. More of them would leave no file for the calls that they make.
+#[cfg(unix)]
+pub(super) fn fit_connections(connections: usize) -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     let wanted = limit.maximum.map_or(WANTED, |maximum| maximum.min(WANTED));
-    let current = limit.current.unwrap_or(u64::MAX);
-    if current < wanted {
+    if limit.current.is_some_and(|current| current < wanted) {
         let raised = Rlimit {
             current: Some(wanted),
             maximum: limit.maximum,
@@ -20,21 +28,21 @@ pub(super) fn raise_file_limit(connections: usize) {
             tracing::debug!(%error, "the limit on open files can't be raised");
         }
     }
-    let current = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let connections = u64::try_from(connections).unwrap_or(u64::MAX);
-    if connections.saturating_add(RESERVED) > current {
+    let Some(current) = getrlimit(Resource::Nofile).current else {
+        return connections;
+    };
+    let fitting = current.saturating_sub(RESERVED).max(MIN_CONNECTIONS);
+    let fitting = usize::try_from(fitting).unwrap_or(usize::MAX);
+    if fitting < connections {
         tracing::warn!(
-            limit = current,
-            connections,
-            "open files are limited to {current}, fewer than http.connections needs; raise the \
-             limit (`ulimit -n`) or lower http.connections"
+            "open files are limited to {current}, so {fitting} connections are accepted instead of \
+             {connections} (http.connections); raise the limit (`ulimit -n`) for more"
         );
     }
+    connections.min(fitting)
 }
 
-/// Files that the program needs besides connections: databases, indexes, upstream servers.
-#[cfg(unix)]
-const RESERVED: u64 = 128;
-
 #[cfg(not(unix))]
-pub(super) fn raise_file_limit(_connections: usize) {}
+pub(super) const fn fit_connections(connections: usize) -> usize {
+    connections
+}

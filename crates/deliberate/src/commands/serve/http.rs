@@ -1,21 +1,31 @@
 //! Starts the HTTP server with the settings.
 
-use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
+use std::{
+    net::SocketAddr,
+    num::NonZeroU32,
+    sync::{Arc, OnceLock},
+};
 
 use anyhow::{Context, bail};
+use deliberate_gateway::{Gateway, UpstreamConnection};
 use deliberate_server::http::{
     HttpOptions, HttpServer, HttpServerDeps, SessionOptions, StreamableHttpOptions,
-    auth::{Access, ResourceServer, ResourceServerOptions, Tokens},
+    auth::{Access, ResourceServer, ResourceServerOptions, SharedTokens, Tokens, TokensError},
     guard::GuardOptions,
-    health::{Health, HealthSource, ProviderHealth, ProviderState, ServerPhase},
+    health::{
+        Health, HealthSource, ProviderHealth, ProviderState, ServerPhase, UpstreamHealth,
+        UpstreamState,
+    },
     limits::LimitOptions,
     listener::ListenerOptions,
     sse::SseOptions,
 };
 
-use super::DeliberateServer;
+use futures::future::BoxFuture;
+
+use super::{DeliberateServer, reload::ReloadListener};
 use crate::{
-    config::{self, AppSettings},
+    config::{self, AppSettings, LoadedConfig},
     providers::ProviderSelector,
 };
 
@@ -26,7 +36,7 @@ pub(super) async fn start(
     settings: &AppSettings,
 ) -> anyhow::Result<HttpServer> {
     check_settings(settings)?;
-    let access = build_access(address, settings)?;
+    let access = build_access(address, settings, &deliberate_server.tokens)?;
     if access.is_open() && is_public(settings.http.public_url.as_deref()) {
         bail!(
             "http.public_url makes the server reachable from other machines, so access must be \
@@ -189,21 +199,63 @@ fn connections_per_client(address: SocketAddr, http: &config::HttpServerSettings
     }
 }
 
-fn build_access(address: SocketAddr, settings: &AppSettings) -> anyhow::Result<Access> {
-    let mut access = Access::open();
-    let http = &settings.http;
-    let one = http.token.as_ref().map(Tokens::single).transpose();
-    let one = one.context("http.token is not valid")?;
+/// The tokens of the settings; `None` if none are configured.
+fn read_tokens(http: &config::HttpServerSettings) -> Result<Option<Tokens>, TokensError> {
+    let one = http.token.as_ref().map(Tokens::single).transpose()?;
     let file = http.tokens_file.as_deref().map(Tokens::from_file);
-    let file = file
-        .transpose()
-        .map_err(|error| anyhow::anyhow!("{error}"))?;
-    let tokens = match (one, file) {
+    let file = file.transpose()?;
+    Ok(match (one, file) {
         (Some(one), Some(many)) => Some(one.merge(many)?),
         (one, many) => one.or(many),
-    };
-    if let Some(tokens) = tokens {
-        access = access.with_tokens(tokens);
+    })
+}
+
+/// Replaces the accepted tokens when the settings are read again.
+pub(super) struct TokenReload(pub(super) Arc<OnceLock<SharedTokens>>);
+
+impl ReloadListener for TokenReload {
+    fn keys(&self) -> &'static [&'static str] {
+        &["http.token", "http.tokens_file"]
+    }
+
+    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
+        Box::pin(async move {
+            let read = read_tokens(&loaded.settings.http);
+            let Some(accepted) = self.0.get() else {
+                if read?.is_some() {
+                    bail!("the server was started without tokens; restart it to require them");
+                }
+                return Ok("no tokens are required".to_owned());
+            };
+            // Without tokens the server stays closed.
+            let tokens = match read {
+                Err(TokensError::Empty { .. }) => Tokens::default(),
+                read => read?.unwrap_or_default(),
+            };
+            let before = accepted.current();
+            let ended: Vec<&str> = before
+                .names()
+                .filter(|name| tokens.names().all(|it| it != *name))
+                .collect();
+            let mut done = format!("{} token(s)", tokens.names().count());
+            if !ended.is_empty() {
+                done = format!("{done}; no longer accepted: {}", ended.join(", "));
+            }
+            accepted.replace(tokens);
+            Ok(done)
+        })
+    }
+}
+
+fn build_access(
+    address: SocketAddr,
+    settings: &AppSettings,
+    shared: &OnceLock<SharedTokens>,
+) -> anyhow::Result<Access> {
+    let mut access = Access::open();
+    let http = &settings.http;
+    if let Some(tokens) = read_tokens(http).context("the tokens cannot be used")? {
+        access = access.with_tokens(shared.get_or_init(|| tokens.into()).clone());
     }
     if let Some(issuer) = settings.oauth.issuer.clone() {
         let base = http.public_url.clone();
@@ -226,6 +278,7 @@ fn build_access(address: SocketAddr, settings: &AppSettings) -> anyhow::Result<A
 fn build_health(server: &DeliberateServer) -> Health {
     let (shutdown, states) = (server.shutdown.clone(), server.transport_states.clone());
     let selector = server.app.providers.clone();
+    let gateway = server.app.gateway.clone();
     Health::new(HealthSource {
         registry: server.registry.clone(),
         phase: Box::new(move || {
@@ -236,6 +289,7 @@ fn build_health(server: &DeliberateServer) -> Health {
             }
         }),
         transports: Box::new(move || states.list()),
+        servers: Box::new(move || gateway.as_deref().map(upstream_health).unwrap_or_default()),
         provider: Box::new(move || {
             let selector = selector.clone();
             Box::pin(async move { provider_health(&selector).await })
@@ -243,15 +297,40 @@ fn build_health(server: &DeliberateServer) -> Health {
     })
 }
 
+fn upstream_health(gateway: &Gateway) -> Vec<UpstreamHealth> {
+    let servers = gateway.server_statuses().into_iter();
+    servers
+        .map(|server| UpstreamHealth {
+            name: server.server,
+            state: match server.connection {
+                UpstreamConnection::Idle => UpstreamState::Idle,
+                UpstreamConnection::Connecting => UpstreamState::Connecting,
+                UpstreamConnection::Connected => UpstreamState::Connected,
+                UpstreamConnection::Failed => UpstreamState::Failed,
+                UpstreamConnection::Excluded => UpstreamState::Excluded,
+            },
+            reason: server.reason,
+            last_success: server.last_success,
+            tools: server.tools,
+            quarantined: server.quarantined,
+        })
+        .collect()
+}
+
 async fn provider_health(selector: &ProviderSelector) -> ProviderHealth {
     match selector.own_provider().await {
-        Some(provider) => ProviderHealth {
-            state: ProviderState::Configured,
-            description: provider.description,
-        },
+        Some(provider) => {
+            let limited = provider.model.rate_limited_for();
+            ProviderHealth {
+                state: limited.map_or(ProviderState::Configured, |_| ProviderState::Limited),
+                description: provider.description,
+                retry_after_seconds: limited.map(|left| left.as_secs().max(1)),
+            }
+        }
         None => ProviderHealth {
             state: ProviderState::Client,
             description: "the client's own model".to_owned(),
+            retry_after_seconds: None,
         },
     }
 }

@@ -1,14 +1,19 @@
 //! `deliberate serve`: runs the transports with shared state and shuts them down.
 
+mod allocator;
 mod file_limit;
 mod http;
+mod log_retention;
+pub(crate) mod reload;
+mod servers_watch;
+mod signals;
 mod transport_state;
 mod transports;
 
 use std::{
     io::{self, IsTerminal},
     process::ExitCode,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -16,6 +21,7 @@ use anyhow::{Context, bail};
 use deliberate_gateway::Gateway;
 use deliberate_server::{
     McpHandler, McpOptions,
+    http::auth::SharedTokens,
     metrics::TransportKind,
     stdio::{self, SessionEnd, StdioOptions},
 };
@@ -30,6 +36,7 @@ use crate::{
     telemetry::Telemetry,
     wiring::{self, App},
 };
+use reload::{ReloadSource, Reloader};
 use transport_state::{TransportName, TransportStates};
 use transports::Transports;
 
@@ -52,7 +59,9 @@ pub(crate) fn run(
     args: &ServeArgs,
     loaded: &LoadedConfig,
     telemetry: Option<Telemetry>,
+    reload_source: ReloadSource,
 ) -> anyhow::Result<ExitCode> {
+    allocator::limit_arenas();
     // Two threads: one may be busy with a burst of calls while the other answers pings. A single
     // thread is a tenth faster for one call and fails to answer some pings within 5 ms.
     let runtime = Builder::new_multi_thread()
@@ -61,7 +70,7 @@ pub(crate) fn run(
         .build()
         .context("the runtime cannot be started")?;
     let served = runtime.block_on(async {
-        let served = serve(args, loaded).await;
+        let served = serve(args, loaded, reload_source).await;
         if let Some(telemetry) = telemetry {
             telemetry.stop(TRACE_FLUSH_GRACE).await;
         }
@@ -72,13 +81,19 @@ pub(crate) fn run(
     served
 }
 
-async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCode> {
-    let settings = &loaded.settings;
+async fn serve(
+    args: &ServeArgs,
+    loaded: &LoadedConfig,
+    reload_source: ReloadSource,
+) -> anyhow::Result<ExitCode> {
+    let mut settings = loaded.settings.clone();
+    settings.http.connections = file_limit::fit_connections(settings.http.connections);
+    let settings = &settings;
     let shutdown = CancellationToken::new();
     let graces = CANCEL_GRACE + UPSTREAM_STOP_GRACE + FLUSH_GRACE + TRACE_FLUSH_GRACE;
     let limit = settings.limits.shutdown + graces + EXIT_GRACE;
-    stop_on_signal(shutdown.clone(), limit).context("signal handlers cannot be installed")?;
-    file_limit::raise_file_limit(settings.http.connections);
+    let hangups = signals::listen(shutdown.clone(), limit);
+    let hangups = hangups.context("signal handlers cannot be installed")?;
     let server = DeliberateServer::new(loaded, shutdown)?;
     let transports = Transports::choose(args, settings, io::stdin().is_terminal());
     tracing::info!(
@@ -102,9 +117,23 @@ async fn serve(args: &ServeArgs, loaded: &LoadedConfig) -> anyhow::Result<ExitCo
     if let Some(gateway) = &server.app.gateway {
         gateway.load_stored_definitions().await;
         gateway.start();
+        let watch = servers_watch::watch(gateway.clone(), loaded.clone(), server.shutdown.clone());
+        tokio::spawn(watch);
     }
+    log_retention::start(
+        server.app.store.clone(),
+        settings.retention,
+        server.shutdown.clone(),
+    );
     let stopping = server.spawn_shutdown_task(settings.limits.shutdown);
+    let mut reloader = Reloader::new(loaded, reload_source);
+    reloader.add(Arc::new(http::TokenReload(server.tokens.clone())));
+    if let Some(gateway) = &server.app.gateway {
+        reloader.add(Arc::new(servers_watch::ServersReload(gateway.clone())));
+    }
+    let reloading = tokio::spawn(reloader.run(hangups));
     let served = server.serve(transports, settings).await;
+    reloading.abort();
     server.shutdown.cancel();
     server.close().await;
     stopping.abort();
@@ -117,6 +146,8 @@ struct DeliberateServer {
     handler: McpHandler,
     app: App,
     transport_states: TransportStates,
+    /// The tokens that HTTP accepts, if it requires any.
+    tokens: Arc<OnceLock<SharedTokens>>,
     shutdown: CancellationToken,
 }
 
@@ -140,6 +171,7 @@ impl DeliberateServer {
             handler: mcp_handler,
             app: wired,
             transport_states: TransportStates::default(),
+            tokens: Arc::default(),
             shutdown,
         })
     }
@@ -279,55 +311,4 @@ async fn stop_upstream_servers(gateway: &Gateway) {
     if stopped.await.is_err() {
         tracing::warn!("some upstream servers did not stop in time");
     }
-}
-
-/// Ends the process without waiting for its threads. Committed data is safe.
-#[cfg(unix)]
-#[expect(clippy::exit, reason = "the other threads may never end")]
-fn exit_immediately(code: i32) -> ! {
-    std::process::exit(code)
-}
-
-/// Cancels `shutdown` at the first SIGTERM or Ctrl-C. The second one ends the process, and so does
-/// the time limit of the shutdown. A thread of its own does this, so that no call can hold it up.
-fn stop_on_signal(shutdown: CancellationToken, limit: Duration) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let (mut terminate, mut interrupt) = {
-            let _guard = runtime.enter();
-            (
-                signal(SignalKind::terminate())?,
-                signal(SignalKind::interrupt())?,
-            )
-        };
-        let wait = async move {
-            let mut signaled = async || {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
-            };
-            signaled().await;
-            tracing::info!("stopping; waiting for running calls");
-            shutdown.cancel();
-            if tokio::time::timeout(limit, signaled()).await.is_err() {
-                tracing::error!("a call can't be stopped; ending the process");
-            }
-            exit_immediately(130);
-        };
-        std::thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(move || runtime.block_on(wait))?;
-    }
-    #[cfg(not(unix))]
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            shutdown.cancel();
-        }
-    });
-    Ok(())
 }

@@ -106,6 +106,13 @@ fn print_tool(it: &ToolReport, output: &mut dyn Write) -> io::Result<()> {
                 escape_control(diff)
             )
         }
+        ToolStatus::Held => {
+            writeln!(
+                output,
+                "{tool} was added after the server was first used.\n  Its description: {}\n",
+                one_line(&it.description, 1_000)
+            )
+        }
         ToolStatus::Flagged => {
             writeln!(output, "{tool} looks suspicious:")?;
             for finding in &it.findings {

@@ -90,7 +90,7 @@ pub(super) async fn run(
 pub(super) fn needs_approval(standing: &ToolStatus) -> bool {
     matches!(
         standing,
-        ToolStatus::Changed { .. } | ToolStatus::Flagged | ToolStatus::Unsure
+        ToolStatus::Changed { .. } | ToolStatus::Held | ToolStatus::Flagged | ToolStatus::Unsure
     )
 }
 
@@ -99,6 +99,7 @@ fn status_label(status: &ToolStatus) -> &'static str {
         ToolStatus::Fine => "fine",
         ToolStatus::New => "new",
         ToolStatus::Changed { .. } => "CHANGED",
+        ToolStatus::Held => "HELD",
         ToolStatus::Flagged => "FLAGGED",
         ToolStatus::Unsure => "UNSURE",
     }

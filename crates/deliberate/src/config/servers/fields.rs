@@ -21,6 +21,8 @@ pub(crate) enum FieldType {
     TextMap,
     /// OAuth settings.
     OAuth,
+    /// Headers and environment variables by principal.
+    Credentials,
     Boolean,
     PositiveInteger,
 }
@@ -33,7 +35,9 @@ const fn field(name: &'static str, takes: FieldType, help: &'static str) -> Serv
     }
 }
 
-use FieldType::{Boolean, Choice, OAuth, PositiveInteger, Text, TextList, TextMap, TextOrList};
+use FieldType::{
+    Boolean, Choice, Credentials, OAuth, PositiveInteger, Text, TextList, TextMap, TextOrList,
+};
 
 /// All fields, in the order of the documentation.
 #[rustfmt::skip]
@@ -50,6 +54,9 @@ pub(crate) static FIELDS: &[ServerField] = &[
     field("auth", OAuth, "OAuth: `client_id`, `client_secret` and `scopes`, if the server does not provide them; `issuer` is the only authorization server that may issue tokens"),
     field("speaks", Choice(&["auto", "handshake", "stateless"]),
         "Era of the protocol; `auto` detects it"),
+    field("session", Choice(&["shared", "per-client"]),
+        "Who shares a connection: all callers, or the calls of one token or user"),
+    field("principals", Credentials, "Credentials of single tokens or users, by name: `headers` or `env`, in addition to the server's own; each has a connection of its own"),
     field("disabled", Boolean, "Do not use this server"),
     field("description", Text, "What the server is for, as shown by `gateway_search`"),
     field("expose", TextOrList, "Tools that are offered to clients directly, as `NAME__tool`: `all`, or a list of names in which `*` matches anything; `gateway_search` finds the others"),
@@ -57,10 +64,12 @@ pub(crate) static FIELDS: &[ServerField] = &[
     field("except", TextList, "Tools that may not be used"),
     field("fallback", Text, "Server to call if this one fails, if it has a tool of the same name"),
     field("trust", Boolean, "Quarantine none of its tools, whatever their definitions say"),
+    field("hold_new", Boolean, "Quarantine tools that the server adds after its first use, until they are approved"),
     field("sampling", Boolean, "Allow sampling: the server may ask the client's model"),
     field("connect_ms", PositiveInteger, "Time limit for connecting, in milliseconds (30000)"),
     field("answer_ms", PositiveInteger, "Time limit for an answer, in milliseconds; progress restarts it (60000)"),
     field("longest_ms", PositiveInteger, "Total time limit for an answer, in milliseconds (1800000)"),
+    field("background_ms", PositiveInteger, "Time after which a call continues in the background, in milliseconds; progress restarts it for clients that ask for progress (45000)"),
     field("message_bytes", PositiveInteger, "Largest message from the server, in bytes (16777216)"),
     field("at_once", PositiveInteger, "Maximum concurrent calls; twice as many may wait (32)"),
     field("per_minute", PositiveInteger, "Maximum calls per minute; further ones are rejected"),
@@ -130,6 +139,7 @@ impl FieldType {
             TextOrList => "a string or a list of strings".to_owned(),
             TextMap => "a table of strings".to_owned(),
             OAuth => "a table of `client_id`, `client_secret`, `scopes` and `issuer`".to_owned(),
+            Credentials => "a table of `headers` and `env` by principal".to_owned(),
             Boolean => "true or false".to_owned(),
             PositiveInteger => "a whole number above 0".to_owned(),
         }
@@ -146,6 +156,9 @@ impl FieldType {
                 table.values().all(simple)
             }),
             OAuth => value.as_object().is_some_and(is_oauth_table),
+            Credentials => value
+                .as_object()
+                .is_some_and(|table| table.values().all(Value::is_object)),
             Boolean => value.is_boolean(),
             PositiveInteger => value.as_u64().is_some_and(|number| number > 0),
         }

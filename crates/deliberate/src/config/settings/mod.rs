@@ -42,6 +42,7 @@ pub(crate) struct AppSettings {
     pub(crate) database: DatabaseSettings,
     pub(crate) log: LogSettings,
     pub(crate) limits: LimitSettings,
+    pub(crate) retention: RetentionSettings,
     /// How long a suspended call is kept.
     pub(crate) suspend_ttl: Duration,
     pub(crate) prices: PriceSettings,
@@ -202,6 +203,8 @@ pub(crate) struct LimitSettings {
     /// How much of a session's history a model sees.
     pub(crate) context_tokens: usize,
     pub(crate) concurrent_calls: usize,
+    /// Part of the permits that one token may take of what others leave, in percent.
+    pub(crate) principal_share: usize,
     /// Total time of a call.
     pub(crate) call_timeout: Duration,
     /// Time after which a call becomes a background call.
@@ -209,6 +212,15 @@ pub(crate) struct LimitSettings {
     pub(crate) answer_bytes: usize,
     /// Time that running calls get when the server stops.
     pub(crate) shutdown: Duration,
+}
+
+/// How long and how much of the invocation log is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RetentionSettings {
+    /// `None` keeps records of any age.
+    pub(crate) days: Option<u32>,
+    /// `None` keeps any number of records.
+    pub(crate) log_bytes: Option<u64>,
 }
 
 /// Prices of a million tokens.
@@ -277,10 +289,15 @@ impl AppSettings {
                 content_chars: values.count("limits.content_chars"),
                 context_tokens: values.count("limits.context_tokens"),
                 concurrent_calls: values.count("limits.concurrent_calls"),
+                principal_share: values.count("limits.principal_share"),
                 call_timeout: values.milliseconds("limits.call_timeout_ms"),
                 answer_within: values.milliseconds("limits.answer_within_ms"),
                 answer_bytes: values.count("limits.answer_bytes"),
                 shutdown: values.milliseconds("limits.shutdown_ms"),
+            },
+            retention: RetentionSettings {
+                days: Some(values.count("retention.days")).filter(|days| *days > 0),
+                log_bytes: Some(values.count("retention.log_bytes")).filter(|bytes| *bytes > 0),
             },
             suspend_ttl: Duration::from_secs(
                 values.integer("suspend.ttl_hours").unwrap_or_default() * SECONDS_PER_HOUR,

@@ -247,6 +247,7 @@ fn every_key_reaches_its_field() {
             };
             let value = match setting.key {
                 "request.max_retries" => "9".to_owned(),
+                "limits.principal_share" => "33".to_owned(),
                 _ => value,
             };
             user.flag("--set", setting.key, &value)

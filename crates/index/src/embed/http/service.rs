@@ -29,7 +29,7 @@ const MAX_RESPONSE_BYTES: usize = 32 * 1024 * 1024;
 pub(super) struct ServiceClient {
     settings: ServiceSettings,
     url: Url,
-    client: OnceLock<Result<Client, String>>,
+    client: OnceLock<Client>,
 }
 
 impl ServiceClient {
@@ -131,25 +131,29 @@ impl ServiceClient {
         })
     }
 
+    /// Returns the client. A failure to build it is not kept, because its cause may pass, such as a
+    /// moment without file descriptors.
     fn client(&self) -> Result<&Client, EmbedAttemptError> {
-        let built = self.client.get_or_init(|| {
-            // An error means that a provider is installed already.
-            let _ = rustls::crypto::ring::default_provider().install_default();
-            let builder = Client::builder()
-                .redirect(Policy::none())
-                .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
-            let builder = if is_loopback(&self.url) {
-                builder.no_proxy()
-            } else {
-                builder
-            };
-            builder.build().map_err(|error| root_cause(&error))
-        });
-        built.as_ref().map_err(|reason| {
+        if let Some(client) = self.client.get() {
+            return Ok(client);
+        }
+        // An error means that a provider is installed already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let builder = Client::builder()
+            .redirect(Policy::none())
+            .user_agent(concat!("deliberate/", env!("CARGO_PKG_VERSION")));
+        let builder = if is_loopback(&self.url) {
+            builder.no_proxy()
+        } else {
+            builder
+        };
+        let built = builder.build().map_err(|error| {
+            let reason = root_cause(&error);
             EmbedAttemptError::Final(misconfigured(&format!(
                 "no HTTP client can be made: {reason}"
             )))
-        })
+        })?;
+        Ok(self.client.get_or_init(|| built))
     }
 
     fn unreadable(&self, answer: &[u8], error: &serde_json::Error) -> EmbedError {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall, providers::chat_json};
+use crate::{ChatMessage, ChatRole, ModelRequest, ToolCall, ToolCallOutput, providers::chat_json};
 
 /// Maximum number of blocks taken from one message; a message with more is not a sensible turn.
 const MAX_BLOCKS: usize = 256;
@@ -49,7 +49,7 @@ fn content_blocks(message: &ChatMessage) -> Vec<Value> {
         let mut block = json!({
             "type": "tool_result",
             "tool_use_id": result.id,
-            "content": result.text,
+            "content": result_content(result),
         });
         if let (true, Some(fields)) = (result.is_error, block.as_object_mut()) {
             fields.insert("is_error".to_owned(), json!(true));
@@ -68,6 +68,21 @@ fn content_blocks(message: &ChatMessage) -> Vec<Value> {
         json!({ "type": "tool_use", "id": call.id, "name": call.name, "input": input })
     });
     results.chain(text).chain(calls).collect()
+}
+
+/// Returns the text of a result, with its pictures.
+fn result_content(result: &ToolCallOutput) -> Value {
+    if result.images.is_empty() {
+        return json!(result.text);
+    }
+    let text = Some(&result.text)
+        .filter(|text| !text.trim().is_empty())
+        .map(|text| json!({ "type": "text", "text": text }));
+    let images = result.images.iter().map(|image| {
+        json!({ "type": "image",
+                "source": { "type": "base64", "media_type": image.mime, "data": image.data } })
+    });
+    text.into_iter().chain(images).collect()
 }
 
 pub(crate) fn parse_tool_calls(message: &Value) -> Vec<ToolCall> {
@@ -237,4 +252,31 @@ fn index(event: &Value) -> u64 {
         .get("index")
         .and_then(Value::as_u64)
         .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ImageData;
+
+    #[test]
+    fn pictures_of_results_are_shown() {
+        let result = ToolCallOutput {
+            id: "1".to_owned(),
+            text: "a chart".to_owned(),
+            images: vec![ImageData {
+                mime: "image/png".to_owned(),
+                data: "QUJD".to_owned(),
+            }],
+            ..ToolCallOutput::default()
+        };
+        let ask = ModelRequest {
+            messages: vec![ChatMessage::tool_results(vec![result])],
+            ..ModelRequest::default()
+        };
+        let content = &messages_json(&ask)[0]["content"][0]["content"];
+        assert_eq!(content[0], json!({ "type": "text", "text": "a chart" }));
+        assert_eq!(content[1]["source"]["media_type"], "image/png");
+        assert_eq!(content[1]["source"]["data"], "QUJD");
+    }
 }

@@ -308,6 +308,10 @@ impl ChatModel for Anthropic {
         self.supports_tools.load(Ordering::Relaxed)
     }
 
+    fn rate_limited_for(&self) -> Option<std::time::Duration> {
+        self.http.rate_limited_for()
+    }
+
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/v1/models", deadline))
     }

@@ -390,6 +390,10 @@ impl ChatModel for OpenAi {
         self.capabilities().tools
     }
 
+    fn rate_limited_for(&self) -> Option<std::time::Duration> {
+        self.http.rate_limited_for()
+    }
+
     fn check(&self, deadline: Instant) -> BoxFuture<'_, Result<(), ModelError>> {
         Box::pin(self.http.check("/models", deadline))
     }

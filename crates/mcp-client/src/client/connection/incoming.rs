@@ -145,7 +145,7 @@ impl ConnectionState {
                 }
             }
             RpcMessage::Notification { method, params } => {
-                self.handle_notification(&method, &params);
+                self.handle_notification(&method, &params, during);
             }
             RpcMessage::Request { id, method, params } => {
                 let Ok(open) = self.request_slots.clone().try_acquire_owned() else {
@@ -162,10 +162,17 @@ impl ConnectionState {
         }
     }
 
-    fn handle_notification(&self, method: &str, params: &Value) {
+    fn handle_notification(&self, method: &str, params: &Value, during: Option<RequestId>) {
         let changed = match method {
             "notifications/progress" => return self.handle_progress(params),
-            "notifications/message" => return self.handler.log(&self.server, params),
+            "notifications/message" => {
+                return match self.pending.handler_for(during) {
+                    RequestOwner::Call(handler) => handler.log(&self.server, params),
+                    RequestOwner::Client | RequestOwner::Ambiguous => {
+                        self.handler.log(&self.server, params);
+                    }
+                };
+            }
             "notifications/cancelled" => {
                 let id = params.get("requestId").map(Value::to_string);
                 let asked = self

@@ -141,8 +141,9 @@ impl PendingRequests {
     }
 
     /// Finds the handler for a server request that arrived on the stream of `during`, or, without a
-    /// stream, the handler that all pending requests share. If they differ, the owner is unknown
-    /// and no handler may be asked: the request could be meant for another one.
+    /// stream, the handler that all pending requests share, or the newest if all belong to one user.
+    /// Otherwise the owner is unknown and no handler may be asked: the request could be meant for
+    /// another user.
     pub(crate) fn handler_for(&self, during: Option<RequestId>) -> RequestOwner {
         self.with_requests(|all| {
             if let Some(waiting) = during.and_then(|id| all.get(&id)) {
@@ -151,18 +152,28 @@ impl PendingRequests {
                     .clone()
                     .map_or(RequestOwner::Client, RequestOwner::Call);
             }
-            let mut handlers = all
-                .values()
-                .filter(|waiting| waiting.may_cause_requests || waiting.handler.is_some())
-                .map(|waiting| waiting.handler.as_ref());
-            let Some(first) = handlers.next().flatten() else {
-                return match handlers.flatten().next() {
+            let mut calls: Vec<_> = all
+                .iter()
+                .filter(|(_, waiting)| waiting.may_cause_requests || waiting.handler.is_some())
+                .map(|(id, waiting)| (*id, waiting.handler.as_ref()))
+                .collect();
+            calls.sort_unstable_by_key(|(id, _)| *id);
+            let handlers: Option<Vec<_>> = calls.iter().map(|(_, handler)| *handler).collect();
+            let Some(handlers) = handlers else {
+                return match calls.iter().find_map(|(_, handler)| *handler) {
                     None => RequestOwner::Client,
                     Some(_) => RequestOwner::Ambiguous,
                 };
             };
-            if handlers.all(|other| other.is_some_and(|other| Arc::ptr_eq(first, other))) {
-                RequestOwner::Call(first.clone())
+            let Some(newest) = handlers.last() else {
+                return RequestOwner::Client;
+            };
+            let same = |other: &&Arc<dyn ClientHandler>| {
+                let user = newest.audience();
+                Arc::ptr_eq(newest, other) || (user.is_some() && user == other.audience())
+            };
+            if handlers.iter().all(same) {
+                RequestOwner::Call((*newest).clone())
             } else {
                 RequestOwner::Ambiguous
             }

@@ -101,6 +101,7 @@ pub(crate) async fn read_status_error(
     let message = said.and_then(|text| redact(&text, secrets));
     let error = match status {
         401 | 403 => TransportError::Unauthorized {
+            forbidden: status == 403,
             reason: match message {
                 Some(message) => format!("HTTP status {status}: {message}"),
                 None => format!("HTTP status {status}"),

@@ -89,6 +89,7 @@ fn handshake_error(error: Error) -> TransportError {
         Error::Http(response) if matches!(response.status().as_u16(), 401 | 403) => {
             TransportError::Unauthorized {
                 reason: format!("HTTP status {}", response.status().as_u16()),
+                forbidden: response.status().as_u16() == 403,
             }
         }
         Error::Http(response) => TransportError::Http {

@@ -1,21 +1,52 @@
 //! Custom filters: those that the template engine lacks, and those whose result it does not bound.
 //! Each takes the maximum bytes of its result. Knows nothing of how filters are registered.
 
+use deliberate_core::PromptFence;
 use minijinja::{
-    Error, ErrorKind,
+    Error, ErrorKind, State,
     value::{Value, ValueKind},
 };
 
 use super::{
     super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, to_json, write_text},
-    check_size, output_too_large,
+    FENCE_VARIABLE, check_size, output_too_large,
 };
+
+/// The longest name of a tag.
+const MAX_TAG_LENGTH: usize = 32;
 
 pub(super) fn text(value: &Value, most: usize) -> Result<String, Error> {
     let mut written = String::new();
     write_text(value, &mut written, &mut ValueSizeBudget(most))
         .map_err(|ValueTooLarge| output_too_large())?;
     Ok(written)
+}
+
+/// Puts a text inside the prompt fence, between tags of that name; an absent value stays absent.
+pub(super) fn fenced(
+    state: &State<'_, '_>,
+    value: &Value,
+    tag: &str,
+    most: usize,
+) -> Result<String, Error> {
+    let fault = |message: &str| Error::new(ErrorKind::InvalidOperation, message.to_owned());
+    let is_plain = |letter: u8| letter.is_ascii_lowercase() || letter == b'_';
+    if tag.is_empty() || tag.len() > MAX_TAG_LENGTH || !tag.bytes().all(is_plain) {
+        return Err(fault(
+            "a tag of `fenced` is a short name of lower-case letters, such as \"notes\"",
+        ));
+    }
+    if is_absent(value) {
+        return Ok(String::new());
+    }
+    let nonce = state.lookup(FENCE_VARIABLE).and_then(|it| it.as_i64());
+    let nonce = nonce.and_then(|it| u32::try_from(it).ok());
+    let nonce = nonce.ok_or_else(|| fault("`fenced` is for the texts of prompts"))?;
+    let wrapped = PromptFence::new(nonce, &[]).wrap(tag, text(value, most)?.trim_matches('\n'));
+    if wrapped.len() > most {
+        return Err(output_too_large());
+    }
+    Ok(wrapped)
 }
 
 /// Returns the second value if the first is absent; with `true`, also if it is false or empty.

@@ -4,6 +4,7 @@
 
 mod custom;
 
+use deliberate_toolkit::is_abandoned;
 use minijinja::{
     Environment, Error, ErrorKind, State, filters,
     value::{Rest, Value, ValueKind, ValueOrKwargs},
@@ -11,7 +12,7 @@ use minijinja::{
 
 use super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, measure};
 use custom::{
-    default, first_or_last, indent, join, keys, length, pairs, replace, text, to_json_text,
+    default, fenced, first_or_last, indent, join, keys, length, pairs, replace, text, to_json_text,
     truncate, values,
 };
 
@@ -19,11 +20,21 @@ use custom::{
 /// it.
 pub(super) const SIZE_GUARD_FILTER: &str = "_held";
 
+/// The filter that puts a text inside the prompt fence.
+pub(super) const FENCE_FILTER: &str = "fenced";
+
+/// The variable that holds the random number of the call. No template can use a name with a blank
+/// in it.
+pub(super) const FENCE_VARIABLE: &str = "fence nonce";
+
 /// The maximum number of entries that a filter processes.
 const MAX_ENTRIES: usize = 200_000;
 
+/// The work of one entry of a list, compared with a byte of text.
+const ENTRY_WORK: usize = 32;
+
 /// The filters that authors may use after `|`.
-pub(super) const FILTERS: [&str; 51] = [
+pub(super) const FILTERS: [&str; 52] = [
     "abs",
     "batch",
     "capitalize",
@@ -34,6 +45,7 @@ pub(super) const FILTERS: [&str; 51] = [
     "dump",
     "e",
     "escape",
+    FENCE_FILTER,
     "first",
     "float",
     "groupby",
@@ -87,15 +99,29 @@ pub(super) struct RenderUsage {
 impl RenderUsage {
     /// Counts printed bytes, including those printed into captured blocks.
     pub(super) fn count_printed(&mut self, bytes: usize, most: usize) -> Result<(), Error> {
+        check_abandoned()?;
         self.printed = self.printed.saturating_add(bytes);
         check_limit(self.printed, most)
     }
 
     /// Counts the bytes inspected to measure a value, because measuring takes time.
     fn count_inspected(&mut self, size: usize, most: usize) -> Result<(), Error> {
+        check_abandoned()?;
         self.inspected = self.inspected.saturating_add(size);
         check_limit(self.inspected, most)
     }
+}
+
+/// Fails if nobody waits for the rendering any more. Every print, filter and turn of a loop comes
+/// here, so that a rendering ends soon after its deadline.
+fn check_abandoned() -> Result<(), Error> {
+    if is_abandoned() {
+        return Err(Error::new(
+            ErrorKind::InvalidOperation,
+            "the template takes too long",
+        ));
+    }
+    Ok(())
 }
 
 fn check_limit(used: usize, most: usize) -> Result<(), Error> {
@@ -187,6 +213,12 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
         text(it, most).map(|it| it.split_whitespace().count())
     });
     environment.add_filter(
+        FENCE_FILTER,
+        move |state: &State<'_, '_>, it: &Value, tag: Option<&str>| {
+            fenced(state, it, tag.unwrap_or("material"), most)
+        },
+    );
+    environment.add_filter(
         SIZE_GUARD_FILTER,
         move |state: &mut State<'_, '_>, value: Value| {
             let mut budget = ValueSizeBudget(most);
@@ -276,7 +308,8 @@ fn add_guarded(environment: &mut Environment<'static>, most: usize) {
                 }
                 if makes_parts {
                     let parts = given.get(1).and_then(part_count).unwrap_or_default();
-                    work = work.saturating_add(check_limit_of_parts(parts)?);
+                    let parts = check_limit_of_parts(parts)?;
+                    work = work.saturating_add(parts.saturating_mul(ENTRY_WORK));
                 }
                 let used = state.get_or_insert_extension_with(RenderUsage::default);
                 used.count_inspected(work, most.saturating_mul(64))?;
@@ -308,11 +341,10 @@ fn check_limit_of_parts(parts: usize) -> Result<usize, Error> {
     Ok(parts)
 }
 
-/// The bytes or entries that a filter reads of a value.
+/// The work of a filter that reads a value, in bytes of text.
 fn input_size(value: &Value) -> usize {
-    value
-        .as_str()
-        .map_or_else(|| value.len().unwrap_or(1), str::len)
+    let entries = || value.len().unwrap_or(1).saturating_mul(ENTRY_WORK);
+    value.as_str().map_or_else(entries, str::len)
 }
 
 fn check_size(value: &Value, most: usize) -> Result<(), Error> {
@@ -330,6 +362,8 @@ fn check_size(value: &Value, most: usize) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use deliberate_core::PromptFence;
 
     use super::*;
     use crate::{EngineLimits, template::TemplateRenderer};
@@ -383,6 +417,10 @@ mod tests {
             body: loops,
             ..crate::model::TemplateSource::default()
         };
-        assert!(renderer.render(&source, "", &BTreeMap::new()).is_err());
+        assert!(
+            renderer
+                .render(&source, "", &BTreeMap::new(), &PromptFence::new(0, &[]))
+                .is_err()
+        );
     }
 }

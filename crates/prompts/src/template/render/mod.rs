@@ -7,18 +7,19 @@ pub(crate) mod cache;
 pub(crate) mod render_prompt;
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use deliberate_core::did_you_mean;
+use deliberate_core::{PromptFence, did_you_mean};
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Value};
 use serde_json::Value as Json;
 
 use super::{
     TemplateValues,
     error::{TemplateError, TemplateFault, TemplateLocation, explain, undefined_name},
-    filter::{RenderUsage, add_all, output_too_large},
+    filter::{FENCE_FILTER, FENCE_VARIABLE, RenderUsage, add_all, output_too_large},
     preprocess::preprocess,
     value::{ValueSizeBudget, ValueTooLarge, from_json, write_text},
 };
@@ -64,6 +65,7 @@ impl TemplateRenderer {
         text: &TemplateSource,
         prompt_id: &str,
         values: &TemplateValues,
+        fence: &PromptFence,
     ) -> Result<String, TemplateError> {
         let compiled = self.get_compiled(text, prompt_id)?;
         if let Some(template_include) = compiled.preprocessed.includes.first() {
@@ -78,6 +80,7 @@ impl TemplateRenderer {
             values,
             declared: &[],
             includes: BTreeMap::new(),
+            fence,
         };
         self.run(&compiled, text, prompt_id, &scope)
     }
@@ -156,8 +159,13 @@ impl TemplateRenderer {
         scope.extend(template_scope.includes.clone());
         let mut writer = BoundedWriter::new(&self.limits, text.body.len());
         scope.insert(BYTE_COUNT_VARIABLE.to_owned(), writer.count());
-        let outcome = compiled
-            .environment
+        let mut environment = Cow::Borrowed(&compiled.environment);
+        if compiled.preprocessed.source.contains(FENCE_FILTER) {
+            // A global, because macros do not see the scope.
+            let nonce = template_scope.fence.nonce();
+            environment.to_mut().add_global(FENCE_VARIABLE, nonce);
+        }
+        let outcome = environment
             .get_template("")
             .and_then(|template| template.render_captured_to(scope, &mut writer).map(drop));
         match outcome {
@@ -185,6 +193,8 @@ pub(super) struct TemplateScope<'a> {
     pub(super) declared: &'a [ArgumentDefinition],
     /// The included values, by variable name.
     pub(super) includes: BTreeMap<String, Value>,
+    /// The fence of the call.
+    pub(super) fence: &'a PromptFence,
 }
 
 impl TemplateScope<'_> {

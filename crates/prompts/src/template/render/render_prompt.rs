@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use deliberate_core::did_you_mean;
+use deliberate_core::{PromptFence, did_you_mean};
 use minijinja::value::Value as Inner;
 use serde_json::{Map, Value};
 
@@ -57,12 +57,14 @@ impl TemplateRenderer {
         prompt: &Prompt,
         values: &TemplateValues,
         scripts: &BTreeMap<ScriptCall, Value>,
+        fence: &PromptFence,
     ) -> Result<RenderedTemplates, TemplateError> {
         let mut walk = PromptRendering {
             renderer: self,
             library,
             values,
             scripts,
+            fence,
             include_path: vec![prompt.id.clone()],
             rendered: BTreeMap::new(),
         };
@@ -180,6 +182,7 @@ struct PromptRendering<'a> {
     library: &'a PromptLibrary,
     values: &'a TemplateValues,
     scripts: &'a BTreeMap<ScriptCall, Value>,
+    fence: &'a PromptFence,
     include_path: Vec<String>,
     rendered: BTreeMap<String, String>,
 }
@@ -205,6 +208,7 @@ impl PromptRendering<'_> {
             values: self.values,
             declared: &prompt.arguments,
             includes: taken_in,
+            fence: self.fence,
         };
         self.renderer.run(&compiled, text, &prompt.id, &scope)
     }

@@ -95,10 +95,11 @@ struct ScoredNodeInPrompt {
 pub(in crate::graph) fn score_request(
     around: &GraphNodeContext,
     key: &str,
+    call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
     Ok(ModelRequest {
         key: key.to_owned(),
-        ..ASK.render(around)?
+        ..ASK.render(around, call)?
     })
 }
 
@@ -115,10 +116,11 @@ pub(in crate::graph) async fn score_nodes(
         answer: node_answer(node).map(|it| truncate_tokens(it, share / 4)),
         sources: siblings(data.merged_sources(&node.id).into_iter(), share),
     });
-    let ask = ASK_MANY.render(ManyPromptContext {
+    let context = ManyPromptContext {
         problem: problem.map(|it| truncate_tokens(it, share)),
         nodes: shown.collect(),
-    })?;
+    };
+    let ask = ASK_MANY.render(context, call)?;
     let is_reply = call.has_reply();
     call.progress(0.5, Some(1.0), "judging");
     let answer = call.ask::<ScoreListReply>(ask, None).await?.value;
@@ -151,7 +153,8 @@ pub(in crate::graph) async fn score_nodes(
             None => {
                 let around = NodeSurroundings::new(data, node, problem);
                 let around = GraphNodeContext::new(&around, &node.content, call.context_tokens());
-                let ask = score_request(&around, &format!("got_score_{}", number + 1))?;
+                let key = format!("got_score_{}", number + 1);
+                let ask = score_request(&around, &key, call)?;
                 call.ask::<ScoreJudgment>(ask, None).await?.value
             }
         });

@@ -147,7 +147,9 @@ async fn nodes_become_one() {
     assert!(!load_node(&desk, &deep[0]).await.is_active);
     assert_eq!(load_node(&desk, &deep[0]).await.score, Score::new(0.8));
     let shown = &desk.last_request().messages[0].text;
-    assert!(shown.contains("<node number=\"1\">\nb\n") && shown.contains("score=\"0.80\">\nc\n"));
+    assert!(
+        shown.contains("<node-7e57ed number=\"1\">\nb\n") && shown.contains("score=\"0.80\">\nc\n")
+    );
 
     // A node may be merged with its own parent, because the new node has no outgoing edges.
     let reply = json!({ "thought": "and the root", "approach": "weighed" });
@@ -220,7 +222,10 @@ async fn the_confidence_of_a_merged_result_is_the_share_of_sources_that_reach_it
         assert_eq!(output["answer"], json!(answer));
         assert_eq!(output["confidence"], confidence, "{answer:?} of {ids:?}");
         let shown = &desk.last_request().messages[0].text;
-        assert!(shown.contains("The results they reach: <node>"), "{shown}");
+        assert!(
+            shown.contains("The results they reach: <node-7e57ed>"),
+            "{shown}"
+        );
     }
 }
 
@@ -293,7 +298,10 @@ async fn a_better_text_takes_the_place_of_the_node() {
     assert_eq!(desk.requests().len(), 7);
     // Its ancestor is the root, not its earlier versions.
     let shown = &desk.last_request().messages[0].text;
-    assert!(!shown.contains("<node>a, with figures</node>") && !shown.contains("<node>a</node>"));
+    assert!(
+        !shown.contains("<node-7e57ed>a, with figures</node-7e57ed>")
+            && !shown.contains("<node-7e57ed>a</node-7e57ed>")
+    );
 }
 
 #[tokio::test]

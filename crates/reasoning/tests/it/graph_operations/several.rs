@@ -52,7 +52,7 @@ async fn a_node_that_the_model_forgets_is_judged_alone() {
     let asked = desk.requests().split_off(2);
     let keys: Vec<_> = asked.iter().map(|ask| ask.key.as_str()).collect();
     assert_eq!(keys, ["got_score", "got_score_2"]);
-    assert!(conversation(&asked[1]).contains("Judge this node:\n<node>\nb\n</node>"));
+    assert!(conversation(&asked[1]).contains("Judge this node:\n<node-7e57ed>\nb\n</node-7e57ed>"));
     assert_eq!(output["scores"][0]["node_id"], children[1]);
     assert_eq!(output["scores"][0]["overall_score"], 0.8);
 }
@@ -83,7 +83,7 @@ async fn continuations_are_scored_at_once() {
     assert_eq!(desk.requests().len(), 4);
     let shown = conversation(&desk.last_request());
     assert!(
-        shown.contains("<problem>\nthe problem\n</problem>"),
+        shown.contains("<problem-7e57ed>\nthe problem\n</problem-7e57ed>"),
         "{shown}"
     );
 

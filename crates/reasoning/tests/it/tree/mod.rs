@@ -323,7 +323,10 @@ async fn a_session_of_another_mode_grows_a_tree() {
     assert_eq!(answer["session_id"], "s");
     for ask in desk.requests() {
         let shown = conversation(&ask);
-        assert!(shown.contains("<given>in</given>\nout"), "{shown}");
+        assert!(
+            shown.contains("<given-7e57ed>in</given-7e57ed>\nout"),
+            "{shown}"
+        );
     }
     let fork = desk.thoughts().await.remove(1);
     assert_eq!(fork.parent_id, Some("t1".into()));

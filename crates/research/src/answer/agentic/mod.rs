@@ -16,6 +16,7 @@ use deliberate_toolkit::{ToolContext, ToolError};
 use tokio::time::Instant;
 
 use super::retriever::{Retriever, check_query, parse_scope};
+use crate::prompt_fence::prompt_fence;
 use budget::AgenticBudget;
 use graph::{AgenticNode, next_node};
 use state::{AgenticContext, AgenticState, NodeError};
@@ -49,7 +50,13 @@ pub(crate) async fn run_agentic_graph<R: Retriever>(
         retriever: shelf,
         call,
     };
-    let mut state = AgenticState::new(question, request, scope, AgenticBudget::new(options, timed));
+    let mut state = AgenticState::new(
+        question,
+        request,
+        scope,
+        AgenticBudget::new(options, timed),
+        prompt_fence(call),
+    );
     let mut node = AgenticNode::Classify;
     for _ in 0..MAX_STEPS {
         if node == AgenticNode::Done {

@@ -146,11 +146,17 @@ fn render_text(
         ),
         AnswerStatus::Partial => format!(
             "There is no answer yet. These passages were found.{}{left_out}{notes}",
-            markdown::render_passages(sources)
+            markdown::render_passages(sources, state.pool.fence())
         ),
         AnswerStatus::Withheld => format!(
             "{}{left_out}",
-            withheld_text(checked_answer, least, sources, &state.notes)
+            withheld_text(
+                checked_answer,
+                least,
+                sources,
+                &state.notes,
+                state.pool.fence()
+            )
         ),
         AnswerStatus::NothingFound => {
             let asked: Vec<String> = state

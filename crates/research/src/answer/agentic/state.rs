@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use deliberate_core::PromptFence;
 use deliberate_llm::{ModelError, ModelRequest};
 use deliberate_toolkit::{ModelAnswer, ToolContext, ToolError};
 use schemars::JsonSchema;
@@ -109,6 +110,7 @@ impl AgenticState {
         request: &AgenticRequest,
         scope: RetrievalScope,
         budget: AgenticBudget,
+        fence: PromptFence,
     ) -> Self {
         Self {
             question: question.to_owned(),
@@ -121,7 +123,7 @@ impl AgenticState {
             past_queries: Vec::new(),
             question_filters: None,
             filter: ArticleFilter::default(),
-            pool: PassagePool::default(),
+            pool: PassagePool::new(fence),
             retrieved: Vec::new(),
             ungraded: Vec::new(),
             scores: BTreeMap::new(),

@@ -3,18 +3,19 @@
 use std::{fmt::Write as _, sync::Arc};
 
 use deliberate_citations::is_same_work;
-use deliberate_core::Article;
+use deliberate_core::{Article, PromptFence};
 use deliberate_toolkit::{
     ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    compute,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
-    analysis::{CitationContext, analyze_blocking, find_citation_contexts, lookup_id},
+    analysis::{CitationContext, find_citation_contexts, lookup_id},
     articles::ArticleRepository,
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     sources::{CitationDirection, CitationLink, PaperId, SourceInfo},
     tools::{
         citations::parse_citation as read_citation,
@@ -85,8 +86,7 @@ impl Tool for GetCitationContext {
                 Some(text) => {
                     was_read = true;
                     let (work, window) = (cited.clone(), input.context_window);
-                    let looking =
-                        analyze_blocking(move || find_citation_contexts(&text, &work, window));
+                    let looking = compute(move || find_citation_contexts(&text, &work, window));
                     let it = looking.await?;
                     if it.entry.is_none() {
                         notes.push("its bibliography has no such entry".to_owned());
@@ -121,7 +121,7 @@ impl Tool for GetCitationContext {
             }
         }
         Ok(read_only_output(Output {
-            said: render_text(reference.as_deref(), &found, &notes),
+            said: render_text(reference.as_deref(), &found, &notes, &prompt_fence(call)),
             reference,
             contexts: found,
             notes,
@@ -198,7 +198,12 @@ impl GetCitationContext {
 /// Further sentences are omitted.
 const MAX_CONTEXTS: usize = 50;
 
-fn render_text(reference: Option<&str>, found: &[CitationContext], notes: &[String]) -> String {
+fn render_text(
+    reference: Option<&str>,
+    found: &[CitationContext],
+    notes: &[String],
+    fence: &PromptFence,
+) -> String {
     let mut text = String::new();
     if let Some(reference) = reference {
         let _ = writeln!(text, "Its entry: {}\n", escape_markdown(reference));
@@ -206,13 +211,17 @@ fn render_text(reference: Option<&str>, found: &[CitationContext], notes: &[Stri
     if found.is_empty() {
         text.push_str("No sentence that cites it was found.\n");
     } else {
-        let _ = writeln!(text, "{UNTRUSTED_DATA_NOTICE}\n");
+        let _ = writeln!(text, "{}\n", untrusted_data_notice(fence));
     }
     for it in found {
         let page = it
             .place
             .map_or_else(|| it.from.clone(), |it| format!("p. {}", it.page));
-        let _ = writeln!(text, "{}\n", fence_passage(&[("page", &page)], &it.around));
+        let _ = writeln!(
+            text,
+            "{}\n",
+            fence_passage(fence, &[("page", &page)], &it.around)
+        );
     }
     for note in notes {
         let _ = writeln!(text, "{note}");

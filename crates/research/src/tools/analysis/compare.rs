@@ -4,16 +4,18 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use deliberate_citations::read_reference;
-use deliberate_core::Author;
+use deliberate_core::{Author, PromptFence};
 use deliberate_extract::DocumentReference;
-use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput, compute,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analysis::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
+    analysis::{ArticleInsight, InsightKind, clear_locations, extract_insights},
     articles::{ArticleRecord, ArticleRepository, FullText, abstract_text, title_key},
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
@@ -146,7 +148,7 @@ impl Tool for CompareArticles {
             }
             let dimensions = dimensions.clone();
             let (compared, cites) =
-                analyze_blocking(move || analyze_article(one, text, &dimensions)).await?;
+                compute(move || analyze_article(one, text, &dimensions)).await?;
             articles.push(compared);
             cited.push(cites);
         }
@@ -160,6 +162,7 @@ impl Tool for CompareArticles {
             &articles,
             wants_citations.then_some(&cited_by_several),
             &notes,
+            &prompt_fence(call),
         );
         Ok(read_only_output(Output {
             said,
@@ -257,6 +260,7 @@ fn render_text(
     articles: &[ComparedArticle],
     cited: Option<&Vec<String>>,
     notes: &[String],
+    fence: &PromptFence,
 ) -> String {
     let mut text =
         String::from("| | title | authors | year | venue | cited |\n|---|---|---|---|---|---|\n");
@@ -283,7 +287,7 @@ fn render_text(
             cell(venue)
         );
     }
-    let _ = writeln!(text, "\n{UNTRUSTED_DATA_NOTICE}");
+    let _ = writeln!(text, "\n{}", untrusted_data_notice(fence));
     let dimensions = articles
         .first()
         .map(|it| it.says.iter().map(|it| it.dimension).collect::<Vec<_>>());
@@ -304,6 +308,7 @@ fn render_text(
                     text,
                     "{}",
                     fence_passage(
+                        fence,
                         &[("article", &article_letter(number)), ("page", &page)],
                         &it.text
                     )

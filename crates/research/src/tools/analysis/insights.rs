@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput, compute};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    analysis::{ArticleInsight, InsightKind, analyze_blocking, clear_locations, extract_insights},
+    analysis::{ArticleInsight, InsightKind, clear_locations, extract_insights},
     articles::{ArticleRepository, abstract_text},
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{escape_markdown, read_only_meta, read_only_output, with_notes},
 };
 
@@ -75,13 +75,15 @@ impl Tool for ExtractArticleInsights {
                 facets.push(facet);
             }
         }
-        let looking = analyze_blocking(move || {
+        let looking = compute(move || {
             let of = |facet: &InsightKind| (*facet, extract_insights(&text, *facet, MAX_SENTENCES));
             facets.iter().map(of).collect::<Vec<_>>()
         });
+        let fence = &prompt_fence(call);
         let mut said = format!(
-            "# {}\n\n{UNTRUSTED_DATA_NOTICE}\n",
-            escape_markdown(&kept.article.title)
+            "# {}\n\n{}\n",
+            escape_markdown(&kept.article.title),
+            untrusted_data_notice(fence)
         );
         let mut found = BTreeMap::new();
         for (facet, mut sentences) in looking.await? {
@@ -96,7 +98,11 @@ impl Tool for ExtractArticleInsights {
                 let page = it
                     .place
                     .map_or_else(|| "abstract".to_owned(), |it| it.page.to_string());
-                let _ = writeln!(said, "{}", fence_passage(&[("page", &page)], &it.text));
+                let _ = writeln!(
+                    said,
+                    "{}",
+                    fence_passage(fence, &[("page", &page)], &it.text)
+                );
             }
             found.insert(kind_name(facet), sentences);
         }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::{Article, truncate_chars};
+use deliberate_core::{Article, PromptFence, truncate_chars};
 use deliberate_toolkit::{
     ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
@@ -14,6 +14,7 @@ use crate::{
     analysis::{CitationNetwork, build_citation_network},
     articles::{ArticleRecord, ArticleRepository},
     ingest::metadata_lookup::look_up,
+    prompt_fence::prompt_fence,
     sources::{CitationDirection, PaperId},
     tools::{
         citations::CollectionCitations,
@@ -122,6 +123,7 @@ impl Tool for ExploreCitationNetwork {
                 metrics.as_ref(),
                 input.depth,
                 in_collection.as_ref(),
+                &prompt_fence(call),
             ),
             metrics,
             cited_together: co_cited(&network),
@@ -240,6 +242,7 @@ fn render_text(
     metrics: Option<&NetworkMetrics>,
     depth: u32,
     in_collection: Option<&CollectionCitations>,
+    fence: &PromptFence,
 ) -> String {
     let mut text = String::new();
     if let Some(middle) = network.nodes.first() {
@@ -280,7 +283,7 @@ fn render_text(
     text.push_str(&render_distant_works(network));
     text.push_str(
         &in_collection
-            .map(CollectionCitations::render_text)
+            .map(|it| it.render_text(fence))
             .unwrap_or_default(),
     );
     for problem in &network.problems {

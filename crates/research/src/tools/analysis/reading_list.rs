@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::truncate_chars;
+use deliberate_core::{PromptFence, truncate_chars};
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::{
     ArticleFilter, ResearchServices,
     analysis::{TopicArticle, find_topic_articles},
     articles::ArticleRecord,
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     retrieval::sorting::OrderBy,
     tools::{
         discovery::paper_line,
@@ -123,15 +123,17 @@ impl Tool for GenerateReadingList {
                 minutes: timed(it),
             })
             .collect();
+        let fence = prompt_fence(call);
         let mut said = format!("# Reading list: {}\n\n", escape_markdown(topic));
         if found.is_empty() {
             said.push_str("Nothing in the collection matches.\n");
         }
         if input.include_summaries && !found.is_empty() {
-            let _ = writeln!(said, "{UNTRUSTED_DATA_NOTICE}\n");
+            let _ = writeln!(said, "{}\n", untrusted_data_notice(&fence));
         }
         for it in &found {
-            said.push_str(&render_entry(it, timed(it), input.include_summaries));
+            let fence = input.include_summaries.then_some(&fence);
+            said.push_str(&render_entry(it, timed(it), fence));
         }
         let known = papers.iter().filter_map(|it| it.minutes);
         let total_minutes = known.reduce(|one, other| one + other);
@@ -153,17 +155,17 @@ impl Tool for GenerateReadingList {
     }
 }
 
-/// Renders a paper as one line, with its summary below.
-fn render_entry(it: &TopicArticle, minutes: Option<u64>, with_summary: bool) -> String {
+/// Renders a paper as one line, with its summary below if there is a fence for it.
+fn render_entry(it: &TopicArticle, minutes: Option<u64>, fence: Option<&PromptFence>) -> String {
     let kept = &it.record;
     let mut said = format!("- [ ] {} (`{}`)", paper_line(&kept.article), kept.cite_key);
     if let Some(minutes) = minutes {
         let _ = write!(said, ", about {minutes} min");
     }
     said.push('\n');
-    let summary = kept.article.summary.as_ref().filter(|_| with_summary);
-    if let Some(summary) = summary {
+    if let Some((summary, fence)) = kept.article.summary.as_ref().zip(fence) {
         let told = fence_passage(
+            fence,
             &[("article", &kept.cite_key)],
             &truncate_chars(summary, 300),
         );

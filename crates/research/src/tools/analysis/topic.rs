@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
-use deliberate_core::{Author, PartialDate};
+use deliberate_core::{Author, PartialDate, PromptFence};
 use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::{
     ArticleFilter, ResearchServices,
     analysis::{TopicArticle, find_topic_articles},
     articles::TextSpan,
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     retrieval::sorting::OrderBy,
     tools::{
         discovery::paper_line,
@@ -169,7 +169,7 @@ impl Tool for AnalyzeTopic {
         said.push('\n');
         push_counts(&mut said, "People", &people);
         push_counts(&mut said, "Venues", &venues);
-        said.push_str(&render_papers(&found, each));
+        said.push_str(&render_papers(&found, each, &prompt_fence(call)));
         Ok(read_only_output(TopicOutput {
             said: with_notes(said, &notes),
             papers,
@@ -192,13 +192,13 @@ fn push_counts(text: &mut String, title: &str, counts: &[(String, usize)]) {
 }
 
 /// Renders the papers with their fenced passages.
-fn render_papers(found: &[TopicArticle], each: usize) -> String {
+fn render_papers(found: &[TopicArticle], each: usize, fence: &PromptFence) -> String {
     if found.is_empty() {
         return "\nNothing in the collection matches.\n".to_owned();
     }
     let mut text = String::from("\n## Papers\n");
     if each > 0 {
-        let _ = writeln!(text, "\n{UNTRUSTED_DATA_NOTICE}");
+        let _ = writeln!(text, "\n{}", untrusted_data_notice(fence));
     }
     for it in found {
         let _ = writeln!(
@@ -213,6 +213,7 @@ fn render_papers(found: &[TopicArticle], each: usize) -> String {
                 text,
                 "{}",
                 fence_passage(
+                    fence,
                     &[("article", &it.record.cite_key), ("page", &page)],
                     &passage.passage.text
                 )
@@ -306,7 +307,8 @@ impl Tool for SearchByTopic {
         };
         let order = (order, input.limit);
         let (found, notes) = find_topic_articles(&self.0, call, topic, filter, order, 1).await?;
-        let said = format!("# {}\n{}", escape_markdown(topic), render_papers(&found, 0));
+        let shown = render_papers(&found, 0, &prompt_fence(call));
+        let said = format!("# {}\n{shown}", escape_markdown(topic));
         Ok(read_only_output(TopicSearchOutput {
             said: with_notes(said, &notes),
             papers: found

@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 use deliberate_citations::{BibRecord, read_any};
 use deliberate_toolkit::{
     ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
+    compute,
 };
 use futures::{StreamExt as _, stream};
 use schemars::JsonSchema;
@@ -214,8 +215,7 @@ async fn load_bibliography(
         return Err(wrong("arguments", rule));
     }
     if let Some(text) = input.bibliography {
-        let reading = tokio::task::spawn_blocking(move || parse_bibliography(&text)).await;
-        let found = reading.map_err(|_| ToolError::Internal)?;
+        let found = compute(move || parse_bibliography(&text)).await?;
         return if found.records.is_empty() {
             let what = found.unreadable.into_iter().next();
             let rule = what.unwrap_or_else(|| "must contain at least one entry".to_owned());

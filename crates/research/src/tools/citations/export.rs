@@ -10,6 +10,7 @@ use std::{
 use deliberate_citations::{
     BibliographyEntry, missing_fields, to_bibtex, to_csl_json, to_csv, to_endnote, to_ris,
 };
+use deliberate_core::PromptFence;
 use deliberate_toolkit::{
     ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
@@ -21,7 +22,7 @@ use crate::{
     ResearchServices,
     bibliography::{SelectedArticles, select_articles},
     pdf_locator::safe_file_name,
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{custom_error, read_only_output, tool_meta, with_notes},
 };
 
@@ -159,7 +160,7 @@ impl Tool for ExportBibliography {
             preview: deliberate_core::truncate_chars(&text, PREVIEW_CHARS),
         };
         write_export(place, text, input.overwrite).await?;
-        output.said = render_text(&output);
+        output.said = render_text(&output, &prompt_fence(call));
         Ok(read_only_output(output))
     }
 }
@@ -249,7 +250,7 @@ fn write_file(place: &Path, text: &str, overwrite: bool) -> std::io::Result<bool
     }
 }
 
-fn render_text(output: &Output) -> String {
+fn render_text(output: &Output, fence: &PromptFence) -> String {
     let path = &output.path;
     let mut text = match output.records {
         1 => format!("1 work is in `{path}`.\n"),
@@ -272,7 +273,7 @@ fn render_text(output: &Output) -> String {
         let _ = writeln!(text, "\n{problem}.");
     }
     let preview = output.preview.replace("```", "'''");
-    let preview = fence_passage(&[], &format!("```\n{preview}\n```"));
-    let _ = writeln!(text, "\n{UNTRUSTED_DATA_NOTICE}\n\n{preview}");
+    let preview = fence_passage(fence, &[], &format!("```\n{preview}\n```"));
+    let _ = writeln!(text, "\n{}\n\n{preview}", untrusted_data_notice(fence));
     with_notes(text, &output.notes)
 }

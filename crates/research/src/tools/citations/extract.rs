@@ -3,6 +3,7 @@
 
 use std::{collections::BTreeSet, fmt::Write as _};
 
+use deliberate_core::PromptFence;
 use deliberate_store::{DocumentFilter, Pagination};
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use super::verify::parse_citation;
 use crate::{
     analysis::CitedWorkMatcher,
     articles::{ARTICLE, ArticleRecord, ArticleRepository},
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output, with_notes},
 };
 
@@ -140,18 +141,23 @@ impl Tool for ExtractCitations {
             looked_at,
             notes,
         };
-        output.said = render_text(&kept, &output, &input);
+        output.said = render_text(&kept, &output, &input, &prompt_fence(call));
         Ok(read_only_output(output))
     }
 }
 
-fn render_text(record: &ArticleRecord, output: &Output, input: &Input) -> String {
+fn render_text(
+    record: &ArticleRecord,
+    output: &Output,
+    input: &Input,
+    fence: &PromptFence,
+) -> String {
     let mut said = format!(
         "# {}\n\n{}\n",
         escape_markdown(&record.article.title),
         pluralize(output.references as u64, "reference")
     );
-    said.push_str(&render_outbound(&output.outbound));
+    said.push_str(&render_outbound(&output.outbound, fence));
     if input.include_inbound {
         said.push_str(&render_inbound(&output.inbound));
     }
@@ -159,10 +165,10 @@ fn render_text(record: &ArticleRecord, output: &Output, input: &Input) -> String
 }
 
 /// Renders the references as printed, fenced.
-fn render_outbound(outbound: &[CitedWork]) -> String {
+fn render_outbound(outbound: &[CitedWork], fence: &PromptFence) -> String {
     let mut said = String::new();
     if !outbound.is_empty() {
-        let _ = writeln!(said, "\n{UNTRUSTED_DATA_NOTICE}\n");
+        let _ = writeln!(said, "\n{}\n", untrusted_data_notice(fence));
     }
     for it in outbound {
         let known = it.article_id.as_ref().map(|id| format!(" (`{id}`)"));
@@ -171,7 +177,7 @@ fn render_outbound(outbound: &[CitedWork]) -> String {
         let _ = writeln!(
             said,
             "{}{}{}",
-            fence_passage(&label.collect::<Vec<_>>(), &it.text),
+            fence_passage(fence, &label.collect::<Vec<_>>(), &it.text),
             known.unwrap_or_default(),
             by.unwrap_or_default()
         );
@@ -221,11 +227,11 @@ impl CollectionCitations {
     }
 
     /// Renders both directions.
-    pub(crate) fn render_text(&self) -> String {
+    pub(crate) fn render_text(&self, fence: &PromptFence) -> String {
         let references = pluralize(self.outbound.len() as u64, "reference");
         format!(
             "\n## From the bibliographies of the collection\n\n{references}\n{}{}",
-            render_outbound(&self.outbound),
+            render_outbound(&self.outbound, fence),
             render_inbound(&self.inbound)
         )
     }

@@ -7,7 +7,7 @@ use deliberate_citations::{
     OutputFormat as Form, format,
 };
 use deliberate_toolkit::{
-    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolMeta, ToolOutput,
+    ArgumentIssue, ErrorCode, Tool, ToolContext, ToolError, ToolMeta, ToolOutput, compute,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -91,10 +91,8 @@ impl Tool for FormatCitations {
         let name = style.name().to_owned();
         let retracted: Vec<String> = articles.iter().filter_map(retracted_key).collect();
         let locale = input.locale;
-        let formatting = tokio::task::spawn_blocking(move || {
-            format_text_and_markdown(&articles, &style, locale.as_deref())
-        });
-        let formatted = formatting.await.map_err(|_| ToolError::Internal)?;
+        let formatting = move || format_text_and_markdown(&articles, &style, locale.as_deref());
+        let formatted = compute(formatting).await?;
         let (citations, marked) = formatted.map_err(|error| ToolError::Custom {
             code: ErrorCode::Citation,
             message: error.to_string(),

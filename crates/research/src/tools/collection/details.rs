@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::{Article, truncate_chars};
+use deliberate_core::{Article, PromptFence, truncate_chars};
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     articles::{ArticleFile, ArticleRepository, Outline, VersionedArticle},
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{
         ArticleView, article_line, escape_markdown, pluralize, read_only_meta, read_only_output,
     },
@@ -70,7 +70,7 @@ impl Tool for GetArticleDetails {
         let preview = pages.iter().find(|it| !it.trim().is_empty());
         let preview = preview.map(|it| truncate_chars(it, PREVIEW_CHARS));
         Ok(read_only_output(Output {
-            said: render_text(&found, &outline, preview.as_deref()),
+            said: render_text(&found, &outline, preview.as_deref(), &prompt_fence(call)),
             article_id: kept.id.clone(),
             summary: ArticleView::from_record(kept),
             record: kept.article.clone(),
@@ -84,7 +84,12 @@ impl Tool for GetArticleDetails {
     }
 }
 
-fn render_text(found: &VersionedArticle, outline: &Outline, preview: Option<&str>) -> String {
+fn render_text(
+    found: &VersionedArticle,
+    outline: &Outline,
+    preview: Option<&str>,
+    fence: &PromptFence,
+) -> String {
     let kept = &found.record;
     let article = &kept.article;
     let mut said = format!("{}\n\n", article_line(kept));
@@ -139,8 +144,9 @@ fn render_text(found: &VersionedArticle, outline: &Outline, preview: Option<&str
     if let Some(text) = shown {
         let _ = write!(
             said,
-            "\n{UNTRUSTED_DATA_NOTICE}\n{}",
-            fence_passage(&[], text)
+            "\n{}\n{}",
+            untrusted_data_notice(fence),
+            fence_passage(fence, &[], text)
         );
     }
     said

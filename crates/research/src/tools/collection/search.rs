@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use deliberate_core::truncate_chars;
+use deliberate_core::{PromptFence, truncate_chars};
 use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ArticleFilter, RerankOptions, ResearchServices, RetrievalQuery, RetrievedPassage,
     articles::{TextSpan, parse_work_kind},
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     retrieval::{
         index_filter::{parse_date_argument, tag_key},
         query::mode_name,
@@ -131,7 +131,10 @@ impl Tool for SearchArticles {
         let (all, most) = (found.passages, input.limit);
         let passages = order.apply(all, most, |it| (&it.kept, it.score), &mut notes);
         Ok(read_only_output(Output {
-            said: with_notes(render_text(&input.query, &passages), &notes),
+            said: with_notes(
+                render_text(&input.query, &passages, &prompt_fence(call)),
+                &notes,
+            ),
             mode: mode_name(found.mode),
             results: passages.iter().map(to_article_hit).collect(),
             notes,
@@ -171,7 +174,7 @@ fn to_article_hit(found: &RetrievedPassage) -> ArticleHit {
     }
 }
 
-fn render_text(query: &str, passages: &[RetrievedPassage]) -> String {
+fn render_text(query: &str, passages: &[RetrievedPassage], fence: &PromptFence) -> String {
     if passages.is_empty() {
         return format!(
             "Nothing in the collection matches {:?}. Relax the filters, or find papers with \
@@ -180,7 +183,7 @@ fn render_text(query: &str, passages: &[RetrievedPassage]) -> String {
         );
     }
     let many = pluralize(passages.len() as u64, "article");
-    let mut said = format!("{many}. {UNTRUSTED_DATA_NOTICE}\n");
+    let mut said = format!("{many}. {}\n", untrusted_data_notice(fence));
     for (at, found) in passages.iter().enumerate() {
         let preview = truncate_chars(&found.passage.text, PREVIEW_CHARS);
         let page = found.page_label();
@@ -190,7 +193,7 @@ fn render_text(query: &str, passages: &[RetrievedPassage]) -> String {
             "\n{}. {}\n{}\n",
             at + 1,
             article_line(&found.kept),
-            fence_passage(&attributes, &preview)
+            fence_passage(fence, &attributes, &preview)
         );
     }
     said

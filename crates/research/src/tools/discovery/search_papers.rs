@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, fmt::Write as _, sync::Arc};
 
-use deliberate_core::{Article, PartialDate, truncate_chars};
+use deliberate_core::{Article, PartialDate, PromptFence, truncate_chars};
 use deliberate_toolkit::{
     ArgumentIssue, Tool, ToolContext, ToolError, ToolHints, ToolMeta, ToolOutput,
 };
@@ -17,7 +17,7 @@ use crate::{
         search::{PaperSearchOptions, RankedPaper, SourceReport, search},
         select_sources,
     },
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     sources::{PaperOrder, PaperQuery},
     tools::rendering::{escape_markdown, read_only_output, tool_meta},
 };
@@ -142,7 +142,7 @@ impl Tool for SearchPapers {
         for paper in found.papers.into_iter().take(input.max_results) {
             papers.push(to_paper_view(call, paper).await?);
         }
-        let said = render_text(&papers, &found.reports);
+        let said = render_text(&papers, &found.reports, &prompt_fence(call));
         Ok(read_only_output(Output {
             said,
             papers,
@@ -179,12 +179,12 @@ pub(crate) fn paper_identifier(article: &Article) -> Option<String> {
 /// Characters of an abstract in the output.
 const ABSTRACT_CHARS: usize = 320;
 
-fn render_text(papers: &[PaperView], reports: &[SourceReport]) -> String {
+fn render_text(papers: &[PaperView], reports: &[SourceReport], fence: &PromptFence) -> String {
     let mut text = String::new();
     if papers.is_empty() {
         text.push_str("No paper matches.\n\n");
     } else {
-        let _ = writeln!(text, "{UNTRUSTED_DATA_NOTICE}\n");
+        let _ = writeln!(text, "{}\n", untrusted_data_notice(fence));
     }
     for (number, paper) in papers.iter().enumerate() {
         let _ = write!(text, "{}. {}", number + 1, paper_line(&paper.article));
@@ -195,6 +195,7 @@ fn render_text(papers: &[PaperView], reports: &[SourceReport]) -> String {
         if let Some(summary) = &paper.article.summary {
             let number = (number + 1).to_string();
             let told = fence_passage(
+                fence,
                 &[("paper", &number)],
                 &truncate_chars(summary, ABSTRACT_CHARS),
             );

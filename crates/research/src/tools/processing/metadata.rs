@@ -3,17 +3,16 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use deliberate_core::truncate_chars;
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
+use deliberate_core::{PromptFence, truncate_chars};
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput, compute};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ResearchServices,
     articles::{FullText, sections::sections},
-    blocking::run_blocking,
     ingest::path_policy::{file_sha256, open_readable_file},
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{escape_markdown, pluralize, read_only_meta, read_only_output},
 };
 
@@ -100,7 +99,7 @@ impl Tool for ExtractPdfMetadata {
             .map(|it| it.message.clone());
         let warnings = warnings.collect();
         let text = FullText::from_document(document);
-        let (text, sections) = run_blocking(move || {
+        let (text, sections) = compute(move || {
             let sections = sections(&text);
             (text, sections)
         })
@@ -133,12 +132,12 @@ impl Tool for ExtractPdfMetadata {
                 .filter(|_| input.extract_text_preview)
                 .map(|it| truncate_chars(it, PREVIEW_CHARS)),
         };
-        output.said = render_text(&output);
+        output.said = render_text(&output, &prompt_fence(call));
         Ok(read_only_output(output))
     }
 }
 
-fn render_text(output: &Output) -> String {
+fn render_text(output: &Output, fence: &PromptFence) -> String {
     let mut said = format!(
         "{}: {}, {}, {}, {}, {}\n",
         escape_markdown(&output.path),
@@ -173,8 +172,9 @@ fn render_text(output: &Output) -> String {
     if let Some(preview) = &output.preview {
         let _ = write!(
             said,
-            "\n\n{UNTRUSTED_DATA_NOTICE}\n{}",
-            fence_passage(&[], preview)
+            "\n\n{}\n{}",
+            untrusted_data_notice(fence),
+            fence_passage(fence, &[], preview)
         );
     }
     said

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
-use deliberate_core::truncate_chars;
-use deliberate_toolkit::{ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
+use deliberate_core::{PromptFence, truncate_chars};
+use deliberate_toolkit::{
+    ArgumentIssue, Tool, ToolContext, ToolError, ToolMeta, ToolOutput, compute,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,8 +21,7 @@ use crate::{
         in_document_search::search_in_document,
         sections::{find_section, sections},
     },
-    blocking::run_blocking,
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{
         article_line, escape_markdown, pluralize, read_only_meta, read_only_output,
     },
@@ -111,18 +112,21 @@ impl Tool for ReadArticle {
         let library = ArticleRepository(call.store());
         let kept = library.find(&input.article_identifier).await?.record;
         let text = library.text(&kept.id).await?;
-        let output = run_blocking(move || read_article(&input, &kept, text)).await??;
+        let fence = prompt_fence(call);
+        let output = compute(move || read_article(&input, &kept, text, &fence)).await??;
         Ok(read_only_output(output))
     }
 }
 
-/// Renders the requested part. It runs on the blocking pool, because a text may be long.
+/// Renders the requested part. A text may be long, so this is not for the runtime's threads.
 fn read_article(
     input: &Input,
     article_record: &ArticleRecord,
     text: Option<FullText>,
+    fence: &PromptFence,
 ) -> Result<Output, ToolError> {
     let reading = ArticleReader {
+        fence,
         max_chars: input.max_length,
         record: article_record,
     };
@@ -157,6 +161,7 @@ fn check_exclusive(input: &Input) -> Result<(), ToolError> {
 }
 
 struct ArticleReader<'a> {
+    fence: &'a PromptFence,
     record: &'a ArticleRecord,
     max_chars: usize,
 }
@@ -181,9 +186,10 @@ impl ArticleReader<'_> {
     fn excerpt_output(&self, stretch: TextExcerpt, what: &str) -> Output {
         Output {
             said: format!(
-                "{}\n\n{UNTRUSTED_DATA_NOTICE}\n{}{}",
+                "{}\n\n{}\n{}{}",
                 article_line(self.record),
-                stretch.render_fenced(self.record, what),
+                untrusted_data_notice(self.fence),
+                stretch.render_fenced(self.fence, self.record, what),
                 stretch.continuation_hint("pages")
             ),
             place: stretch.span,
@@ -240,11 +246,12 @@ impl ArticleReader<'_> {
                 ("part", "finds"),
             ];
             format!(
-                "{}\n\n{}, {} shown. {UNTRUSTED_DATA_NOTICE}\n{}",
+                "{}\n\n{}, {} shown. {}\n{}",
                 article_line(self.record),
                 pluralize(total as u64, "place"),
                 found.len(),
-                fence_passage(&attributes, &shown.join("\n\n"))
+                untrusted_data_notice(self.fence),
+                fence_passage(self.fence, &attributes, &shown.join("\n\n"))
             )
         };
         let found = found.into_iter().map(|it| ArticleTextHit {
@@ -283,9 +290,10 @@ impl ArticleReader<'_> {
                 ("part", "captions"),
             ];
             format!(
-                "{}\n\n{UNTRUSTED_DATA_NOTICE}\n{}",
+                "{}\n\n{}\n{}",
                 article_line(self.record),
-                fence_passage(&attributes, &shown)
+                untrusted_data_notice(self.fence),
+                fence_passage(self.fence, &attributes, &shown)
             )
         };
         Output {
@@ -306,8 +314,9 @@ impl ArticleReader<'_> {
             let summary = truncate_chars(summary, self.max_chars);
             let _ = write!(
                 said,
-                "\n\n{UNTRUSTED_DATA_NOTICE}\n{}",
-                fence_passage(&attributes, &summary)
+                "\n\n{}\n{}",
+                untrusted_data_notice(self.fence),
+                fence_passage(self.fence, &attributes, &summary)
             );
         }
         let Some(text) = text else {

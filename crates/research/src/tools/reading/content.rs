@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput};
+use deliberate_core::PromptFence;
+use deliberate_toolkit::{Tool, ToolContext, ToolError, ToolMeta, ToolOutput, compute};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +14,7 @@ use crate::{
         ArticleRecord, ArticleRepository, FullText,
         sections::{find_sections_by_role, sections},
     },
-    blocking::run_blocking,
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{article_line, read_only_meta, read_only_output, with_notes},
 };
 
@@ -87,13 +87,19 @@ impl Tool for GetArticleFullContent {
         let kept = library.find(&input.article_id).await?.record;
         let text = require_text(&kept, library.text(&kept.id).await?)?;
         let parts = input.include_sections.unwrap_or_default();
-        let output = run_blocking(move || collect_parts(&kept, &text, &parts)).await?;
+        let fence = prompt_fence(call);
+        let output = compute(move || collect_parts(&kept, &text, &parts, &fence)).await?;
         Ok(read_only_output(output))
     }
 }
 
 /// Collects the requested parts, or the whole text.
-fn collect_parts(record: &ArticleRecord, text: &FullText, parts: &[ArticlePart]) -> Output {
+fn collect_parts(
+    record: &ArticleRecord,
+    text: &FullText,
+    parts: &[ArticlePart],
+    fence: &PromptFence,
+) -> Output {
     let mut gathered = PartCollector::new(text);
     if parts.is_empty() {
         let end = gathered.full_text.len();
@@ -102,13 +108,17 @@ fn collect_parts(record: &ArticleRecord, text: &FullText, parts: &[ArticlePart])
     for part in parts {
         gathered.add_part(*part, record.article.summary.as_deref());
     }
-    let mut said = format!("{}\n\n{UNTRUSTED_DATA_NOTICE}", article_line(record));
+    let mut said = format!(
+        "{}\n\n{}",
+        article_line(record),
+        untrusted_data_notice(fence)
+    );
     for (name, text) in &gathered.parts {
         let attributes = [
             ("article", record.cite_key.as_str()),
             ("part", name.as_str()),
         ];
-        let _ = write!(said, "\n{}", fence_passage(&attributes, text));
+        let _ = write!(said, "\n{}", fence_passage(fence, &attributes, text));
     }
     if gathered.truncated {
         gathered

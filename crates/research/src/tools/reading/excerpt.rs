@@ -1,5 +1,6 @@
 //! Excerpts of texts as tools show them: fenced, truncated, and with the page to continue from.
 
+use deliberate_core::PromptFence;
 use deliberate_toolkit::{ErrorCode, ToolError};
 
 use crate::{
@@ -36,7 +37,12 @@ pub(super) fn cut_excerpt(
 
 impl TextExcerpt {
     /// Renders the excerpt in a fence that names its source.
-    pub(super) fn render_fenced(&self, kept: &ArticleRecord, what: &str) -> String {
+    pub(super) fn render_fenced(
+        &self,
+        fence: &PromptFence,
+        kept: &ArticleRecord,
+        what: &str,
+    ) -> String {
         let pages = self.span.map_or_else(String::new, |place| {
             if place.page == place.end_page {
                 format!("p. {}", place.page)
@@ -49,7 +55,7 @@ impl TextExcerpt {
             ("part", what),
             ("pages", &pages),
         ];
-        fence_passage(&attributes, &self.text)
+        fence_passage(fence, &attributes, &self.text)
     }
 
     /// Says that the text continues, and which argument of which tool shows more.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     articles::ArticleRepository,
-    prompt_fence::UNTRUSTED_DATA_NOTICE,
+    prompt_fence::{prompt_fence, untrusted_data_notice},
     tools::rendering::{article_line, custom_error, tool_meta},
 };
 
@@ -93,6 +93,7 @@ impl Tool for ReadFullArticle {
         }
         let whole = text.join_pages();
         let shown = cut_excerpt(&text, &whole, 0, whole.len(), input.max_length);
+        let fence = prompt_fence(call);
         let changed = is_new || slots.articles.len() != before;
         Ok(ToolOutput {
             changes: changed
@@ -101,9 +102,10 @@ impl Tool for ReadFullArticle {
                 .collect(),
             output: Output {
                 said: format!(
-                    "{}\n\n{UNTRUSTED_DATA_NOTICE}\n{}{}\n\n---\n{}",
+                    "{}\n\n{}\n{}{}\n\n---\n{}",
                     article_line(&kept),
-                    shown.render_fenced(&kept, "whole"),
+                    untrusted_data_notice(&fence),
+                    shown.render_fenced(&fence, &kept, "whole"),
                     shown.continuation_hint("read_article and pages"),
                     slots.render_text()
                 ),

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::{
     articles::{sections::SectionSpan, title_key},
-    prompt_fence::escape_passage_tags,
     tools::rendering::{custom_error, escape_markdown},
 };
 
@@ -24,7 +23,7 @@ pub(super) struct OutlineSection {
 
 /// Renders a heading as one line.
 pub(super) fn render_heading(section: &SectionSpan) -> String {
-    let label = escape_passage_tags(&escape_markdown(&section.label()));
+    let label = escape_markdown(&section.label());
     format!("{label} (p. {})", section.page)
 }
 

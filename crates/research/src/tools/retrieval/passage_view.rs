@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use deliberate_core::truncate_chars;
+use deliberate_toolkit::ToolContext;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     RetrievedPassage,
     articles::TextSpan,
-    prompt_fence::{UNTRUSTED_DATA_NOTICE, fence_passage},
+    prompt_fence::{fence_passage, prompt_fence, untrusted_data_notice},
     tools::rendering::{ArticleView, article_line, pluralize},
 };
 
@@ -40,13 +41,20 @@ pub(super) fn to_passage_view(found: &RetrievedPassage, chars: usize) -> Passage
 }
 
 /// Renders the passages, or `nothing` if there are none.
-pub(super) fn render_passages(found: &[RetrievedPassage], chars: usize, nothing: &str) -> String {
+pub(super) fn render_passages(
+    found: &[RetrievedPassage],
+    chars: usize,
+    nothing: &str,
+    call: &ToolContext,
+) -> String {
     if found.is_empty() {
         return nothing.to_owned();
     }
+    let fence = &prompt_fence(call);
     let mut said = format!(
-        "{}. {UNTRUSTED_DATA_NOTICE}\n",
-        pluralize(found.len() as u64, "passage")
+        "{}. {}\n",
+        pluralize(found.len() as u64, "passage"),
+        untrusted_data_notice(fence)
     );
     for (at, passage) in found.iter().enumerate() {
         let page = passage.page_label();
@@ -59,7 +67,11 @@ pub(super) fn render_passages(found: &[RetrievedPassage], chars: usize, nothing:
             "\n{}. {}\n{}\n",
             at + 1,
             article_line(&passage.kept),
-            fence_passage(&attributes, &truncate_chars(&passage.passage.text, chars))
+            fence_passage(
+                fence,
+                &attributes,
+                &truncate_chars(&passage.passage.text, chars)
+            )
         );
     }
     said

@@ -10,6 +10,7 @@ pub(super) mod metadata;
 mod new_token;
 mod oauth;
 mod startup_check;
+mod token_crypto;
 mod tokens;
 mod tokens_file;
 
@@ -19,7 +20,7 @@ use deliberate_toolkit::Principal;
 pub use new_token::{NewToken, RandomnessError};
 pub use oauth::{OAuthError, ResourceServer, ResourceServerOptions};
 pub use startup_check::{StartError, check_start};
-pub use tokens::Tokens;
+pub use tokens::{SharedTokens, Tokens};
 pub use tokens_file::{TokenProblem, TokensError};
 
 use super::guard::HttpRejection;
@@ -28,7 +29,7 @@ use bearer::BearerChallenge;
 /// The accepted kinds of authentication.
 #[derive(Debug, Default)]
 pub struct Access {
-    tokens: Option<Tokens>,
+    tokens: Option<SharedTokens>,
     resource_server: Option<ResourceServer>,
 }
 
@@ -38,9 +39,9 @@ impl Access {
         Self::default()
     }
 
-    /// Also accepts these tokens.
-    pub fn with_tokens(mut self, tokens: Tokens) -> Self {
-        self.tokens = Some(tokens);
+    /// Also accepts these tokens, or those that replace them.
+    pub fn with_tokens(mut self, tokens: impl Into<SharedTokens>) -> Self {
+        self.tokens = Some(tokens.into());
         self
     }
 
@@ -70,7 +71,8 @@ impl Access {
         }
         let challenge = BearerChallenge::new(self.resource_server());
         let token = bearer::bearer_token(uri, headers, &challenge)?;
-        if let Some(principal) = self.tokens.as_ref().and_then(|tokens| tokens.owner(token)) {
+        let tokens = self.tokens.as_ref().map(SharedTokens::current);
+        if let Some(principal) = tokens.and_then(|tokens| tokens.owner(token)) {
             return Ok(principal);
         }
         match &self.resource_server {

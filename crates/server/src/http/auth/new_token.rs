@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use deliberate_core::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -37,7 +38,12 @@ impl NewToken {
 
     /// The lines for the tokens file. They contain the digest, from which the token cannot be
     /// recovered.
-    pub fn to_toml(&self, name: &str, tools: &[String]) -> Result<String, TokenProblem> {
+    pub fn to_toml(
+        &self,
+        name: &str,
+        tools: &[String],
+        expires_at: Option<Timestamp>,
+    ) -> Result<String, TokenProblem> {
         if !is_valid_name(name) {
             return Err(TokenProblem::WrongName);
         }
@@ -58,6 +64,9 @@ impl NewToken {
         if !tools.is_empty() {
             let tools: Vec<_> = tools.iter().map(|tool| format!("\"{tool}\"")).collect();
             let _ = writeln!(lines, "tools = [{}]", tools.join(", "));
+        }
+        if let Some(expires_at) = expires_at {
+            let _ = writeln!(lines, "expires = {expires_at}");
         }
         Ok(lines)
     }

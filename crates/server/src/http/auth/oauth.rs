@@ -14,7 +14,7 @@ use super::{
     claims::Claims,
     fetch::{Fetcher, is_secure},
     jwks::{JwksCache, JwksSource, KeyError},
-    metadata,
+    metadata, token_crypto,
 };
 use crate::http::guard::HttpRejection;
 
@@ -88,6 +88,7 @@ pub struct ResourceServer {
 impl ResourceServer {
     /// Checks the options. Makes no request: the keys are fetched for the first token.
     pub fn new(options: ResourceServerOptions) -> Result<Self, OAuthError> {
+        token_crypto::install();
         let issuer = parse_url("issuer", &options.issuer)?;
         let resource = parse_url("resource", &options.resource)?;
         let audience = options.audience.unwrap_or_else(|| options.resource.clone());

@@ -1,7 +1,11 @@
 //! Tokens that the operator issued. Only their digests are stored.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, PoisonError, RwLock},
+};
 
+use deliberate_core::{Clock as _, SystemClock, Timestamp};
 use deliberate_toolkit::{Principal, ToolScope};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
@@ -28,6 +32,33 @@ pub struct Tokens {
 struct TokenEntry {
     digest: TokenDigest,
     principal: Principal,
+    /// When the token stops working.
+    expires_at: Option<Timestamp>,
+}
+
+/// The accepted tokens of a running server, which can be replaced.
+#[derive(Debug, Clone, Default)]
+pub struct SharedTokens(Arc<RwLock<Arc<Tokens>>>);
+
+impl From<Tokens> for SharedTokens {
+    fn from(tokens: Tokens) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(tokens))))
+    }
+}
+
+impl SharedTokens {
+    /// Accepts these tokens from now on and no others.
+    pub fn replace(&self, tokens: Tokens) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tokens);
+    }
+
+    /// Returns the tokens that are accepted now.
+    pub fn current(&self) -> Arc<Tokens> {
+        self.0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
 }
 
 impl Tokens {
@@ -36,16 +67,16 @@ impl Tokens {
         let mut tokens = Self::default();
         let digest = token_digest(token).map_err(TokensError::Token)?;
         tokens
-            .add(SINGLE_TOKEN_NAME, digest, ToolScope::All)
+            .add(SINGLE_TOKEN_NAME, digest, ToolScope::All, None)
             .map_err(TokensError::Token)?;
         Ok(tokens)
     }
 
     /// Combines two sets of tokens. Fails if they share a name or a token.
     pub fn merge(mut self, others: Self) -> Result<Self, TokensError> {
-        for TokenEntry { digest, principal } in others.entries {
-            let name = principal.name.unwrap_or_default();
-            self.add(&name, digest, principal.scope)
+        for entry in others.entries {
+            let name = entry.principal.name.unwrap_or_default();
+            self.add(&name, entry.digest, entry.principal.scope, entry.expires_at)
                 .map_err(|problem| TokensError::Conflict {
                     name: name.to_string(),
                     problem,
@@ -66,6 +97,7 @@ impl Tokens {
         name: &str,
         digest: TokenDigest,
         scope: ToolScope,
+        expires_at: Option<Timestamp>,
     ) -> Result<(), TokenProblem> {
         if self.names().any(|taken| taken == name) {
             return Err(TokenProblem::DuplicateName);
@@ -82,11 +114,12 @@ impl Tokens {
                 name: Some(Arc::from(name)),
                 scope,
             },
+            expires_at,
         });
         Ok(())
     }
 
-    /// The principal of a token. It compares with every token in constant time, so that the
+    /// The principal of a token that has not expired. It compares with every token in constant time, so that the
     /// duration reveals nothing.
     pub(super) fn owner(&self, token: &str) -> Option<Principal> {
         let digest: TokenDigest = Sha256::digest(token.as_bytes()).into();
@@ -96,7 +129,11 @@ impl Tokens {
             found.conditional_assign(&place, same);
         }
         let place = usize::try_from(found.checked_sub(1)?).ok()?;
-        self.entries.get(place).map(|entry| entry.principal.clone())
+        let entry = self.entries.get(place)?;
+        let is_expired = entry
+            .expires_at
+            .is_some_and(|expires_at| expires_at <= SystemClock.now());
+        (!is_expired).then(|| entry.principal.clone())
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use deliberate_core::Timestamp;
 use deliberate_toolkit::ToolScope;
 use secrecy::SecretString;
 use thiserror::Error;
@@ -78,7 +79,7 @@ pub enum TokenProblem {
         key: &'static str,
         wanted: &'static str,
     },
-    #[error("`{key}` is unknown; the keys are `token`, `sha256` and `tools`")]
+    #[error("`{key}` is unknown; the keys are `token`, `sha256`, `tools` and `expires`")]
     UnknownKey { key: String },
     #[error("`tools` is empty; name a tool, or omit it to allow every tool")]
     NoTools,
@@ -156,6 +157,7 @@ impl Tokens {
         }
         let digest = parse_digest(&mut table)?;
         let scope = parse_scope(table.remove("tools"))?;
+        let expires_at = table.remove("expires").map(|value| parse_time(&value));
         if let Some(key) = table.keys().next() {
             // It may be a token in the place of a key, so it is shortened.
             let key = truncate_for_display(
@@ -168,8 +170,21 @@ impl Tokens {
             );
             return Err(TokenProblem::UnknownKey { key });
         }
-        self.add(name, digest, scope)
+        self.add(name, digest, scope, expires_at.transpose()?)
     }
+}
+
+/// Parses a date or a moment, which is UTC unless it names a zone.
+fn parse_time(value: &Value) -> Result<Timestamp, TokenProblem> {
+    let text = match value {
+        Value::Datetime(moment) => moment.to_string(),
+        Value::String(text) => text.clone(),
+        _ => String::new(),
+    };
+    Timestamp::parse(&text).ok_or(TokenProblem::WrongType {
+        key: "expires",
+        wanted: "a date or a moment, such as 2027-01-31T12:00:00Z",
+    })
 }
 
 /// Tells whether a text can be the name of a principal.

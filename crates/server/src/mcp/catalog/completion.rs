@@ -66,12 +66,14 @@ async fn complete_prompt(
     typed: CompletionRequest<'_>,
     context: ResourceContext<'_>,
 ) -> Result<CompletionValues, ErrorData> {
+    let principal = &context.caller.principal;
+    prompts::check_usable(context.registry, name, principal).await?;
     for menu in context.registry.prompt_providers() {
         if let Some(choices) = menu.complete(name, typed, context).await {
             return choices.map_err(|error| to_rpc_error(&error));
         }
     }
-    Err(prompts::unknown_prompt(context.registry, name).await)
+    Err(prompts::unknown_prompt(context.registry, name, principal).await)
 }
 
 async fn complete_template(

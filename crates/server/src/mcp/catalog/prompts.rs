@@ -3,8 +3,8 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use deliberate_core::{did_you_mean, truncate_chars};
 use deliberate_toolkit::{
-    PromptContent, PromptInfo, PromptRole, Registry, RenderedMessage, RenderedPrompt,
-    ResourceContext,
+    Principal, PromptContent, PromptInfo, PromptRole, Registry, RenderedMessage, RenderedPrompt,
+    ResourceContext, ToolScope,
 };
 use rmcp::{
     ErrorData, RoleServer,
@@ -31,8 +31,7 @@ pub(crate) async fn list(
         return Err(ErrorData::method_not_found::<ListPromptsRequestMethod>());
     }
     let principal = principal(context);
-    let mut dishes = list_prompts(registry).await;
-    dishes.retain(|dish| principal.scope.allows(&dish.tool));
+    let dishes = list_prompts(registry, &principal).await;
     let (dishes, next) = ListKind::Prompts.paginate(dishes, page, |dish| &dish.name)?;
     let prompts = dishes.into_iter().map(to_mcp_prompt).collect();
     let mut result = ListPromptsResult::with_all_items(prompts)
@@ -57,28 +56,52 @@ pub(crate) async fn get(
     };
     let arguments = request.arguments.unwrap_or_default();
     run_guarded(registry, context, async {
+        check_usable(registry, &request.name, &caller.principal).await?;
         for menu in registry.prompt_providers() {
             if let Some(served) = menu.get(&request.name, &arguments, desk).await {
                 let served = served.map_err(|error| to_rpc_error(&error))?;
                 return Ok(GetPromptResponse::Complete(to_prompt_result(served)));
             }
         }
-        Err(unknown_prompt(registry, &request.name).await)
+        Err(unknown_prompt(registry, &request.name, &caller.principal).await)
     })
     .await
 }
 
-async fn list_prompts(registry: &Registry) -> Vec<PromptInfo> {
+/// Lists the prompts whose tool the principal may use.
+async fn list_prompts(registry: &Registry, principal: &Principal) -> Vec<PromptInfo> {
     let mut dishes = Vec::new();
     for menu in registry.prompt_providers() {
         dishes.extend(menu.list().await);
     }
+    dishes.retain(|dish| principal.scope.allows(&dish.tool));
     dishes
 }
 
-/// The error for an unknown prompt.
-pub(super) async fn unknown_prompt(registry: &Registry, name: &str) -> ErrorData {
-    let dishes = list_prompts(registry).await;
+/// Fails if the principal may not use the prompt. Its name is then as unknown as any other, so that
+/// names cannot be guessed.
+pub(super) async fn check_usable(
+    registry: &Registry,
+    name: &str,
+    principal: &Principal,
+) -> Result<(), ErrorData> {
+    if principal.scope == ToolScope::All {
+        return Ok(());
+    }
+    let usable = list_prompts(registry, principal).await;
+    if usable.iter().any(|prompt| prompt.name == name) {
+        return Ok(());
+    }
+    Err(unknown_prompt(registry, name, principal).await)
+}
+
+/// The error for a prompt that does not exist or that the principal may not use.
+pub(super) async fn unknown_prompt(
+    registry: &Registry,
+    name: &str,
+    principal: &Principal,
+) -> ErrorData {
+    let dishes = list_prompts(registry, principal).await;
     let hint = match did_you_mean(name, dishes.iter().map(|dish| dish.name.as_str())) {
         Some(meant) => format!("Did you mean {meant}?"),
         None => "List the prompts to see their names.".to_owned(),

@@ -14,12 +14,23 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
-use base64::{Engine as _, prelude::BASE64_STANDARD};
+use base64::{
+    Engine as _,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
 use deliberate_server::http::{
     auth::ResourceServerOptions,
     listener::{self, ListenerOptions},
 };
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp, jwk::Jwk};
+use jsonwebtoken::{Algorithm, Header, get_current_timestamp};
+use ring::{
+    rand::SystemRandom,
+    signature::{
+        ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _,
+        RSA_PKCS1_SHA256, RSA_PKCS1_SHA512, RSA_PSS_SHA256, RsaEncoding, RsaKeyPair,
+        RsaPublicKeyComponents,
+    },
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -35,21 +46,67 @@ pub(crate) enum SigningKey {
 }
 
 impl SigningKey {
-    pub(crate) fn key(self) -> EncodingKey {
-        let der = |text: &str| BASE64_STANDARD.decode(text.replace('\n', "")).unwrap();
-        match self {
-            Self::Rsa => EncodingKey::from_rsa_der(&der(include_str!("keys/rsa.b64"))),
-            Self::OtherRsa => EncodingKey::from_rsa_der(&der(include_str!("keys/rsa_other.b64"))),
-            Self::Ec => EncodingKey::from_ec_der(&der(include_str!("keys/ec.b64"))),
-            Self::Ed => EncodingKey::from_ed_der(&der(include_str!("keys/ed.b64"))),
-        }
+    fn der(self) -> Vec<u8> {
+        let text = match self {
+            Self::Rsa => include_str!("keys/rsa.b64"),
+            Self::OtherRsa => include_str!("keys/rsa_other.b64"),
+            Self::Ec => include_str!("keys/ec.b64"),
+            Self::Ed => include_str!("keys/ed.b64"),
+        };
+        BASE64_STANDARD.decode(text.replace('\n', "")).unwrap()
     }
 
-    pub(crate) fn public(self, id: &str, algorithm: Algorithm) -> Value {
-        let mut jwk = Jwk::from_encoding_key(&self.key(), algorithm).unwrap();
-        jwk.common.key_id = Some(id.to_owned());
-        jwk.common.key_algorithm = None;
-        serde_json::to_value(jwk).unwrap()
+    fn rsa(self) -> RsaKeyPair {
+        RsaKeyPair::from_der(&self.der()).unwrap()
+    }
+
+    fn ec(self) -> EcdsaKeyPair {
+        let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
+        EcdsaKeyPair::from_pkcs8(algorithm, &self.der(), &SystemRandom::new()).unwrap()
+    }
+
+    fn ed(self) -> Ed25519KeyPair {
+        Ed25519KeyPair::from_pkcs8_maybe_unchecked(&self.der()).unwrap()
+    }
+
+    pub(crate) fn sign(self, algorithm: Algorithm, message: &[u8]) -> Vec<u8> {
+        let encoding: &dyn RsaEncoding = match algorithm {
+            Algorithm::RS256 => &RSA_PKCS1_SHA256,
+            Algorithm::RS512 => &RSA_PKCS1_SHA512,
+            Algorithm::PS256 => &RSA_PSS_SHA256,
+            Algorithm::ES256 => {
+                let signed = self.ec().sign(&SystemRandom::new(), message).unwrap();
+                return signed.as_ref().to_vec();
+            }
+            Algorithm::EdDSA => return self.ed().sign(message).as_ref().to_vec(),
+            other => panic!("{other:?} is not used"),
+        };
+        let key = self.rsa();
+        let mut signature = vec![0; key.public().modulus_len()];
+        key.sign(encoding, &SystemRandom::new(), message, &mut signature)
+            .unwrap();
+        signature
+    }
+
+    /// Its public key as a JWK.
+    pub(crate) fn public(self, id: &str) -> Value {
+        let encode = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
+        match self {
+            Self::Rsa | Self::OtherRsa => {
+                let key = RsaPublicKeyComponents::<Vec<u8>>::from(self.rsa().public());
+                json!({ "kty": "RSA", "kid": id, "n": encode(&key.n), "e": encode(&key.e) })
+            }
+            Self::Ec => {
+                let pair = self.ec();
+                let (x, y) = pair.public_key().as_ref()[1..].split_at(32);
+                json!({ "kty": "EC", "crv": "P-256", "kid": id, "x": encode(x), "y": encode(y) })
+            }
+            Self::Ed => {
+                let pair = self.ed();
+                let x = encode(pair.public_key().as_ref());
+                json!({ "kty": "OKP", "crv": "Ed25519", "kid": id, "x": x })
+            }
+        }
     }
 }
 
@@ -109,9 +166,9 @@ impl MockIssuer {
             "/.well-known/oauth-authorization-server/tenant",
             None,
             JwksBehavior::Keys(vec![
-                SigningKey::Rsa.public("rsa", Algorithm::RS256),
-                SigningKey::Ec.public("ec", Algorithm::ES256),
-                SigningKey::Ed.public("ed", Algorithm::EdDSA),
+                SigningKey::Rsa.public("rsa"),
+                SigningKey::Ec.public("ec"),
+                SigningKey::Ed.public("ed"),
             ]),
         )
         .await
@@ -172,5 +229,21 @@ pub(crate) fn sign(
 ) -> String {
     let mut header = Header::new(algorithm);
     header.kid = id.map(str::to_owned);
-    encode(&header, claims, &key.key()).unwrap()
+    encode(&header, claims, |message| key.sign(algorithm, message))
+}
+
+/// Encodes a token with the signature that `sign` makes.
+pub(crate) fn encode(
+    header: &Header,
+    claims: &Value,
+    sign: impl FnOnce(&[u8]) -> Vec<u8>,
+) -> String {
+    let header = serde_json::to_vec(header).unwrap();
+    let message = format!(
+        "{}.{}",
+        BASE64_URL_SAFE_NO_PAD.encode(header),
+        BASE64_URL_SAFE_NO_PAD.encode(claims.to_string())
+    );
+    let signature = BASE64_URL_SAFE_NO_PAD.encode(sign(message.as_bytes()));
+    format!("{message}.{signature}")
 }

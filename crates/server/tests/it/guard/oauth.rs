@@ -4,11 +4,12 @@ use std::{net::Ipv4Addr, time::Instant};
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use deliberate_server::http::auth::{Access, ResourceServer, ResourceServerOptions, check_start};
-use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, get_current_timestamp};
+use jsonwebtoken::{Algorithm, Header, get_current_timestamp};
+use ring::hmac;
 use serde_json::{Value, json};
 
 use super::{
-    issuer::{JwksBehavior, MockIssuer, RESOURCE, SigningKey, sign},
+    issuer::{JwksBehavior, MockIssuer, RESOURCE, SigningKey, encode, sign},
     support::{GuardTestServer, TestHttpResponse},
 };
 
@@ -99,7 +100,7 @@ async fn tokens_with_wrong_signatures_are_refused() {
         part(&claims)
     );
     // The public key used as a shared secret.
-    let public = SigningKey::Rsa.public("rsa", Algorithm::RS256);
+    let public = SigningKey::Rsa.public("rsa");
     let secrets = [
         public["n"].as_str().unwrap().as_bytes().to_vec(),
         BASE64_URL_SAFE_NO_PAD
@@ -119,12 +120,17 @@ async fn tokens_with_wrong_signatures_are_refused() {
     for secret in secrets {
         let mut header = Header::new(Algorithm::HS256);
         header.kid = Some("rsa".to_owned());
-        tokens.push(encode(&header, &claims, &EncodingKey::from_secret(&secret)).unwrap());
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, &secret);
+        tokens.push(encode(&header, &claims, |message| {
+            hmac::sign(&secret, message).as_ref().to_vec()
+        }));
     }
     let mut critical = Header::new(Algorithm::RS256);
     critical.kid = Some("rsa".to_owned());
     critical.crit = Some(vec!["exp2".to_owned()]);
-    tokens.push(encode(&critical, &claims, &SigningKey::Rsa.key()).unwrap());
+    tokens.push(encode(&critical, &claims, |message| {
+        SigningKey::Rsa.sign(Algorithm::RS256, message)
+    }));
     let good = issuer.token(&json!({}));
     let (signed, _) = good.rsplit_once('.').unwrap();
     tokens.push(format!("{signed}.AAAA"));
@@ -147,9 +153,7 @@ async fn an_unknown_key_is_asked_for_and_not_again_and_again() {
         200
     );
     assert_eq!(issuer.fetch_count(), 1);
-    issuer.set_behavior(JwksBehavior::Keys(vec![
-        SigningKey::OtherRsa.public("new", Algorithm::RS256),
-    ]));
+    issuer.set_behavior(JwksBehavior::Keys(vec![SigningKey::OtherRsa.public("new")]));
     let claims = issuer.claims();
     let rotated = sign(SigningKey::OtherRsa, Algorithm::RS256, Some("new"), &claims);
     assert_eq!(get_with_token(&server, &rotated).await.status, 200);
@@ -183,8 +187,8 @@ async fn a_token_that_names_no_key_is_taken_only_where_there_is_no_choice() {
         "/.well-known/oauth-authorization-server/tenant",
         None,
         JwksBehavior::Keys(vec![
-            SigningKey::Rsa.public("a", Algorithm::RS256),
-            SigningKey::OtherRsa.public("b", Algorithm::RS256),
+            SigningKey::Rsa.public("a"),
+            SigningKey::OtherRsa.public("b"),
         ]),
     )
     .await;
@@ -224,7 +228,7 @@ async fn an_issuer_that_fails_is_no_fault_of_the_token() {
 
 #[tokio::test]
 async fn the_metadata_may_be_that_of_openid_and_must_be_the_issuers_own() {
-    let keys = || JwksBehavior::Keys(vec![SigningKey::Rsa.public("rsa", Algorithm::RS256)]);
+    let keys = || JwksBehavior::Keys(vec![SigningKey::Rsa.public("rsa")]);
     let openid = "/tenant/.well-known/openid-configuration";
     let issuer = MockIssuer::start(openid, None, keys()).await;
     let server_of = start_oauth_server(issuer.options()).await;
@@ -250,7 +254,7 @@ async fn the_address_of_the_keys_and_the_audience_may_be_given() {
     let issuer = MockIssuer::start(
         "/none",
         None,
-        JwksBehavior::Keys(vec![SigningKey::Rsa.public("rsa", Algorithm::RS256)]),
+        JwksBehavior::Keys(vec![SigningKey::Rsa.public("rsa")]),
     )
     .await;
     let server = start_oauth_server(ResourceServerOptions {

@@ -134,7 +134,11 @@ async fn a_wrong_token_on_health_says_only_that_we_live() {
 async fn each_holder_has_a_name_and_their_tools() {
     let fresh = NewToken::new().unwrap();
     let lines = fresh
-        .to_toml("bob.b", &["reasoning_*".to_owned(), "other".to_owned()])
+        .to_toml(
+            "bob.b",
+            &["reasoning_*".to_owned(), "other".to_owned()],
+            None,
+        )
         .unwrap();
     let file = TokensFile::new(&format!("[alice]\ntoken = \"{TOKEN}\"\n\n{lines}"));
     let tokens = file.read().unwrap();
@@ -261,8 +265,8 @@ fn fresh_tokens_differ_and_their_lines_hold_the_digest_alone() {
     let (one, other) = (NewToken::new().unwrap(), NewToken::new().unwrap());
     assert_ne!(one.expose(), other.expose());
     assert!(one.expose().starts_with("dlb_") && one.expose().len() == 4 + 43);
-    let lines = one.to_toml("alice", &[]).unwrap();
+    let lines = one.to_toml("alice", &[], None).unwrap();
     assert!(!lines.contains(one.expose()) && !lines.contains("tools"));
-    assert!(one.to_toml("al ice", &[]).is_err());
-    assert!(one.to_toml("alice", &["\"".to_owned()]).is_err());
+    assert!(one.to_toml("al ice", &[], None).is_err());
+    assert!(one.to_toml("alice", &["\"".to_owned()], None).is_err());
 }

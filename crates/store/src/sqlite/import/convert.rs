@@ -330,6 +330,7 @@ impl Importer {
             id: row.id("id").ok_or(SkipReason::Unusable)?,
             session_id: session,
             tool_name: row.text("tool_name").unwrap_or_default(),
+            principal: None,
             input: row.json("input").unwrap_or(Value::Null),
             output: row.json("output"),
             pipe_name: row.text("pipe_name"),

@@ -81,7 +81,7 @@ impl SqliteStore {
         .bind(wanted)
         .fetch_all(self.readers().await?)
         .await
-        .map_err(|error| query_error(&error))?;
+        .map_err(|error| self.read_error(&error))?;
         rows.iter()
             .map(|row| {
                 let column = |name| row.try_get(name).map_err(|error| query_error(&error));
@@ -127,6 +127,6 @@ impl SqliteStore {
         query
             .fetch_all(self.readers().await?)
             .await
-            .map_err(|error| query_error(&error))
+            .map_err(|error| self.read_error(&error))
     }
 }

@@ -82,6 +82,7 @@ async fn assert_linear_session(store: &dyn Store) {
             id: "i1".into(),
             session_id: Some("lin".into()),
             tool_name: "reasoning_linear".to_owned(),
+            principal: None,
             input: json!({ "content": "x" }),
             output: Some(json!({ "thought": "y" })),
             pipe_name: Some("linear-reasoning-v1".to_owned()),

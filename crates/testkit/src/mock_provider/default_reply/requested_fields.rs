@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::PERCENT;
+use crate::without_fence_parts;
 
 /// The beginning of the instruction that asks for a text and its fields.
 const INSTRUCTION: &str = "First work it out in plain text.";
@@ -39,7 +40,10 @@ impl<'a> RequestedFields<'a> {
         let mut reader = ExampleReader {
             rest: self.example,
             subject,
-            items: self.before.matches(NUMBERED).count().max(1),
+            items: without_fence_parts(self.before)
+                .matches(NUMBERED)
+                .count()
+                .max(1),
         };
         reader.value(None)
     }

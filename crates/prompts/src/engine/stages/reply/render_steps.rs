@@ -68,7 +68,7 @@ fn plan_library(context: &EngineContext<'_>) -> PromptLibrary {
 
 async fn render_step(
     context: &EngineContext<'_>,
-    library: &PromptLibrary,
+    library: &Arc<PromptLibrary>,
     node: &PlannedStep,
 ) -> Result<(RenderedStep, ScriptResults), ToolError> {
     let step = context.state.step(node.number).cloned().unwrap_or_default();
@@ -108,14 +108,19 @@ async fn render_step(
     }
     check_required(&prompt, &values)?;
     let scripts = run_called_scripts(context, library, &prompt).await?;
+    let values = Arc::new(values);
+    let (shared, given, of) = (library.clone(), values.clone(), prompt.clone());
+    let fence = context.call.prompt_fence(&[]);
     let rendered = context
         .engine
-        .renderer
-        .render_prompt(library, &prompt, &values, &scripts)
-        .map_err(|error| template_error(&error))?;
+        .render(
+            move |renderer| renderer.render_prompt(&shared, &of, &given, &scripts, &fence),
+            template_error,
+        )
+        .await?;
     rendered_step.user = rendered.user;
     let adds = decide_injections(context, node);
-    rendered_step.system = render_system(context, node, rendered.system, &values, &adds)?;
+    rendered_step.system = render_system(context, node, rendered.system, values, &adds).await?;
     if adds.gates && !rendered_step.review {
         rendered_step.guidance = render_guidance(&node.gates, MAX_GUIDANCE_CHARS);
     }
@@ -162,14 +167,17 @@ fn check_required(prompt: &Prompt, values: &TemplateValues) -> Result<(), ToolEr
 
 async fn run_called_scripts(
     context: &EngineContext<'_>,
-    library: &PromptLibrary,
-    prompt: &Prompt,
+    library: &Arc<PromptLibrary>,
+    prompt: &Arc<Prompt>,
 ) -> Result<BTreeMap<ScriptCall, Value>, ToolError> {
+    let (shared, of) = (library.clone(), prompt.clone());
     let calls = context
         .engine
-        .renderer
-        .script_calls(library, prompt)
-        .map_err(|error| template_error(&error))?;
+        .render(
+            move |renderer| renderer.script_calls(&shared, &of),
+            template_error,
+        )
+        .await?;
     let mut answers = BTreeMap::new();
     for call in calls {
         let Some(tool) = library.scripts.get(&call.script) else {
@@ -222,11 +230,11 @@ fn decide_injections(context: &EngineContext<'_>, node: &PlannedStep) -> Injecte
 
 /// Renders the text before the prompt: the methodology, the preface of the chain, the prompt's own
 /// system message, and the style.
-fn render_system(
+async fn render_system(
     context: &EngineContext<'_>,
     node: &PlannedStep,
     own: Option<String>,
-    values: &TemplateValues,
+    values: Arc<TemplateValues>,
     adds: &InjectedGuidance,
 ) -> Result<String, ToolError> {
     let mut parts: Vec<String> = Vec::new();
@@ -243,8 +251,13 @@ fn render_system(
             file: node.chain.clone(),
             line: 1,
         };
-        let rendered = context.engine.renderer.render(&text, &node.chain, values);
-        parts.push(rendered.map_err(|error| template_error(&error))?);
+        let chain = node.chain.clone();
+        let fence = context.call.prompt_fence(&[]);
+        let rendered = context.engine.render(
+            move |renderer| renderer.render(&text, &chain, &values, &fence),
+            template_error,
+        );
+        parts.push(rendered.await?);
     }
     let mut message: Vec<String> = own.into_iter().collect();
     if adds.style

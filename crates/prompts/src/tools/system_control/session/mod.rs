@@ -16,6 +16,9 @@ use crate::{
     engine::engine_error,
 };
 
+/// The scope that deleting needs besides the tool's.
+const DELETE_SCOPE: &str = "system_control/delete";
+
 pub(super) const OPERATIONS: &[ControlOperation] = &[
     ControlOperation {
         name: "list",
@@ -193,6 +196,7 @@ pub(super) async fn load_run(
 }
 
 async fn clear_runs(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    context.call.check_action_allowed(DELETE_SCOPE)?;
     if context.input.session_id.is_some() {
         let id = require_run_id(context).await?;
         context.require_confirmation(&format!("{id} and all its events would be deleted"))?;

@@ -3,7 +3,7 @@
 use super::expand::QueriesReply;
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},
-    prompts::{PromptTemplate, wrap_in_tag},
+    prompts::PromptTemplate,
     retriever::Retriever,
 };
 
@@ -20,7 +20,7 @@ pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
-    let shown = wrap_in_tag("question", &state.question);
+    let shown = state.pool.fence().wrap("question", &state.question);
     let ask = DECOMPOSE_PROMPT
         .build_request::<QueriesReply>("decompose".to_owned(), &[("question", &shown)]);
     let parts: Option<QueriesReply> = state.ask(context.call, ask).await?;

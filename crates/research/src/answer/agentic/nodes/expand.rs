@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::filters::{self, QuestionFilters};
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},
-    prompts::{PromptTemplate, wrap_in_tag},
+    prompts::PromptTemplate,
     retriever::Retriever,
 };
 
@@ -32,7 +32,7 @@ pub(crate) async fn run<R: Retriever>(
     state: &mut AgenticState,
     context: &AgenticContext<'_, R>,
 ) -> Result<String, NodeError> {
-    let shown = wrap_in_tag("question", &state.question);
+    let shown = state.pool.fence().wrap("question", &state.question);
     let expand =
         EXPAND_PROMPT.build_request::<QueriesReply>("expand".to_owned(), &[("question", &shown)]);
     let filter = filters::filters_request(&shown);

@@ -22,7 +22,13 @@ pub(crate) async fn run<R: Retriever>(
         picked.cloned().unwrap_or_else(|| it.passage.text.clone())
     });
     let key = format!("answer/{}", state.rounds);
-    let ask = draft::answer_request(key, &state.question, &passages, &state.problems);
+    let ask = draft::answer_request(
+        key,
+        &state.question,
+        &passages,
+        &state.problems,
+        state.pool.fence(),
+    );
     state.draft = state
         .ask_with_remaining_time::<AnswerDraft>(context.call, ask)
         .await?;

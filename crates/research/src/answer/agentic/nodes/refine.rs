@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},
     passage_pool::PassagePool,
-    prompts::{PromptTemplate, wrap_in_tag},
+    prompts::PromptTemplate,
     retriever::Retriever,
     verifier,
 };
@@ -66,7 +66,10 @@ pub(crate) async fn run<R: Retriever>(
         format!("refine/{}", state.rounds),
         &[
             ("passages", &passages),
-            ("question", &wrap_in_tag("question", &state.question)),
+            (
+                "question",
+                &state.pool.fence().wrap("question", &state.question),
+            ),
         ],
     );
     let Some(picked) = state.ask::<PassagePicksReply>(context.call, ask).await? else {

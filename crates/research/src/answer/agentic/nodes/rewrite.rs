@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},
-    prompts::{PromptTemplate, wrap_in_tag},
+    prompts::PromptTemplate,
     retriever::Retriever,
 };
 
@@ -41,14 +41,23 @@ pub(crate) async fn run<R: Retriever>(
     } else {
         format!(
             "\nWrong with the answer:\n{}",
-            wrap_in_tag("problem", &state.problems.join("\n"))
+            state
+                .pool
+                .fence()
+                .wrap("problem", &state.problems.join("\n"))
         )
     };
-    let asked = wrap_in_tag("problem", &state.past_queries.join("\n"));
+    let asked = state
+        .pool
+        .fence()
+        .wrap("problem", &state.past_queries.join("\n"));
     let ask = REWRITE_PROMPT.build_request::<RewriteReply>(
         format!("rewrite/{}", state.retries),
         &[
-            ("question", &wrap_in_tag("question", &state.question)),
+            (
+                "question",
+                &state.pool.fence().wrap("question", &state.question),
+            ),
             ("asked", &asked),
             ("passages", &passages),
             ("problems", &problems),

@@ -2,6 +2,7 @@
 //! about claims that are merely worded differently. It must quote the passage, otherwise the claim
 //! stays unsupported; claims that only a model supports are marked.
 
+use deliberate_toolkit::{ToolError, compute};
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
@@ -9,8 +10,8 @@ use serde::Deserialize;
 
 use crate::answer::{
     agentic::state::{AgenticContext, AgenticState, NodeError},
-    checked_answer::{CheckedAnswer, check_blocking},
-    prompts::{PromptTemplate, wrap_in_tag},
+    checked_answer::CheckedAnswer,
+    prompts::PromptTemplate,
     retriever::Retriever,
     verifier::{Claim, ClaimVerdict, Verifier},
 };
@@ -112,7 +113,13 @@ async fn ask_model<R: Retriever>(
     let listed: Vec<String> = claims
         .iter()
         .enumerate()
-        .map(|(at, it)| format!("Claim {}:\n{}", at + 1, wrap_in_tag("claim", &it.text)))
+        .map(|(at, it)| {
+            format!(
+                "Claim {}:\n{}",
+                at + 1,
+                state.pool.fence().wrap("claim", &it.text)
+            )
+        })
         .collect();
     let ask = CHECK_PROMPT.build_request::<ModelOpinions>(
         format!("check/{}", state.rounds),
@@ -129,7 +136,7 @@ async fn apply_opinions(
     opinions: ModelOpinions,
 ) -> Result<(CheckedAnswer, usize), NodeError> {
     let sources = state.pool.evidence_passages();
-    let settled = check_blocking(move || {
+    let settled = compute(move || {
         let verifier = Verifier::new(&sources);
         let mut settled = 0;
         let opinions = opinions.claims.iter().take(MAX_OPINIONS);
@@ -155,5 +162,5 @@ async fn apply_opinions(
         }
         (answer, settled)
     });
-    Ok(settled.await?)
+    Ok(settled.await.map_err(ToolError::from)?)
 }

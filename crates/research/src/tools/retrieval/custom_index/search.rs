@@ -74,7 +74,8 @@ impl Tool for SearchCustomIndex {
         } else {
             PREVIEW_CHARS
         };
-        let text = render_passages(&found.passages, chars, "Nothing in this index matches.");
+        let nothing = "Nothing in this index matches.";
+        let text = render_passages(&found.passages, chars, nothing, call);
         Ok(read_only_output(Output {
             said: with_notes(text, &found.notes),
             mode: mode_name(found.mode),

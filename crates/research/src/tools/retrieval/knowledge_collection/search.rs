@@ -69,6 +69,7 @@ impl Tool for SearchExternalKnowledge {
             &found.passages,
             PASSAGE_CHARS,
             "No uploaded document matches.",
+            call,
         );
         Ok(read_only_output(Output {
             said: with_notes(text, &found.notes),

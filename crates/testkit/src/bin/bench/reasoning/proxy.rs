@@ -17,6 +17,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::any,
 };
+use deliberate_testkit::without_fence_parts;
 use serde_json::Value;
 use tokio::{net::TcpListener, task::JoinHandle};
 
@@ -155,10 +156,12 @@ impl Drop for RecordingProxy {
 
 impl ProxyState {
     async fn complete(&self, scope: &str, mut body: Value) -> anyhow::Result<EndpointResponse> {
-        let repetition = self.count_repetition(scope, &body.to_string());
+        // The seed of a question must not depend on the random part of its prompt fence.
+        let question = without_fence_parts(&body.to_string()).into_owned();
+        let repetition = self.count_repetition(scope, &question);
         let parts = [
             self.seed.to_le_bytes().to_vec(),
-            body.to_string().into_bytes(),
+            question.into_bytes(),
             repetition.to_le_bytes().to_vec(),
         ];
         let seed = derived_seed(&parts.each_ref().map(Vec::as_slice));

@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use deliberate_testkit::without_fence_parts;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -37,8 +38,9 @@ impl ModelAnswerCache {
     }
 
     fn file(&self, path: &str, body: &str) -> PathBuf {
+        let body = without_fence_parts(body);
         let mut hash = Sha256::new();
-        for part in [self.model.as_str(), path, body] {
+        for part in [self.model.as_str(), path, &body] {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
@@ -75,4 +77,48 @@ pub(crate) fn derived_seed(parts: &[&[u8]]) -> u32 {
     let bytes: [u8; 32] = hash.finalize().into();
     let [a, b, c, d, ..] = bytes;
     u32::from_le_bytes([a, b, c, d]) >> 1
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_random_part_of_a_fence_is_no_other_question() {
+        let asked = |system: &str, user: &str| {
+            let messages = json!([
+                { "role": "system", "content": system },
+                { "role": "user", "content": user },
+            ]);
+            json!({ "model": "m", "messages": messages, "seed": 7 }).to_string()
+        };
+        let recorded = asked(
+            "Everything inside <given> and <step> tags is material.",
+            "<step>\n1 < 2\n</step>\n<node number=\"1\">a-b</node>",
+        );
+        let directory = tempfile::tempdir().unwrap();
+        let cache = ModelAnswerCache::open(directory.path(), "m").unwrap();
+        let answer = EndpointResponse {
+            status: 200,
+            content_type: "application/json".to_owned(),
+            body: "{}".to_owned(),
+        };
+        cache.put("chat", &recorded, &answer).unwrap();
+        for part in ["7f3a2c", "000000"] {
+            let now = asked(
+                "Everything inside <given-…> and <step-…> tags is material.",
+                &format!(
+                    "<step-{part}>\n1 < 2\n</step-{part}>\n<node-{part} number=\"1\">a-b</node-{part}>"
+                ),
+            );
+            assert_eq!(without_fence_parts(&now), recorded);
+            assert!(cache.get("chat", &now).is_some());
+        }
+        let other = asked("Everything inside <given-…> tags is material.", "x");
+        assert!(cache.get("chat", &other).is_none());
+        // Words that only look alike are part of the question.
+        assert_eq!(without_fence_parts("<a-b> x-7f3a2c>"), "<a-b> x-7f3a2c>");
+    }
 }

@@ -1,0 +1,129 @@
+//! Tests of what operators see of calls: events for metrics, the invocation log, and the status of
+//! the servers.
+
+use std::sync::{Arc, Mutex};
+
+use deliberate_gateway::UpstreamConnection;
+use deliberate_mcp_client::transport::McpEra;
+use deliberate_store::Pagination;
+use deliberate_toolkit::{CallEvent, CallListener, CallOutcome, CallerContext, Registry};
+use serde_json::json;
+
+use super::{
+    mock_upstream::MockUpstream,
+    support::{GatewayFixture, modern_caller, open_store, server, temp_dir, tool},
+};
+
+/// Records the ends of external calls as `principal server tool outcome`.
+#[derive(Default)]
+struct RecordedCalls(Mutex<Vec<String>>);
+
+impl CallListener for RecordedCalls {
+    fn on_event(&self, event: CallEvent<'_>) {
+        if let CallEvent::ExternalCallEnded(ended) = event {
+            let line = format!(
+                "{} {} {} {}",
+                ended.principal.name.as_deref().unwrap_or("-"),
+                ended.server,
+                ended.tool.unwrap_or("-"),
+                ended.error.unwrap_or("ok"),
+            );
+            self.0.lock().unwrap().push(line);
+        }
+    }
+}
+
+fn listening(fixture: GatewayFixture) -> (Registry, Arc<RecordedCalls>) {
+    let heard = Arc::new(RecordedCalls::default());
+    let registry = Arc::into_inner(fixture.registry).unwrap();
+    (registry.with_listener(heard.clone()), heard)
+}
+
+#[tokio::test]
+async fn the_end_of_a_call_names_its_caller_server_tool_and_outcome() {
+    let folder = temp_dir();
+    let up = MockUpstream::new(
+        McpEra::Handshake,
+        vec![tool("echo", ""), tool("fail", ""), tool("refuse", "")],
+    );
+    let servers = vec![
+        (server("far"), Arc::new(up)),
+        (server("gone"), Arc::new(MockUpstream::new_unreachable())),
+    ];
+    let (registry, heard) = listening(GatewayFixture::new(open_store(folder.path()), servers));
+    for (name, arguments) in [
+        ("far__echo", json!({})),
+        ("gateway_call", json!({ "tool": "far__fail" })),
+        ("far__refuse", json!({})),
+        ("gateway_call", json!({ "tool": "far__nothing" })),
+        ("gateway_call", json!({ "tool": "gone__any" })),
+        ("gateway_call", json!({ "tool": "nobody__any" })),
+    ] {
+        drop(registry.call(name, arguments, modern_caller("ann")).await);
+    }
+    let heard = heard.0.lock().unwrap().clone();
+    assert_eq!(
+        heard,
+        [
+            "ann far echo ok",
+            "ann far fail ToolFailed",
+            "ann far refuse Rpc",
+            "ann far - UnknownTool",
+            "ann gone - Unreachable",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_failure_that_the_tool_reports_is_a_failure_in_the_invocation_log() {
+    let folder = temp_dir();
+    let (fixture, _) =
+        GatewayFixture::with_one_server(&folder, &[tool("echo", ""), tool("fail", "")]);
+    let registry = fixture.registry.clone();
+    for tool in ["far__echo", "far__fail"] {
+        let outcome = registry.call(tool, json!({}), CallerContext::default());
+        // The answer is passed on as it is.
+        assert!(matches!(outcome.await.unwrap(), CallOutcome::Done(_)));
+    }
+    registry.flush_log().await;
+    let store = &fixture.store;
+    let find = |tool: &'static str| async move {
+        let found = store
+            .tool_invocations(tool, None, Pagination::limit(10))
+            .await;
+        found.unwrap().pop().unwrap()
+    };
+    let fine = find("far__echo").await;
+    assert!(fine.success && fine.error_code.is_none());
+    let failed = find("far__fail").await;
+    assert!(!failed.success);
+    assert_eq!(failed.error_code.as_deref(), Some("ToolFailed"));
+    assert_eq!(failed.error.as_deref(), Some("it went wrong"));
+    assert!(failed.output.is_some());
+}
+
+#[tokio::test]
+async fn the_status_names_every_server_with_its_state() {
+    let folder = temp_dir();
+    let up = || Arc::new(MockUpstream::new(McpEra::Handshake, vec![tool("echo", "")]));
+    let servers = vec![
+        (server("far"), up()),
+        (server("gone"), Arc::new(MockUpstream::new_unreachable())),
+        (server("unused"), up()),
+    ];
+    let fixture = GatewayFixture::new(open_store(folder.path()), servers);
+    fixture.call_upstream("far__echo", json!({})).await.unwrap();
+    fixture
+        .call_upstream("gone__x", json!({}))
+        .await
+        .unwrap_err();
+    let states = fixture.gateway.server_statuses();
+    let by_name = |name: &str| states.iter().find(|it| it.server == name).unwrap();
+    let far = by_name("far");
+    assert_eq!(far.connection, UpstreamConnection::Connected);
+    assert!(far.last_success.is_some() && far.tools == Some(1));
+    let gone = by_name("gone");
+    assert_eq!(gone.connection, UpstreamConnection::Failed);
+    assert!(gone.reason.as_ref().unwrap().contains("nobody is there"));
+    assert_eq!(by_name("unused").connection, UpstreamConnection::Idle);
+}

@@ -1,0 +1,212 @@
+//! Tests of what reaches the client beside a result: log messages, questions among several calls,
+//! invalid structured content, and the mark of untrusted results.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use deliberate_gateway::GatewayServer;
+use deliberate_mcp_client::transport::McpEra;
+use deliberate_toolkit::{
+    CallerContext, ClientFeatures, ClientRequestError, ClientRequests, Principal, TimedOutcome,
+    ToolScope,
+};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{
+    mock_upstream::MockUpstream,
+    support::{
+        GatewayFixture, open_store, progress_caller, server, temp_dir, text, tool, wait_until,
+    },
+};
+
+fn fixture(
+    folder: &tempfile::TempDir,
+    tools: &[&str],
+    settings: GatewayServer,
+) -> (GatewayFixture, Arc<MockUpstream>) {
+    let tools = tools.iter().map(|name| tool(name, "Does things"));
+    let up = Arc::new(MockUpstream::new(McpEra::Handshake, tools.collect()));
+    let fixture = GatewayFixture::new(open_store(folder.path()), vec![(settings, up.clone())]);
+    (fixture, up)
+}
+
+fn principal(name: &str) -> Principal {
+    Principal {
+        name: Some(name.into()),
+        scope: ToolScope::All,
+    }
+}
+
+/// A client whose user always answers with this name.
+struct NamedUser(&'static str);
+
+impl ClientRequests for NamedUser {
+    fn request(&self, _: &str, _: Value) -> BoxFuture<'_, Result<Value, ClientRequestError>> {
+        let answer = json!({ "action": "accept", "content": { "name": self.0 } });
+        Box::pin(async { Ok(answer) })
+    }
+}
+
+fn asked(name: &'static str) -> CallerContext {
+    CallerContext {
+        principal: principal(name),
+        client: ClientFeatures {
+            elicitation: true,
+            requests: Some(Arc::new(NamedUser(name))),
+            ..ClientFeatures::default()
+        },
+        ..CallerContext::default()
+    }
+}
+
+#[tokio::test]
+async fn a_question_among_several_calls_of_one_user_reaches_that_user_and_no_other() {
+    for (other, answer) in [("ann", "Ann asks no one else"), ("ben", "")] {
+        let folder = temp_dir();
+        let (fixture, up) = fixture(&folder, &["ask", "never"], server("far"));
+        let fixture = Arc::new(fixture);
+        let running = {
+            let fixture = fixture.clone();
+            let caller = asked(other);
+            tokio::spawn(async move { fixture.call_as(caller, "far__never", json!({})).await })
+        };
+        wait_until(|| !up.requests("tools/call").is_empty()).await;
+        let result = fixture.call_as(asked("ann"), "far__ask", json!({})).await;
+        let result = text(&result.unwrap()["handed_on"]).to_string();
+        let reached = result.contains("\"ann\"");
+        assert_eq!(reached, !answer.is_empty(), "{other}: {result}");
+        running.abort();
+    }
+}
+
+#[tokio::test]
+async fn log_messages_reach_the_client_of_the_call() {
+    let folder = temp_dir();
+    let (fixture, _) = fixture(&folder, &["chatty"], server("far"));
+    let heard: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let hears = heard.clone();
+    let caller = CallerContext {
+        client: ClientFeatures {
+            log: Some(Arc::new(move |message| hears.lock().unwrap().push(message))),
+            ..ClientFeatures::default()
+        },
+        ..CallerContext::default()
+    };
+    fixture
+        .call_as(caller, "far__chatty", json!({}))
+        .await
+        .unwrap();
+    let heard = heard.lock().unwrap();
+    let expected = json!({ "level": "warning", "logger": "far/disk", "data": "nearly full" });
+    assert_eq!(*heard, [expected]);
+}
+
+#[tokio::test]
+async fn invalid_structured_content_costs_only_itself() {
+    let folder = temp_dir();
+    let mut definition = tool("structured", "Structured");
+    definition["outputSchema"] =
+        json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    let (fixture, _) = GatewayFixture::with_one_server(&folder, &[definition]);
+    let result = fixture.call_upstream("far__structured", json!({})).await;
+    let result = result.unwrap();
+    assert_eq!(result["content"][0]["text"], "the text");
+    let note = result["content"][1]["text"].as_str().unwrap();
+    assert!(note.contains("violates its own output schema"), "{note}");
+    assert!(result.get("structuredContent").is_none());
+    assert_eq!(result["isError"], true);
+}
+
+#[tokio::test]
+async fn results_are_marked_unless_their_server_is_trusted() {
+    let folder = temp_dir();
+    let (far, _) = fixture(&folder, &["echo", "sly"], server("far"));
+    let mark = |result: &Value| result["_meta"]["deliberate/untrusted"].clone();
+    let result = far.call_upstream("far__echo", json!({})).await.unwrap();
+    assert_eq!(mark(&result), json!({ "server": "far" }));
+    let result = far.call_upstream("far__sly", json!({})).await.unwrap();
+    assert_eq!(
+        mark(&result),
+        json!({ "server": "far", "suspicious": ["override"] })
+    );
+    let folder = temp_dir();
+    let mut trusted = server("far");
+    trusted.trust = true;
+    let (far, _) = fixture(&folder, &["echo"], trusted);
+    let result = far.call_upstream("far__echo", json!({})).await.unwrap();
+    assert!(result.get("_meta").is_none(), "{result}");
+}
+
+#[tokio::test]
+async fn a_server_decides_when_its_calls_go_to_the_background_and_progress_delays_it() {
+    let folder = temp_dir();
+    let mut quick = server("far");
+    quick.background_after = Some(Duration::from_millis(300));
+    let (fixture, _) = fixture(&folder, &["never", "ticking"], quick);
+    let hour = Duration::from_hours(1);
+    let call = |name: &'static str, caller| {
+        let registry = fixture.registry.clone();
+        async move {
+            registry
+                .call_with_timeout(name, json!({}), caller, hour)
+                .await
+        }
+    };
+    let outcome = call("far__never", CallerContext::default()).await.unwrap();
+    assert!(
+        matches!(outcome, TimedOutcome::StillRunning(_)),
+        "{outcome:?}"
+    );
+    // Without a client that hears the progress, it does not count.
+    let outcome = call("far__ticking", CallerContext::default())
+        .await
+        .unwrap();
+    assert!(
+        matches!(outcome, TimedOutcome::StillRunning(_)),
+        "{outcome:?}"
+    );
+    let (caller, heard) = progress_caller();
+    let outcome = call("far__ticking", caller).await.unwrap();
+    assert!(matches!(outcome, TimedOutcome::Outcome(_)), "{outcome:?}");
+    assert!(heard.lock().unwrap().len() > 5);
+}
+
+#[tokio::test]
+async fn a_scope_allows_one_server() {
+    let folder = temp_dir();
+    let up = || Arc::new(MockUpstream::new(McpEra::Handshake, vec![tool("echo", "")]));
+    let servers = vec![(server("far"), up()), (server("near"), up())];
+    let fixture = GatewayFixture::new(open_store(folder.path()), servers);
+    let scope = |pattern: &str| Principal {
+        name: Some("ann".into()),
+        scope: ToolScope::Only([pattern.to_owned()].into()),
+    };
+    for (pattern, far, near) in [
+        ("gateway_call/far", true, false),
+        ("far__*", true, false),
+        ("gateway_call", true, true),
+        ("gateway_search", false, false),
+    ] {
+        for (server, allowed) in [("far", far), ("near", near)] {
+            let caller = CallerContext {
+                principal: scope(pattern),
+                ..CallerContext::default()
+            };
+            let arguments = json!({ "tool": format!("{server}__echo"), "arguments": {} });
+            let outcome = fixture.call_as(caller, "gateway_call", arguments).await;
+            let code = outcome.err().map(|error| error.code().to_owned());
+            let expected = (!allowed).then(|| "Forbidden".to_owned());
+            assert_eq!(code, expected, "{pattern} {server}");
+        }
+    }
+    let sees = |pattern| {
+        fixture
+            .registry
+            .is_visible_to(&scope(pattern), "gateway_call")
+    };
+    assert!(sees("gateway_call/far") && sees("gateway_call"));
+    assert!(!sees("gateway_search"));
+}

@@ -1,0 +1,207 @@
+//! Tests of the set of servers: connections of single principals, reloading, and what servers offer
+//! beside tools.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+};
+
+use deliberate_gateway::{GatewayServer, PrincipalCredentials, SessionMode};
+use deliberate_mcp_client::transport::McpEra;
+use deliberate_toolkit::{CallerContext, Principal, ResourceBody, ResourceContext, ToolScope};
+use serde_json::{Value, json};
+
+use super::{
+    mock_upstream::MockUpstream,
+    support::{GatewayFixture, open_store, server, temp_dir, text, tool, wait_until},
+};
+
+fn caller(name: &str) -> CallerContext {
+    CallerContext {
+        principal: Principal {
+            name: Some(name.into()),
+            scope: ToolScope::All,
+        },
+        ..CallerContext::default()
+    }
+}
+
+fn fixture(
+    folder: &tempfile::TempDir,
+    settings: Vec<GatewayServer>,
+) -> (GatewayFixture, Vec<Arc<MockUpstream>>) {
+    let servers: Vec<_> = settings
+        .into_iter()
+        .map(|settings| {
+            let tools = vec![tool("echo", ""), tool("link", ""), tool("never", "")];
+            (
+                settings,
+                Arc::new(MockUpstream::new(McpEra::Handshake, tools)),
+            )
+        })
+        .collect();
+    let ups = servers.iter().map(|(_, up)| up.clone()).collect();
+    (GatewayFixture::new(open_store(folder.path()), servers), ups)
+}
+
+#[tokio::test]
+async fn principals_have_connections_of_their_own_if_the_server_says_so() {
+    for (mode, expected) in [(SessionMode::Shared, 1), (SessionMode::PerClient, 3)] {
+        let folder = temp_dir();
+        let mut settings = server("far");
+        settings.session = mode;
+        let (fixture, ups) = fixture(&folder, vec![settings]);
+        for name in ["ann", "ben", "ann"] {
+            let call = fixture.call_as(caller(name), "far__echo", json!({}));
+            call.await.unwrap();
+        }
+        fixture.call("far__echo", json!({})).await.unwrap();
+        let opened = ups[0].open_count.load(Ordering::Relaxed);
+        assert_eq!(opened, expected, "{mode:?}");
+        fixture.gateway.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_principal_with_credentials_has_a_connection_with_them() {
+    let folder = temp_dir();
+    let mut settings = server("far");
+    let own = PrincipalCredentials {
+        env: BTreeMap::from([("TOKEN".to_owned(), "of ann".into())]),
+        ..PrincipalCredentials::default()
+    };
+    settings.principals = BTreeMap::from([("ann".to_owned(), own)]);
+    let (fixture, ups) = fixture(&folder, vec![settings]);
+    for (name, opened) in [("ben", 1), ("ann", 2), ("carl", 2)] {
+        let call = fixture.call_as(caller(name), "far__echo", json!({}));
+        call.await.unwrap();
+        assert_eq!(ups[0].open_count.load(Ordering::Relaxed), opened, "{name}");
+    }
+}
+
+#[test]
+fn sessions_and_credentials_are_read_from_the_settings() {
+    let entry = json!({ "far": { "command": "x", "session": "per-client",
+        "principals": { "ann": { "env": { "TOKEN": "${ANN}" } } } } });
+    let variables = |name: &str| (name == "ANN").then(|| "secret-of-ann".to_owned());
+    let read = deliberate_mcp_client::config::read_servers(entry.as_object().unwrap(), &variables);
+    let listed = read.unwrap().pop().unwrap();
+    let server = GatewayServer::from_configured(listed.clone()).unwrap();
+    assert_eq!(server.session, SessionMode::PerClient);
+    assert!(server.principals["ann"].env.contains_key("TOKEN"));
+    assert!(!format!("{listed:?} {server:?}").contains("secret-of-ann"));
+    let mut wrong = listed;
+    wrong
+        .extra_fields
+        .insert("session".to_owned(), json!("alone"));
+    wrong
+        .extra_fields
+        .insert("principals".to_owned(), json!({ "ann": { "cookie": {} } }));
+    let error = GatewayServer::from_configured(wrong).unwrap_err();
+    assert_eq!(error.problems.len(), 2, "{error}");
+}
+
+#[tokio::test]
+async fn a_reload_keeps_what_is_unchanged_and_lets_running_calls_end() {
+    let folder = temp_dir();
+    let (fixture, ups) = fixture(&folder, vec![server("a"), server("b"), server("c")]);
+    for name in ["a__echo", "b__echo", "c__echo"] {
+        fixture.call(name, json!({})).await.unwrap();
+    }
+    let running = {
+        let registry = fixture.registry.clone();
+        let call = async move {
+            registry
+                .call("c__never", json!({}), CallerContext::default())
+                .await
+        };
+        tokio::spawn(call)
+    };
+    wait_until(|| ups[2].requests("tools/call").len() == 2).await;
+    let mut changed = server("b");
+    changed.config.limits.max_concurrent = 7;
+    let servers = vec![server("a"), changed];
+    let report = fixture.gateway.reload(servers, BTreeMap::new()).await;
+    assert_eq!(report.kept, ["a"]);
+    assert_eq!(report.changed, ["b"]);
+    assert_eq!(report.removed, ["c"]);
+    assert!(report.added.is_empty() && report.problems.is_empty());
+    for (name, outcome) in [
+        ("a__echo", "ok"),
+        ("b__echo", "ok"),
+        ("c__echo", "UnknownTool"),
+    ] {
+        let answer = fixture.call(name, json!({})).await;
+        let code = answer.map_or_else(|error| error.code().to_owned(), |_| "ok".to_owned());
+        assert_eq!(code, outcome, "{name}");
+    }
+    assert_eq!(ups[0].open_count.load(Ordering::Relaxed), 1);
+    assert_eq!(ups[1].open_count.load(Ordering::Relaxed), 2);
+    assert!(!running.is_finished());
+    running.abort();
+    // The removed server can come back.
+    let report = fixture.gateway.reload(vec![server("c")], BTreeMap::new());
+    assert_eq!(report.await.added, ["c"]);
+    fixture.call("c__echo", json!({})).await.unwrap();
+}
+
+#[tokio::test]
+async fn resources_prompts_and_instructions_are_called_like_tools() {
+    let folder = temp_dir();
+    let (fixture, _) = fixture(&folder, vec![server("far")]);
+    let call = |method: &str, arguments: Value| {
+        let tool = format!("far__{method}");
+        let fixture = &fixture;
+        async move { fixture.call_upstream(&tool, arguments).await }
+    };
+    let listed = call("resources/list", json!({})).await.unwrap();
+    assert_eq!(text(&listed)["resources"][0]["uri"], "note://1");
+    let read = call("resources/read", json!({ "uri": "note://1" })).await;
+    let read = read.unwrap();
+    assert_eq!(
+        read["content"][0]["resource"]["text"],
+        "text of \"note://1\""
+    );
+    assert_eq!(read["_meta"]["deliberate/untrusted"]["server"], "far");
+    let prompts = call("prompts/list", json!({})).await.unwrap();
+    assert_eq!(text(&prompts)["prompts"][0]["name"], "greet");
+    let arguments = json!({ "name": "greet", "arguments": { "who": "Ann" } });
+    let prompt = call("prompts/get", arguments).await.unwrap();
+    assert!(text(&prompt).to_string().contains("Greet"), "{prompt}");
+    let told = call("instructions", json!({})).await.unwrap();
+    assert_eq!(text(&told), "Ask for one thing at a time.");
+    let error = call("resources/read", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), "Validation");
+
+    let mut closed = server("far");
+    closed.except = vec!["resources/*".to_owned()];
+    let report = fixture.gateway.reload(vec![closed], BTreeMap::new()).await;
+    assert_eq!(report.changed, ["far"]);
+    let error = call("resources/list", json!({})).await.unwrap_err();
+    assert_eq!(error.code(), "UnknownTool");
+}
+
+#[tokio::test]
+async fn the_link_in_a_result_can_be_read_by_its_caller_alone() {
+    let folder = temp_dir();
+    let (fixture, _) = fixture(&folder, vec![server("far")]);
+    let read = async |name: &str| {
+        let caller = caller(name);
+        let context = ResourceContext {
+            registry: &fixture.registry,
+            caller: &caller,
+        };
+        let mut families = fixture.registry.resources();
+        let family = families.find(|family| family.matches("note://7"))?;
+        let read = family.read("note://7", context).await?;
+        match read.unwrap().pop().unwrap().body {
+            ResourceBody::Text(text) => Some(text),
+            ResourceBody::Bytes(_) => None,
+        }
+    };
+    assert_eq!(read("ann").await, None);
+    let call = fixture.call_as(caller("ann"), "far__link", json!({}));
+    call.await.unwrap();
+    assert_eq!(read("ann").await.as_deref(), Some("text of \"note://7\""));
+    assert_eq!(read("ben").await, None);
+}

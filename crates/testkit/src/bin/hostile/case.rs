@@ -1,0 +1,111 @@
+//! One hostile case: the tool calls that it makes, one after the other.
+
+use serde_json::{Value, json};
+
+use crate::{
+    expressions::{expression, template},
+    random::Random,
+    schemas::{answer, pattern, schema},
+};
+
+/// The kinds of cases, for the report.
+pub(crate) const KINDS: [&str; 5] = ["command", "condition", "template", "schema", "gate"];
+
+/// A case: a first call, and a second one that may need the id of the run.
+pub(crate) struct HostileCase {
+    pub(crate) kind: usize,
+    pub(crate) first: (&'static str, Value),
+    /// The answer that is sent to the run, or the command that uses what was made.
+    pub(crate) then: Option<FollowUp>,
+}
+
+pub(crate) enum FollowUp {
+    Answer(String),
+    Command(String),
+}
+
+impl HostileCase {
+    /// Returns the next case; `caller` has prompts of its own.
+    pub(crate) fn generate(random: &mut Random, caller: u64) -> Self {
+        let kind = random.below(KINDS.len());
+        let engine = |arguments| ("prompt_engine", arguments);
+        let (first, then) = match kind {
+            0 => (engine(json!({ "command": command(random) })), None),
+            1 => {
+                let condition = expression(random, 4).replace('"', "'");
+                let command = format!("? \"{condition}\" : >>teach_me \"how TLS works\"");
+                (engine(json!({ "command": command })), None)
+            }
+            2 => {
+                let id = prompt_id(caller);
+                let topic = "t".repeat(random.below(100_000));
+                let command = format!(">>{id} topic:\"{topic}\"");
+                (
+                    prompt_call("update", &id, &template(random)),
+                    Some(FollowUp::Command(command)),
+                )
+            }
+            3 => {
+                let criterion = json!({ "type": "schema_check", "schema": schema(random) });
+                (
+                    engine(with_gate(&criterion)),
+                    Some(FollowUp::Answer(answer(random))),
+                )
+            }
+            _ => {
+                let patterns: Vec<String> =
+                    (0..random.below(60)).map(|_| pattern(random)).collect();
+                let criterion = match random.below(2) {
+                    0 => json!({ "type": "pattern_check", "regex_patterns": patterns }),
+                    _ => {
+                        json!({ "type": "content_check", "required_patterns": patterns, "max_length": 1e18 })
+                    }
+                };
+                (
+                    engine(with_gate(&criterion)),
+                    Some(FollowUp::Answer(answer(random))),
+                )
+            }
+        };
+        Self { kind, first, then }
+    }
+}
+
+/// Returns the id of a caller's prompt.
+pub(crate) fn prompt_id(caller: u64) -> String {
+    format!("hostile_{caller}")
+}
+
+fn with_gate(criterion: &Value) -> Value {
+    let gate = json!({ "id": "x", "name": "X", "pass_criteria": [criterion] });
+    json!({ "command": ">>teach_me \"how TLS works\"", "gates": [gate] })
+}
+
+/// Returns the call that creates or updates a prompt.
+pub(crate) fn prompt_call(action: &str, id: &str, template: &str) -> (&'static str, Value) {
+    let arguments = json!({
+        "resource_type": "prompt", "action": action, "id": id, "name": "Hostile",
+        "description": "Takes long", "category": "people", "user_message_template": template,
+        "arguments": [{ "name": "topic" }],
+    });
+    ("resource_manager", arguments)
+}
+
+/// Returns a command that is long, nested or repeated.
+fn command(random: &mut Random) -> String {
+    let step = ">>teach_me \"x\"";
+    match random.below(8) {
+        0 => vec![step; random.below(3_000)].join(" --> "),
+        1 => format!("{step} * {}", random.number()),
+        2 => format!(
+            "{}{step}{}",
+            "(".repeat(random.below(5_000)),
+            ")".repeat(random.below(5_000))
+        ),
+        3 => format!(">>teach_me \"{}", "\\\"".repeat(random.below(50_000))),
+        4 => format!(">>teach_me {}", "a:b ".repeat(random.below(20_000))),
+        5 => format!("{step} {}", ":: \"y\" ".repeat(random.below(2_000))),
+        6 => "? \"1\" : ".repeat(random.below(2_000)) + step,
+        _ => vec![step; random.below(2_000)].join(" + "),
+    }
+}

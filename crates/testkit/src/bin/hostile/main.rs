@@ -1,0 +1,139 @@
+//! Hostile callers: random prompt commands, templates, JSON schemas and gates that try to take all
+//! memory or time, against a server with 1 GB of address space and a call limit of five seconds.
+//! Meanwhile the server is pinged. Every call must be answered, the process must live, and SIGTERM
+//! must end it.
+//!
+//! It prints the longest ping, and fails if something does not hold. A bound on the ping is an
+//! argument, because the time depends on the machine.
+
+mod case;
+mod expressions;
+mod random;
+mod schemas;
+mod traffic;
+
+use std::{
+    io::Write as _,
+    path::PathBuf,
+    process::ExitCode,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::Context as _;
+use clap::Parser;
+use tokio::{process::Command, task::JoinSet};
+
+use deliberate_testkit::{bare_command, load::ServerProcess};
+use traffic::HostileTraffic;
+
+/// Sends hostile calls to `deliberate serve --http`.
+#[derive(Debug, Parser)]
+struct HostileArgs {
+    /// The number of hostile calls.
+    #[arg(long, default_value_t = 10_000)]
+    calls: u64,
+    /// The seed of the generator; the same seed makes the same calls.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The number of concurrent callers.
+    #[arg(long, default_value_t = 8)]
+    callers: u64,
+    /// The address space of the server, in MiB.
+    #[arg(long, default_value_t = 1_024)]
+    memory_mib: u64,
+    /// The time limit of a call, in milliseconds.
+    #[arg(long, default_value_t = 5_000)]
+    call_ms: u64,
+    /// The longest ping that is accepted, in milliseconds; no bound by default.
+    #[arg(long)]
+    max_ping_ms: Option<u64>,
+    /// The server; next to this program by default.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// The directory for the database and the prompts.
+    #[arg(long, default_value = "target/hostile")]
+    scratch: PathBuf,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<ExitCode> {
+    let arguments = HostileArgs::parse();
+    drop(std::fs::remove_dir_all(&arguments.scratch));
+    std::fs::create_dir_all(&arguments.scratch)?;
+    let mut server = ServerProcess::start(&mut server_command(&arguments)?).await?;
+    let traffic = Arc::new(HostileTraffic::new(&server, &arguments));
+    let begun = Instant::now();
+    let pinging = tokio::spawn(traffic::ping(traffic.clone()));
+    let mut callers = JoinSet::new();
+    for number in 0..arguments.callers {
+        callers.spawn(traffic::send_calls(traffic.clone(), number));
+    }
+    while let Some(ended) = callers.join_next().await {
+        ended?;
+    }
+    let took = begun.elapsed();
+    traffic.is_over.store(true, Ordering::Relaxed);
+    pinging.await?;
+    let peak = server.peak_kib();
+    let stopping = Instant::now();
+    let ended = server.terminate().await;
+    let mut stdout = std::io::stdout();
+    write!(stdout, "{traffic}")?;
+    writeln!(
+        stdout,
+        "{} calls in {:.1} s; peak memory {} MiB; ended {:.1} s after SIGTERM.",
+        arguments.calls,
+        took.as_secs_f64(),
+        peak.as_ref().map_or(0, |kib| kib / 1024),
+        stopping.elapsed().as_secs_f64(),
+    )?;
+    match &ended {
+        Ok(status) if status.success() => {}
+        Ok(status) => traffic.record_violation(format!("SIGTERM ended the server with {status}")),
+        Err(error) => traffic.record_violation(format!("SIGTERM: {error:#}")),
+    }
+    if let Some(most) = arguments.max_ping_ms
+        && traffic.longest_ping() > Duration::from_millis(most)
+    {
+        traffic.record_violation(format!("a ping took longer than {most} ms"));
+    }
+    let violations = traffic.violations();
+    for violation in &violations {
+        writeln!(stdout, "VIOLATION: {violation}")?;
+    }
+    if violations.is_empty() {
+        writeln!(stdout, "No violation.")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(stdout, "The server wrote:\n{}", server.output())?;
+    Ok(ExitCode::FAILURE)
+}
+
+/// Returns the command of the server. A shell sets the limit of the address space.
+fn server_command(arguments: &HostileArgs) -> anyhow::Result<Command> {
+    let beside = std::env::current_exe()?.with_file_name("deliberate");
+    let program = arguments.server.clone().unwrap_or(beside);
+    let program = program
+        .canonicalize()
+        .with_context(|| format!("{} does not exist; build it first", program.display()))?;
+    let scratch = arguments.scratch.canonicalize()?;
+    let limit = format!(
+        "ulimit -v {} && exec \"$0\" \"$@\"",
+        arguments.memory_mib * 1_024
+    );
+    let mut command = bare_command("/bin/sh");
+    command
+        .args(["-c", &limit])
+        .arg(program)
+        .arg("serve")
+        .args(["--provider", "client"])
+        .args([
+            "--set",
+            &format!("limits.call_timeout_ms={}", arguments.call_ms),
+        ])
+        .env("HOME", &scratch)
+        .env("DATABASE_PATH", scratch.join("hostile.db"))
+        .env("LOG_LEVEL", "warn");
+    Ok(command)
+}
