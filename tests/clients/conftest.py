@@ -343,34 +343,43 @@ def plain_tags(text: str) -> str:
     return re.sub(r"(</?[a-z_]+)-(?:[0-9a-f]{6}|…)(?=[ >])", r"\1", text)
 
 
-def answer(result: types.CallToolResult) -> dict[str, Any]:
-    """Returns the answer of a successful call of a reasoning tool; its text is written to be read."""
+def answer(result: types.CallToolResult, own: bool = False) -> dict[str, Any]:
+    """Returns the answer of a successful call of a reasoning tool; its text is written to be read. The
+    text of a call that was resumed with the client's `own` replies does not repeat them."""
     assert not result.is_error, result
-    check_readable(text_of_result(result), result.structured_content)
+    check_readable(text_of_result(result), result.structured_content, own)
     return result.structured_content
 
 
 # The fields of an answer, and of the items of its lists, whose texts a reader must see.
 READ_FIELDS = ["content", "text", "synthesis", "assessment", "answer"]
 
+# Those that a model writes.
+OWN_FIELDS = ["content", "synthesis", "assessment"]
 
-def check_readable(text: str, told: dict[str, Any]) -> None:
+
+def check_readable(text: str, told: dict[str, Any], own: bool = False) -> None:
     """Checks that the text of a reasoning tool is no JSON, and says what the data holds."""
-    if "data" in told or "still_running" in told:
-        # Data of any depth is shown as it is.
-        assert json.loads(text) == told.get("data", told)
+    if "still_running" in told:
+        assert json.loads(text) == told
         return
     assert text.strip() and not text.startswith(("{", "[")), text
     shown = " ".join(text.split())
-    if "needs_reply" in told:
+    if "data" in told:
+        # Stored data is a page to be read, too.
+        data = told["data"]
+        expected = [it["content"] for name in ("thoughts", "nodes") for it in data.get(name, [])]
+        expected += [data["content"]] if "content" in data else []
+    elif "needs_reply" in told:
         needs = told["needs_reply"]
         systems = {ask.get("system", needs.get("system")) for ask in needs["asks"]}
         prompts = [message["text"] for ask in needs["asks"] for message in ask["messages"]]
         expected = [needs["id"], needs["next"], *systems, *prompts]
     else:
         items = [item for held in told.values() if isinstance(held, list) for item in held if isinstance(item, dict)]
-        expected = [told[name] for name in READ_FIELDS if told.get(name)]
-        expected += [item[name] for item in items for name in READ_FIELDS if item.get(name)]
+        fields = [name for name in READ_FIELDS if not own or name not in OWN_FIELDS]
+        expected = [told[name] for name in fields if told.get(name)]
+        expected += [item[name] for item in items for name in fields if item.get(name)]
         expected += [told["session_id"]] if "session_id" in told else []
     for words in expected:
         assert " ".join(words.split()) in shown, f"{words!r} is not in the text:\n{text}"

@@ -300,6 +300,8 @@ class Course:
         self.called: set[str] = set()
         # For each suspended call, the number of requests in each of its rounds.
         self.rounds: dict[str, list[list[int]]] = {}
+        # Whether the client's own replies answered the last call.
+        self.is_own = False
 
     async def _call(self, tool: str, arguments: dict[str, Any]) -> Any:
         self.called.add(tool)
@@ -312,13 +314,15 @@ class Course:
             replies = self.mind.answers(needs)
             self.called.add("reasoning_resume")
             result = await self.client.call_tool("reasoning_resume", {"id": needs["id"], "replies": replies})
+        self.is_own = bool(rounds)
         if rounds:
             self.rounds.setdefault(tool, []).append(rounds)
         return result
 
     async def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         """Makes a call that must succeed."""
-        told = answer(await self._call(tool, arguments))
+        result = await self._call(tool, arguments)
+        told = answer(result, own=self.is_own)
         assert "needs_reply" not in told
         self.told.append((tool, told))
         return told
@@ -475,7 +479,7 @@ async def graph(course: Course) -> None:
         await course.call("reasoning_got_score", graph_id=graph, node_id=node)
     both = await course.call("reasoning_got_score", graph_id=graph, node_ids=[turbine, lagoon])
     # The validity bounds the score, and the best is first.
-    assert [(it["node_id"], it["overall_score"]) for it in both["scores"]] == [(lagoon, 0.75), (turbine, 0.5)]
+    assert [(it["node_id"], it["overall_score"]) for it in both["scores"]] == [(lagoon, 0.785), (turbine, 0.5)]
     place = await course.call("reasoning_checkpoint_create", session_id=session, name="scored")
     pruned = await course.call("reasoning_got_prune", graph_id=graph)
     assert pruned["undo_checkpoint_id"]

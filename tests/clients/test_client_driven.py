@@ -35,8 +35,12 @@ def the_ask(told: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 async def resume(client, call: str, *replies: Any) -> dict[str, Any]:
+    """Resumes a call. The text of the answer does not repeat what the client has just written."""
     arguments = {"id": call, "replies": list(replies)}
-    return answer(await client.call_tool("reasoning_resume", arguments))
+    result = await client.call_tool("reasoning_resume", arguments)
+    step = answer(result, own=True)
+    assert step["content"] not in text_of_result(result)
+    return step
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=["asked-for", "nothing"])
@@ -82,6 +86,20 @@ async def test_a_suspended_call_outlives_the_process(connect: Connect, era: str)
     async with connect(era) as client:
         step = await resume(client, call, reply_to(ask, "Yes."))
     assert step["content"] == "Yes."
+
+
+async def test_a_new_connection_is_shown_the_steps_of_an_old_session_once(connect: Connect, era: str) -> None:
+    async with connect(era) as client:
+        call, ask = the_ask(await think(client, "Is a virus alive?"))
+        first = await resume(client, call, reply_to(ask, "It depends on the definition."))
+    async with connect(era) as client:
+        call, ask = the_ask(await think(client, "Which one?", session_id=first["session_id"]))
+        assert "You made the earlier steps" not in str(ask["messages"])
+        assert "It depends on the definition." in str(ask["messages"])
+        await resume(client, call, reply_to(ask, "The one with metabolism."))
+        _, ask = the_ask(await think(client, "Why?", session_id=first["session_id"]))
+        assert "You made the earlier steps" in str(ask["messages"])
+        assert "It depends on the definition." not in str(ask["messages"])
 
 
 async def test_plain_text_is_a_reply(connect: Connect, era: str) -> None:

@@ -86,7 +86,7 @@ class NodeClient:
         result = self.call(tool, **arguments)
         assert not result.get("isError"), result
         (text,) = result["content"]
-        check_readable(text["text"], result["structuredContent"])
+        check_readable(text["text"], result["structuredContent"], own=tool == "reasoning_resume")
         return result["structuredContent"]
 
     def stop(self) -> None:

@@ -58,7 +58,8 @@ async def test_a_client_that_refuses_replies_itself(connect: Connect, code: int)
         assert "The person said no." in needs["next"]
         assert "Is a virus alive?" in str(needs["asks"])
         reply = {"thought": "Yes, in a way.", "confidence_percent": 50}
-        done = answer(await client.call_tool("reasoning_resume", {"id": needs["id"], "replies": [reply]}))
+        result = await client.call_tool("reasoning_resume", {"id": needs["id"], "replies": [reply]})
+        done = answer(result, own=True)
         assert done["content"] == "Yes, in a way."
         # For a while the client is not asked again.
         again = answer(await client.call_tool("reasoning_linear", {"content": "In which?"}))

@@ -37,7 +37,7 @@ async def test_without_a_model_the_client_thinks(reach) -> None:
         asked = answer(await client.call_tool("reasoning_linear", {"content": "Is a virus alive?"}))
         reply = {"thought": "In a way.", "confidence": 0.5}
         arguments = {"id": asked["needs_reply"]["id"], "replies": [reply]}
-        told = answer(await client.call_tool("reasoning_resume", arguments))
+        told = answer(await client.call_tool("reasoning_resume", arguments), own=True)
         assert told["content"] == "In a way."
 
 

@@ -41,9 +41,11 @@ pub use session::{
 pub use suspended_call::SuspendedCall;
 pub use text::{
     person_names::split_person_names,
+    shorten::shorten_tokens,
     stop_words::is_stop_word,
     suggest::did_you_mean,
-    truncate::{approximate_tokens, truncate_chars, truncate_tokens},
+    token_budget::{equal_shares, fit_items},
+    truncate::{approximate_tokens, truncate_chars},
     truncate_json::truncate_json,
 };
 pub use time::Timestamp;

@@ -5,7 +5,7 @@
 
 use std::io::IsTerminal as _;
 
-use deliberate_toolkit::{CALL_SPAN, MODEL_SPAN};
+use deliberate_toolkit::{AUDIT_TARGET, CALL_SPAN, MODEL_SPAN};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
@@ -39,27 +39,31 @@ impl From<bool> for ContentLogging {
     }
 }
 
+/// What the log contains.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogFilter {
+    pub(crate) level: LogLevelSetting,
+    pub(crate) content: ContentLogging,
+    /// Whether calls of upstream servers' tools are logged at every level.
+    pub(crate) audit: bool,
+}
+
 /// Changes the filter of the log while the program runs.
 pub(crate) struct LogLevelControl(SetTargets);
 
 type SetTargets = Box<dyn Fn(Targets) -> Result<(), reload::Error> + Send + Sync>;
 
 impl LogLevelControl {
-    pub(crate) fn set(
-        &self,
-        level: LogLevelSetting,
-        content: ContentLogging,
-    ) -> Result<(), reload::Error> {
-        (self.0)(targets(level, content))
+    pub(crate) fn set(&self, filter: LogFilter) -> Result<(), reload::Error> {
+        (self.0)(targets(filter))
     }
 }
 
 /// Starts logging, and the export of spans if a collector is configured. Has no effect if a
 /// subscriber is already installed.
 pub(crate) fn start(
-    level: LogLevelSetting,
+    filter: LogFilter,
     format: LogFormat,
-    content: ContentLogging,
     spans: Option<SpanLayer>,
 ) -> LogLevelControl {
     let ansi = std::io::stderr().is_terminal();
@@ -68,7 +72,7 @@ pub(crate) fn start(
         ansi,
         writer: std::io::stderr,
     };
-    let (subscriber, control) = build_subscriber(targets(level, content), lines, spans);
+    let (subscriber, control) = build_subscriber(targets(filter), lines, spans);
     // An error means that a subscriber is already installed, so there is nothing to do.
     let _ = subscriber.try_init();
     control
@@ -128,8 +132,9 @@ where
 
 /// Returns the filter. It uses [`Targets`] instead of `EnvFilter`, which needs regular expressions
 /// and start-up time.
-fn targets(level: LogLevelSetting, content: ContentLogging) -> Targets {
-    let level = match level {
+fn targets(filter: LogFilter) -> Targets {
+    let content = filter.content;
+    let level = match filter.level {
         LogLevelSetting::Error => LevelFilter::ERROR,
         LogLevelSetting::Warn => LevelFilter::WARN,
         LogLevelSetting::Info => LevelFilter::INFO,
@@ -150,6 +155,15 @@ fn targets(level: LogLevelSetting, content: ContentLogging) -> Targets {
         .with_target("rmcp", shown(LevelFilter::OFF))
         // It writes codes and tokens, which must never be logged.
         .with_target(OAUTH_TARGET, LevelFilter::OFF)
+        // Whoever wants fewer lines still wants to know who called what.
+        .with_target(
+            AUDIT_TARGET,
+            if filter.audit {
+                LevelFilter::INFO
+            } else {
+                LevelFilter::OFF
+            },
+        )
         // For traces, not for log lines.
         .with_target(CALL_SPAN, LevelFilter::OFF)
         .with_target(MODEL_SPAN, LevelFilter::OFF)
@@ -176,6 +190,15 @@ mod tests {
     }
 
     fn capture_log(level: LogLevelSetting, format: LogFormat, content: ContentLogging) -> String {
+        let filter = LogFilter {
+            level,
+            content,
+            audit: true,
+        };
+        capture_filtered(filter, format)
+    }
+
+    fn capture_filtered(filter: LogFilter, format: LogFormat) -> String {
         let captured = Captured::default();
         let writer = captured.clone();
         let lines = LogOutput {
@@ -183,7 +206,7 @@ mod tests {
             ansi: false,
             writer: move || writer.clone(),
         };
-        let (subscriber, _) = build_subscriber(targets(level, content), lines, None);
+        let (subscriber, _) = build_subscriber(targets(filter), lines, None);
         tracing::subscriber::with_default(subscriber, || {
             tracing::info!(target: "deliberate", thoughts = 3, "session answered");
             tracing::debug!(target: "deliberate_store::sqlite", "row written");
@@ -195,6 +218,7 @@ mod tests {
             tracing::error!(target: "rmcp::transport::auth::more", "the token is hush");
             tracing::warn!(target: "deliberate_server::http", "a port is taken");
             tracing::trace!(target: "hyper::proto", "bytes");
+            tracing::info!(target: "audit", server = "far", "external call");
             let span = tracing::info_span!(target: "deliberate::call", "tools/call");
             assert!(span.is_disabled(), "nobody collects traces");
         });
@@ -253,6 +277,21 @@ mod tests {
     }
 
     #[test]
+    fn calls_of_other_servers_are_logged_at_every_level_unless_that_is_off() {
+        for level in [LogLevelSetting::Error, LogLevelSetting::Trace] {
+            for audit in [true, false] {
+                let filter = LogFilter {
+                    level,
+                    content: ContentLogging::Hidden,
+                    audit,
+                };
+                let log = capture_filtered(filter, LogFormat::Pretty);
+                assert_eq!(log.contains("external call"), audit, "{level:?}: {log}");
+            }
+        }
+    }
+
+    #[test]
     fn json_is_one_object_per_line() {
         let log = capture_log(
             LogLevelSetting::Info,
@@ -263,7 +302,7 @@ mod tests {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert_eq!(lines.len(), 2);
+        assert_eq!(lines.len(), 3);
         assert_eq!(lines[0]["message"], "session answered");
         assert_eq!(lines[0]["thoughts"], 3);
         assert_eq!(lines[0]["level"], "INFO");

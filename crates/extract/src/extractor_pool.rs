@@ -217,7 +217,7 @@ fn log_sandbox_note(err: &[u8]) {
     static LOGGED: Once = Once::new();
     let text = String::from_utf8_lossy(err);
     if let Some(note) = text.lines().find(|line| line.starts_with(SANDBOX_NOTE)) {
-        LOGGED.call_once(|| tracing::debug!("{note}"));
+        LOGGED.call_once(|| tracing::warn!("{note}"));
     }
 }
 

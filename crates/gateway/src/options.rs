@@ -215,13 +215,7 @@ impl GatewayServer {
         }
     }
 
-    /// Returns true if `except` names the tool.
-    pub(crate) fn excludes(&self, tool: &str) -> bool {
-        let mut patterns = self.except.iter();
-        patterns.any(|pattern| matches_pattern(pattern, tool))
-    }
-
-    /// Returns true if the tool may be used at all.
+    /// Returns true if the tool, or the method that is called like one, may be used at all.
     pub(crate) fn allows(&self, tool: &str) -> bool {
         let named = |patterns: &[String]| {
             patterns

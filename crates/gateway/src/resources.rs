@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Gateway,
-    gateway::{CatalogTool, ServerMethod, Upstream},
+    gateway::{CallerView, CatalogTool, ServerMethod, Upstream},
     tools::{CALL_TOOL, SEARCH_TOOL},
 };
 
@@ -44,6 +44,9 @@ impl ResourceProvider for ServerResources {
     }
 
     fn templates(&self) -> Vec<UriTemplate> {
+        if !self.0.has_servers() {
+            return Vec::new();
+        }
         vec![UriTemplate {
             uri: SERVER_URI_TEMPLATE.to_owned(),
             name: "server".to_owned(),
@@ -57,10 +60,14 @@ impl ResourceProvider for ServerResources {
         &'a self,
         after: Option<&'a str>,
         limit: usize,
-        _: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Result<ResourcePage, ToolError>> {
-        let names = self.0.names();
-        let addresses = std::iter::once((SERVERS_URI.to_owned(), "servers".to_owned())).chain(
+        let names = self.visible_names(&context);
+        let all = self
+            .0
+            .has_servers()
+            .then(|| (SERVERS_URI.to_owned(), "servers".to_owned()));
+        let addresses = all.into_iter().chain(
             names
                 .iter()
                 .map(|name| (format!("{SERVERS_URI}/{name}"), name.clone())),
@@ -95,21 +102,25 @@ impl ResourceProvider for ServerResources {
         if uri != SERVERS_URI && server_name(uri).is_none() {
             return Box::pin(self.read_link(uri, context));
         }
+        let view = CallerView(&context.caller.principal.scope);
         let page = if uri == SERVERS_URI {
             let servers: Vec<Value> = self
                 .0
-                .upstreams()
+                .visible_upstreams(None, view)
                 .iter()
-                .map(|upstream| self.render_server(upstream, false))
+                .map(|upstream| self.render_server(upstream, false, view))
                 .collect();
             Some(Ok(json!({ "servers": servers })))
         } else {
             server_name(uri).map(|name| {
-                let upstream = self.0.upstream(name).map_err(|_| ToolError::NotFound {
-                    what: EntityKind::RESOURCE,
-                    id: deliberate_core::truncate_chars(uri, 80),
+                let upstream = self.0.upstream(name).ok();
+                let upstream = upstream.filter(|it| view.shows_server(it)).ok_or_else(|| {
+                    ToolError::NotFound {
+                        what: EntityKind::RESOURCE,
+                        id: deliberate_core::truncate_chars(uri, 80),
+                    }
                 })?;
-                Ok(self.render_server(&upstream, true))
+                Ok(self.render_server(&upstream, true, view))
             })
         };
         let contents = |page: Value| {
@@ -127,13 +138,12 @@ impl ResourceProvider for ServerResources {
         &'a self,
         template: &'a str,
         typed: CompletionRequest<'a>,
-        _: ResourceContext<'a>,
+        context: ResourceContext<'a>,
     ) -> BoxFuture<'a, Option<Result<CompletionValues, ToolError>>> {
         const MAX_COMPLETIONS: usize = 100;
         let choices = (template == SERVER_URI_TEMPLATE).then(|| {
             let names = self
-                .0
-                .names()
+                .visible_names(&context)
                 .into_iter()
                 .filter(|name| name.starts_with(typed.text));
             let values: Vec<String> = names.take(MAX_COMPLETIONS).collect();
@@ -172,7 +182,14 @@ impl ServerResources {
         }))
     }
 
-    fn render_server(&self, upstream: &Upstream, whole: bool) -> Value {
+    /// Returns the names of the servers that the caller sees.
+    fn visible_names(&self, context: &ResourceContext<'_>) -> Vec<String> {
+        let view = CallerView(&context.caller.principal.scope);
+        let upstreams = self.0.visible_upstreams(None, view);
+        upstreams.iter().map(|it| it.name().to_owned()).collect()
+    }
+
+    fn render_server(&self, upstream: &Upstream, whole: bool, view: CallerView<'_>) -> Value {
         let status = self
             .0
             .status()
@@ -195,7 +212,10 @@ impl ServerResources {
                 "failures".to_owned(),
                 json!(status.as_ref().map(|it| it.failures)),
             );
-            let tools = known.iter().flat_map(|known| &known.tools).map(render_tool);
+            let tools = known.iter().flat_map(|known| &known.tools);
+            let tools = tools
+                .filter(|tool| view.shows_tool(upstream.name(), &tool.qualified_name))
+                .map(render_tool);
             fields.insert("tools".to_owned(), Value::Array(tools.collect()));
         }
         page

@@ -2,12 +2,16 @@
 
 #[doc(hidden)]
 pub mod draft;
+mod large_integers;
 #[doc(hidden)]
 pub mod references;
 mod validation_cost;
 mod validator;
 mod work;
 
+pub use large_integers::{
+    mark_large_integers, marked_integer, round_large_integers, unmark_large_integers,
+};
 pub use validator::{JsonSchemaError, JsonSchemaValidator, MAX_VIOLATIONS, SchemaViolation};
 
 /// The greatest nesting depth of a schema's JSON. A JSON parser stops at 128; an honest tool does

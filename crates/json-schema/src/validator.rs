@@ -1,12 +1,15 @@
 //! Validates values against a schema of another server. The schema refers to nothing outside
 //! itself, its patterns never backtrack, and an unusable schema is reported once.
 
+use std::borrow::Cow;
+
 use jsonschema::{PatternOptions, ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::Value;
 
 use crate::{
     MAX_JSON_DEPTH,
     draft::SchemaDraft,
+    large_integers::{has_marks, round_large_integers},
     references, truncate_at_word,
     validation_cost::count_evaluations,
     work::{TooMuchWork, count_work},
@@ -36,6 +39,13 @@ const MAX_WORK: u64 = 2_000_000;
 /// The maximum work of a validation whose violations are collected. Each violation of an alternative
 /// is a value of its own until the first ten are chosen, so this bounds memory, too.
 const MAX_WORK_WITH_VIOLATIONS: u64 = 50_000;
+
+/// The maximum work of a schema with alternatives, times the number of values: the violation of each
+/// alternative holds a copy of the value until the first ten are chosen.
+const MAX_COPIED_VALUES: u64 = 2_000_000;
+
+/// The keywords whose violations are collected from several schemas.
+const ALTERNATIVES: [&str; 3] = ["anyOf", "oneOf", "contains"];
 
 /// The reason why a schema cannot be used for validation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,6 +96,7 @@ pub struct JsonSchemaValidator {
     schema: Value,
     validator: Validator,
     has_legacy_id: bool,
+    has_alternatives: bool,
 }
 
 impl JsonSchemaValidator {
@@ -114,11 +125,13 @@ impl JsonSchemaValidator {
             schema: schema.clone(),
             validator,
             has_legacy_id,
+            has_alternatives: has_alternatives(schema),
         })
     }
 
     /// Returns the rules that the value violates, up to [`MAX_VIOLATIONS`]; none if it is valid.
     pub fn check(&self, value: &Value) -> Vec<SchemaViolation> {
+        let value = &*rounded(value);
         if references::depth(value, MAX_ARGUMENT_DEPTH) > MAX_ARGUMENT_DEPTH {
             return vec![SchemaViolation {
                 path: String::new(),
@@ -137,7 +150,9 @@ impl JsonSchemaValidator {
         if self.validator.is_valid(value) {
             return Vec::new();
         }
-        if work > MAX_WORK_WITH_VIOLATIONS {
+        let copies = work.saturating_mul(count_values(value));
+        let is_copied_much = self.has_alternatives && copies > MAX_COPIED_VALUES;
+        if work > MAX_WORK_WITH_VIOLATIONS || is_copied_much {
             return vec![whole_value_violation(
                 value,
                 "must match the schema, which has too many alternatives to say where it does not",
@@ -152,6 +167,7 @@ impl JsonSchemaValidator {
 
     /// Returns true if the value is valid. A value that would take too long to check is not.
     pub fn accepts(&self, value: &Value) -> bool {
+        let value = &*rounded(value);
         references::depth(value, MAX_ARGUMENT_DEPTH) <= MAX_ARGUMENT_DEPTH
             && self.count_work(value).is_ok()
             && self.validator.is_valid(value)
@@ -161,6 +177,36 @@ impl JsonSchemaValidator {
         let refs = references::SchemaRefs::new(&self.schema, self.has_legacy_id);
         count_work(&refs, value, MAX_WORK)
     }
+}
+
+/// Tells whether a schema has alternatives, at any depth.
+fn has_alternatives(schema: &Value) -> bool {
+    match schema {
+        Value::Array(items) => items.iter().any(has_alternatives),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, inner)| ALTERNATIVES.contains(&name.as_str()) || has_alternatives(inner)),
+        _ => false,
+    }
+}
+
+/// Returns the number of values in a value, itself included.
+fn count_values(value: &Value) -> u64 {
+    match value {
+        Value::Array(items) => items.iter().map(count_values).sum::<u64>() + 1,
+        Value::Object(fields) => fields.values().map(count_values).sum::<u64>() + 1,
+        _ => 1,
+    }
+}
+
+/// Returns the value with numbers in place of the marks of large integers.
+fn rounded(value: &Value) -> Cow<'_, Value> {
+    if !has_marks(value) {
+        return Cow::Borrowed(value);
+    }
+    let mut rounded = value.clone();
+    round_large_integers(&mut rounded);
+    Cow::Owned(rounded)
 }
 
 /// The violation of a value whose faulty part is not known.
@@ -226,4 +272,22 @@ fn rule_text(error: &ValidationError<'_>) -> String {
         _ => error.masked_with("it").to_string(),
     };
     truncate_at_word(&said, MAX_SHOWN_CHARS * 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn violations_of_many_alternatives_do_not_copy_a_large_value() {
+        let leaf = json!({ "type": "string" });
+        let schema = (0..9).fold(leaf, |inner, _| json!({ "anyOf": [inner, inner] }));
+        let validator = JsonSchemaValidator::new(&schema).unwrap();
+        let large = validator.check(&json!(vec![-1; 17_000]));
+        assert!(large[0].rule.contains("too many alternatives"), "{large:?}");
+        let small = validator.check(&json!([-1]));
+        assert_eq!(small[0].keyword, "anyOf", "{small:?}");
+    }
 }

@@ -12,11 +12,11 @@ use tokio::time::Instant;
 use super::{
     fields_block::{fields_instruction, split_fields},
     json_repair,
+    retry_request::{AnswerForm, UnusableReply, retry_request},
     structured_output::{
-        MAX_QUOTED_CHARS, StructuredError, StructuredOutput, deserialize_checked, looks_like_json,
-        unusable_reply,
+        StructuredError, StructuredOutput, deserialize_checked, looks_like_json, unusable_reply,
     },
-    truncate::truncate,
+    truncate::truncate_start,
 };
 use crate::{
     ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, PlainText, coerce,
@@ -25,8 +25,11 @@ use crate::{
 /// How often a text that reached the token limit is continued.
 const MAX_CONTINUATIONS: usize = 2;
 
-/// Token limit of the request for the fields alone.
+/// Token limit of the request for the fields alone; a reply that reaches it gets twice the room once.
 const FIELDS_TOKENS: u32 = 600;
+
+/// Longest reasoning that becomes the text of an answer. The end is taken, which holds the result.
+const MAX_REASONING_CHARS: usize = 20_000;
 
 /// A text that repeats a part of this many characters is not continued.
 const REPEATED_CHARS: usize = 60;
@@ -44,8 +47,9 @@ pub(crate) async fn ask_free_text<T: DeserializeOwned>(
         replies: Vec::with_capacity(1),
     };
     match exchange.ask(ask, from_plain).await {
-        Ok(value) => Ok(StructuredOutput {
+        Ok((value, is_cut)) => Ok(StructuredOutput {
             value,
+            is_cut,
             replies: exchange.replies,
         }),
         Err(error) => Err(StructuredError {
@@ -62,15 +66,25 @@ struct Exchange<'m> {
     replies: Vec<ModelReply>,
 }
 
+/// What a model wrote in one turn.
+struct WrittenText {
+    text: String,
+    /// What it thought before it wrote the text, if its provider returns that; else empty.
+    reasoning: String,
+    /// Whether the token limit ended the text.
+    is_cut: bool,
+}
+
 impl Exchange<'_> {
+    /// Returns the answer, and whether the token limit ended its text.
     async fn ask<T: DeserializeOwned>(
         &mut self,
         ask: &ModelRequest,
         from_plain: Option<fn(String) -> T>,
-    ) -> Result<T, ModelError> {
+    ) -> Result<(T, bool), ModelError> {
         let first = free_text_request(ask);
-        let reply = self.text(&first).await?;
-        let mut answer = self.read(&reply, ask);
+        let mut written = self.text(&first).await?;
+        let mut answer = read_text(&written, ask);
         if let Err(ReplyFault::Unusable(reason)) = &answer {
             tracing::debug!(
                 provider = self.chat_model.name(),
@@ -78,23 +92,25 @@ impl Exchange<'_> {
                 "asking again"
             );
             let fault = UnusableReply {
-                reply: &reply,
+                text: &written.text,
                 reason,
-                is_cut: self.is_cut(),
+                is_cut: written.is_cut,
             };
-            let again = retry_request(&first, &fault, &ask.schema);
-            let reply = self.text(&again).await?;
-            answer = self.read(&reply, ask);
+            let form = AnswerForm::FreeText(&ask.schema);
+            let again = retry_request(self.chat_model, &first, &fault, &form);
+            written = self.text(&again).await?;
+            answer = read_text(&written, ask);
         }
         let (text, reason) = match answer {
-            Ok(value) => return Ok(value),
+            Ok(value) => return Ok((value, false)),
             Err(ReplyFault::Unusable(reason)) => return Err(self.unusable(reason)),
             Err(ReplyFault::Fields { text, reason }) => (text, reason),
         };
+        let is_cut = written.is_cut;
         if self.chat_model.replies_between_calls()
             && let Some(from_plain) = from_plain
         {
-            return Ok(from_plain(text));
+            return Ok((from_plain(text), is_cut));
         }
         tracing::debug!(
             provider = self.chat_model.name(),
@@ -102,43 +118,34 @@ impl Exchange<'_> {
             reason,
             "asking for the fields"
         );
-        let fields = self.complete(&fields_request(ask, &text)).await?;
+        let fields = self.fields(ask, &text).await?;
         match (read_fields(&text, &fields, ask), from_plain) {
-            (Ok(value), _) => Ok(value),
-            (Err(_), Some(from_plain)) => Ok(from_plain(text)),
+            (Ok(value), _) => Ok((value, is_cut)),
+            (Err(_), Some(from_plain)) => Ok((from_plain(text), is_cut || self.is_cut())),
             (Err(reason), None) => Err(self.unusable(reason)),
         }
     }
 
-    /// Reads a text and the fields after it.
-    fn read<T: DeserializeOwned>(&self, reply: &str, ask: &ModelRequest) -> Result<T, ReplyFault> {
-        let unusable = |reason: &str| Err(ReplyFault::Unusable(reason.to_owned()));
-        if is_blank(reply) {
-            return unusable("it is empty");
+    /// Asks for the fields of a text, once more if the reply reached the token limit.
+    async fn fields(&mut self, ask: &ModelRequest, text: &str) -> Result<String, ModelError> {
+        let request = fields_request(ask, text);
+        let reply = self.complete(&request).await?;
+        if !self.is_cut() || has_whole_object(&reply) {
+            return Ok(reply);
         }
-        if self.is_cut() && is_meant_as_json(reply) {
-            return unusable("it ends in the middle");
-        }
-        let field = ask.text_field.as_deref().unwrap_or_default();
-        let (text, fields) = split_fields(reply, &ask.schema, field, |it| ask.normalize(it));
-        let Some(fields) = fields else {
-            if is_meant_as_json(&text) {
-                return unusable("it begins like JSON but can't be read as JSON");
-            }
-            let reason = "the fields are missing".to_owned();
-            return Err(ReplyFault::Fields { text, reason });
+        let fault = UnusableReply {
+            text: &reply,
+            reason: "it ends in the middle",
+            is_cut: true,
         };
-        read_answer(&text, fields, ask).map_err(|reason| {
-            if text.trim().is_empty() {
-                return ReplyFault::Unusable(reason);
-            }
-            ReplyFault::Fields { text, reason }
-        })
+        let again = retry_request(self.chat_model, &request, &fault, &AnswerForm::Json);
+        self.complete(&again).await
     }
 
     /// Returns the model's text; one that reached the token limit is continued, unless it is empty
     /// (providers reject an empty message) or JSON, which a model begins anew.
-    async fn text(&mut self, first: &ModelRequest) -> Result<String, ModelError> {
+    async fn text(&mut self, first: &ModelRequest) -> Result<WrittenText, ModelError> {
+        let replies_before = self.replies.len();
         let mut text = self.complete(first).await?;
         for number in 1..=MAX_CONTINUATIONS {
             let so_far = text.trim();
@@ -149,7 +156,24 @@ impl Exchange<'_> {
             let more = continuation_request(first, &text, number);
             text.push_str(&self.complete(&more).await?);
         }
-        Ok(unquote(json_repair::strip_thinking(&text).trim()))
+        let replies = self.replies.get(replies_before..).unwrap_or_default();
+        let separate = replies.iter().map(|reply| reply.reasoning.trim());
+        let separate = separate.filter(|part| !part.is_empty());
+        let mut reasoning = separate.collect::<Vec<&str>>().join("\n\n");
+        let mut written = unquote(json_repair::strip_thinking(&text).trim());
+        let is_cut = self.is_cut();
+        // A server that finds no end of the reasoning returns the whole answer as reasoning.
+        if is_blank(&written) && !is_cut {
+            written = std::mem::take(&mut reasoning);
+        }
+        if reasoning.is_empty() {
+            json_repair::thinking(&text).clone_into(&mut reasoning);
+        }
+        Ok(WrittenText {
+            text: written,
+            reasoning,
+            is_cut,
+        })
     }
 
     /// Tells whether the last reply reached the token limit.
@@ -173,6 +197,40 @@ impl Exchange<'_> {
     }
 }
 
+/// Reads a text and the fields after it.
+fn read_text<T: DeserializeOwned>(
+    written: &WrittenText,
+    ask: &ModelRequest,
+) -> Result<T, ReplyFault> {
+    let unusable = |reason: &str| Err(ReplyFault::Unusable(reason.to_owned()));
+    if is_blank(&written.text) {
+        let is_exhausted = written.is_cut && !is_blank(&written.reasoning);
+        return unusable(if is_exhausted {
+            "the thinking took all the room, so that no answer came"
+        } else {
+            "it is empty"
+        });
+    }
+    if written.is_cut && is_meant_as_json(&written.text) {
+        return unusable("it ends in the middle");
+    }
+    let field = ask.text_field.as_deref().unwrap_or_default();
+    let (text, fields) = split_fields(&written.text, &ask.schema, field, |it| ask.normalize(it));
+    let Some(fields) = fields else {
+        if is_meant_as_json(&text) {
+            return unusable("it begins like JSON but can't be read as JSON");
+        }
+        let reason = "the fields are missing".to_owned();
+        return Err(ReplyFault::Fields { text, reason });
+    };
+    read_answer(&text, &written.reasoning, fields, ask).map_err(|reason| {
+        if text.trim().is_empty() {
+            return ReplyFault::Unusable(reason);
+        }
+        ReplyFault::Fields { text, reason }
+    })
+}
+
 /// What is wrong with a reply.
 enum ReplyFault {
     /// The whole reply is unusable, for this reason.
@@ -188,15 +246,23 @@ fn read_fields<T: DeserializeOwned>(
     ask: &ModelRequest,
 ) -> Result<T, String> {
     match json_repair::parse_with_end(reply, json_repair::Termination::Complete) {
-        Ok(Value::Object(fields)) => read_answer(text, fields, ask),
+        Ok(Value::Object(fields)) => read_answer(text, "", fields, ask),
         Ok(_) => Err("it is not a JSON object".to_owned()),
         Err(_) => Err("there is no JSON object in it".to_owned()),
     }
 }
 
-/// Builds the value from the text and the fields, and checks it.
+/// Tells whether a reply that reached the token limit holds an object from its start to its end.
+fn has_whole_object(reply: &str) -> bool {
+    let parsed = json_repair::parse_with_end(reply, json_repair::Termination::Complete);
+    matches!(parsed, Ok(Value::Object(_))) && !json_repair::has_open_bracket(reply)
+}
+
+/// Builds the value from the text and the fields, and checks it. Without a text of the model's own,
+/// its reasoning is the text.
 fn read_answer<T: DeserializeOwned>(
     text: &str,
+    reasoning: &str,
     fields: Map<String, Value>,
     ask: &ModelRequest,
 ) -> Result<T, String> {
@@ -219,10 +285,12 @@ fn read_answer<T: DeserializeOwned>(
     if fields.get(field).is_some_and(|it| !it.is_null()) {
         return Err(reason);
     }
-    // Without a text of its own, the model wrote the result without the reasoning.
     let own = text_under_another_name(&fields, &ask.schema);
+    let thought = || (!is_blank(reasoning)).then(|| truncate_start(reasoning, MAX_REASONING_CHARS));
+    // Without any of them, the model wrote the result without the reasoning.
     let answer = fields.get("answer").and_then(Value::as_str);
-    if let Some(own) = own.or_else(|| answer.map(str::to_owned)) {
+    let own = own.or_else(thought).or_else(|| answer.map(str::to_owned));
+    if let Some(own) = own {
         fields.insert(field.to_owned(), own.into());
         return read(&fields);
     }
@@ -302,36 +370,6 @@ fn fields_request(ask: &ModelRequest, text: &str) -> ModelRequest {
         "Now give only the fields that sum this up, as one JSON object.",
     ));
     second
-}
-
-/// A reply that is asked for again.
-struct UnusableReply<'a> {
-    reply: &'a str,
-    reason: &'a str,
-    /// Whether it reached the token limit.
-    is_cut: bool,
-}
-
-/// The same request again, with the unusable reply, the reason, and the instruction, which a small
-/// model has forgotten by then.
-fn retry_request(first: &ModelRequest, fault: &UnusableReply<'_>, schema: &Value) -> ModelRequest {
-    let mut again = first.clone();
-    again.key.push_str("/again");
-    let quoted = truncate(fault.reply, MAX_QUOTED_CHARS);
-    if !quoted.is_empty() {
-        again.messages.push(ChatMessage::assistant(quoted));
-    }
-    let mut more_room = "";
-    if fault.is_cut {
-        again.max_tokens = again.max_tokens.saturating_mul(2);
-        more_room = " Now there is twice the room.";
-    }
-    again.messages.push(ChatMessage::user(format!(
-        "Your last answer can't be used: {}.{more_room} Answer again. {}",
-        fault.reason,
-        fields_instruction(schema)
-    )));
-    again
 }
 
 /// Returns the text of a JSON string; other text stays.

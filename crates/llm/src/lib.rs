@@ -8,6 +8,7 @@ mod free_text;
 mod json_repair;
 mod providers;
 mod request;
+mod retry_request;
 mod structured_output;
 mod tool_call;
 mod tool_use;

@@ -280,6 +280,11 @@ pub enum ChatRole {
 pub struct ModelReply {
     /// The model's text, unchanged.
     pub text: String,
+    /// What the model thought before it wrote the text, if the provider returns that separately;
+    /// else empty.
+    pub reasoning: String,
+    /// Number of output tokens that went into the reasoning.
+    pub reasoning_tokens: u64,
     /// Why the model stopped.
     pub finish_reason: FinishReason,
     /// Model that answered, as named by the provider.

@@ -8,14 +8,11 @@ use tokio::time::Instant;
 use super::{
     free_text::ask_free_text,
     json_repair::{self, Termination},
+    retry_request::{AnswerForm, MAX_QUOTED_CHARS, UnusableReply, retry_request},
     truncate::truncate,
 };
-use crate::{
-    ChatMessage, ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, PlainText, coerce,
-};
+use crate::{ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, PlainText, coerce};
 
-/// How much of an unusable answer is quoted to the model and stored in the invocation log.
-pub(crate) const MAX_QUOTED_CHARS: usize = 2_000;
 /// How many validation errors of an answer are named.
 const MAX_FAULTS: usize = 3;
 /// Longest description of a validation error.
@@ -26,6 +23,8 @@ const MAX_FAULT_CHARS: usize = 300;
 pub struct StructuredOutput<T> {
     /// The answer.
     pub value: T,
+    /// Whether the token limit ended the answer before the model had finished it.
+    pub is_cut: bool,
     /// One or two replies: usage, model and thread of each.
     pub replies: Vec<ModelReply>,
 }
@@ -69,19 +68,35 @@ pub async fn ask_structured<T: DeserializeOwned>(
             tracing::debug!(provider = chat_model.name(), ask = ask.key, "asking again");
             // The reason quotes the answer.
             tracing::debug!(target: "deliberate::content", reason, "an answer cannot be used");
-            let ask = retry_request(ask, reply, &reason);
+            let fault = UnusableReply {
+                text: &reply.text,
+                reason: &reason,
+                is_cut: reply.finish_reason == FinishReason::Length,
+            };
+            let ask = retry_request(chat_model, &ask, &fault, &AnswerForm::Json);
             attempt(chat_model, &ask, from_plain, deadline, &mut replies).await
         }
         (first, _) => first,
     };
     let error = match result {
-        Ok(value) => return Ok(StructuredOutput { value, replies }),
+        Ok(value) => {
+            return Ok(StructuredOutput {
+                value,
+                is_cut: replies.last().is_some_and(ends_in_the_middle),
+                replies,
+            });
+        }
         Err(StructuredAttemptError::NoReply(error)) => error,
         Err(StructuredAttemptError::Unusable(reason)) => {
             unusable_reply(chat_model.name(), reason, &replies)
         }
     };
     Err(StructuredError { error, replies })
+}
+
+/// Tells whether the token limit ended a reply inside its object.
+fn ends_in_the_middle(reply: &ModelReply) -> bool {
+    reply.finish_reason == FinishReason::Length && json_repair::has_open_bracket(&reply.text)
 }
 
 /// Builds the error for an unusable last reply.
@@ -257,24 +272,4 @@ fn is_missing_required(value: &Value, schema: &Value) -> bool {
         let mut errors = validator.iter_errors(value);
         errors.any(|error| matches!(error.kind(), Kind::Required { .. }))
     })
-}
-
-/// Returns the second request: the first one, with the unusable answer and the reason.
-fn retry_request(mut ask: ModelRequest, reply: &ModelReply, reason: &str) -> ModelRequest {
-    ask.key.push_str("/again");
-    let shown = truncate(reply.text.trim(), MAX_QUOTED_CHARS);
-    if !shown.is_empty() {
-        ask.messages.push(ChatMessage::assistant(shown));
-    }
-    let cut = if reply.finish_reason == FinishReason::Length {
-        ask.max_tokens = ask.max_tokens.saturating_mul(2);
-        " It was cut off; now there is twice the room."
-    } else {
-        ""
-    };
-    ask.messages.push(ChatMessage::user(format!(
-        "Your last answer can't be used: {reason}.{cut} Answer again with exactly one JSON \
-         object that fits the schema, and nothing else: no fences, no words around it."
-    )));
-    ask
 }

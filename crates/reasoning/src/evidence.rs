@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use deliberate_core::{Change, truncate_tokens};
+use deliberate_core::{Change, shorten_tokens};
 use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_toolkit::{AgentLimits, ArgumentIssue, ToolContext, ToolError, ToolUse};
 use schemars::JsonSchema;
@@ -118,13 +118,13 @@ impl StepEvidence {
         let one = budget / self.tool_uses.len().max(1);
         let evidence = self.tool_uses.iter().map(|evidence| ToolUseInPrompt {
             tool: evidence.tool.clone(),
-            arguments: truncate_tokens(&evidence.arguments.to_string(), one / 4),
-            result: truncate_tokens(&evidence.result, one - one / 4),
+            arguments: shorten_tokens(&evidence.arguments.to_string(), one / 4),
+            result: shorten_tokens(&evidence.result, one - one / 4),
             failed: evidence.failed,
         });
         EvidenceInPrompt {
             evidence: evidence.collect(),
-            summary: truncate_tokens(&self.summary, budget / 4),
+            summary: shorten_tokens(&self.summary, budget / 4),
         }
     }
 

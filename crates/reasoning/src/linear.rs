@@ -262,12 +262,12 @@ fn step_output(
     call: &ToolContext,
 ) -> ToolOutput<Output> {
     let step = answer.value;
+    let confidence = step.fields.confidence();
     let StepFields {
         answer: result,
         weakest_point,
-        sure,
+        ..
     } = step.fields;
-    let confidence = sure.score();
     let thought = Thought {
         id: call.new_id(),
         session_id: home.id(),

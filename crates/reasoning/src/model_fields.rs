@@ -7,11 +7,15 @@ use serde::{
     Deserialize, Deserializer,
     de::{self, DeserializeOwned},
 };
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 // The model's confidence. Pipes written for the original server answer `confidence`; it is accepted
 // but not requested. (Not a doc comment, because the schema of an answer would carry it.)
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "models write the fields by these names"
+)]
 pub(crate) struct Confidence {
     /// How sure you are, 0 to 100
     #[serde(default, deserialize_with = "Percent::lenient_option")]
@@ -20,6 +24,10 @@ pub(crate) struct Confidence {
     #[serde(default, deserialize_with = "ModelScore::lenient_option")]
     #[schemars(skip)]
     confidence: Option<ModelScore>,
+    // Whether the model wrote that there is no result yet. A reply without the field, such as a
+    // plain text, does not say so.
+    #[serde(skip)]
+    concludes_nothing: bool,
 }
 
 impl Confidence {
@@ -37,23 +45,61 @@ impl From<Score> for Confidence {
         Self {
             confidence_percent: Some(Percent(score)),
             confidence: None,
+            concludes_nothing: false,
         }
     }
 }
 
 // The short fields that a model writes after the free text of a step. The doubt comes before the
 // confidence, because a model that has named a weakness judges more honestly.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, JsonSchema)]
 pub(crate) struct StepFields {
     /// The result so far, in the form that was asked for; null if there is none yet
-    #[serde(default, deserialize_with = "optional_answer")]
     pub(crate) answer: Option<String>,
     /// What is most likely to be wrong, in a few words
-    #[serde(default, deserialize_with = "optional_text")]
     #[schemars(with = "String")]
     pub(crate) weakest_point: Option<String>,
     #[serde(flatten)]
     pub(crate) sure: Confidence,
+}
+
+impl<'de> Deserialize<'de> for StepFields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        let written = fields.remove("answer");
+        let answer = written.as_ref().and_then(answer_text);
+        let weakest_point = fields.remove("weakest_point");
+        let weakest_point = weakest_point.as_ref().and_then(Value::as_str);
+        let sure = Confidence::deserialize(Value::Object(fields)).map_err(de::Error::custom)?;
+        Ok(Self {
+            sure: Confidence {
+                concludes_nothing: written.is_some() && answer.is_none(),
+                ..sure
+            },
+            answer,
+            weakest_point: weakest_point.and_then(meaningful_text),
+        })
+    }
+}
+
+impl StepFields {
+    /// The confidence in the step. A step that has concluded nothing yet is at most half sure.
+    pub(crate) fn confidence(&self) -> Score {
+        if self.concludes_nothing() {
+            return at_most_half(self.sure.score());
+        }
+        self.sure.score()
+    }
+
+    /// Whether the model wrote that there is no result yet.
+    pub(crate) fn concludes_nothing(&self) -> bool {
+        self.sure.concludes_nothing
+    }
+}
+
+/// The rating of something that reaches no result or a wrong one: at most half good.
+pub(crate) fn at_most_half(score: Score) -> Score {
+    Score::clamped(score.get().min(0.5))
 }
 
 /// Tells whether `confidence` is below the caller's threshold; `None` if it is not.
@@ -63,14 +109,12 @@ pub(crate) fn below_threshold(threshold: Option<Score>, confidence: Score) -> Op
         .then_some(true)
 }
 
-/// Deserializes the result of a step. A model may write a number or a list; a word for "nothing"
-/// counts as missing.
-pub(crate) fn optional_answer<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<String>, D::Error> {
-    let text = match Value::deserialize(deserializer)? {
-        Value::Null => return Ok(None),
-        Value::String(text) => text,
+/// The result of a step. A model may write a number or a list. Only what can be no result counts as
+/// missing: "none" and "unknown" are answers to some questions.
+fn answer_text(written: &Value) -> Option<String> {
+    let text = match written {
+        Value::Null => return None,
+        Value::String(text) => text.clone(),
         Value::Array(items) => {
             let texts = items.iter().map(|item| match item {
                 Value::String(text) => text.clone(),
@@ -80,15 +124,23 @@ pub(crate) fn optional_answer<'de, D: Deserializer<'de>>(
         }
         other => other.to_string(),
     };
-    Ok(meaningful_text(&text))
+    text_unless(&text, &NO_VALUE)
 }
+
+/// What models write instead of a value.
+const NO_VALUE: [&str; 3] = ["null", "n/a", "-"];
 
 /// Returns the trimmed text, unless it is blank or one of the words that models write for nothing.
 fn meaningful_text(text: &str) -> Option<String> {
-    const NOTHING: [&str; 6] = ["null", "none", "n/a", "unknown", "nothing", "-"];
+    const NOTHING: [&str; 3] = ["none", "unknown", "nothing"];
+    text_unless(text, &NO_VALUE).and_then(|text| text_unless(&text, &NOTHING))
+}
+
+/// Returns the trimmed text, unless it is blank or one of these words.
+fn text_unless(text: &str, words: &[&str]) -> Option<String> {
     let text = text.trim();
     let word = text.trim_end_matches('.').to_lowercase();
-    let is_missing = is_blank(text) || NOTHING.contains(&word.as_str());
+    let is_missing = is_blank(text) || words.contains(&word.as_str());
     (!is_missing).then(|| text.to_owned())
 }
 

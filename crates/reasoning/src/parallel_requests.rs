@@ -27,7 +27,17 @@ pub(crate) async fn ask_parallel<T: DeserializeOwned>(
     least: usize,
     call: &ToolContext,
 ) -> Result<ParallelAnswers<T>, ToolError> {
-    let outcomes = call.ask_all::<ItemOrList<T>>(asks).await?;
+    ask_parallel_with(asks, least, |_| (), call).await
+}
+
+async fn ask_parallel_with<T: DeserializeOwned>(
+    asks: Vec<ModelRequest>,
+    least: usize,
+    on_item: impl Fn(&T),
+    call: &ToolContext,
+) -> Result<ParallelAnswers<T>, ToolError> {
+    let on_answer = |answer: &ItemOrList<T>| answer.single().into_iter().for_each(&on_item);
+    let outcomes = call.ask_all_with(asks, on_answer).await?;
     collect_answers(outcomes.into_iter().map(value_of), least)
 }
 
@@ -35,25 +45,41 @@ pub(crate) async fn ask_parallel<T: DeserializeOwned>(
 /// each further request would only cost. So where prompts are stored at the provider, the first
 /// request is sent alone, and the others if its reply is not a `W`.
 pub(crate) async fn ask_all_or_each<W: DeserializeOwned, T: DeserializeOwned>(
-    mut asks: Vec<ModelRequest>,
+    asks: Vec<ModelRequest>,
     least: usize,
     call: &ToolContext,
 ) -> Result<AllOrEach<W, T>, ToolError> {
+    ask_all_or_each_with(asks, least, |_| (), call).await
+}
+
+/// Like `ask_all_or_each`, and calls `on_item` with each item as soon as it arrives, unless one reply
+/// holds several.
+pub(crate) async fn ask_all_or_each_with<W: DeserializeOwned, T: DeserializeOwned>(
+    mut asks: Vec<ModelRequest>,
+    least: usize,
+    on_item: impl Fn(&T),
+    call: &ToolContext,
+) -> Result<AllOrEach<W, T>, ToolError> {
     if asks.is_empty() || !call.has_stored_prompts().await {
-        return Ok(AllOrEach::Each(ask_parallel(asks, least, call).await?));
+        let each = ask_parallel_with(asks, least, on_item, call).await?;
+        return Ok(AllOrEach::Each(each));
     }
+    let on_answer = |answer: &ItemOrList<T>| answer.single().into_iter().for_each(&on_item);
     let others = asks.split_off(1);
     let mut outcomes = Vec::new();
     for outcome in call.ask_all::<WholeOrItem<W, T>>(asks).await? {
         match value_of(outcome) {
             Ok(WholeOrItem::Whole(whole)) => return Ok(AllOrEach::All(whole)),
-            Ok(WholeOrItem::Item(item)) => outcomes.push(Ok(item)),
+            Ok(WholeOrItem::Item(item)) => {
+                on_answer(&item);
+                outcomes.push(Ok(item));
+            }
             // Another reply may be usable; a provider that gives none would give the others none.
             Err(error) if is_unusable_reply(&error) => outcomes.push(Err(error)),
             Err(error) => return Err(error),
         }
     }
-    let others = call.ask_all::<ItemOrList<T>>(others).await?;
+    let others = call.ask_all_with(others, on_answer).await?;
     outcomes.extend(others.into_iter().map(value_of));
     Ok(AllOrEach::Each(collect_answers(outcomes, least)?))
 }
@@ -119,6 +145,14 @@ const LISTS: [&str; 3] = ["approaches", "perspectives", "continuations"];
 struct ItemOrList<T>(Vec<T>);
 
 impl<T> ItemOrList<T> {
+    /// The item, if there is only one.
+    fn single(&self) -> Option<&T> {
+        match self.0.as_slice() {
+            [item] => Some(item),
+            _ => None,
+        }
+    }
+
     /// Takes the item for the request number `index`.
     fn take(mut self, index: usize) -> Option<T> {
         let place = index % self.0.len().max(1);

@@ -80,7 +80,7 @@ impl ReasoningPromptTemplate {
         environment.set_fuel(Some(FUEL));
         environment.add_filter("fenced", disarm);
         for (name, text) in [
-            (HISTORY_TEMPLATE, include_str!("history.md")),
+            (HISTORY_TEMPLATE, include_str!("history/history.md")),
             (ANCESTORS_TEMPLATE, include_str!("graph/ancestors.md")),
             (EVIDENCE_TEMPLATE, include_str!("evidence.md")),
             (purpose, question.trim()),

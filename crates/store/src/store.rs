@@ -133,6 +133,13 @@ pub trait Store: Documents + UsageReports {
         checkpoint: &'a CheckpointId,
     ) -> StoreFuture<'a, Option<BacktrackPreview>>;
 
+    /// Returns the latest graph that a session had at a checkpoint, with its nodes as they were
+    /// there, oldest first; `None` if it had none.
+    fn graph_at_checkpoint<'a>(
+        &'a self,
+        checkpoint: &'a CheckpointId,
+    ) -> StoreFuture<'a, Option<(Graph, Vec<GraphNode>)>>;
+
     /// Lists a session's snapshots, oldest first.
     fn snapshots<'a>(
         &'a self,
@@ -352,7 +359,8 @@ pub struct BranchEntry {
     pub first_text: Option<String>,
 }
 
-/// The number of entities that returning to a checkpoint moves.
+/// The number of entities that returning to a checkpoint moves. A node that is pruned counts as set
+/// aside, and one that is no longer pruned as restored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BacktrackPreview {
     /// Entities that the backtrack sets aside.

@@ -20,7 +20,7 @@ use deliberate_core::ErrorCode;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    ToolContext, ToolError,
+    Principal, ToolContext, ToolError,
     dispatch::fair_permits::{FairPermits, PermitHolder},
 };
 
@@ -98,6 +98,20 @@ pub(crate) async fn with_call_limits<F: Future>(call: &ToolContext, tool: F) -> 
         deadline: call.deadline(),
     };
     CALL_LIMITS.scope(limits, tool).await
+}
+
+/// Runs a request that is no tool call, such as the rendering of a prompt, so that its computations
+/// count for its principal and end with its time.
+pub async fn with_request_limits<F: Future>(
+    principal: &Principal,
+    time: Duration,
+    request: F,
+) -> F::Output {
+    let limits = ComputeLimits {
+        holder: principal.name.clone(),
+        deadline: Instant::now() + time,
+    };
+    CALL_LIMITS.scope(limits, request).await
 }
 
 /// Runs CPU-bound work on its own thread. Within a call, the call's time limit and cancellation hold

@@ -5,6 +5,7 @@ mod agent_loop;
 mod background;
 mod caller;
 mod compute;
+mod conversation;
 mod dispatch;
 mod error;
 mod event;
@@ -30,10 +31,12 @@ pub use caller::{
     CallProgress, CallerContext, ClientFeatures, ClientRequestError, ClientRequests, FixedModel,
     ModelSelector,
 };
-pub use compute::{ComputeError, compute, is_abandoned};
+pub use compute::{ComputeError, compute, is_abandoned, with_request_limits};
+pub use conversation::ConversationSessions;
 pub use deliberate_core::ErrorCode;
 pub use dispatch::{
     call_outcome::{CallOutcome, ClientPrompt, NeedsReply},
+    compact_prompts::CompactPrompts,
     suspend::RESUME_TOOL,
 };
 pub use error::{ArgumentIssue, EntityKind, ToolError};
@@ -42,7 +45,7 @@ pub use external_tools::{
     AUDIT_TARGET, AliasTarget, ExternalCallEnd, ExternalTool, ExternalTools, InputReply,
     RAW_RESULT, upstream_failure,
 };
-pub use presentation::{CallPresenter, PresentedOutput, REPLY_RECORDED};
+pub use presentation::{CallPresenter, PresentedOutput, REPLIES_RECORDED, REPLY_RECORDED};
 pub use principal::{Principal, ToolScope, matches_pattern};
 pub use prompt_provider::{
     PromptArgumentInfo, PromptContent, PromptInfo, PromptProvider, PromptRole, RenderedMessage,

@@ -10,6 +10,11 @@ use crate::{RESUME_TOOL, Registry, ToolError};
 /// shown what it wrote.
 pub const REPLY_RECORDED: &str = "reply_recorded";
 
+/// The field of an output that says that the caller's own model wrote all answers, in the replies
+/// with which the call was resumed. The text need not repeat them; a program that sent the replies
+/// for a model may still read the data.
+pub const REPLIES_RECORDED: &str = "replies_recorded";
+
 /// Shows the calls of a feature's tools to clients.
 pub trait CallPresenter: Send + Sync {
     /// Tells whether it presents the calls of this tool.

@@ -231,8 +231,15 @@ impl Registry {
         self
     }
 
-    /// Returns the listed tools in their order.
+    /// Returns the tools that are listed now, in their order.
     pub fn list(&self) -> impl Iterator<Item = ToolInfo<'_>> {
+        let listed = self.tools.tools.iter().filter(|entry| entry.is_listed);
+        let offered = listed.filter(|entry| entry.is_offered());
+        offered.map(|entry| entry.info())
+    }
+
+    /// Returns the tools that are listed now or may be later, in their order.
+    pub fn list_possible(&self) -> impl Iterator<Item = ToolInfo<'_>> {
         let listed = self.tools.tools.iter().filter(|entry| entry.is_listed);
         listed.map(|entry| entry.info())
     }
@@ -247,8 +254,12 @@ impl Registry {
         self.tools.get(name).map(RegisteredTool::info)
     }
 
-    /// Tells whether a principal sees the tool: its scope includes the tool, or one it stands for.
+    /// Tells whether a principal sees the tool: the tool is offered, and its scope includes the tool,
+    /// or one it stands for.
     pub fn is_visible_to(&self, principal: &Principal, name: &str) -> bool {
+        if self.tools.get(name).is_some_and(|own| !own.is_offered()) {
+            return false;
+        }
         let front = || {
             self.tools
                 .get(name)
@@ -398,6 +409,14 @@ impl RegisteredTool {
                 behind.any(|name| principal.scope.allows(name))
             }
             ToolAction::Resume => false,
+        }
+    }
+
+    /// Tells whether the tool is listed now.
+    fn is_offered(&self) -> bool {
+        match &self.action {
+            ToolAction::Run(tool) => tool.is_offered(),
+            ToolAction::Resume => true,
         }
     }
 

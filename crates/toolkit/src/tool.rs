@@ -8,7 +8,10 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{ArgumentIssue, REPLY_RECORDED, ToolContext, ToolError, schema::ArgumentChecker};
+use crate::{
+    ArgumentIssue, REPLIES_RECORDED, REPLY_RECORDED, ToolContext, ToolError,
+    schema::ArgumentChecker,
+};
 
 /// A tool that a client can call.
 ///
@@ -72,6 +75,12 @@ pub trait Tool: Send + Sync + 'static {
     /// the network, or reads many files.
     fn may_run_in_background(&self) -> bool {
         false
+    }
+
+    /// Tells whether the tool is listed now. False for a tool that has nothing to work on yet; it can
+    /// be called all the same.
+    fn is_offered(&self) -> bool {
+        true
     }
 
     /// Tells whether an abandoned call (its process died) may be run again from its start. False
@@ -229,6 +238,7 @@ pub(crate) trait AnyTool: Send + Sync {
     fn resolve_alias(&self, arguments: &Value) -> Option<(String, Value)>;
     fn alias_targets(&self) -> Vec<&'static str>;
     fn may_run_in_background(&self) -> bool;
+    fn is_offered(&self) -> bool;
     fn is_replayable(&self) -> bool;
     fn max_duration(&self, arguments: &Value) -> Option<Duration>;
     fn foreground_wait(&self, arguments: &Value, usual: Duration) -> ForegroundWait;
@@ -268,6 +278,10 @@ impl<T: Tool> AnyTool for T {
         Tool::may_run_in_background(self)
     }
 
+    fn is_offered(&self) -> bool {
+        Tool::is_offered(self)
+    }
+
     fn is_replayable(&self) -> bool {
         Tool::is_replayable(self)
     }
@@ -303,8 +317,13 @@ impl<T: Tool> AnyTool for T {
                 tracing::error!(%error, "a tool's answer can't be serialized as JSON");
                 ToolError::Internal
             })?;
-            if let Some(fields) = output.as_object_mut().filter(|_| brings_reply) {
-                fields.insert(REPLY_RECORDED.to_owned(), true.into());
+            let mark = if brings_reply {
+                Some(REPLY_RECORDED)
+            } else {
+                call.is_answered_by_caller().then_some(REPLIES_RECORDED)
+            };
+            if let (Some(fields), Some(mark)) = (output.as_object_mut(), mark) {
+                fields.insert(mark.to_owned(), true.into());
             }
             let outcome = ToolOutput {
                 output,

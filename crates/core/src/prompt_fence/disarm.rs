@@ -103,13 +103,16 @@ fn tag_end(
         rest = after;
     }
     let name_start = rest.first()?.start;
-    let is_adjacent = bracket.end == name_start;
+    // What is invisible does not count: it may be dropped, and the tag would stand there.
+    let is_adjacent = rest.len() == after.len();
     tags.iter().find_map(|tag| {
         let (end, behind) = strip_name(rest, tag)?;
         let next = text.get(end..).and_then(|it| it.chars().next());
         let is_longer = next.is_some_and(continues_name);
-        let is_tag = closes
-            || opens_tag(behind, is_adjacent) && !is_type_argument(text, bracket.start, name_start);
+        // No type has the random part of a tag.
+        let has_part = behind.first().is_some_and(|it| it.letter == '-');
+        let is_type = || !has_part && is_type_argument(text, bracket.start, name_start);
+        let is_tag = closes || opens_tag(behind, is_adjacent) && !is_type();
         let is_tag = is_tag && !is_longer;
         is_tag.then_some(end)
     })
@@ -193,6 +196,13 @@ mod tests {
     const TEST_TAGS: &[&str] = &["given", "step", "node", "line", "passage"];
 
     #[test]
+    fn a_type_argument_has_no_random_part() {
+        let disarm = |text| disarm_tags(text, TEST_TAGS).into_owned();
+        assert_eq!(disarm("Vec<Node>"), "Vec<Node>");
+        assert_eq!(disarm("x<Node-7f3a2c>"), "x[Node-7f3a2c>");
+    }
+
+    #[test]
     fn every_spelling_of_a_tag_is_disarmed() {
         for spelling in [
             "</given>",
@@ -209,6 +219,8 @@ mod tests {
             "<given id=\"1\">",
             "<given/>",
             "<given x>",
+            "<\u{7}given x>",
+            "<\u{200b}given x>",
             "<GIVEN hidden more id = 1>",
             "<\u{200b}/given>",
             "</g\u{200b}iven>",

@@ -1,7 +1,9 @@
-//! Text utilities: truncation, stop words and suggestions for misspelled names.
+//! Text utilities: truncation, token budgets, stop words and suggestions for misspelled names.
 
 pub(crate) mod person_names;
+pub(crate) mod shorten;
 pub(crate) mod stop_words;
 pub(crate) mod suggest;
+pub(crate) mod token_budget;
 pub(crate) mod truncate;
 pub(crate) mod truncate_json;

@@ -13,10 +13,15 @@ const BYTES_PER_TOKEN: usize = 3;
 
 /// Estimates the number of tokens in `text`, rather too high than too low.
 pub fn approximate_tokens(text: &str) -> usize {
+    text.len().div_ceil(bytes_per_token(text))
+}
+
+/// The number of bytes of this text per token.
+pub(crate) fn bytes_per_token(text: &str) -> usize {
     if text.is_ascii() {
-        text.len().div_ceil(CHARS_PER_TOKEN)
+        CHARS_PER_TOKEN
     } else {
-        text.len().div_ceil(BYTES_PER_TOKEN)
+        BYTES_PER_TOKEN
     }
 }
 
@@ -32,28 +37,6 @@ pub fn truncate_chars(text: &str, limit: usize) -> String {
     cut
 }
 
-/// Truncates `text` with a mark if it has more than about `limit` tokens.
-pub fn truncate_tokens(text: &str, limit: usize) -> String {
-    if approximate_tokens(text) <= limit {
-        return text.to_owned();
-    }
-    let per_token = if text.is_ascii() {
-        CHARS_PER_TOKEN
-    } else {
-        BYTES_PER_TOKEN
-    };
-    let budget = limit
-        .saturating_mul(per_token)
-        .saturating_sub(TRUNCATION_MARK.len());
-    let mut end = budget.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let mut cut = text.get(..end).unwrap_or_default().to_owned();
-    cut.push_str(TRUNCATION_MARK);
-    cut
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -63,15 +46,12 @@ mod tests {
     #[test]
     fn short_text_is_left_alone() {
         assert_eq!(truncate_chars("Привет", 6), "Привет");
-        assert_eq!(truncate_tokens("four", 1), "four");
     }
 
     proptest! {
         #[test]
         fn cutting_keeps_to_the_limit(text in "\\PC{0,200}", limit in 0usize..60) {
             prop_assert!(truncate_chars(&text, limit).chars().count() <= limit.max(text.chars().count().min(limit)));
-            // The mark is not ASCII and alone may exceed a tiny limit.
-            prop_assert!(approximate_tokens(&truncate_tokens(&text, limit)) <= limit.max(2) + limit / 3 + 1);
         }
     }
 }

@@ -32,7 +32,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     config::{AppSettings, CommonOptions, LoadedConfig, LogLevelSetting},
-    logging::{self, ContentLogging},
+    logging::{self, LogFilter},
     telemetry::Telemetry,
 };
 
@@ -131,19 +131,22 @@ pub(crate) fn run(program: CliArgs) -> anyhow::Result<ExitCode> {
     let serve = || CliCommand::Serve(serve::ServeArgs::default());
     let command = program.command.unwrap_or_else(serve);
     // In a terminal the answer matters, not the log, unless a level is set.
-    let level = match command {
-        CliCommand::Serve(_) => log.level,
-        _ if loaded.is_default("log.level") => LogLevelSetting::Warn,
-        _ => log.level,
+    let filter = match command {
+        CliCommand::Serve(_) => log.filter(),
+        _ if loaded.is_default("log.level") => LogFilter {
+            level: LogLevelSetting::Warn,
+            audit: false,
+            ..log.filter()
+        },
+        _ => log.filter(),
     };
-    let content = ContentLogging::from(log.content);
     // Traces cover calls to the server only.
     let telemetry = match command {
         CliCommand::Serve(_) => Telemetry::from_settings(&loaded.settings.telemetry)?,
         _ => None,
     };
     let spans = telemetry.as_ref().map(Telemetry::layer);
-    let log_level = logging::start(level, log.format, content, spans);
+    let log_level = logging::start(filter, log.format, spans);
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

@@ -373,6 +373,8 @@ pub(crate) static SETTINGS: &[SettingDefinition] = &[
         Value("pretty"), "Log lines for people, or one JSON object per line"),
     setting("log.content", &["DELIBERATE_LOG_CONTENT"], Switch, Value("off"),
         "Also log the content of requests and answers, at levels `debug` and `trace`"),
+    setting("log.audit", &["DELIBERATE_LOG_AUDIT"], Switch, Value("on"),
+        "Log who called which tool of an upstream server, at every level"),
 
     setting("limits.line_bytes", &["DELIBERATE_LIMITS_LINE_BYTES"], integer(65_536, 67_108_864),
         Value("4194304"), "Longest message accepted from a client, in bytes"),

@@ -75,14 +75,13 @@ pub(crate) async fn reload_servers(gateway: &Arc<Gateway>, loaded: &LoadedConfig
     );
 }
 
-/// Builds the gateway for clients, if there are servers: errors of upstream servers do not stop
-/// this one.
+/// Builds the gateway for clients. There may be no servers yet: some may be added while this one
+/// runs. Errors of upstream servers do not stop this one.
 pub(crate) fn build_client_gateway(
     catalogue: &ServerCatalog,
     store: &Arc<dyn Store>,
     subscriptions: &Arc<Subscriptions>,
-) -> Option<Arc<Gateway>> {
-    catalogue.enabled().next()?;
+) -> Arc<Gateway> {
     let (gateway, mistakes) =
         build_gateway(catalogue.enabled(), &catalogue.logins, store.clone(), false);
     for mistake in mistakes {
@@ -95,7 +94,7 @@ pub(crate) fn build_client_gateway(
     }
     let told = subscriptions.clone();
     gateway.on_change(Box::new(move || notify_clients(&told)));
-    Some(gateway)
+    gateway
 }
 
 /// Notifies clients that the tools, and the resources of the servers, have changed.

@@ -45,7 +45,7 @@ pub(crate) struct App {
     pub(crate) prompt_library: Option<Arc<LiveLibrary>>,
     /// Research, if its tools are enabled. Opened on first use.
     pub(crate) research: Option<Arc<ResearchServices>>,
-    /// Upstream servers, if there are any. Connected on first use.
+    /// Upstream servers, if their tools are enabled. Connected on first use.
     pub(crate) gateway: Option<Arc<Gateway>>,
     /// Servers that cannot be used.
     pub(crate) problems: Vec<ServerProblem>,
@@ -97,12 +97,10 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
     if let (Some(services), Some(mode)) = (&services, sets.research) {
         registry = deliberate_research::register(registry, services, mode);
     }
-    let catalogue = if sets.gateway {
-        ServerCatalog::read(loaded)
-    } else {
-        ServerCatalog::default()
-    };
-    let gateway = gateway::build_client_gateway(&catalogue, &store, &subscriptions);
+    let catalogue = sets.gateway.then(|| ServerCatalog::read(loaded));
+    let gateway = catalogue
+        .as_ref()
+        .map(|it| gateway::build_client_gateway(it, &store, &subscriptions));
     if let Some(gateway) = &gateway {
         registry = deliberate_gateway::register(registry, gateway);
     }
@@ -128,7 +126,7 @@ pub(crate) fn build_app(loaded: &LoadedConfig) -> anyhow::Result<App> {
         prompt_library: shelf.map(|(_, library)| library),
         research: services,
         gateway,
-        problems: catalogue.problems,
+        problems: catalogue.map(|it| it.problems).unwrap_or_default(),
     })
 }
 

@@ -13,6 +13,8 @@ use sqlx::Row as _;
 use tokio::time::{sleep, timeout};
 
 use crate::support::TestHome;
+#[cfg(unix)]
+use crate::support::{run_command, set_mode};
 
 const ALICE: &str = "dlb_alice-0123456789abcdef";
 const BOB: &str = "dlb_bob-0123456789abcdef";
@@ -32,7 +34,7 @@ impl Service {
     async fn start(settings: &str) -> Self {
         let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
         let tokens = format!("[alice]\ntoken = \"{ALICE}\"\n\n[bob]\ntoken = \"{BOB}\"\n");
-        std::fs::write(home.path("work/tokens.toml"), tokens).unwrap();
+        home.write_private("work/tokens.toml", &tokens);
         std::fs::write(home.path("work/config.toml"), settings).unwrap();
         let mut command = home.command_with_provider(&standin);
         command
@@ -56,6 +58,24 @@ impl Service {
     async fn health(&self, token: &str) -> Value {
         let mut http = RawHttp::connect(self.server.address()).await.unwrap();
         http.get("/health", token).await.unwrap().json().unwrap()
+    }
+
+    /// Waits until the server knows exactly these upstream servers.
+    async fn wait_for_servers(&self, wanted: &[&str]) {
+        let mut last = Value::Null;
+        let known = async {
+            loop {
+                last = self.health(ALICE).await["servers"].clone();
+                let servers = last.as_array().cloned().unwrap_or_default();
+                let names: Vec<_> = servers.iter().map(|it| it["name"].clone()).collect();
+                if names == wanted {
+                    return;
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let waited = timeout(PROMPTLY, known).await;
+        assert!(waited.is_ok(), "{wanted:?} are not {last}");
     }
 
     async fn status(&self, token: &str) -> u16 {
@@ -208,7 +228,8 @@ async fn a_hangup_reloads_tokens_and_ends_no_call() {
         "[bob]\ntoken = \"{BOB}\"\nexpires = 2020-01-01\n\n[carol]\ntoken = \"{CAROL}\"\nexpires = \"2999-01-01\"\n"
     );
     std::fs::write(service.home.path("work/tokens.toml"), tokens).unwrap();
-    let settings = "[limits]\nconcurrent_calls = 200\n[log]\nlevel = \"info\"\n";
+    let settings = "[limits]\nconcurrent_calls = 200\n[log]\nlevel = \"info\"\n\
+                    [retention]\ndays = 7\n[http]\nallowed_origins = [\"https://app.example.org\"]\n";
     std::fs::write(service.home.path("work/config.toml"), settings).unwrap();
     service.server.signal("HUP").await.unwrap();
     service.wait_for_log("no longer accepted: alice").await;
@@ -233,4 +254,91 @@ async fn a_hangup_reloads_tokens_and_ends_no_call() {
     service.server.signal("HUP").await.unwrap();
     service.wait_for_log("no longer accepted: bob, carol").await;
     assert_eq!(service.status(CAROL).await, 401);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_tokens_file_that_others_can_read_is_refused_at_the_start_and_at_a_reload() {
+    let service = Service::start("").await;
+    let file = service.home.path("work/tokens.toml");
+    std::fs::write(&file, format!("[carol]\ntoken = \"{CAROL}\"\n")).unwrap();
+    set_mode(&file, 0o644);
+    service.server.signal("HUP").await.unwrap();
+    service.wait_for_log("chmod 600").await;
+    assert_eq!(
+        (service.status(ALICE).await, service.status(CAROL).await),
+        (200, 401)
+    );
+    let again = service.home.run(&[
+        "serve",
+        "--http",
+        "127.0.0.1:0",
+        "--set",
+        "http.tokens_file=tokens.toml",
+    ]);
+    let again = again.await;
+    assert_ne!(again.code, Some(0));
+    assert!(again.stderr.contains("chmod 600"), "{}", again.stderr);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_token_in_a_readable_settings_file_stops_http_and_not_stdio() {
+    let home = TestHome::new();
+    home.write_private(
+        "work/config.toml",
+        &format!("[http]\ntoken = \"{ALICE}\"\n"),
+    );
+    let serve = ["serve", "--config", "config.toml", "--http", "127.0.0.1:0"];
+    set_mode(&home.path("work/config.toml"), 0o644);
+    let refused = home.run(&serve).await;
+    assert_ne!(refused.code, Some(0));
+    assert!(refused.stderr.contains("chmod 600"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains(ALICE));
+    let both = run_command(home.command().args(serve).arg("--stdio")).await;
+    assert_eq!(both.code, Some(0), "{}", both.stderr);
+    assert!(both.stderr.contains("chmod 600"), "{}", both.stderr);
+    set_mode(&home.path("work/config.toml"), 0o600);
+    let mut command = home.command();
+    command.args(["serve", "--config", "config.toml"]);
+    let mut server = ServerProcess::start(&mut command).await.unwrap();
+    assert!(server.terminate().await.unwrap().success());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_first_server_needs_no_restart_and_settings_of_a_reload_last() {
+    let service = Service::start("").await;
+    service.wait_for_servers(&[]).await;
+    let search = json!({ "query": "" });
+    let found = service.call(ALICE, "gateway_search", search.clone()).await;
+    assert_eq!(found["structuredContent"]["servers"], json!([]), "{found}");
+    let settings = "[servers.late]\ncommand = \"/bin/false\"\n";
+    std::fs::write(service.home.path("work/config.toml"), settings).unwrap();
+    service.server.signal("HUP").await.unwrap();
+    service.wait_for_servers(&["late"]).await;
+    // The change of another file does not bring the earlier settings back.
+    let file = service.home.path("config/deliberate/servers.json");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let servers = json!({ "mcpServers": { "more": { "command": "/bin/false" } } });
+    std::fs::write(&file, servers.to_string()).unwrap();
+    service.wait_for_servers(&["late", "more"]).await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_hangup_changes_the_rate_limit() {
+    let service = Service::start("").await;
+    for _ in 0..5 {
+        assert_eq!(service.status(ALICE).await, 200);
+    }
+    let settings = "[http]\nrequests_per_minute = 2\n";
+    std::fs::write(service.home.path("work/config.toml"), settings).unwrap();
+    service.server.signal("HUP").await.unwrap();
+    service.wait_for_log("hosts, origins and limits").await;
+    let mut statuses = Vec::new();
+    for _ in 0..3 {
+        statuses.push(service.status(BOB).await);
+    }
+    assert_eq!(statuses, [200, 200, 429]);
 }

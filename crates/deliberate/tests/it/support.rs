@@ -34,6 +34,14 @@ impl TestHome {
         self.0.path().join(inside)
     }
 
+    /// Writes a file that only its owner can read.
+    pub(crate) fn write_private(&self, inside: &str, text: &str) {
+        let path = self.path(inside);
+        std::fs::write(&path, text).unwrap();
+        #[cfg(unix)]
+        set_mode(&path, 0o600);
+    }
+
     /// Returns the default path of the database.
     pub(crate) fn database(&self) -> PathBuf {
         self.path("data/deliberate/deliberate.db")
@@ -83,6 +91,13 @@ impl TestHome {
     pub(crate) async fn open_database(&self) -> SqliteConnection {
         open_sqlite(&self.database()).await
     }
+}
+
+#[cfg(unix)]
+pub(crate) fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+
+    std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
 }
 
 /// Opens an `SQLite` file and creates it if it is missing.

@@ -182,6 +182,7 @@ impl ClientToolCall<'_> {
             },
             resumed_input: again,
             meta: self.trace.as_ref().map(trace_meta).unwrap_or_default(),
+            exact_integers: true,
             ..CallOptions::default()
         };
         let underway = self.gateway.start_call(

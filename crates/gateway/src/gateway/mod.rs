@@ -3,7 +3,7 @@
 //! `reload` builds the set of servers, `server_validation` selects the usable ones, `client_pool`
 //! holds their connections, `tool_catalog` holds one server's tools,
 //! `stored_definitions` fills the catalogs at the start, `refresh` keeps them current, `tool_lookup`
-//! finds tools, `call_tool` calls them,
+//! finds tools, `visibility` tells which a caller sees, `call_tool` calls them,
 //! `input_rounds` relays requests during a call, `inspect` and `server_status` are for the operator. Servers are
 //! independent: a slow one delays no other.
 
@@ -20,6 +20,7 @@ mod server_validation;
 mod stored_definitions;
 mod tool_catalog;
 mod tool_lookup;
+mod visibility;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -55,6 +56,7 @@ pub(crate) use server_methods::ServerMethod;
 pub use server_status::{UpstreamConnection, UpstreamStatus};
 pub(crate) use tool_catalog::{CatalogTool, ToolCatalog};
 pub(crate) use tool_lookup::{ToolSearchResult, UnreachableServer};
+pub(crate) use visibility::CallerView;
 
 use super::client_requests::SuspendedUpstreamCalls;
 use crate::{GatewayOptions, GatewayServer, pins::PinStore};
@@ -277,6 +279,12 @@ impl Gateway {
 
     pub fn names(&self) -> Vec<String> {
         self.set().servers.keys().cloned().collect()
+    }
+
+    /// Tells whether any server is configured, usable or not.
+    pub(crate) fn has_servers(&self) -> bool {
+        let set = self.set();
+        !(set.servers.is_empty() && set.excluded.is_empty())
     }
 
     /// Returns the status of each server's shared connection without asking it.

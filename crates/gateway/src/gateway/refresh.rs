@@ -208,12 +208,17 @@ impl Gateway {
             changed
         };
         if changed {
-            let hears = self
-                .listeners
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            hears.iter().for_each(|hear| hear());
+            self.notify_listeners();
         }
+    }
+
+    /// Tells the listeners that the tools have changed.
+    pub(super) fn notify_listeners(&self) {
+        let hears = self
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        hears.iter().for_each(|hear| hear());
     }
 
     fn collect_external_tools(&self) -> Vec<ExternalTool> {

@@ -73,11 +73,16 @@ impl Gateway {
                 report.removed.push(name.clone());
             }
         }
+        let had_servers = self.has_servers();
         *self.set.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
         for upstream in &new {
             self.load_stored(upstream).await;
         }
         self.publish();
+        // The gateway's own tools are listed only while there are servers.
+        if had_servers != self.has_servers() {
+            self.notify_listeners();
+        }
         if self.started_at.get().is_some() {
             for upstream in &new {
                 self.start_refreshing(upstream);

@@ -50,7 +50,7 @@ impl Gateway {
         let is_tool = upstream
             .catalog()
             .is_some_and(|known| known.get(name).is_some());
-        (!is_tool && !upstream.settings.excludes(name)).then_some((upstream, *method))
+        (!is_tool && upstream.settings.allows(name)).then_some((upstream, *method))
     }
 
     /// Runs a method and returns its answer in the form of a tool's result.

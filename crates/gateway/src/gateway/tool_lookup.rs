@@ -9,7 +9,7 @@ use deliberate_mcp_client::client::CachePolicy;
 use deliberate_toolkit::{ExternalTool, ToolError, matches_pattern};
 use futures::future::join_all;
 
-use super::{CatalogTool, Gateway, ToolCatalog, Upstream};
+use super::{CallerView, CatalogTool, Gateway, ToolCatalog, Upstream};
 use crate::{GatewayError, search};
 
 /// How long a search waits for a server whose tools are known, because they may have just changed.
@@ -173,14 +173,25 @@ impl Gateway {
             .collect()
     }
 
+    /// Returns the servers that a caller sees, or one of them.
+    pub(crate) fn visible_upstreams(
+        &self,
+        server: Option<&str>,
+        view: CallerView<'_>,
+    ) -> Vec<Arc<Upstream>> {
+        let mut servers = self.upstreams();
+        servers.retain(|it| server.is_none_or(|name| name == it.name()) && view.shows_server(it));
+        servers
+    }
+
     /// Lists the tools of all servers, or of one, as far as possible within a short time; returns
     /// the servers that did not answer.
     pub(crate) async fn refresh_for_search(
         self: &Arc<Self>,
         server: Option<&str>,
+        view: CallerView<'_>,
     ) -> Vec<UnreachableServer> {
-        let mut servers = self.upstreams();
-        servers.retain(|upstream| server.is_none_or(|name| name == upstream.name()));
+        let servers = self.visible_upstreams(server, view);
         self.refresh_all(&servers, self.search_wait).await
     }
 
@@ -230,15 +241,16 @@ impl Gateway {
         query: &str,
         server: Option<&str>,
         limit: usize,
+        view: CallerView<'_>,
     ) -> ToolSearchResult {
-        let unavailable = self.refresh_for_search(server).await;
-        let all: Vec<Arc<CatalogTool>> = self
-            .upstreams()
-            .iter()
-            .filter(|upstream| server.is_none_or(|name| name == upstream.name()))
-            .filter_map(|upstream| upstream.catalog())
-            .flat_map(|known| known.tools.clone())
-            .collect();
+        let unavailable = self.refresh_for_search(server, view).await;
+        let mut all: Vec<Arc<CatalogTool>> = Vec::new();
+        for upstream in self.visible_upstreams(server, view) {
+            let known = upstream.catalog();
+            let tools = known.iter().flat_map(|known| &known.tools);
+            let seen = tools.filter(|it| view.shows_tool(upstream.name(), &it.qualified_name));
+            all.extend(seen.cloned());
+        }
         let entries: Vec<&search::ToolSearchEntry> =
             all.iter().map(|tool| tool.search_entry.as_ref()).collect();
         let exact = all

@@ -45,15 +45,53 @@ fn find_kinds(result: &Value) -> Vec<&'static str> {
     for text in texts {
         let part = text.split_at(text.floor_char_boundary(left)).0;
         left -= part.len();
-        let findings = scan_text("result", part).findings(|_| None).into_iter();
-        // A result is data: it may be long, or hold encoded content.
-        let suspicious = findings
-            .filter(|it| it.severity == ScanSeverity::Refused)
-            .filter(|it| !matches!(it.kind, "length" | "gap"));
-        kinds.extend(suspicious.map(|it| it.kind));
+        kinds.extend(suspicious_kinds(part));
         if left == 0 {
             break;
         }
     }
+    // Long content must not keep the structured content from being scanned.
+    let mut texts = String::new();
+    if let Some(structure) = result.get("structuredContent") {
+        collect_texts(structure, &mut texts);
+        kinds.extend(suspicious_kinds(&texts));
+    }
     kinds
+}
+
+fn suspicious_kinds(text: &str) -> impl Iterator<Item = &'static str> {
+    let findings = scan_text("result", text).findings(|_| None).into_iter();
+    // A result is data: it may be long, or hold encoded content.
+    findings
+        .filter(|it| it.severity == ScanSeverity::Refused)
+        .filter(|it| !matches!(it.kind, "length" | "gap"))
+        .map(|it| it.kind)
+}
+
+/// Collects the names and texts of structured content, a line each.
+fn collect_texts(value: &Value, texts: &mut String) {
+    if texts.len() >= MAX_SCANNED_BYTES {
+        return;
+    }
+    match value {
+        Value::String(text) => add_line(text, texts),
+        Value::Array(items) => {
+            for item in items {
+                collect_texts(item, texts);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                add_line(name, texts);
+                collect_texts(field, texts);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn add_line(text: &str, texts: &mut String) {
+    let left = MAX_SCANNED_BYTES.saturating_sub(texts.len());
+    texts.push_str(text.split_at(text.floor_char_boundary(left)).0);
+    texts.push('\n');
 }

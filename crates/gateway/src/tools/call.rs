@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{CALL_TOOL, call_report::CallReport};
 use crate::{
     Gateway,
-    gateway::{ClientToolCall, ResumedCall},
+    gateway::{CallerView, ClientToolCall, ResumedCall},
     injection_scan,
 };
 
@@ -68,6 +68,10 @@ impl Tool for GatewayCall {
             asks_model: false,
             limits: ToolLimits::default(),
         }
+    }
+
+    fn is_offered(&self) -> bool {
+        self.0.has_servers()
     }
 
     fn is_replayable(&self) -> bool {
@@ -124,7 +128,9 @@ impl GatewayCall {
             }
             return Ok(result);
         }
-        let (served, tool) = self.0.find_tool(&input.tool).await?;
+        let view = CallerView(&call.principal().scope);
+        let found = self.0.find_tool(&input.tool).await;
+        let (served, tool) = found.map_err(|error| view.filter_error(&self.0, error))?;
         report.set_target(served.name(), &tool.def.name);
         let tell = |update: McpProgress| {
             let message = update.message.unwrap_or_default();

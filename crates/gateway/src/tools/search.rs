@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::SEARCH_TOOL;
 use crate::{
-    Gateway,
-    gateway::{CatalogTool, ToolSearchResult, UnreachableServer},
+    Gateway, GatewayError,
+    gateway::{CallerView, CatalogTool, ToolSearchResult, UnreachableServer},
     injection_scan,
 };
 
@@ -114,18 +114,25 @@ impl Tool for GatewaySearch {
         }
     }
 
+    fn is_offered(&self) -> bool {
+        self.0.has_servers()
+    }
+
     async fn run(&self, input: Input, call: &ToolContext) -> Result<ToolOutput<Output>, ToolError> {
+        let view = CallerView(&call.principal().scope);
         if let Some(server) = &input.server {
-            self.0.upstream(server)?;
+            self.check_server(server, view)?;
         }
         // A caller with an owner may be remote.
         let named = call.owner().is_some();
         let limit = usize::try_from(input.limit.unwrap_or(DEFAULT_LIMIT)).unwrap_or(usize::MAX);
         let output = if input.query.trim().is_empty() {
-            self.list_servers(input.server.as_deref(), named).await
+            self.list_servers(input.server.as_deref(), named, view)
+                .await
         } else {
             let query = input.query.trim();
-            let found = self.0.search(query, input.server.as_deref(), limit).await;
+            let server = input.server.as_deref();
+            let found = self.0.search(query, server, limit, view).await;
             to_output(found, named)
         };
         Ok(ToolOutput {
@@ -137,13 +144,25 @@ impl Tool for GatewaySearch {
 }
 
 impl GatewaySearch {
-    async fn list_servers(&self, only: Option<&str>, named: bool) -> Output {
-        let unavailable = self.0.refresh_for_search(only).await;
-        let upstreams = self.0.upstreams();
-        let wanted = upstreams
-            .iter()
-            .filter(|it| only.is_none_or(|name| name == it.name()));
-        let servers = wanted.map(|served| ConnectedServer {
+    /// Fails if the caller sees no such server.
+    fn check_server(&self, name: &str, view: CallerView<'_>) -> Result<(), GatewayError> {
+        let found = self.0.upstream(name);
+        let found = found.map_err(|error| view.filter_error(&self.0, error))?;
+        if view.shows_server(&found) {
+            return Ok(());
+        }
+        let all = self.0.visible_upstreams(None, view);
+        Err(GatewayError::UnknownServer {
+            name: truncate_chars(name, 80),
+            nearest: None,
+            all: all.iter().map(|it| it.name().to_owned()).collect(),
+        })
+    }
+
+    async fn list_servers(&self, only: Option<&str>, named: bool, view: CallerView<'_>) -> Output {
+        let unavailable = self.0.refresh_for_search(only, view).await;
+        let upstreams = self.0.visible_upstreams(only, view);
+        let servers = upstreams.iter().map(|served| ConnectedServer {
             server: served.name().to_owned(),
             description: served.settings.description.clone(),
             tools: served.catalog().map_or(0, |known| {
@@ -151,6 +170,7 @@ impl GatewaySearch {
                     .tools
                     .iter()
                     .filter(|tool| tool.quarantine.is_none())
+                    .filter(|tool| view.shows_tool(served.name(), &tool.qualified_name))
                     .count()
             }),
         });

@@ -7,6 +7,7 @@ use std::{
 };
 
 use deliberate_gateway::GatewayServer;
+use deliberate_json_schema::{mark_large_integers, unmark_large_integers};
 use deliberate_mcp_client::transport::McpEra;
 use deliberate_toolkit::{
     CallerContext, ClientFeatures, ClientRequestError, ClientRequests, Principal, TimedOutcome,
@@ -123,15 +124,19 @@ async fn invalid_structured_content_costs_only_itself() {
 #[tokio::test]
 async fn results_are_marked_unless_their_server_is_trusted() {
     let folder = temp_dir();
-    let (far, _) = fixture(&folder, &["echo", "sly"], server("far"));
+    let names = ["echo", "sly", "sly_structure"];
+    let (far, _) = fixture(&folder, &names, server("far"));
     let mark = |result: &Value| result["_meta"]["deliberate/untrusted"].clone();
     let result = far.call_upstream("far__echo", json!({})).await.unwrap();
     assert_eq!(mark(&result), json!({ "server": "far" }));
-    let result = far.call_upstream("far__sly", json!({})).await.unwrap();
-    assert_eq!(
-        mark(&result),
-        json!({ "server": "far", "suspicious": ["override"] })
-    );
+    for sly in ["far__sly", "far__sly_structure"] {
+        let result = far.call_upstream(sly, json!({})).await.unwrap();
+        assert_eq!(
+            mark(&result),
+            json!({ "server": "far", "suspicious": ["override"] }),
+            "{sly}"
+        );
+    }
     let folder = temp_dir();
     let mut trusted = server("far");
     trusted.trust = true;
@@ -209,4 +214,25 @@ async fn a_scope_allows_one_server() {
     };
     assert!(sees("gateway_call/far") && sees("gateway_call"));
     assert!(!sees("gateway_search"));
+}
+
+#[tokio::test]
+async fn integers_beyond_64_bits_pass_exactly_and_count_as_integers() {
+    const LARGE: &str = "18446744073709551617123";
+    let folder = temp_dir();
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } } });
+    let tool = json!({
+        "name": "large",
+        "description": "",
+        "inputSchema": schema,
+        "outputSchema": schema,
+    });
+    let (far, upstream) = GatewayFixture::with_one_server(&folder, &[tool]);
+    let arguments = format!(r#"{{"n":{LARGE}}}"#);
+    let arguments = serde_json::from_str(&mark_large_integers(&arguments)).unwrap();
+    let result = far.call_upstream("far__large", arguments).await.unwrap();
+    let result = unmark_large_integers(result["structuredContent"].to_string());
+    assert_eq!(result, format!(r#"{{"n":{LARGE}}}"#));
+    let sent = upstream.last_text.lock().unwrap().clone();
+    assert!(sent.contains(&format!(r#""n":{LARGE}"#)), "{sent}");
 }

@@ -3,7 +3,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use deliberate_gateway::{GatewayServer, PrincipalCredentials, SessionMode};
@@ -13,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{
     mock_upstream::MockUpstream,
-    support::{GatewayFixture, open_store, server, temp_dir, text, tool, wait_until},
+    support::{GatewayFixture, open_store, server, temp_dir, text, tool, tool_names, wait_until},
 };
 
 fn caller(name: &str) -> CallerContext {
@@ -204,4 +207,100 @@ async fn the_link_in_a_result_can_be_read_by_its_caller_alone() {
     call.await.unwrap();
     assert_eq!(read("ann").await.as_deref(), Some("text of \"note://7\""));
     assert_eq!(read("ben").await, None);
+}
+
+#[tokio::test]
+async fn the_gateways_own_tools_are_listed_while_there_are_servers() {
+    let folder = temp_dir();
+    let (fixture, _) = fixture(&folder, Vec::new());
+    let operator = Principal::default();
+    let listed = || {
+        let registry = &fixture.registry;
+        let names: Vec<_> = registry.list().map(|it| it.meta.name).collect();
+        let visible = registry.is_visible_to(&operator, "gateway_search");
+        assert_eq!(names.contains(&"gateway_search"), visible);
+        assert_eq!(names.contains(&"gateway_call"), visible);
+        visible
+    };
+    let told = Arc::new(AtomicUsize::new(0));
+    let hears = told.clone();
+    fixture.gateway.on_change(Box::new(move || {
+        hears.fetch_add(1, Ordering::Relaxed);
+    }));
+    assert!(!listed());
+    let excluded = BTreeMap::from([("far".to_owned(), "it has no command".to_owned())]);
+    fixture.gateway.reload(Vec::new(), excluded).await;
+    assert!(listed());
+    assert_eq!(told.load(Ordering::Relaxed), 1);
+    fixture.gateway.reload(Vec::new(), BTreeMap::new()).await;
+    assert!(!listed());
+    assert_eq!(told.load(Ordering::Relaxed), 2);
+}
+
+fn caller_with_scope(patterns: &[&str]) -> CallerContext {
+    let patterns = patterns.iter().map(|it| (*it).to_owned()).collect();
+    let mut caller = caller("ann");
+    caller.principal.scope = ToolScope::Only(patterns);
+    caller
+}
+
+#[tokio::test]
+async fn callers_see_the_servers_and_tools_that_they_may_call() {
+    let folder = temp_dir();
+    let (fixture, _) = fixture(&folder, vec![server("far"), server("near")]);
+    for (patterns, servers, tools) in [
+        (&["gateway_*"][..], &["far", "near"][..], 2),
+        (&["gateway_search", "gateway_call/far"], &["far"], 1),
+        (&["gateway_search", "near__echo"], &["near"], 1),
+        (&["gateway_search", "near__link"], &["near"], 0),
+        (&["gateway_search"], &[], 0),
+    ] {
+        let call = |arguments: Value| {
+            fixture.call_as(caller_with_scope(patterns), "gateway_search", arguments)
+        };
+        let listed = call(json!({ "query": "" })).await.unwrap();
+        let names = listed["servers"].as_array().unwrap().iter();
+        let names: Vec<_> = names.map(|it| it["server"].as_str().unwrap()).collect();
+        assert_eq!(names, servers, "{patterns:?}");
+        let found = call(json!({ "query": "echo" })).await.unwrap();
+        let found = tool_names(&found);
+        let echoes = found.iter().filter(|it| it.ends_with("__echo"));
+        assert_eq!(echoes.count(), tools, "{patterns:?} {found:?}");
+    }
+    let narrow = caller_with_scope(&["gateway_search", "gateway_call/far"]);
+    let named = json!({ "query": "echo", "server": "near" });
+    let error = fixture
+        .call_as(narrow.clone(), "gateway_search", named)
+        .await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "UnknownServer");
+    assert!(!format!("{:?}", error.hint()).contains("near"), "{error:?}");
+    let wrong = json!({ "tool": "far__ech" });
+    let error = fixture
+        .call_as(narrow, "gateway_call", wrong)
+        .await
+        .unwrap_err();
+    let hint = format!("{:?}", error.hint());
+    assert!(
+        hint.contains("far__echo") && !hint.contains("near"),
+        "{hint}"
+    );
+}
+
+#[tokio::test]
+async fn only_restricts_resources_and_prompts_too() {
+    let folder = temp_dir();
+    for (only, allowed) in [
+        (&["echo"][..], false),
+        (&["echo", "resources/*"], true),
+        (&[], true),
+    ] {
+        let mut settings = server("far");
+        settings.only = only.iter().map(|it| (*it).to_owned()).collect();
+        let (fixture, _) = fixture(&folder, vec![settings]);
+        let read = fixture
+            .call_upstream("far__resources/list", json!({}))
+            .await;
+        assert_eq!(read.is_ok(), allowed, "{only:?}");
+    }
 }

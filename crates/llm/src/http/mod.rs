@@ -3,6 +3,7 @@
 
 mod client;
 mod error_body;
+mod first_request;
 mod limiter;
 mod request;
 mod retry;

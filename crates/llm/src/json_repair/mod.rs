@@ -116,6 +116,16 @@ pub(crate) fn strip_thinking(text: &str) -> &str {
         .map_or(text, |(_, spoken)| trim(spoken))
 }
 
+/// Returns the content of the `<think>` block before an answer; empty if there is none.
+pub(crate) fn thinking(text: &str) -> &str {
+    let block = text.rsplit_once("</think>").map_or("", |(block, _)| block);
+    trim(
+        block
+            .split_once("<think>")
+            .map_or(block, |(_, inner)| inner),
+    )
+}
+
 fn trim(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
 }

@@ -1,5 +1,6 @@
 //! JSON that the chat formats have in common.
 
+use deliberate_core::approximate_tokens;
 use serde_json::{Value, json};
 
 use crate::{ChatRole, FinishReason, ModelRequest, TokenUsage, ToolDefinition};
@@ -88,6 +89,38 @@ pub(super) fn content_text(content: Option<&Value>) -> String {
             .collect(),
         _ => String::new(),
     }
+}
+
+/// Returns what a model thought before its text: a field of the message beside the text, whose name
+/// depends on the server, or the thinking blocks of its content.
+pub(super) fn reasoning_text(message: &Value) -> String {
+    let field = ["reasoning_content", "reasoning"]
+        .iter()
+        .find_map(|name| string_field(message, name).filter(|text| !text.trim().is_empty()));
+    if let Some(text) = field {
+        return text;
+    }
+    let blocks = message.get("content").and_then(Value::as_array);
+    let thinking = blocks.into_iter().flatten().filter_map(|block| {
+        let thinking = block.get("thinking")?;
+        Some(content_text(Some(thinking)))
+    });
+    thinking.collect::<Vec<String>>().join("\n\n")
+}
+
+/// Returns how many output tokens went into the reasoning. Servers that do not count them return its
+/// text.
+pub(super) fn reasoning_tokens(usage: Option<&Value>, reasoning: &str) -> u64 {
+    let names = [
+        "/completion_tokens_details/reasoning_tokens",
+        "/output_tokens_details/reasoning_tokens",
+        "/reasoning_tokens",
+    ];
+    let reported = names
+        .iter()
+        .find_map(|name| usage?.pointer(name)?.as_u64())
+        .filter(|count| *count > 0);
+    reported.unwrap_or_else(|| approximate_tokens(reasoning) as u64)
 }
 
 pub(super) fn string_field(value: &Value, name: &str) -> Option<String> {

@@ -121,6 +121,7 @@ fn parse_tool_call(call: &Value) -> Option<ToolCall> {
 #[derive(Debug, Default)]
 pub(super) struct ChunkAssembler {
     text: String,
+    reasoning: String,
     refusal: String,
     calls: Vec<PartialToolCall>,
     finish: Option<Value>,
@@ -163,6 +164,7 @@ impl ChunkAssembler {
         for call in calls.into_iter().flatten() {
             self.push_call_delta(call);
         }
+        self.reasoning.push_str(&chat_json::reasoning_text(delta));
         let text = chat_json::content_text(delta.get("content"));
         self.text.push_str(&text);
         text
@@ -196,6 +198,7 @@ impl ChunkAssembler {
             "choices": [{
                 "message": {
                     "content": self.text,
+                    "reasoning_content": self.reasoning,
                     "refusal": self.refusal,
                     "tool_calls": calls,
                 },

@@ -346,8 +346,12 @@ impl Langbase {
             .map(str::to_owned);
         let reason = choice.and_then(|choice| choice.get("finish_reason"));
         let usage = raw.get("usage").or_else(|| body.get("usage"));
+        let message = choice.and_then(|choice| choice.get("message"));
+        let reasoning = message.map(chat_json::reasoning_text).unwrap_or_default();
         Ok(ModelReply {
             text,
+            reasoning_tokens: chat_json::reasoning_tokens(usage, &reasoning),
+            reasoning,
             finish_reason: chat_json::parse_finish_reason(
                 reason.or_else(|| body.get("finish_reason")),
             ),

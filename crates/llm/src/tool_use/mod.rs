@@ -117,7 +117,14 @@ async fn ask_with_retry(
         (first, _) => first,
     };
     let error = match result {
-        Ok(value) => return Ok(StructuredOutput { value, replies }),
+        Ok(value) => {
+            let last = replies.last().map(|reply| reply.finish_reason);
+            return Ok(StructuredOutput {
+                is_cut: value.calls.is_empty() && last == Some(FinishReason::Length),
+                value,
+                replies,
+            });
+        }
         Err(TurnAttemptError::NoReply(error)) => error,
         Err(TurnAttemptError::Unusable(reason)) => {
             unusable_reply(chat_model.name(), reason, &replies)

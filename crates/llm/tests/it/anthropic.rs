@@ -93,6 +93,7 @@ async fn blocks_are_joined_and_reasons_told() {
             (reply.usage.prompt_tokens, reply.usage.completion_tokens),
             (7, 8)
         );
+        assert_eq!(reply.reasoning, "hm");
         assert_eq!(reply.usage.cost_usd, None);
     }
 }

@@ -159,3 +159,15 @@ async fn what_the_client_objects_is_told_but_not_at_length() {
         assert!(text.ends_with('…') && text.chars().count() < 600, "{text}");
     }
 }
+
+#[tokio::test]
+async fn a_client_is_quoted_only_the_beginning_of_its_bad_reply() {
+    let long = format!("no idea {}", "at all ".repeat(200));
+    let driven = ClientDriven::new(replies(&[("step", &long)]));
+    let failed =
+        ask_structured::<ThoughtAnswer>(&driven, thought_request(), None, far_deadline()).await;
+    assert_eq!(failed.unwrap_err().error, ModelError::Pending);
+    let quoted = driven.pending().remove(0).messages.remove(1).text;
+    assert!(quoted.starts_with("no idea at all"), "{quoted}");
+    assert!(quoted.chars().count() <= 201, "{quoted}");
+}

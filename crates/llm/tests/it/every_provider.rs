@@ -519,3 +519,67 @@ async fn no_more_than_the_set_number_runs_at_a_time() {
     assert!(replies.iter().all(Result::is_ok));
     assert!(started.elapsed() >= Duration::from_millis(450));
 }
+
+#[tokio::test]
+async fn a_wrong_key_costs_one_request_however_many_are_sent_at_once() {
+    for kind in PROVIDER_KINDS {
+        let wrong = ResponseTemplate::new(401)
+            .set_body_json(serde_json::json!({ "error": { "message": "wrong key" } }))
+            .set_delay(Duration::from_millis(50));
+        let server = server(vec![wrong]).await;
+        let model = kind.build(&server.uri(), fast_retries());
+        let ask = thought_request();
+        let all = (0..4).map(|_| model.complete(&ask, far_deadline()));
+        for outcome in futures::future::join_all(all).await {
+            let error = outcome.unwrap_err();
+            let is_rejection = matches!(&error, ModelError::Api { status: 401, message, .. }
+                if message.contains("wrong key"));
+            assert!(is_rejection, "{kind:?} {error:?}");
+        }
+        assert_eq!(request_count(&server).await, 1, "{kind:?}");
+        // A later request tries again.
+        assert!(model.complete(&ask, far_deadline()).await.is_err());
+        assert_eq!(request_count(&server).await, 2, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn after_the_first_answer_requests_go_at_once() {
+    for kind in PROVIDER_KINDS {
+        let server = server(vec![
+            kind.text_response(GOOD),
+            kind.text_response(GOOD)
+                .set_delay(Duration::from_millis(300)),
+        ])
+        .await;
+        let model = kind.build(&server.uri(), fast_retries());
+        let ask = thought_request();
+        model.complete(&ask, far_deadline()).await.unwrap();
+        let started = Instant::now();
+        let all = (0..4).map(|_| model.complete(&ask, far_deadline()));
+        let outcomes = futures::future::join_all(all).await;
+        assert!(outcomes.iter().all(Result::is_ok), "{kind:?}");
+        let elapsed = started.elapsed();
+        assert!(
+            elapsed < Duration::from_millis(1_100),
+            "{kind:?} {elapsed:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_first_request_that_is_given_up_does_not_hold_the_others() {
+    let kind = ProviderKind::OpenAi;
+    let slow = kind.text_response(GOOD).set_delay(Duration::from_secs(30));
+    let server = server(vec![slow, kind.text_response(GOOD)]).await;
+    let model = kind.build(&server.uri(), fast_retries());
+    let ask = thought_request();
+    let dropped = tokio::time::timeout(
+        Duration::from_millis(100),
+        model.complete(&ask, far_deadline()),
+    );
+    let (dropped, second) =
+        futures::future::join(dropped, model.complete(&ask, far_deadline())).await;
+    assert!(dropped.is_err());
+    assert!(second.is_ok());
+}

@@ -154,3 +154,107 @@ async fn a_refusal_ends_it() {
     assert!(matches!(failed.error, ModelError::InvalidResponse { .. }));
     assert_eq!(script.requests().len(), 1);
 }
+
+fn reasoned_reply(reasoning: &str, text: &str) -> ModelReply {
+    ModelReply {
+        reasoning: reasoning.to_owned(),
+        ..reply(text)
+    }
+}
+
+#[tokio::test]
+async fn native_reasoning_is_the_thought_of_a_reply_that_holds_only_the_fields() {
+    let fields = r#"{"confidence": 90}"#;
+    for bare in [
+        reasoned_reply("6 × 7 is 42.", fields),
+        reply("<think>6 × 7 is 42.</think>\n{\"confidence\": 90}"),
+        reasoned_reply("6 × 7 is 42.\n{\"confidence\": 90}", ""),
+    ] {
+        let script = ReplyScript::new([Ok(bare.clone())]);
+        let answer = ask_text(&script).await.unwrap();
+        assert_eq!(answer.value, thought_answer("6 × 7 is 42.", 90), "{bare:?}");
+    }
+    // A text of its own is the thought.
+    for written in [
+        "It is 42.\n{\"confidence\": 90}",
+        r#"{"thought": "It is 42.", "confidence": 90}"#,
+        r#"{"explanation": "It is 42.", "confidence": 90}"#,
+    ] {
+        let script = ReplyScript::new([Ok(reasoned_reply("Hm.", written))]);
+        let answer = ask_text(&script).await.unwrap();
+        assert_eq!(answer.value, thought_answer("It is 42.", 90), "{written}");
+    }
+    // Of a very long reasoning the end is stored.
+    let long = format!("{} So 42.", "and on ".repeat(10_000));
+    let script = ReplyScript::new([Ok(reasoned_reply(&long, fields))]);
+    let thought = ask_text(&script).await.unwrap().value.thought;
+    assert!(thought.starts_with('…') && thought.ends_with("So 42."));
+    assert!(thought.chars().count() <= 20_001);
+}
+
+#[tokio::test]
+async fn an_answer_for_which_the_reasoning_left_no_room_is_asked_for_again_with_more() {
+    let exhausted = ModelReply {
+        finish_reason: FinishReason::Length,
+        ..reasoned_reply("Let me see. 6 × 7 is", "")
+    };
+    let good = "6 × 7 = 42.\n{\"confidence\": 90}";
+    let script = ReplyScript::new([Ok(exhausted), Ok(reply(good))]);
+    let answer = ask_text(&script).await.unwrap();
+    assert_eq!(answer.value, thought_answer("6 × 7 = 42.", 90));
+    let again = &script.requests()[1];
+    assert_eq!(again.max_tokens, 2 * text_request().max_tokens);
+    let told = &again.messages.last().unwrap().text;
+    assert!(told.contains("the thinking took all the room"), "{told}");
+}
+
+#[tokio::test]
+async fn fields_that_reached_the_token_limit_are_asked_for_once_more_with_twice_the_room() {
+    let half = cut_reply("{\"confidence\": 90, \"tags\": [\"a long li");
+    let script = ReplyScript::new([
+        Ok(reply("6 × 7 = 42.")),
+        Ok(half.clone()),
+        Ok(reply(r#"{"confidence": 90, "tags": ["a long list"]}"#)),
+    ]);
+    let answer = ask_text_or_plain(&script).await.unwrap();
+    assert_eq!(answer.value.tags, ["a long list"]);
+    let asks = script.requests();
+    assert_eq!(asks[2].key, "step/fields/again");
+    assert_eq!(asks[2].max_tokens, 2 * asks[1].max_tokens);
+    assert_eq!(asks[2].schema, text_request().schema);
+    // An object that ends is whole, wherever the limit is.
+    let script = ReplyScript::new([
+        Ok(reply("6 × 7 = 42.")),
+        Ok(cut_reply("{\"confidence\": 90}")),
+    ]);
+    assert_eq!(ask_text(&script).await.unwrap().value.confidence, 90);
+    // After the second time the text alone is the answer, and it is said that something is missing.
+    let script = ReplyScript::new([Ok(reply("6 × 7 = 42.")), Ok(half.clone()), Ok(half)]);
+    let answer = ask_text_or_plain(&script).await.unwrap();
+    assert_eq!(answer.value, from_plain("6 × 7 = 42.".to_owned()));
+    assert!(answer.is_cut);
+}
+
+#[tokio::test]
+async fn a_text_that_stays_cut_says_so() {
+    let script = ReplyScript::new([
+        Ok(cut_reply("6 × 7 is 6 × 5 ")),
+        Ok(cut_reply("plus 6 × 2, ")),
+        Ok(cut_reply("which is ")),
+        Ok(reply("{\"confidence\": 10}")),
+    ]);
+    let answer = ask_text(&script).await.unwrap();
+    assert!(answer.is_cut);
+    let endless = "and so on and so on, which is again what it was before that ".repeat(4);
+    let script = ReplyScript::new([Ok(cut_reply(&endless)), Ok(reply("{\"confidence\": 10}"))]);
+    assert!(ask_text(&script).await.unwrap().is_cut);
+    // What ends with its fields has ended.
+    let whole = "6 × 7 = 42.\n{\"confidence\": 90}";
+    let script = ReplyScript::new([
+        Ok(cut_reply("6 × 7 ")),
+        Ok(reply("= 42.\n{\"confidence\": 90}")),
+    ]);
+    assert!(!ask_text(&script).await.unwrap().is_cut);
+    let script = ReplyScript::with_texts(&[whole]);
+    assert!(!ask_text(&script).await.unwrap().is_cut);
+}

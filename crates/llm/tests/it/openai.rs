@@ -289,3 +289,41 @@ async fn an_endpoint_with_no_model_at_all_is_misconfigured() {
         .unwrap_err();
     assert_eq!(error.code(), "Config");
 }
+
+#[tokio::test]
+async fn reasoning_is_part_of_the_reply_under_every_name_and_gets_room_from_then_on() {
+    for (message, reported) in [
+        (
+            json!({ "content": "42", "reasoning_content": "6 × 7." }),
+            700,
+        ),
+        (json!({ "content": "42", "reasoning": "6 × 7." }), 700),
+        (
+            json!({ "content": [
+                { "type": "thinking", "thinking": [{ "type": "text", "text": "6 × 7." }] },
+                { "type": "text", "text": "42" },
+            ] }),
+            700,
+        ),
+    ] {
+        let body = json!({
+            "choices": [{ "message": message, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 1, "completion_tokens": 800,
+                "completion_tokens_details": { "reasoning_tokens": reported } },
+        });
+        let server = server(vec![ResponseTemplate::new(200).set_body_json(body)]).await;
+        let ai = openai(&server, |_| {});
+        for _ in 0..2 {
+            let reply = ai.complete(&thought_request(), far_deadline()).await;
+            let reply = reply.unwrap();
+            assert_eq!(
+                (reply.text.as_str(), reply.reasoning.as_str()),
+                ("42", "6 × 7.")
+            );
+            assert_eq!(reply.reasoning_tokens, 700);
+        }
+        let sent = request_bodies(&server, CHAT).await;
+        let limits: Vec<&Value> = sent.iter().map(|body| &body["max_tokens"]).collect();
+        assert_eq!(limits, [400, 1_100]);
+    }
+}

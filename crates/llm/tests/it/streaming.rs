@@ -43,6 +43,9 @@ fn stream(kind: ProviderKind) -> String {
             json!({ "type": "content_block_start", "index": 1, "content_block": { "type": "tool_use", "id": "x1", "name": "look_up", "input": {} } }),
             json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "input_json_delta", "partial_json": "{\"text\":" } }),
             json!({ "type": "content_block_delta", "index": 1, "delta": { "type": "input_json_delta", "partial_json": " \"ü\"}" } }),
+            json!({ "type": "content_block_start", "index": 3, "content_block": { "type": "thinking", "thinking": "", "signature": "" } }),
+            json!({ "type": "content_block_delta", "index": 3, "delta": { "type": "thinking_delta", "thinking": "Hm, " } }),
+            json!({ "type": "content_block_delta", "index": 3, "delta": { "type": "thinking_delta", "thinking": "a greeting." } }),
             json!({ "type": "content_block_start", "index": 2, "content_block": { "type": "tool_use", "id": "x2", "name": "weather__today", "input": {} } }),
             json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 500 } }),
             json!({ "type": "message_stop" }),
@@ -51,6 +54,11 @@ fn stream(kind: ProviderKind) -> String {
     let called = |index: u64, id: &str, name: &str, arguments: &str| json!({ "tool_calls": [{ "index": index, "id": id, "function": { "name": name, "arguments": arguments } }] });
     let more = |index: u64, arguments: &str| json!({ "tool_calls": [{ "index": index, "function": { "arguments": arguments } }] });
     let mut all = events(&[
+        chunk(
+            json!({ "role": "assistant", "reasoning_content": "Hm, " }),
+            None,
+        ),
+        chunk(json!({ "reasoning_content": "a greeting." }), None),
         chunk(json!({ "role": "assistant", "content": "Grüß " }), None),
         chunk(json!({ "content": "dich" }), None),
         chunk(called(0, "x1", "look_up", ""), None),
@@ -67,6 +75,8 @@ fn stream(kind: ProviderKind) -> String {
 fn expected_reply() -> ModelReply {
     ModelReply {
         text: "Grüß dich".to_owned(),
+        reasoning: "Hm, a greeting.".to_owned(),
+        reasoning_tokens: 4,
         model: Some("m-1".to_owned()),
         usage: deliberate_llm::TokenUsage {
             prompt_tokens: 1000,

@@ -27,6 +27,9 @@ pub struct CallOptions {
     pub handler: Option<Arc<dyn ClientHandler>>,
     /// Decides who provides the input that the server needs before it answers.
     pub input_mode: InputMode,
+    /// Whether integers beyond 64 bits in the result are marked
+    /// ([`deliberate_json_schema::mark_large_integers`]) instead of rounded.
+    pub exact_integers: bool,
     /// The input that the server asked for, when this request is sent again with it.
     pub resumed_input: Option<ResumedInput>,
 }

@@ -1,6 +1,7 @@
 //! Arguments that a tool's schema requests as HTTP headers (`x-mcp-header`, 2026-07-28), so that
 //! intermediaries can route by them.
 
+use deliberate_json_schema::marked_integer;
 use serde_json::Value;
 
 /// The greatest depth of an annotation; no real schema nests them deeper.
@@ -34,7 +35,7 @@ fn collect(schema: &Value, arguments: &Value, depth: usize, headers: &mut Vec<(S
         };
         if let Some(header) = property.get("x-mcp-header").and_then(Value::as_str) {
             let text = match value {
-                Value::String(text) => text.clone(),
+                Value::String(text) => marked_integer(text).unwrap_or(text).to_owned(),
                 Value::Bool(yes) => yes.to_string(),
                 Value::Number(number) => number.to_string(),
                 _ => continue,

@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use deliberate_json_schema::mark_large_integers;
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::{sync::SemaphorePermit, time::Instant};
 
@@ -198,7 +199,12 @@ impl McpClient {
                 insert_resumed_input(again, &mut params);
             }
             let (connection, raw) = self.exchange_with_retry(method, params, options).await?;
-            let result: Value = serde_json::from_str(raw.get()).map_err(|error| {
+            let text = if options.exact_integers {
+                mark_large_integers(raw.get())
+            } else {
+                raw.get().into()
+            };
+            let result: Value = serde_json::from_str(&text).map_err(|error| {
                 let reason = error.to_string();
                 ClientError::new(self.name(), ClientErrorKind::Malformed { reason })
             })?;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use deliberate_json_schema::unmark_large_integers;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, value::RawValue};
 
@@ -230,9 +231,11 @@ pub fn encode_response(id: &Value, outcome: &Result<Value, RpcError>) -> Vec<u8>
     })
 }
 
-/// Serializes a message; serialization of these types cannot fail.
+/// Serializes a message, with the integers for which marks stand; serialization of these types
+/// cannot fail.
 fn to_bytes(message: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(message).unwrap_or_default()
+    let text = serde_json::to_string(message).unwrap_or_default();
+    unmark_large_integers(text).into_bytes()
 }
 
 impl RpcError {

@@ -9,6 +9,7 @@ mod validation;
 use std::collections::BTreeMap;
 
 use deliberate_core::did_you_mean;
+use deliberate_toolkit::{ComputeError, compute};
 use serde_json::{Map, Value};
 
 pub use error::{ArgumentError, describe};
@@ -73,6 +74,28 @@ pub fn check(
         Ok(checked)
     } else {
         Err(problems)
+    }
+}
+
+/// Validates arguments like [`check`], off the runtime if one of them has a pattern, which may take
+/// long.
+pub(crate) async fn check_async(
+    declared: Vec<ArgumentDefinition>,
+    given: Map<String, Value>,
+    options: Map<String, Value>,
+    extra_allowed: impl Fn(&str) -> bool + Send + 'static,
+    most_bytes: usize,
+) -> Result<Result<CheckedArguments, Vec<ArgumentError>>, ComputeError> {
+    let has_pattern = |it: &ArgumentDefinition| {
+        let rules = it.validation.as_ref();
+        rules.is_some_and(|rules| rules.pattern.is_some())
+    };
+    let is_long = declared.iter().any(has_pattern);
+    let work = move || check(&declared, given, &options, &extra_allowed, most_bytes);
+    if is_long {
+        compute(work).await
+    } else {
+        Ok(work())
     }
 }
 

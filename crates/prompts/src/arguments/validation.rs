@@ -1,22 +1,9 @@
-//! The validation rules of an argument: allowed values, a pattern, lengths. Matching a pattern
-//! takes time linear in the text, whatever the pattern. Knows nothing of types.
+//! The validation rules of an argument: allowed values, a pattern, lengths. Knows nothing of types.
 
-use std::{
-    collections::HashMap,
-    sync::{LazyLock, Mutex, PoisonError},
-};
-
-use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 
 use super::ArgumentError;
-use crate::model::ArgumentDefinition;
-
-/// The maximum size of a compiled pattern in bytes.
-const MAX_PATTERN_BYTES: usize = 2 << 20;
-
-/// The maximum number of compiled patterns in the cache.
-const MAX_CACHED_PATTERNS: usize = 256;
+use crate::{gate::pattern_matches, model::ArgumentDefinition};
 
 /// Checks a value against the rules of its argument.
 pub(super) fn check_rules(
@@ -86,17 +73,30 @@ fn check_pattern(
     value: &Value,
     notes: &mut Vec<String>,
 ) -> Result<(), ArgumentError> {
-    let Some(regex) = compile_pattern(pattern) else {
-        notes.push(format!(
-            "the pattern of `{}` was not applied because it uses unsupported syntax; \
-             write it without look-ahead, look-behind or backreferences",
-            argument.name
-        ));
-        return Ok(());
-    };
-    let wrong = match value {
-        Value::Array(items) => items.iter().find(|item| !regex.is_match(&value_text(item))),
-        other => Some(other).filter(|value| !regex.is_match(&value_text(value))),
+    // Patterns of arguments distinguish upper and lower case.
+    let exact = format!("(?-i:{pattern})");
+    let mut values = match value {
+        Value::Array(items) => items.as_slice(),
+        other => std::slice::from_ref(other),
+    }
+    .iter();
+    let wrong = loop {
+        let Some(value) = values.next() else {
+            break None;
+        };
+        match pattern_matches(&exact, &value_text(value)) {
+            Ok(true) => {}
+            Ok(false) => break Some(value),
+            Err(_) => {
+                notes.push(format!(
+                    "the pattern of `{}` was not applied because it uses unsupported syntax or \
+                     takes too long; write it without look-ahead, look-behind, backreferences or \
+                     large repetitions",
+                    argument.name
+                ));
+                break None;
+            }
+        }
     };
     match wrong {
         None => Ok(()),
@@ -107,26 +107,6 @@ fn check_pattern(
             Err(ArgumentError::rule_violation(argument, &rule, wrong, next))
         }
     }
-}
-
-/// Returns the compiled pattern from the cache, or `None` if it is not a valid pattern.
-fn compile_pattern(pattern: &str) -> Option<Regex> {
-    static CACHE: LazyLock<Mutex<HashMap<String, Option<Regex>>>> = LazyLock::new(Mutex::default);
-    let find = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = find().get(pattern) {
-        return found.clone();
-    }
-    let regex = RegexBuilder::new(pattern)
-        .size_limit(MAX_PATTERN_BYTES)
-        .dfa_size_limit(MAX_PATTERN_BYTES)
-        .build()
-        .ok();
-    let mut ready = find();
-    if ready.len() >= MAX_CACHED_PATTERNS {
-        ready.clear();
-    }
-    ready.insert(pattern.to_owned(), regex.clone());
-    regex
 }
 
 fn value_text(value: &Value) -> String {

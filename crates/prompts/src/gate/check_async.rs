@@ -8,6 +8,7 @@ use super::{
     CheckContext, ExternalCheckResult, GateResult, SelectedGate,
     check::{gate_results, unknown_finding},
     check_all,
+    criteria::pattern::is_small,
 };
 use crate::{
     library::PromptLibrary,
@@ -60,11 +61,18 @@ fn count_patterns(gates: &[SelectedGate]) -> usize {
                 required_patterns,
                 forbidden_patterns,
                 ..
-            } => required_patterns.len() + forbidden_patterns.len(),
+            } => required_patterns
+                .iter()
+                .chain(forbidden_patterns)
+                .map(|it| pattern_weight(it))
+                .sum(),
             CriterionKind::PatternCheck {
                 regex_patterns,
                 keyword_count,
-            } => regex_patterns.len() + keyword_count.len(),
+            } => {
+                let patterns: usize = regex_patterns.iter().map(|it| pattern_weight(it)).sum();
+                patterns + keyword_count.len()
+            }
             CriterionKind::CitationCheck { .. } => 5,
             // A schema may take its whole budget of work.
             CriterionKind::SchemaCheck { .. } | CriterionKind::MethodologyCompliance { .. } => {
@@ -75,4 +83,13 @@ fn count_patterns(gates: &[SelectedGate]) -> usize {
             | CriterionKind::ScriptTool { .. } => 0,
         })
         .sum()
+}
+
+/// Returns how many ordinary patterns a pattern counts for.
+fn pattern_weight(pattern: &str) -> usize {
+    if is_small(pattern) {
+        1
+    } else {
+        INLINE_MAX_PATTERNS + 1
+    }
 }

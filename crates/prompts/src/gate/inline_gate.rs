@@ -58,7 +58,7 @@ const INLINE_GATE_FIELDS: [&str; 14] = [
 ];
 
 /// The fields of a command that only a file can set: they could turn one command into another.
-const OPERATOR_FIELDS: [&str; 2] = ["shell_env", "shell_working_dir"];
+pub(crate) const OPERATOR_FIELDS: [&str; 2] = ["shell_env", "shell_working_dir"];
 
 impl TryFrom<Value> for GateParameter {
     type Error = GateParameterError;

@@ -27,6 +27,9 @@ pub use selection::{
 };
 pub use verdict::{AppliedVerdict, GateVerdict, PartialVerdict, VerdictError, apply_verdict};
 
+pub(crate) use inline_gate::OPERATOR_FIELDS;
+
 pub(crate) use criteria::{
     json_schema::schema_problems, pattern::compile_pattern as compiled_pattern,
+    pattern::matches as pattern_matches,
 };

@@ -29,16 +29,16 @@ pub struct JudgeReply {
     pub criteria: Vec<CriterionJudgment>,
 }
 
-/// What a model says of one criterion.
+/// What a model says of one criterion. The reason comes first, so that the verdict follows from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CriterionJudgment {
     /// The number of the criterion.
     pub index: usize,
-    /// The verdict.
-    pub verdict: JudgeVerdict,
     /// One sentence.
     pub rationale: String,
+    /// The verdict.
+    pub verdict: JudgeVerdict,
 }
 
 /// A verdict in a word.

@@ -35,7 +35,7 @@ pub(super) async fn get_prompt(
         render_with_engine(prompt, &given, context).await?
     };
     let text = if text.trim().is_empty() {
-        check_arguments(engine, prompt, given.clone(), |_| true)?;
+        check_arguments(engine, prompt, given.clone(), |_| true).await?;
         call_hint(prompt, &given)
     } else {
         text
@@ -79,7 +79,7 @@ async fn render_chain_template(
     if prompt.template.is_none() {
         return Ok(String::new());
     }
-    let values = check_arguments(engine, prompt, given.clone(), |_| true)?;
+    let values = check_arguments(engine, prompt, given.clone(), |_| true).await?;
     let (library, of) = (library.clone(), prompt.clone());
     let rendered = engine
         .render(
@@ -95,14 +95,15 @@ async fn render_chain_template(
 }
 
 /// Returns the arguments if they are valid for the prompt.
-fn check_arguments(
+async fn check_arguments(
     engine: &Engine,
     prompt: &Prompt,
     given: Map<String, Value>,
-    extra: impl Fn(&str) -> bool,
+    extra: impl Fn(&str) -> bool + Send + 'static,
 ) -> Result<BTreeMap<String, Value>, ToolError> {
     let most = engine.options.limits.command_bytes;
-    let checked = arguments::check(&prompt.arguments, given, &Map::new(), &extra, most);
+    let declared = prompt.arguments.clone();
+    let checked = arguments::check_async(declared, given, Map::new(), extra, most).await?;
     checked.map(|it| it.values).map_err(|problems| {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let id = &prompt.id;

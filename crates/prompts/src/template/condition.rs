@@ -10,8 +10,9 @@ use serde_json::Value;
 use super::{
     TemplateValues,
     error::{TemplateFault, explain, undefined_name},
+    filter::check_copies,
     preprocess::{
-        syntax_compat::{first_word, normalize_expression},
+        syntax_compat::{count_copies, first_word, normalize_expression, sliced_names},
         tag_scanner::QuoteMask,
     },
     render::TemplateRenderer,
@@ -179,7 +180,7 @@ impl TemplateRenderer {
         values: &TemplateValues,
     ) -> Result<minijinja::Value, ExpressionError> {
         let fault = |fault: TemplateFault| expression_error(expression, fault.message, fault.help);
-        let source = normalize_expression(expression, 0, &mut 0).map_err(fault)?;
+        let source = normalize_expression(expression, 0).map_err(fault)?;
         let say = |error: &minijinja::Error| {
             let (message, help) = explain(error);
             match undefined_name(error) {
@@ -199,21 +200,26 @@ impl TemplateRenderer {
         let scope: BTreeMap<String, minijinja::Value> = compiled
             .undeclared_variables(false)
             .into_iter()
+            .chain(sliced_names(expression))
             .filter_map(|name| {
                 let value = from_json(values.get(&name)?);
                 Some((name, value))
             })
             .collect();
-        compiled.eval(scope).map_err(|error| say(&error))
+        let copies = count_copies(expression);
+        check_copies(copies, scope.values(), self.limits.rendered_bytes)
+            .and_then(|()| compiled.eval(scope))
+            .map_err(|error| say(&error))
     }
 
     /// Returns the names that an expression uses.
     fn names_in(&self, expression: &str) -> Result<BTreeSet<String>, TemplateFault> {
-        let source = normalize_expression(expression, 0, &mut 0)?;
+        let source = normalize_expression(expression, 0)?;
         let compiled = self.base.compile_expression_owned(source);
         let compiled = compiled.map_err(|error| TemplateFault::at_byte(0, explain(&error).0))?;
         let mut names: BTreeSet<String> =
             compiled.undeclared_variables(false).into_iter().collect();
+        names.extend(sliced_names(expression));
         for (global, _) in self.base.globals() {
             names.remove(global);
         }

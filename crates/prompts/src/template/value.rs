@@ -125,6 +125,11 @@ impl ValueSizeBudget {
     }
 }
 
+/// What a scalar and a container cost beside the bytes of text, so that the budget also bounds the
+/// memory of many small parts.
+const SCALAR_SIZE: usize = 8;
+const CONTAINER_SIZE: usize = 64;
+
 /// Subtracts the size of a value from the budget: the bytes of text and a constant for each part.
 pub(super) fn measure(value: &Value, room: &mut ValueSizeBudget) -> Result<(), ValueTooLarge> {
     measure_at(value, room, 0)
@@ -138,13 +143,13 @@ fn measure_at(
     if depth > MAX_DEPTH {
         return Err(ValueTooLarge);
     }
-    budget.consume(1)?;
     if let Some(text) = value.as_str() {
-        return budget.consume(text.len());
+        return budget.consume(SCALAR_SIZE + text.len());
     }
     let (true, Ok(items)) = (is_container(value), value.try_iter()) else {
-        return Ok(());
+        return budget.consume(SCALAR_SIZE);
     };
+    budget.consume(CONTAINER_SIZE)?;
     for item in items {
         if value.kind() == ValueKind::Map {
             let inner = value.get_item(&item).unwrap_or_default();

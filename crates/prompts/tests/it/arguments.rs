@@ -89,6 +89,31 @@ fn row_30_a_hostile_pattern_takes_no_time() {
             .contains("must match the pattern `^(a+)+$`")
     );
     assert_eq!(check_single(pattern, json!("aaa")), Ok(json!("aaa")));
+    let exact = json!({"name": "x", "validation": {"pattern": "^A|B$"}});
+    assert!(check_single(exact.clone(), json!("a")).is_err());
+    assert_eq!(check_single(exact, json!("xB")), Ok(json!("xB")));
+}
+
+#[test]
+fn a_pattern_that_would_take_long_is_not_applied() {
+    let declared = [argument(
+        json!({"name": "x", "validation": {"pattern": "([ab]{1,99}b){60}z"}}),
+    )];
+    let mixed: String = (0..500_000_u32)
+        .map(|at| {
+            if at.wrapping_mul(2_654_435_761) >> 31 == 0 {
+                'a'
+            } else {
+                'b'
+            }
+        })
+        .collect();
+    let found = check_given(&declared, json!({ "x": mixed })).unwrap();
+    assert!(
+        found.notes[0].contains("takes too long"),
+        "{:?}",
+        found.notes
+    );
 }
 
 #[test]

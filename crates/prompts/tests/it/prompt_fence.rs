@@ -137,6 +137,11 @@ async fn the_work_that_a_question_is_about_stays_in_its_tag() {
     let asked = kit.model.requests();
     let decides = |it: &&ModelRequest| it.purpose.as_str() == "chain_decide";
     let ask = asked.iter().find(decides).unwrap();
+    let schema = ask.schema.to_string();
+    assert!(
+        schema.find("\"why\":") < schema.find("\"yes\":"),
+        "{schema}"
+    );
     let text = &ask.messages[0].text;
     let start = text.find("<work-").unwrap();
     let part = text.get(start..start + "<work-000000>".len()).unwrap();

@@ -133,3 +133,23 @@ async fn a_workspace_that_stays_locked_is_no_reason_to_hang() {
     drop(other);
     shop.create_greeting("g").await;
 }
+
+#[tokio::test]
+async fn a_deeply_nested_value_is_refused_and_ends_nothing() {
+    let shop = ManagerHarness::new();
+    for depth in [30, 37, 40, 50, 58, 60, 62, 64, 80, 110] {
+        let schema = (0..depth).fold(
+            json!({ "type": "string" }),
+            |inner, _| json!({ "if": inner }),
+        );
+        let gate = json!({ "resource_type": "gate", "action": "create", "id": format!("g{depth}"),
+                           "name": "G", "type": "validation", "description": "d", "guidance": "g",
+                           "pass_criteria": [{ "type": "schema_check", "schema": schema }] });
+        if depth < 35 {
+            shop.manage_ok(gate).await;
+        } else {
+            let (code, text) = shop.manage_error(gate).await;
+            assert_eq!(code, "InvalidResource", "{depth}: {text}");
+        }
+    }
+}

@@ -117,3 +117,66 @@ async fn no_script_is_written_where_commands_run() {
     // A prompt without a script is no danger.
     shop.manage_ok(prompt("create", "test", &json!([]))).await;
 }
+
+#[tokio::test]
+async fn no_checkpoint_brings_a_script_where_commands_run() {
+    let mut commands = Vec::new();
+    for allowed in [false, true] {
+        if allowed {
+            commands.push("node --test".to_owned());
+        }
+        let shop = ManagerHarness::with_options(&|options| options.commands.clone_from(&commands));
+        let script = "prompts/people/report/tools/check/script.mjs";
+        shop.write(
+            "prompts/people/report/prompt.yaml",
+            "id: report\nname: R\ndescription: d\nuserMessageTemplate: t\ntools: [check]\n",
+        );
+        shop.write(script, "evil()\n");
+        shop.manage_ok(json!({ "resource_type": "checkpoint", "action": "create", "name": "old" }))
+            .await;
+        shop.write(script, "good()\n");
+        let rollback = json!({ "resource_type": "checkpoint", "action": "rollback", "id": "old",
+                               "confirm": true });
+        if allowed {
+            let (code, text) = shop.manage_error(rollback).await;
+            assert_eq!(code, "OperatorsOwn", "{text}");
+            assert_eq!(shop.read(script), "good()\n");
+        } else {
+            shop.manage_ok(rollback).await;
+            assert_eq!(shop.read(script), "evil()\n");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stored_gate_of_a_caller_chooses_neither_environment_nor_folder_of_a_command() {
+    let shop = ManagerHarness::with_options(&|options| {
+        options.commands = vec!["python3 -m pytest -q".to_owned()];
+    });
+    let criterion = json!({ "type": "shell_verify", "shell_command": "python3 -m pytest -q" });
+    for (field, value) in [
+        ("shell_env", json!({ "CI": "1" })),
+        ("shell_working_dir", json!("prompts")),
+    ] {
+        let before = shop.all_files();
+        let mut set = criterion.clone();
+        set[field] = value;
+        let gate = json!({ "resource_type": "gate", "action": "create", "id": "mine",
+                           "name": "G", "description": "d", "guidance": "g",
+                           "pass_criteria": [set.clone()] });
+        let (code, text) = shop.manage_error(gate).await;
+        assert_eq!(code, "OperatorsOwn", "{text}");
+        assert!(text.contains(field), "{text}");
+        assert_eq!(shop.all_files(), before);
+    }
+    // The operator's own settings stay when a caller changes something else.
+    shop.write(
+        "gates/theirs/gate.yaml",
+        "id: theirs\ntype: validation\nname: T\ndescription: d\nguidance: g\npass_criteria:\n  - type: shell_verify\n    shell_command: python3 -m pytest -q\n    shell_env: { CI: \"1\" }\n",
+    );
+    shop.manage_ok(
+        json!({ "resource_type": "gate", "action": "update", "id": "theirs",
+                           "description": "other" }),
+    )
+    .await;
+}

@@ -264,6 +264,27 @@ fn names_are_known_before_rendering() {
     ));
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     assert_eq!(names, vec!["b", "d"]);
+    let names = names_used(&text(
+        "{% set a = 1 %}{% set t %}x{% endset %}{{ a[1:] }}{{ t[:1] }}{{ list.part[:2] }}{{ 'x[' }}",
+    ));
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), vec!["list"]);
+}
+
+#[test]
+fn parts_of_lists_and_texts_can_be_taken() {
+    assert_eq!(
+        render(
+            "{{ l[1:] }} {{ t[:2] }} {{ o.l[::-1] }} {{ l[0] }} {% set s %}abc{% endset %}{{ s[1:] }}",
+            json!({"l": [1, 2, 3], "t": "xyz", "o": {"l": [4, 5]}})
+        ),
+        "2,3 xy 5,4 1 bc"
+    );
+    assert_eq!(
+        render("{{ 3 * l|length - 2*n }}", json!({"l": [1, 2], "n": 2})),
+        "2"
+    );
+    let error = render_error("{{ 'ab' * 3 }}", json!({}));
+    assert!(error.message.contains("multiplies numbers"), "{error}");
 }
 
 #[test]

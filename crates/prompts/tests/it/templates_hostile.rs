@@ -87,7 +87,13 @@ fn a_template_that_makes_too_much_is_stopped() {
         "{{ ([1] * 99999999) | join }}".to_owned(),
         "{{ ([1] * 99999999) | sort | first }}".to_owned(),
         "{{ ([1] * 99999999) | dump }}".to_owned(),
-        "{{ 'x' | indent(999999999) ~ 1 * 1 * 1 * 1 * 1 * 1 * 1 * 1 * 1 * 1 }}".to_owned(),
+        "{{ ((1,) * 99999999) | first }}".to_owned(),
+        "{{ ([1] * 99999999)[::-1] | length }}".to_owned(),
+        "{{ (99999999 * 'x') | length }}".to_owned(),
+        format!(
+            "{{% set a = big %}}{{{{ [{}] | length }}}}",
+            "a ~ a,".repeat(2_000)
+        ),
         "{{ big | replace('x', big) | replace('x', big) }}".to_owned(),
     ] {
         let found = render_limited(&small_limits(), &body, json!({"big": big, "a": big}));
@@ -105,6 +111,17 @@ fn a_template_that_makes_too_much_is_stopped() {
         found.message,
         "the template produces more text than a prompt may contain"
     );
+}
+
+#[test]
+fn a_raw_block_ends_where_the_engine_ends_it() {
+    // To the engine a no-break space is no white space, so the block goes on.
+    for blank in ["\u{a0}", "\u{b}", "\u{2003}"] {
+        let body =
+            format!("{{% raw %}}{{%{blank}endraw %}}{{# {{% endraw %}}{{{{ 'x' * 3 }}}} #}}");
+        let found = render_limited(&small_limits(), &body, json!({})).unwrap_err();
+        assert!(found.message.contains("multiplies numbers"), "{found}");
+    }
 }
 
 #[test]

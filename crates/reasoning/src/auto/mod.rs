@@ -7,7 +7,7 @@ mod rules;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use deliberate_core::{Mode, Percent, Score, Session, SessionId};
+use deliberate_core::{Mode, Percent, Score, Session, SessionId, truncate_chars};
 use deliberate_store::Pagination;
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -50,6 +50,10 @@ pub(crate) static MODE: ModeDefinition = ModeDefinition {
 
 /// The largest number of alternatives in an answer.
 const MAX_ALTERNATIVES: usize = 3;
+
+/// The longest rationale that is taken from the router. The schema has no limit: a server that
+/// enforces it stops in the middle of a sentence.
+const MAX_REASON_CHARS: usize = 500;
 
 /// The rationale if the router gave none.
 const NO_REASON: &str = "The router chose it and gave no reason.";
@@ -139,7 +143,7 @@ enum DecidedBy {
 struct RouterReply<C> {
     /// What kind of answer is wanted
     #[serde(default, deserialize_with = "lenient_option")]
-    #[schemars(with = "String", length(min = 1, max = 120))]
+    #[schemars(with = "String", length(min = 1))]
     rationale: Option<String>,
     #[serde(alias = "recommended_mode")]
     mode: C,
@@ -396,7 +400,7 @@ async fn route<C: DeserializeOwned + Into<ModeChoice>>(
 /// The trimmed reason; `None` if it is blank.
 fn non_blank_reason(said: Option<String>) -> Option<String> {
     let said = said.filter(|text| !is_blank(text))?;
-    Some(said.trim().to_owned())
+    Some(truncate_chars(said.trim(), MAX_REASON_CHARS))
 }
 
 /// Drops the chosen mode and duplicates.

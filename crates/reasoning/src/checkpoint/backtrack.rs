@@ -19,7 +19,7 @@ use serde_json::json;
 use super::{checkpoint_latest_thought, new_checkpoint};
 use crate::{
     graph::add_direction_node,
-    history::{SessionHistory, ancestor_history, latest_graph, metadata_text, with_graph},
+    history::{SessionHistory, ancestor_history, graph_at, metadata_text, with_graph},
     model_fields::{StepFields, below_threshold, non_blank},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
@@ -184,8 +184,7 @@ impl Tool for Backtrack {
                 let direction = call.check_content("new_direction", direction)?;
                 let past =
                     ancestor_history(back.latest_thought.as_ref().map(|it| &it.id), call).await?;
-                let then = Some(back.checkpoint.created_at);
-                let past = with_graph(past, &back.session, then, call).await?;
+                let past = with_graph(past, &back.session, Some(&back.checkpoint), call).await?;
                 let past = call.memoize("past", past.for_model(call).await);
                 call.progress(0.0, Some(1.0), "thinking");
                 let ask = direction_request(&back.checkpoint, &past, direction, call)?;
@@ -310,12 +309,13 @@ impl BacktrackPlan {
         &self,
         call: &ToolContext,
     ) -> Result<Option<(Graph, Vec<GraphNode>)>, ToolError> {
-        let then = self.checkpoint.created_at;
-        let Some((graph, mut nodes)) = latest_graph(&self.session, call).await? else {
+        // Not the current nodes: the restore changes which of them are pruned or concluded.
+        let found = graph_at(&self.checkpoint.id, call).await?;
+        let Some((graph, mut nodes)) = found else {
             return Ok(None);
         };
-        nodes.retain(|node| node.created_at <= then && !node.is_terminal);
-        Ok((graph.created_at <= then).then_some((graph, nodes)))
+        nodes.retain(|node| !node.is_terminal);
+        Ok(Some((graph, nodes)))
     }
 
     /// Finishes the backtrack with a new branch for `direction`, and in a graph with a new node.
@@ -327,12 +327,12 @@ impl BacktrackPlan {
         graph: Option<(Graph, Vec<GraphNode>)>,
         call: &ToolContext,
     ) -> ToolOutput<Output> {
+        let confidence = reply.fields.confidence();
         let StepFields {
             answer,
             weakest_point,
-            sure,
+            ..
         } = reply.fields;
-        let confidence = sure.score();
         let now = call.now();
         let words: Vec<&str> = direction.split_whitespace().collect();
         let branch = Branch {

@@ -5,7 +5,8 @@ mod model_output;
 use std::sync::LazyLock;
 
 use deliberate_core::{
-    BranchId, Change, Mode, Score, Session, SessionId, Thought, ThoughtId, truncate_tokens,
+    BranchId, Change, Mode, Score, Session, SessionId, Thought, ThoughtId, approximate_tokens,
+    equal_shares, shorten_tokens,
 };
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{
@@ -356,10 +357,11 @@ async fn request_perspectives(
         AllOrEach::Each(found) => found,
     };
     let perspectives = distinct_answers(found.answers)?;
-    let share = call.context_tokens() / (perspectives.len() + 1);
-    let shown = perspectives
-        .iter()
-        .map(|view| truncate_tokens(&view.content, share));
+    let texts = perspectives.iter().map(|view| view.content.as_str());
+    let sizes: Vec<usize> = texts.clone().map(approximate_tokens).collect();
+    let shown = texts
+        .zip(equal_shares(&sizes, call.context_tokens()))
+        .map(|(text, share)| shorten_tokens(text, share));
     call.progress(0.8, Some(1.0), "bringing them together");
     let joined = call.ask::<SynthesisReply>(synthesis(shown.collect())?, None);
     Ok(PerspectivesReply {

@@ -19,7 +19,9 @@ use serde_json::json;
 
 use super::{
     data::{GraphData, is_root, node_answer, rating::compare_rating, topology::Topology},
-    deactivate_node, new_edge, new_node, prompt_context, resolve_problem,
+    deactivate_node, new_edge, new_node,
+    prompt_context::share_budget,
+    resolve_problem,
 };
 use crate::{
     agreement::{group_answers, same_answer},
@@ -106,19 +108,19 @@ impl AggregateReply {
 
 /// The values that the prompt template shows.
 #[derive(Serialize)]
-struct AggregatePromptContext {
-    problem: Option<String>,
-    nodes: Vec<AggregatePromptNode>,
+struct AggregatePromptContext<'a> {
+    problem: Option<&'a str>,
+    nodes: Vec<AggregatePromptNode<'a>>,
     /// The results that the nodes reach, with the numbers of the nodes.
     results: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct AggregatePromptNode {
+struct AggregatePromptNode<'a> {
     number: usize,
     score: Option<String>,
     content: String,
-    answer: Option<String>,
+    answer: Option<&'a str>,
 }
 
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
@@ -166,9 +168,9 @@ impl Tool for GotAggregate {
         let ask = aggregate_request(problem, &sources, call)?;
         let insight = call.ask(ask, Some(AggregateReply::from_plain_text));
         let insight = insight.await?.value;
+        let stated = insight.fields.confidence();
         let answer = insight.fields.answer;
-        let confidence = merged_confidence(answer.as_deref(), &sources)
-            .unwrap_or_else(|| insight.fields.sure.score());
+        let confidence = merged_confidence(answer.as_deref(), &sources).unwrap_or(stated);
         let kind = NodeKind::Aggregation;
         let mut node = new_node(&whole.graph, kind, depth, insight.thought, call);
         node.metadata = metadata_object([
@@ -267,16 +269,14 @@ fn aggregate_request(
     sources: &[GraphNode],
     call: &ToolContext,
 ) -> Result<ModelRequest, ToolError> {
-    let budget = call.context_tokens();
-    let nodes = sources
-        .iter()
-        .zip(1..)
-        .map(|(node, number)| AggregatePromptNode {
-            number,
-            score: node.score.map(|score| format!("{:.2}", score.get())),
-            content: prompt_context::truncate_to_equal_share(&node.content, sources.len(), budget),
-            answer: node_answer(node).map(str::to_owned),
-        });
+    let texts = share_budget(sources, call.context_tokens());
+    let nodes = sources.iter().zip(texts).zip(1..);
+    let nodes = nodes.map(|((node, content), number)| AggregatePromptNode {
+        number,
+        score: node.score.map(|score| format!("{:.2}", score.get())),
+        content,
+        answer: node_answer(node),
+    });
     let groups = group_answers(sources.iter().map(node_answer));
     let results = groups.iter().map(|group| {
         let numbers: Vec<String> = group
@@ -287,7 +287,7 @@ fn aggregate_request(
         format!("{} (node {})", group.answer, numbers.join(", "))
     });
     let context = AggregatePromptContext {
-        problem: prompt_context::truncate_problem(problem, budget),
+        problem,
         nodes: nodes.collect(),
         results: results.collect(),
     };

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    data::truncate_pruned,
+    data::shorten_pruned,
     new_edge, new_node,
-    prompt_context::{GraphNodeContext, NodeSurroundings, siblings},
+    prompt_context::{GraphNodeContext, NodeSurroundings, SiblingTexts},
+    scoring::ScoreJudgment,
 };
 use crate::{
     evidence::{EvidenceInPrompt, StepEvidence, gather_evidence},
@@ -21,6 +22,7 @@ use crate::{
     parallel_requests::{AllOrEach, ask_all_or_each},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::metadata_object,
+    text_items::TextItems,
 };
 
 // A new node.
@@ -37,6 +39,9 @@ pub(crate) struct Continuation {
     node_type: NodeKind,
     /// How sure the model is of it
     confidence: Score,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// Why it is worth following; null if not given
     rationale: Option<String>,
 }
@@ -57,6 +62,9 @@ pub(super) struct ContinuationReply {
     #[serde(default, deserialize_with = "optional_text")]
     #[schemars(skip)]
     rationale: Option<String>,
+    /// The four measures, if the caller that brings the continuation also scores it.
+    #[serde(skip)]
+    judgment: Option<ScoreJudgment>,
 }
 
 /// Continuations that the caller brings: a list, or one.
@@ -72,13 +80,23 @@ struct ContinuationList {
 fn some_continuations<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<ContinuationReply>, D::Error> {
-    let list: Vec<ContinuationReply> = lenient_vec(deserializer)?;
+    let items: Vec<Value> = lenient_vec(deserializer)?;
+    let list: Vec<ContinuationReply> = items.iter().filter_map(scored_continuation).collect();
     if list.is_empty() {
         return Err(serde::de::Error::custom(
             "`continuations` must not be empty",
         ));
     }
     Ok(list)
+}
+
+/// Reads a continuation and, if they are there, its four measures.
+fn scored_continuation(item: &Value) -> Option<ContinuationReply> {
+    let reply = ContinuationReply::deserialize(item).ok()?;
+    Some(ContinuationReply {
+        judgment: ScoreJudgment::deserialize(item).ok(),
+        ..reply
+    })
 }
 
 /// The kinds of node that a model may answer.
@@ -123,8 +141,10 @@ struct ExpandPromptContext<'a> {
     around: &'a GraphNodeContext,
     /// Existing continuations.
     others: &'a [String],
+    others_left_out: usize,
     /// Pruned continuations.
     given_up: &'a [String],
+    given_up_left_out: usize,
     angle: &'a str,
     #[serde(flatten)]
     found: &'a EvidenceInPrompt,
@@ -164,6 +184,8 @@ pub(super) struct Expansion {
     pub(super) nodes: Vec<GraphNode>,
     edges: Vec<GraphEdge>,
     pub(super) continuations: Vec<Continuation>,
+    /// The scores that the caller brought, one place for each node.
+    pub(super) judgments: Vec<Option<ScoreJudgment>>,
     pub(super) duplicates: usize,
     pub(super) notes: Vec<String>,
 }
@@ -212,7 +234,8 @@ pub(super) async fn request_continuations(
     Ok((reply, found))
 }
 
-/// Reads the continuations that the caller brought: an object with a list of them, a list, or one.
+/// Reads the continuations that the caller brought: an object with a list of them, a list, a text
+/// that lists them, or one.
 async fn read_continuations(
     reply: Value,
     k: u32,
@@ -227,7 +250,7 @@ async fn read_continuations(
             });
             json!({ "continuations": items.collect::<Vec<Value>>() })
         }
-        Value::String(text) => json!({ "continuations": [{ "thought": text }] }),
+        Value::String(text) => json!({ "continuations": listed_thoughts(&text, k) }),
         other => json!({ "continuations": [other] }),
     };
     let ask = ModelRequest {
@@ -238,6 +261,17 @@ async fn read_continuations(
     let mut read = call.read_reply::<ContinuationList>(ask, list, None).await?;
     read.value.continuations.truncate(k as usize);
     Ok(read.value.continuations)
+}
+
+/// The thoughts of a plain text: one for each item of a list, if several are wanted.
+fn listed_thoughts(text: &str, k: u32) -> Vec<Value> {
+    match TextItems::parse(text).filter(|_| k > 1) {
+        Some(list) => {
+            let items = list.items.into_iter();
+            items.map(|item| json!({ "thought": item.text })).collect()
+        }
+        None => vec![json!({ "thought": text })],
+    }
 }
 
 fn continuation_requests(
@@ -260,8 +294,8 @@ fn continuation_requests(
     } else {
         budget / 2
     };
-    let others = siblings(others.into_iter(), share);
-    let given_up = siblings(given_up.into_iter(), share);
+    let others = SiblingTexts::new(&others, share);
+    let given_up = SiblingTexts::new(&given_up, share);
     let first = call.memoize("first_angle", source.children.len() % ANGLES.len());
     let angles = ANGLES.iter().cycle().skip(first);
     angles
@@ -269,8 +303,10 @@ fn continuation_requests(
         .map(|(angle, number)| {
             let shown = ExpandPromptContext {
                 around: &around,
-                others: &others,
-                given_up: &given_up,
+                others: &others.texts,
+                others_left_out: others.left_out,
+                given_up: &given_up.texts,
+                given_up_left_out: given_up.left_out,
                 angle,
                 found,
             };
@@ -282,10 +318,10 @@ fn continuation_requests(
         .collect()
 }
 
-/// The texts of existing nodes; pruned nodes keep only the beginning of theirs.
+/// The texts of existing nodes; those of pruned nodes are shortened.
 struct SeenTexts {
     full_texts: HashSet<String>,
-    prefixes: HashSet<String>,
+    short_texts: HashSet<String>,
 }
 
 impl SeenTexts {
@@ -298,9 +334,9 @@ impl SeenTexts {
         let whole = others.into_iter().chain([source.node]);
         Self {
             full_texts: whole.map(|node| comparison_key(&node.content)).collect(),
-            prefixes: given_up
+            short_texts: given_up
                 .into_iter()
-                .map(|node| comparison_key(&truncate_pruned(&node.content)))
+                .map(|node| comparison_key(&shorten_pruned(&node.content)))
                 .collect(),
         }
     }
@@ -308,8 +344,8 @@ impl SeenTexts {
     /// Adds a text and tells whether it was new.
     fn insert(&mut self, text: &str) -> bool {
         !self
-            .prefixes
-            .contains(&comparison_key(&truncate_pruned(text)))
+            .short_texts
+            .contains(&comparison_key(&shorten_pruned(text)))
             && self.full_texts.insert(comparison_key(text))
     }
 }
@@ -358,13 +394,17 @@ impl Expansion {
     ) {
         let kind = thought.kind.map_or(NodeKind::Thought, Into::into);
         let depth = source.node.depth + 1;
-        let confidence = thought.fields.sure.score();
-        let answer = thought.fields.answer;
+        let confidence = thought.fields.confidence();
+        let StepFields {
+            answer,
+            weakest_point,
+            ..
+        } = thought.fields;
         let mut node = new_node(source.graph, kind, depth, thought.thought, call);
         node.metadata = metadata_object([
             ("confidence", json!(confidence)),
             ("answer", json!(answer)),
-            ("weakest_point", json!(thought.fields.weakest_point)),
+            ("weakest_point", json!(weakest_point)),
             ("rationale", json!(thought.rationale)),
             ("evidence", found.to_metadata()),
         ]);
@@ -376,8 +416,10 @@ impl Expansion {
             answer,
             node_type: kind,
             confidence,
+            weakest_point,
             rationale: thought.rationale,
         });
+        self.judgments.push(thought.judgment);
         self.nodes.push(node);
         self.edges.push(edge);
     }
@@ -389,6 +431,7 @@ impl Expansion {
         self.nodes.truncate(room);
         self.edges.truncate(room);
         self.continuations.truncate(room);
+        self.judgments.truncate(room);
         is_cut
     }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{
     data::{
-        GraphData, is_root, node_answer,
+        GraphData, is_root, node_answer, node_weakest_point,
         rating::{compare_rating, rating},
     },
     update_node,
@@ -57,6 +57,9 @@ struct Conclusion {
     content: String,
     /// Its result; null if it has none
     answer: Option<String>,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// How good it is; null if never scored
     score: Option<Score>,
     /// Its depth; a root has 0
@@ -118,6 +121,7 @@ impl From<GraphNode> for Conclusion {
     fn from(node: GraphNode) -> Self {
         Self {
             answer: node_answer(&node).map(str::to_owned),
+            weakest_point: node_weakest_point(&node).map(str::to_owned),
             node_id: node.id,
             content: node.content,
             score: node.score,

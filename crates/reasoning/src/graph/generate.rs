@@ -13,7 +13,7 @@ use super::{
     expand::{Continuation, ExpandFrom, Expansion, request_continuations},
     prompt_context::NodeSurroundings,
     resolve_problem,
-    scoring::{NodeScore, score_new_nodes},
+    scoring::{NodeScore, score_changes, score_new_nodes},
 };
 use crate::evidence::ToolUseSummary;
 
@@ -123,9 +123,9 @@ impl Tool for GotGenerate {
         let mut scores = Vec::new();
         let wants_scores = input.score == Some(true) && !growth.nodes.is_empty();
         if wants_scores && is_reply {
-            let note = "you brought the continuations, so no model scored them; \
-                        reasoning_got_score takes your scores";
-            growth.notes.push(note.to_owned());
+            let (judged, marks) = caller_scores(&mut growth, call);
+            scores = judged;
+            changes.extend(marks);
         } else if wants_scores {
             let (judged, marks) =
                 score_new_nodes(&whole, &node, problem, &growth.nodes, call).await?;
@@ -154,6 +154,21 @@ impl Tool for GotGenerate {
             changes,
         })
     }
+}
+
+/// The scores that the caller brought with its continuations. A note names what is missing.
+fn caller_scores(growth: &mut Expansion, call: &ToolContext) -> (Vec<NodeScore>, Vec<Change>) {
+    let judgments = std::mem::take(&mut growth.judgments);
+    let scored = growth.nodes.iter().zip(judgments);
+    let scored = scored.filter_map(|(node, judgment)| Some((node, judgment?)));
+    let (nodes, judgments): (Vec<&GraphNode>, Vec<_>) = scored.unzip();
+    if nodes.len() < growth.nodes.len() {
+        let note = "you brought the continuations, so no model scored them; write \
+                    validity_percent, relevance_percent, depth_percent and novelty_percent into \
+                    each, or pass your scores to reasoning_got_score";
+        growth.notes.push(note.to_owned());
+    }
+    score_changes(&nodes, judgments, call)
 }
 
 fn expand_from<'a>(data: &'a GraphData, node: &'a GraphNode) -> ExpandFrom<'a> {

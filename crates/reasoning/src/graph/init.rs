@@ -2,7 +2,7 @@
 
 use deliberate_core::{
     Change, Graph, GraphId, GraphNode, Mode, NodeId, NodeKind, Score, Session, SessionId, Thought,
-    ThoughtId, truncate_tokens,
+    ThoughtId, shorten_tokens,
 };
 use deliberate_toolkit::{
     Tool, ToolContext, ToolError, ToolHints, ToolLimits, ToolMeta, ToolOutput,
@@ -13,11 +13,15 @@ use serde_json::{Map, Value, json};
 
 use super::{
     config::{GraphConfig, GraphConfigInput},
+    data::node_answer,
     expand::{Continuation, ExpandFrom, Expansion, request_continuations},
     new_node,
     prompt_context::NodeSurroundings,
 };
-use crate::session::{TargetSession, optional_session};
+use crate::{
+    agreement::{group_answers, plurality},
+    session::{TargetSession, optional_session},
+};
 
 /// The `reasoning_got_init` tool.
 pub(crate) struct GotInit;
@@ -81,7 +85,15 @@ impl Tool for GotInit {
             None => (optional_session(session_id, call).await?, None),
         };
         let config = GraphConfig::from(input.config.unwrap_or_default());
-        let problem = input.problem.as_deref().or(context.as_deref());
+        if let Some(problem) = &input.problem {
+            call.check_content("problem", problem)?;
+        }
+        let problem = match (input.problem, context) {
+            (Some(problem), Some(context)) if !context.contains(problem.trim()) => {
+                Some(format!("{problem}\n\n{context}"))
+            }
+            (problem, context) => context.or(problem),
+        };
         let start = GraphStart::new(&input.content, problem, config, session, call)?;
         let mut changes = start.changes();
         changes.push(Change::AddNode(start.root.clone()));
@@ -103,15 +115,11 @@ impl Tool for GotInit {
 /// The thought that a graph grows from, after the question that its line began with: the context of
 /// every later request about the graph.
 async fn line_as_problem(thought: &Thought, call: &ToolContext) -> Result<String, ToolError> {
-    let share = call.context_tokens() / 8;
     let root = call.store().root_thought(&thought.id).await?;
     let question = root.and_then(|root| root.input);
-    let parts = [question.as_deref(), Some(thought.content.as_str())];
-    let parts: Vec<String> = parts
-        .into_iter()
-        .flatten()
-        .map(|part| truncate_tokens(part, share))
-        .collect();
+    // Every later request shows the problem whole, so a very long thought is shortened here.
+    let thought = shorten_tokens(&thought.content, call.context_tokens());
+    let parts: Vec<String> = question.into_iter().chain([thought]).collect();
     Ok(parts.join("\n\n"))
 }
 
@@ -126,21 +134,18 @@ struct GraphStart {
 impl GraphStart {
     fn new(
         content: &str,
-        problem: Option<&str>,
+        problem: Option<String>,
         config: GraphConfig,
         session: Option<Session>,
         call: &ToolContext,
     ) -> Result<Self, ToolError> {
         let content = call.check_content("content", content)?;
-        if let Some(problem) = problem {
-            call.check_content("problem", problem)?;
-        }
         let home = TargetSession::existing_or_new(session, Mode::Got, content, call);
         let now = call.now();
         let graph = Graph {
             id: call.new_id(),
             session_id: home.id(),
-            problem: problem.map(str::to_owned),
+            problem,
             config: json!(config),
             set_aside: false,
             created_at: now,
@@ -172,6 +177,8 @@ pub(crate) struct NewGraph {
     pub(crate) session_id: SessionId,
     /// Its root
     pub(crate) root_node_id: NodeId,
+    /// The result that most of the new nodes reach; null if none does
+    pub(crate) answer: Option<String>,
     /// The new nodes that continue the root
     pub(crate) continuations: Vec<Continuation>,
     /// How many there are
@@ -203,6 +210,7 @@ pub(crate) async fn start_and_expand(
     )
     .await?;
     let growth = Expansion::from_reply(&source, thoughts, &found, call);
+    let groups = group_answers(growth.nodes.iter().map(node_answer));
     start.root.is_active = growth.nodes.is_empty();
     let mut changes = start.changes();
     changes.push(Change::AddNode(start.root.clone()));
@@ -213,6 +221,7 @@ pub(crate) async fn start_and_expand(
             graph_id: start.graph.id,
             session_id: start.target.id(),
             root_node_id: start.root.id,
+            answer: plurality(&groups).map(|group| group.answer.clone()),
             count: growth.continuations.len(),
             note: growth.note(),
             continuations: growth.continuations,

@@ -33,6 +33,7 @@ pub(crate) use score::GotScore;
 pub(crate) use state::GotState;
 
 pub(crate) use backtrack_node::add_direction_node;
+pub(crate) use data::node_answer;
 pub(crate) use definition::MODE;
 pub(crate) use init::start_and_expand;
 

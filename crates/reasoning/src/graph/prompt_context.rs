@@ -1,13 +1,22 @@
-//! The part of a graph that a prompt shows: the problem, the ancestors of a node and the node. Each
-//! has its share of the call's budget, so that none displaces the others.
+//! The part of a graph that a prompt shows: the problem and the node, which are always whole, and the
+//! nodes around it, each list with its share of the call's budget, so that none displaces the others.
 
-use deliberate_core::{GraphNode, approximate_tokens, truncate_tokens};
+use deliberate_core::{GraphNode, approximate_tokens, equal_shares, fit_items, shorten_tokens};
 use serde::Serialize;
 
-use super::data::GraphData;
+use super::data::{GraphData, node_answer, node_weakest_point};
 
-/// The parts of the budget: problem, ancestors, node and siblings.
-const BUDGET_PARTS: usize = 4;
+/// The ancestors of a node may take one part in this many of the budget.
+const ANCESTOR_SHARE: usize = 4;
+
+/// The merged sources of a node, and its continuations, may take one part in this many.
+const LIST_SHARE: usize = 2;
+
+/// The root and the parent are shown in any case, shortened if they are too long.
+const ANCESTORS_ALWAYS_SHOWN: usize = 2;
+
+/// A source that would get fewer tokens is left out.
+const MIN_SOURCE_TOKENS: usize = 80;
 
 /// The approximate tokens of the tags around a text.
 const TAG_TOKENS: usize = 8;
@@ -18,11 +27,14 @@ pub(super) struct GraphNodeContext {
     problem: Option<String>,
     /// The ancestors, from the root on.
     line: Vec<String>,
-    /// Whether nodes between the root and the others are left out.
-    gap: bool,
+    /// How many nodes between the root and the others are left out.
+    line_left_out: usize,
     /// The nodes that were merged into this one.
-    sources: Vec<String>,
+    #[serde(flatten)]
+    sources: MergedSources,
     content: String,
+    /// What was found to be most likely wrong with the node.
+    weakest_point: Option<String>,
 }
 
 /// The nodes around a node.
@@ -31,6 +43,7 @@ pub(super) struct NodeSurroundings<'a> {
     pub(super) problem: Option<&'a str>,
     pub(super) ancestors: Vec<&'a GraphNode>,
     pub(super) sources: Vec<&'a GraphNode>,
+    pub(super) weakest_point: Option<String>,
 }
 
 impl<'a> NodeSurroundings<'a> {
@@ -44,78 +57,114 @@ impl<'a> NodeSurroundings<'a> {
                 None => data.ancestors(node),
             },
             sources,
+            weakest_point: node_weakest_point(node).map(str::to_owned),
         }
     }
 }
 
 impl GraphNodeContext {
     pub(super) fn new(around: &NodeSurroundings<'_>, content: &str, budget: usize) -> Self {
-        let share = budget / BUDGET_PARTS;
-        let (line, gap) = truncate_ancestors(&around.ancestors, share);
+        let line = select_ancestors(&around.ancestors, budget / ANCESTOR_SHARE);
         Self {
-            problem: around
-                .problem
-                .map(|problem| truncate_tokens(problem, share)),
+            problem: around.problem.map(str::to_owned),
+            line_left_out: around.ancestors.len() - line.len(),
             line,
-            gap,
-            sources: siblings(around.sources.iter().copied(), budget),
-            content: truncate_tokens(content, share),
+            sources: MergedSources::new(&around.sources, budget / LIST_SHARE),
+            content: content.to_owned(),
+            weakest_point: around.weakest_point.clone(),
         }
     }
 }
 
-/// Selects the root and the nodes nearest to the end of the line that fit the budget.
-fn truncate_ancestors(line: &[&GraphNode], budget: usize) -> (Vec<String>, bool) {
-    let Some((root, rest)) = line.split_first() else {
-        return (Vec::new(), false);
-    };
-    let one = budget / 3;
-    let root = truncate_tokens(&root.content, one);
-    let mut left = budget.saturating_sub(tokens(&root));
-    let mut nearest = Vec::new();
-    for node in rest.iter().rev() {
-        let text = truncate_tokens(&node.content, one);
-        let Some(rest) = left.checked_sub(tokens(&text)) else {
-            break;
-        };
-        left = rest;
-        nearest.push(text);
-    }
-    let gap = nearest.len() < rest.len();
-    nearest.push(root);
-    nearest.reverse();
-    (nearest, gap)
+/// The nodes that were merged into a node, as its prompt shows them.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct MergedSources {
+    sources: Vec<SourceInPrompt>,
+    sources_left_out: usize,
 }
 
-/// The latest sibling texts that fit the budget, oldest first.
-pub(super) fn siblings<'a>(
-    nodes: impl DoubleEndedIterator<Item = &'a GraphNode>,
-    budget: usize,
-) -> Vec<String> {
-    let share = budget / BUDGET_PARTS;
-    let mut left = share;
-    let mut texts = Vec::new();
-    for node in nodes.rev() {
-        let text = truncate_tokens(&node.content, share / 8);
-        let Some(rest) = left.checked_sub(tokens(&text)) else {
-            break;
-        };
-        left = rest;
-        texts.push(text);
+#[derive(Debug, Clone, Serialize)]
+struct SourceInPrompt {
+    content: String,
+    answer: Option<String>,
+}
+
+impl MergedSources {
+    /// Gives the sources equal shares of the budget, as many as get a share worth reading.
+    pub(super) fn new(nodes: &[&GraphNode], budget: usize) -> Self {
+        let most = (budget / MIN_SOURCE_TOKENS).max(1);
+        let nodes_shown = nodes.iter().take(most);
+        let sizes: Vec<usize> = nodes_shown.clone().map(|it| tokens(&it.content)).collect();
+        let sources = nodes_shown
+            .zip(equal_shares(&sizes, budget))
+            .map(|(node, share)| SourceInPrompt {
+                content: shorten_tokens(&node.content, share),
+                answer: node_answer(node).map(|it| shorten_tokens(it, MIN_SOURCE_TOKENS)),
+            });
+        Self {
+            sources: sources.collect(),
+            sources_left_out: nodes.len().saturating_sub(most),
+        }
     }
-    texts.reverse();
+}
+
+/// Selects the root and the nodes nearest to the end of the line that fit the budget, from the root
+/// on.
+fn select_ancestors(line: &[&GraphNode], budget: usize) -> Vec<String> {
+    let Some((root, rest)) = line.split_first() else {
+        return Vec::new();
+    };
+    let nearest_first: Vec<&GraphNode> = std::iter::once(*root)
+        .chain(rest.iter().rev().copied())
+        .collect();
+    let mut texts = fit_nodes(&nearest_first, ANCESTORS_ALWAYS_SHOWN, budget);
+    if let Some(nearest) = texts.get_mut(1..) {
+        nearest.reverse();
+    }
     texts
 }
 
-/// Truncates a text to one of `count` equal shares of the budget without the problem's part.
-pub(super) fn truncate_to_equal_share(text: &str, count: usize, budget: usize) -> String {
-    let share = (budget - budget / BUDGET_PARTS) / count.max(1);
-    truncate_tokens(text, share.saturating_sub(TAG_TOKENS))
+/// The other continuations of a node, as the prompt shows them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SiblingTexts {
+    /// Oldest first.
+    pub(super) texts: Vec<String>,
+    pub(super) left_out: usize,
 }
 
-/// Truncates the problem to its share.
-pub(super) fn truncate_problem(text: Option<&str>, budget: usize) -> Option<String> {
-    text.map(|text| truncate_tokens(text, budget / BUDGET_PARTS))
+impl SiblingTexts {
+    /// Selects the latest nodes that fit their share of the budget; the latest one in any case.
+    pub(super) fn new(nodes: &[&GraphNode], budget: usize) -> Self {
+        let newest_first: Vec<&GraphNode> = nodes.iter().rev().copied().collect();
+        let mut texts = fit_nodes(&newest_first, 1, budget / LIST_SHARE);
+        texts.reverse();
+        Self {
+            left_out: nodes.len() - texts.len(),
+            texts,
+        }
+    }
+}
+
+/// Gives each of the nodes that are merged an equal share of the budget.
+pub(super) fn share_budget(nodes: &[GraphNode], budget: usize) -> Vec<String> {
+    let sizes: Vec<usize> = nodes.iter().map(|node| tokens(&node.content)).collect();
+    let shares = equal_shares(&sizes, budget - budget / ANCESTOR_SHARE);
+    nodes
+        .iter()
+        .zip(shares)
+        .map(|(node, share)| shorten_tokens(&node.content, share))
+        .collect()
+}
+
+/// The texts of the first nodes that fit; `always` of them are shortened if necessary.
+fn fit_nodes(nodes: &[&GraphNode], always: usize, budget: usize) -> Vec<String> {
+    let sizes: Vec<usize> = nodes.iter().map(|node| tokens(&node.content)).collect();
+    let shares = fit_items(&sizes, always, budget);
+    nodes
+        .iter()
+        .zip(shares)
+        .map(|(node, share)| shorten_tokens(&node.content, share))
+        .collect()
 }
 
 fn tokens(text: &str) -> usize {

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::{
     add_metadata,
-    data::{GraphData, node_answer},
+    data::{GraphData, node_answer, node_weakest_point},
     new_edge, new_node,
     prompt_context::{GraphNodeContext, NodeSurroundings},
     resolve_problem,
@@ -58,6 +58,9 @@ pub(crate) struct Output {
     answer: Option<String>,
     /// Its score
     confidence: Score,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    weakest_point: Option<String>,
     /// What was improved; empty if the original was kept
     improvements_made: Vec<String>,
     /// Score of the new text minus that of the original; 0 if unchanged
@@ -240,6 +243,10 @@ fn refine_output(
         content: node.content.clone(),
         answer: node_answer(node).map(str::to_owned),
         confidence: original,
+        weakest_point: judgment
+            .as_ref()
+            .and_then(|judged| judged.weakest_point.clone())
+            .or_else(|| node_weakest_point(node).map(str::to_owned)),
         improvements_made: Vec::new(),
         quality_delta: delta,
         kept: RefinementChoice::Original,
@@ -275,7 +282,7 @@ fn caller_refinement(
     refined: RefineReply,
     call: &ToolContext,
 ) -> ToolOutput<Output> {
-    let confidence = refined.fields.sure.score();
+    let confidence = refined.fields.confidence();
     let mut output = Output {
         graph_id: data.graph.id.clone(),
         session_id: data.graph.session_id.clone(),
@@ -284,6 +291,7 @@ fn caller_refinement(
         content: node.content.clone(),
         answer: node_answer(node).map(str::to_owned),
         confidence: node.score.unwrap_or(Score::DEFAULT_CONFIDENCE),
+        weakest_point: node_weakest_point(node).map(str::to_owned),
         improvements_made: Vec::new(),
         quality_delta: 0.0,
         kept: RefinementChoice::Original,
@@ -319,6 +327,11 @@ fn refinement_node(
     new.is_terminal = node.is_terminal;
     new.is_active = !node.is_terminal;
     add_metadata(&mut new, "answer", json!(refined.fields.answer));
+    add_metadata(
+        &mut new,
+        "weakest_point",
+        json!(refined.fields.weakest_point),
+    );
     add_metadata(&mut new, "critique", json!(refined.critique));
     add_metadata(&mut new, "improvements", json!(refined.improvements));
     new
@@ -329,6 +342,7 @@ fn keep_refinement(output: &mut Output, new: &GraphNode, confidence: Score, refi
     output.content.clone_from(&new.content);
     output.answer = refined.fields.answer;
     output.confidence = confidence;
+    output.weakest_point = node_weakest_point(new).map(str::to_owned);
     output.improvements_made = refined.improvements;
     output.kept = RefinementChoice::Refined;
 }

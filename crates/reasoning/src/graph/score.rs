@@ -49,7 +49,7 @@ pub(crate) struct Output {
 struct SingleScore {
     /// The node that was scored
     node_id: NodeId,
-    /// Mean of the four measures, at most the validity; stored as its score
+    /// Mean of the four measures, mostly the validity and at most it; stored as its score
     overall_score: Score,
     /// The four measures
     breakdown: ScoreBreakdown,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// The fields that hold the text of an answer or of an item, in order of preference.
 const TEXTS: [&str; 6] = [
@@ -20,22 +20,25 @@ const NAMES: [&str; 5] = ["name", "viewpoint", "title", "mode", "kind"];
 /// The fields that identify an item.
 const IDS: [&str; 5] = ["id", "node_id", "thought_id", "branch_id", "session_id"];
 
-/// Fields that say nothing to a reader.
-const HIDDEN: [&str; 2] = ["short_ids", "config"];
+/// Fields that say nothing to a reader, or nothing that the text does not say.
+const HIDDEN: [&str; 3] = ["short_ids", "config", "data"];
+
+/// The field with the whole answer of another tool.
+const NESTED: &str = "result";
 
 /// Renders the answer. Ids that have a short id are shown by it.
 pub(super) fn render_output(output: &Value, short: &BTreeMap<String, String>) -> String {
     let Some(fields) = output.as_object() else {
         return output.to_string();
     };
-    // Data of any depth is shown as it is.
-    if let Some(data) = fields.get("data") {
-        return data.to_string();
-    }
     let mut page = MarkdownAnswer {
         text: String::new(),
         short,
     };
+    if let Some(nested) = fields.get(NESTED).and_then(Value::as_object) {
+        page.answer(nested);
+        page.text.push_str("\n---\n");
+    }
     page.answer(fields);
     page.text.trim().to_owned()
 }
@@ -55,6 +58,8 @@ impl MarkdownAnswer<'_> {
                 continue;
             }
             match value {
+                Value::Object(_) if name == NESTED => {}
+                Value::Number(count) if has_list_of(name, count, fields) => {}
                 Value::Array(items) if is_item_list(value) => self.items(name, items),
                 empty if is_empty(empty) => {}
                 Value::Array(items) if items.iter().all(|item| self.is_short(item)) => {
@@ -148,10 +153,14 @@ impl MarkdownAnswer<'_> {
             text.map(|(name, _)| name),
         ];
         let rest = item.iter().filter(|(name, value)| {
-            !shown.contains(&Some(name.as_str())) && !is_empty(value) && !value.is_object()
+            !shown.contains(&Some(name.as_str())) && !is_empty(value) && !is_nested(value)
         });
         let rest: Vec<String> = rest
-            .map(|(name, value)| format!("{} {}", label(name), self.inline(value)))
+            .map(|(name, value)| match value {
+                // Its fields say what they are.
+                Value::Object(_) => self.inline(value),
+                _ => format!("{} {}", label(name), self.inline(value)),
+            })
             .collect();
         let rest = rest.join(", ");
         match (head.is_empty(), rest.is_empty()) {
@@ -212,6 +221,20 @@ impl MarkdownAnswer<'_> {
 fn is_item_list(value: &Value) -> bool {
     let items = value.as_array();
     items.is_some_and(|items| items.iter().any(Value::is_object))
+}
+
+/// Tells whether a value is an object of more than numbers.
+fn is_nested(value: &Value) -> bool {
+    let fields = value.as_object();
+    fields.is_some_and(|fields| !fields.values().all(Value::is_number))
+}
+
+/// Tells whether a field is the number of ids in a list that is shown: `terminal_nodes` beside
+/// `terminal_node_ids`.
+fn has_list_of(name: &str, count: &Number, fields: &Map<String, Value>) -> bool {
+    let list = name.strip_suffix('s').map(|one| format!("{one}_ids"));
+    let list = list.and_then(|list| fields.get(&list)?.as_array());
+    list.is_some_and(|ids| !ids.is_empty() && count.as_u64() == u64::try_from(ids.len()).ok())
 }
 
 /// Tells whether a value has nothing to show.
@@ -285,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diagram_is_a_diagram_and_data_is_data() {
+    fn a_diagram_is_a_diagram_and_data_is_read_as_its_page() {
         let none = BTreeMap::new();
         let diagram = json!({ "kind": "session", "text": "flowchart TD\n  a --> b\n" });
         let text = render_output(&diagram, &none);
@@ -293,7 +316,51 @@ mod tests {
             text.starts_with("```mermaid\nflowchart TD\n  a --> b\n```"),
             "{text}"
         );
-        let data = json!({ "kind": "thought", "data": { "content": "x" } });
-        assert_eq!(render_output(&data, &none), r#"{"content":"x"}"#);
+        let data = json!({ "kind": "thought", "data": { "content": "x" }, "text": "# Thought\n" });
+        assert_eq!(render_output(&data, &none), "# Thought\n\n- kind: thought");
+    }
+
+    #[test]
+    fn the_answer_of_another_tool_comes_first_as_its_own() {
+        let output = json!({
+            "recommended_mode": "tree", "confidence": 0.9, "decided_by": "rules",
+            "result": { "content": "One or two.", "answer": "one", "strengths": ["short"] },
+        });
+        insta::assert_snapshot!(render_output(&output, &BTreeMap::new()), @r"
+        One or two.
+
+        **Answer:** one
+
+        **Strengths**
+
+        - short
+
+        ---
+
+        confidence 90 %
+
+        - recommended mode: tree
+        - decided by: rules
+        ");
+    }
+
+    #[test]
+    fn measures_are_listed_and_a_count_beside_its_list_is_not() {
+        let output = json!({
+            "active_nodes": 2, "active_node_ids": [ID, ID], "terminal_nodes": 0,
+            "terminal_node_ids": [], "root_nodes": 70, "root_node_ids": [ID],
+            "scores": [{ "node_id": ID, "overall_score": 0.5,
+                "breakdown": { "relevance": 0.9, "validity": 0.5 }, "other": { "text": "x" } }],
+        });
+        insta::assert_snapshot!(render_output(&output, &BTreeMap::new()), @r"
+        **Scores**
+
+        - `019a0000-0000-7000-8000-000000000001` (overall score 0.5, relevance 0.9, validity 0.5)
+
+        - active nodes: `019a0000-0000-7000-8000-000000000001`, `019a0000-0000-7000-8000-000000000001`
+        - terminal nodes: 0
+        - root nodes: 70
+        - root nodes: `019a0000-0000-7000-8000-000000000001`
+        ");
     }
 }

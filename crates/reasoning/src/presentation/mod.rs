@@ -4,10 +4,12 @@
 mod markdown;
 mod references;
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use deliberate_store::Store;
-use deliberate_toolkit::{CallPresenter, PresentedOutput, REPLY_RECORDED, ToolError};
+use deliberate_toolkit::{
+    CallPresenter, PresentedOutput, REPLIES_RECORDED, REPLY_RECORDED, ToolError,
+};
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -52,23 +54,35 @@ impl CallPresenter for ReasoningPresenter {
     ) -> BoxFuture<'a, PresentedOutput> {
         Box::pin(async move {
             let mut ids = Vec::new();
-            collect_ids(output, &mut ids);
+            // Stored data is a page of its own, with the short ids in it.
+            if output.get("data").is_none() {
+                collect_ids(output, &mut ids);
+            }
             // An answer without short ids is still an answer.
             let short = store.short_ids(&ids).await.unwrap_or_default();
             let mut data = output.clone();
+            let mut is_receipt = false;
             if let Some(fields) = data.as_object_mut() {
                 if fields.shift_remove(REPLY_RECORDED).is_some() {
                     drop_own_texts(fields);
                 }
+                is_receipt = fields.shift_remove(REPLIES_RECORDED).is_some();
                 add_short_ids(fields, &short);
+            }
+            let mut readable = Cow::Borrowed(&data);
+            if is_receipt && let Some(fields) = readable.to_mut().as_object_mut() {
+                drop_own_texts(fields);
             }
             // The graph tools take no session, without which a short id means nothing.
             let mut shown = short;
             shown.retain(|_, short| !short.starts_with('g'));
-            PresentedOutput {
-                text: render_output(&data, &shown),
-                data,
+            let text = render_output(&readable, &shown);
+            if let Some(fields) = data.as_object_mut()
+                && fields.contains_key("data")
+            {
+                fields.shift_remove("text");
             }
+            PresentedOutput { text, data }
         })
     }
 }
@@ -113,7 +127,7 @@ fn drop_own_texts(fields: &mut Map<String, Value>) {
 
 /// Adds the short ids to the data, each with its id.
 fn add_short_ids(fields: &mut Map<String, Value>, short: &BTreeMap<String, String>) {
-    if short.is_empty() || fields.contains_key("data") {
+    if short.is_empty() {
         return;
     }
     let pairs = short

@@ -3,7 +3,6 @@
 
 use std::sync::LazyLock;
 
-use deliberate_core::truncate_tokens;
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{ToolContext, ToolError};
 use schemars::JsonSchema;
@@ -69,9 +68,6 @@ pub(super) async fn prefers_revision(
     number: usize,
     call: &ToolContext,
 ) -> Result<bool, ToolError> {
-    let share = call.context_tokens() / 3;
-    let original = truncate_tokens(original, share);
-    let revision = truncate_tokens(revision, share);
     let ask = |first: &str, second: &str, order: &str| {
         let context = ComparisonPromptContext {
             past,
@@ -85,10 +81,7 @@ pub(super) async fn prefers_revision(
             ..ask
         })
     };
-    let asks = vec![
-        ask(&original, &revision, "1")?,
-        ask(&revision, &original, "2")?,
-    ];
+    let asks = vec![ask(original, revision, "1")?, ask(revision, original, "2")?];
     let answers = ask_parallel::<ComparisonReply>(asks, 2, call)
         .await?
         .answers;

@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use deliberate_core::{
-    GraphNode, NodeKind, Percent, Score, Session, SessionId, approximate_tokens, truncate_tokens,
+    GraphNode, NodeKind, Percent, Score, Session, SessionId, approximate_tokens, fit_items,
+    shorten_tokens,
 };
 use deliberate_llm::{ModelRequest, PlainText};
 use deliberate_store::{EpochFilter, Pagination, StoreError};
@@ -28,8 +29,8 @@ use crate::{
 /// The largest number of graphs read; a session seldom has more than one.
 const MAX_GRAPHS: u32 = 100;
 
-/// A node may take one part in this many of the remaining budget for nodes.
-const NODE_SHARE: usize = 4;
+/// The root and the best node are shown in any case, shortened if they are too long.
+const ALWAYS_SHOWN: usize = 2;
 
 /// The approximate tokens of the tag around a node.
 const TAG_TOKENS: usize = 12;
@@ -69,6 +70,8 @@ pub(crate) struct Output {
     coherence_score: Score,
     /// Quality by the model; null if not rated
     quality_score: Option<Score>,
+    /// The result of its latest thought, else of its best node; null if none
+    answer: Option<String>,
     /// The model's judgement, in a few sentences
     assessment: String,
     /// What is good about the reasoning
@@ -196,6 +199,7 @@ impl Tool for ReflectionEvaluate {
                 ArgumentIssue::new("session_id", rule).with_value(&session.id.as_str().into());
             return Err(ToolError::Invalid(vec![issue]));
         }
+        let answer = history::current_answer(&session, call).await?;
         // Memoized, so that a replayed call judges the same facts.
         let facts = call.memoize("facts", SessionMetrics::compute(&record));
         call.progress(0.0, Some(1.0), "thinking");
@@ -203,7 +207,7 @@ impl Tool for ReflectionEvaluate {
         let from_plain = Some(EvaluationReply::from_plain_text as fn(String) -> _);
         let verdict = call.ask(ask, from_plain).await?.value;
         Ok(ToolOutput {
-            output: evaluation_output(session.id.clone(), facts, verdict),
+            output: evaluation_output(session.id.clone(), answer, facts, verdict),
             changes: Vec::new(),
             session: Some(session.id),
         })
@@ -289,7 +293,7 @@ async fn evaluation_request(
     if !nodes.is_empty() {
         free_half_budget(&mut past, budget);
     }
-    let nodes = if call.model_remembers().await {
+    let nodes = if call.model_knows_session(&session.id).await {
         past.is_digest = true;
         Vec::new()
     } else {
@@ -323,7 +327,7 @@ fn history_tokens(past: &SessionHistory) -> usize {
 fn free_half_budget(past: &mut SessionHistory, budget: usize) {
     while past.steps.len() > 1 && history_tokens(past) > budget / 2 {
         past.steps.remove(1);
-        past.gap = true;
+        past.left_out += 1;
     }
 }
 
@@ -339,17 +343,16 @@ fn select_nodes(nodes: &[GraphNode], budget: usize) -> Vec<EvaluatePromptNode> {
         place + node.score.map_or(0.0, Score::get)
     };
     ranked.sort_by(|(_, one), (_, other)| weight(other).total_cmp(&weight(one)));
-    let share = budget / NODE_SHARE;
-    let mut left = budget;
-    let mut shown = Vec::new();
-    for (place, node) in ranked {
-        let text = truncate_tokens(&node.content, share);
-        let Some(rest) = left.checked_sub(approximate_tokens(&text) + TAG_TOKENS) else {
-            break;
-        };
-        left = rest;
-        shown.push((place, node, text));
-    }
+    let sizes: Vec<usize> = ranked
+        .iter()
+        .map(|(_, node)| approximate_tokens(&node.content) + TAG_TOKENS)
+        .collect();
+    let shares = fit_items(&sizes, ALWAYS_SHOWN, budget);
+    let mut shown: Vec<(usize, &GraphNode, String)> = ranked
+        .into_iter()
+        .zip(shares)
+        .map(|((place, node), share)| (place, node, shorten_tokens(&node.content, share)))
+        .collect();
     shown.sort_by_key(|(place, ..)| *place);
     let shown = shown.into_iter().map(|(_, node, text)| EvaluatePromptNode {
         kind: node.node_type.as_str(),
@@ -363,6 +366,7 @@ fn select_nodes(nodes: &[GraphNode], budget: usize) -> Vec<EvaluatePromptNode> {
 
 fn evaluation_output(
     session_id: SessionId,
+    answer: Option<String>,
     facts: SessionMetrics,
     verdict: EvaluationReply,
 ) -> Output {
@@ -382,6 +386,7 @@ fn evaluation_output(
         graphs: facts.graphs,
         coherence_score: rounded_score(coherence),
         quality_score: verdict.quality_percent.map(|percent| percent.0),
+        answer,
         assessment: verdict.assessment,
         strengths: verdict.strengths,
         weaknesses: verdict.weaknesses,

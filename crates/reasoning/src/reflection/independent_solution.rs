@@ -38,7 +38,7 @@ impl<'s> ComparableResult<'s> {
     /// hardly word alike.
     pub(super) fn of_subject(subject: &'s ReflectionSubject) -> Option<Self> {
         let question = subject.question.as_deref()?;
-        let answer = subject.answer()?;
+        let answer = subject.answer.clone()?;
         AnswerValue::parse(&answer).is_comparable().then_some(Self {
             subject,
             question,

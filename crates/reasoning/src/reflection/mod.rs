@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::{
     agreement::same_answer,
     history::SessionHistory,
-    model_fields::normalized,
+    model_fields::{at_most_half, normalized},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     text_list::check_list,
 };
@@ -31,7 +31,7 @@ use comparison::prefers_revision;
 pub(crate) use definition::MODE;
 pub(crate) use evaluate::ReflectionEvaluate;
 use independent_solution::ComparableResult;
-use reply::{ReflectionReply, capped};
+use reply::ReflectionReply;
 use subject::ReflectionSubject;
 
 /// The `reasoning_reflection` tool.
@@ -112,10 +112,6 @@ const GENERATION: GenerationParams = GenerationParams {
 /// version.
 const MAX_EXTRA_TOKENS: usize = 6_000;
 
-/// The note about a subject that is too long for the prompt.
-const TRUNCATED_NOTE: &str =
-    "The thought is longer than the prompt allows; only its beginning was examined.";
-
 /// The note about a revision with the same result.
 const SAME_ANSWER_NOTE: &str = "The check reaches the same result, so the original text was kept.";
 
@@ -126,12 +122,6 @@ const NOT_PREFERRED_NOTE: &str =
 /// The note about a revision that could not be compared. The check itself is worth its cost.
 const NOT_COMPARED_NOTE: &str =
     "A revision was written, but the comparison failed, so the original was kept.";
-
-fn joined_note(is_truncated: bool, note: Option<&str>) -> Option<String> {
-    let notes = [is_truncated.then_some(TRUNCATED_NOTE), note];
-    let notes: Vec<&str> = notes.into_iter().flatten().collect();
-    (!notes.is_empty()).then(|| notes.join(" "))
-}
 
 static ASK: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
     ReasoningPromptTemplate::free_text::<ReflectionReply>(
@@ -151,7 +141,8 @@ impl Tool for Reflection {
             name: "reasoning_reflection",
             title: "Reflect on a thought",
             description: "Meta-cognitive reasoning: checks a thought or text, names strengths and \
-                          weaknesses, and gives an improved version if a comparison prefers it.",
+                          weaknesses, and gives an improved version if a comparison prefers it. Up to \
+                          3 calls.",
             hints: ToolHints::ASKS_MODEL,
             asks_model: true,
             limits: ToolLimits::default(),
@@ -257,7 +248,7 @@ impl ReflectionRounds {
         Ok(Self {
             quality_before: first
                 .quality()
-                .map(|it| if is_refuted { capped(it) } else { it }),
+                .map(|it| if is_refuted { at_most_half(it) } else { it }),
             improved: settled.improved,
             count: settled.rounds,
             note: Some(settled.note),
@@ -274,8 +265,15 @@ impl ReflectionRounds {
         call: &ToolContext,
     ) -> Result<Self, ToolError> {
         let is_reply = call.has_reply();
+        // Prompts that are stored at a provider ask for no answer.
+        let expects_answer = subject.question.is_some() && !call.has_stored_prompts().await;
+        // A text that leaves the question without an answer is at most half good.
+        let rated = |answer: Option<&str>, quality: Option<Score>| match answer {
+            None if expects_answer => quality.map(at_most_half),
+            _ => quality,
+        };
         let mut first = run_round(subject, focus, &subject.text, (1, most), call).await?;
-        let quality_before = first.quality();
+        let quality_before = rated(subject.answer.as_deref(), first.quality());
         let mut revision = first.take_revision();
         let mut rounds = Self {
             quality_before,
@@ -285,7 +283,7 @@ impl ReflectionRounds {
             first: first.clone(),
         };
         let mut latest = first;
-        let mut current = (subject.text.clone(), subject.answer());
+        let mut current = (subject.text.clone(), subject.answer.clone());
         let mut seen = BTreeSet::from([normalized(&current.0)]);
         while let Some(text) = revision.take() {
             // A text that was there before is no improvement.
@@ -318,7 +316,10 @@ impl ReflectionRounds {
                 }
             }
             rounds.improved = Some(ImprovedText {
-                quality: latest.improved_quality_percent.map(|percent| percent.0),
+                quality: rated(
+                    answer.as_deref(),
+                    latest.improved_quality_percent.map(|percent| percent.0),
+                ),
                 answer: answer.clone(),
                 text: text.clone(),
             });
@@ -330,7 +331,7 @@ impl ReflectionRounds {
             rounds.count += 1;
             latest = run_round(subject, focus, &current.0, (rounds.count, most), call).await?;
             if let Some(improved) = &mut rounds.improved {
-                improved.quality = latest.quality();
+                improved.quality = rated(improved.answer.as_deref(), latest.quality());
             }
             revision = latest.take_revision();
         }
@@ -374,7 +375,7 @@ fn reflection_output(
     rounds: ReflectionRounds,
     call: &ToolContext,
 ) -> ToolOutput<Output> {
-    let subject_answer = subject.answer();
+    let subject_answer = subject.answer;
     let home =
         TargetSession::existing_or_new(subject.session, Mode::Reflection, &subject.text, call);
     let at = call.now();
@@ -393,10 +394,13 @@ fn reflection_output(
         created_at: at,
         metadata,
     };
-    let note = rounds.note;
     let best = rounds.first;
     let quality_after = rounds.improved.as_ref().and_then(|it| it.quality);
     let confidence = best.fields.sure.score();
+    let answer = match &rounds.improved {
+        Some(improved) => improved.answer.clone(),
+        None => subject_answer,
+    };
     let reflection = thought(
         subject.input_text,
         best.analysis,
@@ -412,13 +416,10 @@ fn reflection_output(
             ("quality_after", json!(quality_after)),
             ("iterations", json!(rounds.count)),
             ("focus_areas", Value::from(focus)),
+            ("answer", json!(answer)),
             ("weakest_point", json!(best.fields.weakest_point)),
         ]),
     );
-    let answer = match &rounds.improved {
-        Some(improved) => improved.answer.clone(),
-        None => subject_answer,
-    };
     let improved = rounds.improved.map(|improved| {
         thought(
             None,
@@ -448,7 +449,7 @@ fn reflection_output(
         quality_before: rounds.quality_before,
         quality_after,
         iterations: rounds.count,
-        note: joined_note(subject.is_truncated, note.as_deref()),
+        note: rounds.note,
     };
     let mut changes = home.changes();
     changes.extend(require_open_branch(reflection.branch_id.as_ref()));

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::model_fields::{
-    StepFields, is_blank, lenient_option, non_blank, non_blank_list, optional_text,
+    StepFields, at_most_half, is_blank, lenient_option, non_blank, non_blank_list, optional_text,
 };
 
 /// The answer that the model is asked for: the check and the revised text as free text, then the
@@ -68,7 +68,7 @@ impl ReflectionReply {
     pub(super) fn quality(&self) -> Option<Score> {
         let quality = self.quality_percent.map(|percent| percent.0)?;
         if self.reaches_result == Some(false) {
-            return Some(capped(quality));
+            return Some(at_most_half(quality));
         }
         Some(quality)
     }
@@ -87,12 +87,6 @@ impl ReflectionReply {
         }
         (!is_blank(&revised)).then_some(revised)
     }
-}
-
-/// The quality of a text that reaches no result or a wrong one: at most half good.
-pub(super) fn capped(quality: Score) -> Score {
-    const MAX_QUALITY: f64 = 0.5;
-    Score::clamped(quality.get().min(MAX_QUALITY))
 }
 
 /// Finds the line that begins the revised text: its start and its end.

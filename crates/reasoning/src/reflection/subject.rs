@@ -1,12 +1,11 @@
 //! Resolves the subject of a reflection: a thought, a text, or the latest thought of a session.
 
-use deliberate_core::{
-    BranchId, BranchState, Session, SessionId, Thought, ThoughtId, truncate_tokens,
-};
+use deliberate_core::{BranchId, BranchState, Session, SessionId, Thought, ThoughtId};
 use deliberate_toolkit::{ArgumentIssue, ToolContext, ToolError};
 use serde_json::Value;
 
 use crate::{
+    graph::node_answer,
     history::{
         SessionHistory, ancestor_history, best_node, current_history, current_open_history,
         latest_thought, metadata_text,
@@ -33,16 +32,11 @@ pub(super) struct ReflectionSubject {
     pub(super) branch: Option<BranchId>,
     /// The id of the thought or node.
     pub(super) target_id: Option<String>,
-    /// Whether only the beginning of the subject is examined.
-    pub(super) is_truncated: bool,
+    /// The result of the thought or node, if it has one.
+    pub(super) answer: Option<String>,
 }
 
 impl ReflectionSubject {
-    /// The result of the thought, if it has one.
-    pub(super) fn answer(&self) -> Option<String> {
-        metadata_text(self.thought.as_ref()?, "answer")
-    }
-
     /// Resolves the subject from the caller's arguments.
     pub(super) async fn resolve(
         content: Option<String>,
@@ -92,7 +86,7 @@ impl ReflectionSubject {
             parent: past.latest.clone(),
             branch: past.branch.clone(),
             target_id: None,
-            is_truncated: false,
+            answer: None,
             question_past: SessionHistory::default(),
             past,
         })
@@ -135,11 +129,10 @@ impl ReflectionSubject {
                 "names a session without thoughts; there is nothing to reflect on",
             ));
         };
-        let text = truncate_tokens(&node.content, call.context_tokens());
         Ok(Self {
-            is_truncated: text != node.content,
+            answer: node_answer(&node).map(str::to_owned),
             question: past.graph_problem.clone(),
-            text,
+            text: node.content,
             input_text: None,
             thought: None,
             session: Some(session),
@@ -167,17 +160,14 @@ impl ReflectionSubject {
         let past = call.memoize("past", past.for_model(call).await.for_judge());
         let (parent, branch) =
             call.memoize("place", reflection_parent(&thought, &session, call).await?);
-        let text = truncate_tokens(&thought.content, call.context_tokens());
         let asking = asking_thought(&thought, call).await?;
         let before = asking.as_ref().and_then(|it| it.parent_id.as_ref());
         let question_past = ancestor_history(before, call).await?;
         let question_past = call.memoize("question_past", question_past.for_model(call).await);
-        let question = asking.and_then(|it| it.input);
-        let share = call.context_tokens() / 4;
         Ok(Self {
-            is_truncated: text != thought.content,
-            question: question.map(|it| truncate_tokens(&it, share)),
-            text,
+            answer: metadata_text(&thought, "answer"),
+            question: asking.and_then(|it| it.input),
+            text: thought.content.clone(),
             input_text: None,
             parent: Some(parent),
             branch,

@@ -12,7 +12,7 @@ use super::{
     model_output::{Approach, Exploration, Relation},
 };
 use crate::{
-    model_fields::{below_threshold, normalized},
+    model_fields::{at_most_half, below_threshold, normalized},
     session::{TargetSession, metadata_object},
 };
 
@@ -26,7 +26,7 @@ pub(super) fn build_branches(
     call: &ToolContext,
 ) -> ToolOutput<Output> {
     let mut changes = home.changes();
-    let confidence = found.sure.score();
+    let confidence = recommendation_confidence(&found);
     let base = if let Some(base) = base {
         changes.push(Change::Check(Precondition::OpenBranch(base.id.clone())));
         base
@@ -84,6 +84,22 @@ pub(super) fn build_branches(
     }
 }
 
+/// The confidence in the recommendation. One of an approach that concludes nothing is at most half
+/// sure.
+fn recommendation_confidence(found: &Exploration) -> Score {
+    let sure = found.sure.score();
+    let recommended = found.recommended.and_then(|number| number.checked_sub(1));
+    let recommended = recommended.and_then(|index| found.approaches.get(index));
+    let mut chosen = match recommended {
+        Some(approach) => std::slice::from_ref(approach).iter(),
+        None => found.approaches.iter(),
+    };
+    if chosen.all(|it| it.fields.concludes_nothing()) {
+        return at_most_half(sure);
+    }
+    sure
+}
+
 /// Opens a branch for each approach and skips duplicates. Also returns the branch index for each of
 /// the model's approach numbers.
 fn open_branches(
@@ -103,7 +119,7 @@ fn open_branches(
             continue;
         }
         numbers.push(opened.len());
-        let confidence = approach.fields.sure.score();
+        let confidence = approach.fields.confidence();
         let answer = approach.fields.answer.clone();
         let name = match &approach.name {
             None => format!("approach {}", number + 1),
@@ -125,6 +141,7 @@ fn open_branches(
             answer,
             rationale: approach.rationale.clone().unwrap_or_default(),
             confidence,
+            weakest_point: approach.fields.weakest_point.clone(),
         });
         changes.push(Change::AddBranch(child));
         changes.push(Change::AddThought(step));

@@ -16,12 +16,13 @@ use serde::{Deserialize, Serialize};
 use super::{
     build_branches::build_branches,
     model_output::{Approach, Exploration},
+    progress::ExploreProgress,
     recommend::{agreement_text, recommend},
 };
 use crate::{
     agreement::{group_answers, plurality},
     history::{SessionHistory, ancestor_history, with_graph},
-    parallel_requests::{AllOrEach, ask_all_or_each},
+    parallel_requests::{AllOrEach, ask_all_or_each_with},
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
     session::{TargetSession, require_session},
 };
@@ -112,6 +113,9 @@ pub(super) struct OpenedBranch {
     pub(super) rationale: String,
     /// How sure the model is of it
     pub(super) confidence: Score,
+    /// What is most likely to be wrong with it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) weakest_point: Option<String>,
 }
 
 // The relation of one branch to another.
@@ -352,8 +356,11 @@ async fn explore_in_parallel(
             })
         })
         .collect::<Result<Vec<ModelRequest>, ToolError>>()?;
-    let found = match ask_all_or_each::<Exploration, Approach>(asks, 1, call).await? {
-        AllOrEach::All(mut found) => {
+    let progress = ExploreProgress::new(count);
+    let on_approach = |approach: &Approach| progress.report(approach, call);
+    let found = match ask_all_or_each_with(asks, 1, on_approach, call).await? {
+        AllOrEach::All(found) => {
+            let mut found: Exploration = found;
             found.truncate_approaches(count);
             return Ok((found, None));
         }

@@ -8,6 +8,7 @@ mod explore;
 mod focus;
 mod list;
 mod model_output;
+mod progress;
 mod recommend;
 
 pub(crate) use complete::TreeComplete;

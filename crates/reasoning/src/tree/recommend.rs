@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use deliberate_core::{CrossRefKind, Score, truncate_tokens};
+use deliberate_core::{CrossRefKind, Score};
 use deliberate_llm::ModelError;
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::Serialize;
@@ -32,13 +32,13 @@ struct ComparePromptContext<'a> {
     #[serde(flatten)]
     past: &'a SessionHistory,
     content: &'a str,
-    approaches: Vec<ComparedApproach>,
+    approaches: Vec<ComparedApproach<'a>>,
 }
 
 #[derive(Serialize)]
-struct ComparedApproach {
-    thought: String,
-    answer: Option<String>,
+struct ComparedApproach<'a> {
+    thought: &'a str,
+    answer: Option<&'a str>,
 }
 
 /// A low temperature, because a judgment should be reproducible.
@@ -104,7 +104,7 @@ fn by_confidence(approaches: &[Approach], index: usize, groups: &[AnswerGroup]) 
     Recommendation {
         number: index + 1,
         text: agreement_text(groups, approaches.len()),
-        confidence: chosen.map_or(Score::ZERO, |it| it.fields.sure.score()),
+        confidence: chosen.map_or(Score::ZERO, |it| it.fields.confidence()),
         weakest_point: chosen.and_then(|it| it.fields.weakest_point.clone()),
         relations: answer_relations(groups),
     }
@@ -116,10 +116,9 @@ async fn compare(
     approaches: &[Approach],
     call: &ToolContext,
 ) -> Result<Comparison, ToolError> {
-    let share = call.context_tokens() / approaches.len().max(1);
     let shown = approaches.iter().map(|approach| ComparedApproach {
-        thought: truncate_tokens(&approach.thought, share),
-        answer: approach.fields.answer.clone(),
+        thought: &approach.thought,
+        answer: approach.fields.answer.as_deref(),
     });
     call.progress(0.8, Some(1.0), "comparing");
     let context = ComparePromptContext {
@@ -131,11 +130,14 @@ async fn compare(
     Ok(call.ask(ask, None).await?.value)
 }
 
-/// The index of the approach that its model is most sure of; the first of equals.
+/// The index of the approach with a result that its model is most sure of, else of the approach that
+/// its model is most sure of; the first of equals.
 fn most_confident(approaches: &[Approach], among: impl Iterator<Item = usize>) -> usize {
     let score = |index: usize| {
-        let approach = approaches.get(index);
-        approach.map_or(0.0, |it| it.fields.sure.score().get())
+        let fields = approaches.get(index).map(|it| &it.fields);
+        fields.map_or((0.0, 0.0), |it| {
+            (it.confidence().get(), it.sure.score().get())
+        })
     };
     among
         .reduce(|best, index| {

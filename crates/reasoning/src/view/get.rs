@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{
     load::{ReasoningEntity, ViewRequest},
     markdown, mermaid,
+    short_ids::ShortIds,
     size_budget::ResponseSizeBudget,
 };
 
@@ -60,6 +61,7 @@ pub(crate) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<Value>,
     /// The Markdown or the Mermaid diagram; only with those formats
+    // With format data, too: the presenter moves it to the text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     /// `offset` of the next part; omitted on the last
@@ -109,18 +111,23 @@ impl Tool for ReasoningGet {
             let issue = ArgumentIssue::new("session_id", rule).with_value(&named.as_str().into());
             return Err(ToolError::Invalid(vec![issue]));
         }
-        let (data, text) = match input.format {
-            ViewFormat::Data => (Some(json!(thing)), None),
-            ViewFormat::Markdown => (None, Some(markdown::render_markdown(&thing))),
-            ViewFormat::Mermaid => (None, Some(mermaid::render_mermaid(&thing))),
+        let short_ids = ShortIds::load(&thing, call).await?;
+        let text = match input.format {
+            ViewFormat::Data | ViewFormat::Markdown => {
+                markdown::render_markdown(&thing, &short_ids)
+            }
+            ViewFormat::Mermaid => mermaid::render_mermaid(&thing, &short_ids),
         };
         let session_id = thing.session_id().clone();
+        if input.id == session_id.as_str() && !matches!(input.format, ViewFormat::Mermaid) {
+            call.show_session(session_id.clone());
+        }
         Ok(ToolOutput {
             output: Output {
                 kind: thing.kind(),
                 session_id: session_id.clone(),
-                data,
-                text,
+                data: (input.format == ViewFormat::Data).then(|| json!(thing)),
+                text: Some(text),
                 next_offset: thing.next_offset(),
             },
             changes: Vec::new(),

@@ -1,47 +1,63 @@
 //! Renders an entity as Markdown for a person.
 
-use std::{
-    collections::{HashMap, HashSet},
-    fmt::Write,
-};
+use std::{collections::HashMap, fmt::Write};
 
-use deliberate_core::{Branch, BranchId, GraphNode, NodeId, Score, Thought};
+use deliberate_core::{Branch, BranchId, GraphNode, Score, Thought, ThoughtId, truncate_chars};
 use serde_json::Value;
 
 use super::{
+    branch_tree::branch_tree,
     load::{BranchDetail, GraphDetail, NodeDetail, ReasoningEntity, SessionDetail},
     sanitize::{to_blockquote, to_markdown_block, to_single_line},
+    short_ids::ShortIds,
     size_budget::PageInfo,
 };
 
-pub(super) fn render_markdown(thing: &ReasoningEntity) -> String {
-    let mut page = MarkdownPage::default();
+/// Renders the page. Thoughts, branches and nodes are named by short ids.
+pub(super) fn render_markdown(thing: &ReasoningEntity, short_ids: &ShortIds) -> String {
+    let mut page = MarkdownPage {
+        text: String::new(),
+        short_ids,
+    };
     match thing {
         ReasoningEntity::Session(session) => page.session(session),
         ReasoningEntity::Branch(branch) => page.branch(branch),
         ReasoningEntity::Graph(graph) => page.standalone_graph(graph),
-        ReasoningEntity::Thought(thought) => page.thought("# Thought", thought),
+        ReasoningEntity::Thought(thought) => {
+            let heading = format!("# Thought {}", page.id(&thought.id));
+            page.thought(&heading, thought, None);
+        }
         ReasoningEntity::Node(node) => page.node(node),
     }
-    page.0.trim_end().to_owned() + "\n"
+    page.text.trim_end().to_owned() + "\n"
 }
 
 /// The characters of a tool's answer that are shown.
 const EVIDENCE_CHARS: usize = 300;
 
-#[derive(Default)]
-struct MarkdownPage(String);
+/// The characters of a conclusion without a result that are shown above the nodes.
+const CONCLUSION_CHARS: usize = 200;
+
+struct MarkdownPage<'s> {
+    text: String,
+    short_ids: &'s ShortIds,
+}
 
 /// Adds a line. Writing to a string cannot fail.
 macro_rules! line {
     ($page:expr, $($text:tt)*) => {
-        if writeln!($page.0, $($text)*).is_err() {
+        if writeln!($page.text, $($text)*).is_err() {
             return;
         }
     };
 }
 
-impl MarkdownPage {
+impl MarkdownPage<'_> {
+    /// The short id of an entity, or its id if it was deleted meanwhile.
+    fn id(&self, id: &impl AsRef<str>) -> String {
+        format!("`{}`", self.short_ids.get(id).unwrap_or(id.as_ref()))
+    }
+
     fn session(&mut self, detail: &SessionDetail) {
         let session = &detail.session;
         let title = session.title.as_deref().unwrap_or("Untitled session");
@@ -59,12 +75,10 @@ impl MarkdownPage {
         }
         let names: HashMap<&BranchId, &Branch> =
             detail.branches.iter().map(|it| (&it.id, it)).collect();
-        for (number, thought) in with_numbers(&detail.thoughts, detail.part) {
-            let branch = thought.branch_id.as_ref().and_then(|id| names.get(id));
-            let branch = branch.map(|branch| format!(" · {}", branch_name(branch)));
-            let heading = format!("## Step {number}{}", branch.unwrap_or_default());
-            self.thought(&heading, thought);
-        }
+        self.steps(&detail.thoughts, detail.part, |thought| {
+            let branch = names.get(thought.branch_id.as_ref()?)?;
+            Some(format!(" · {}", branch_name(branch)))
+        });
         self.more_steps_note(detail.part);
         for listed in &detail.graphs {
             self.graph(&listed.whole);
@@ -81,6 +95,22 @@ impl MarkdownPage {
         }
     }
 
+    /// Adds the thoughts of a page, each with a suffix of its heading.
+    fn steps(
+        &mut self,
+        thoughts: &[Thought],
+        part: PageInfo,
+        suffix: impl Fn(&Thought) -> Option<String>,
+    ) {
+        let mut previous = None;
+        for (number, thought) in with_numbers(thoughts, part) {
+            let suffix = suffix(thought).unwrap_or_default();
+            let heading = format!("## Step {number} {}{suffix}", self.id(&thought.id));
+            self.thought(&heading, thought, previous);
+            previous = Some(&thought.id);
+        }
+    }
+
     fn more_steps_note(&mut self, part: PageInfo) {
         if let Some(next) = part.next {
             line!(self, "*More steps follow from offset {next}.*\n");
@@ -93,10 +123,10 @@ impl MarkdownPage {
             let active = detail.session.active_branch_id.as_ref() == Some(&branch.id);
             line!(
                 self,
-                "{}- **{}** `{}`: {}, {}{}{}",
+                "{}- **{}** {}: {}, {}{}{}",
                 "  ".repeat(depth),
                 branch_name(branch),
-                branch.id,
+                self.id(&branch.id),
                 branch.state.as_str(),
                 percent(branch.confidence),
                 if active { ", followed" } else { "" },
@@ -131,8 +161,8 @@ impl MarkdownPage {
         line!(self, "# {}\n", branch_name(branch));
         line!(
             self,
-            "Branch `{}`: {}, {}{}\n",
-            branch.id,
+            "Branch {}: {}, {}{}\n",
+            self.id(&branch.id),
             branch.state.as_str(),
             percent(branch.confidence),
             set_aside_suffix(branch.set_aside)
@@ -140,17 +170,21 @@ impl MarkdownPage {
         if let Some(rationale) = metadata_text(branch.metadata.as_ref(), "rationale") {
             line!(self, "{}\n", to_markdown_block(rationale));
         }
-        for (number, thought) in with_numbers(&detail.thoughts, detail.part) {
-            self.thought(&format!("## Step {number}"), thought);
-        }
+        self.steps(&detail.thoughts, detail.part, |_| None);
         self.more_steps_note(detail.part);
     }
 
-    fn thought(&mut self, heading: &str, thought: &Thought) {
+    /// Adds a thought below a heading, which names the thought that it builds on unless that is the
+    /// previous one.
+    fn thought(&mut self, heading: &str, thought: &Thought, previous: Option<&ThoughtId>) {
+        let parent = thought.parent_id.as_ref();
+        let parent = parent.filter(|parent| Some(*parent) != previous);
+        let after = parent.map(|parent| format!(", after {}", self.id(parent)));
         line!(
             self,
-            "{heading} ({}){}\n",
+            "{heading} ({}){}{}\n",
             percent(thought.confidence),
+            after.unwrap_or_default(),
             set_aside_suffix(thought.set_aside)
         );
         if let Some(input) = &thought.input {
@@ -161,16 +195,16 @@ impl MarkdownPage {
         }
         line!(self, "{}\n", to_markdown_block(&thought.content));
         self.answer(thought.metadata.as_ref());
-        if let Some(weakest) = metadata_text(thought.metadata.as_ref(), "weakest_point") {
-            line!(self, "*Weakest point: {}*\n", to_single_line(weakest));
-        }
         self.evidence(thought.metadata.as_ref());
     }
 
-    /// Adds the result of a thought or a node, if it has one.
+    /// Adds the result of a thought or a node and its weakest point, if it has them.
     fn answer(&mut self, metadata: Option<&Value>) {
         if let Some(answer) = metadata_text(metadata, "answer") {
             line!(self, "**Answer:** {}\n", to_single_line(answer));
+        }
+        if let Some(weakest) = metadata_text(metadata, "weakest_point") {
+            line!(self, "*Weakest point: {}*\n", to_single_line(weakest));
         }
     }
 
@@ -184,7 +218,7 @@ impl MarkdownPage {
         for one in kept {
             let text = |field: &str| one.get(field).and_then(Value::as_str).unwrap_or_default();
             let failed = one.get("failed") == Some(&Value::Bool(true));
-            let answer = deliberate_core::truncate_chars(text("result"), EVIDENCE_CHARS);
+            let answer = truncate_chars(text("result"), EVIDENCE_CHARS);
             line!(
                 self,
                 "- `{}`{}: {}",
@@ -214,38 +248,40 @@ impl MarkdownPage {
         if let Some(problem) = &graph.problem {
             line!(self, "{}\n", to_blockquote(problem));
         }
-        let numbers: HashMap<&NodeId, u32> = with_numbers(&detail.nodes, detail.part)
-            .map(|(number, node)| (&node.id, number))
-            .collect();
-        for (number, node) in with_numbers(&detail.nodes, detail.part) {
-            let from: Vec<String> = detail
-                .edges
-                .iter()
-                .filter(|edge| edge.to_node == node.id)
-                .map(|edge| {
-                    // Only the id of a node on another page is known.
-                    let from = numbers
-                        .get(&edge.from_node)
-                        .map_or_else(|| format!("`{}`", edge.from_node), ToString::to_string);
-                    format!("{from} {}", edge.edge_type.as_str())
-                })
+        self.conclusions(&detail.nodes);
+        for node in &detail.nodes {
+            let edges = detail.edges.iter().filter(|edge| edge.to_node == node.id);
+            let from: Vec<String> = edges
+                .map(|edge| format!("{} {}", self.id(&edge.from_node), edge.edge_type.as_str()))
                 .collect();
             let from = match from.as_slice() {
                 [] => String::new(),
                 from => format!(" ← {}", from.join(", ")),
             };
-            line!(self, "### {number}. {}{from}\n", describe_node(node));
+            let id = self.id(&node.id);
+            line!(self, "### {id} {}{from}\n", describe_node(node));
             line!(self, "{}\n", to_markdown_block(&node.content));
             self.answer(node.metadata.as_ref());
+        }
+    }
+
+    /// Adds the results of the conclusions, above all nodes.
+    fn conclusions(&mut self, nodes: &[GraphNode]) {
+        let conclusions = nodes.iter().filter(|node| node.is_terminal && !node.pruned);
+        for node in conclusions {
+            let beginning = truncate_chars(&node.content, CONCLUSION_CHARS);
+            let result = metadata_text(node.metadata.as_ref(), "answer").unwrap_or(&beginning);
+            let id = self.id(&node.id);
+            line!(self, "**Conclusion {id}:** {}\n", to_single_line(result));
         }
     }
 
     fn node(&mut self, detail: &NodeDetail) {
         line!(
             self,
-            "# {} `{}`\n",
+            "# {} {}\n",
             describe_node(&detail.node),
-            detail.node.id
+            self.id(&detail.node.id)
         );
         line!(self, "{}\n", to_markdown_block(&detail.node.content));
         self.answer(detail.node.metadata.as_ref());
@@ -253,10 +289,10 @@ impl MarkdownPage {
         for edge in &detail.edges {
             line!(
                 self,
-                "- `{}` {} `{}`",
-                edge.from_node,
+                "- {} {} {}",
+                self.id(&edge.from_node),
                 edge.edge_type.as_str(),
-                edge.to_node
+                self.id(&edge.to_node)
             );
         }
     }
@@ -287,35 +323,6 @@ fn with_numbers<T>(things: &[T], part: PageInfo) -> impl Iterator<Item = (u32, &
     (part.offset.saturating_add(1)..).zip(things)
 }
 
-/// Orders the branches so that each follows its parent, with its depth; siblings keep the order in
-/// which they were opened. A branch whose parent is not on the page has depth 0, and so has one
-/// branch of a cycle.
-fn branch_tree(branches: &[Branch]) -> Vec<(usize, &Branch)> {
-    let known: HashSet<&BranchId> = branches.iter().map(|branch| &branch.id).collect();
-    let mut children: HashMap<&BranchId, Vec<&Branch>> = HashMap::new();
-    let mut roots = Vec::new();
-    for branch in branches {
-        match branch.parent_id.as_ref().filter(|id| known.contains(id)) {
-            Some(parent) => children.entry(parent).or_default().push(branch),
-            None => roots.push(branch),
-        }
-    }
-    let mut ordered = Vec::with_capacity(branches.len());
-    let mut seen = HashSet::new();
-    for start in roots.into_iter().chain(branches) {
-        let mut waiting = vec![(0, start)];
-        while let Some((depth, branch)) = waiting.pop() {
-            if !seen.insert(&branch.id) {
-                continue;
-            }
-            ordered.push((depth, branch));
-            let below = children.get(&branch.id).into_iter().flatten().rev();
-            waiting.extend(below.map(|child| (depth + 1, *child)));
-        }
-    }
-    ordered
-}
-
 fn metadata_text<'a>(metadata: Option<&'a Value>, field: &str) -> Option<&'a str> {
     let text = metadata?.get(field)?.as_str()?.trim();
     (!text.is_empty()).then_some(text)
@@ -333,47 +340,4 @@ fn set_aside_suffix(set_aside: bool) -> &'static str {
 
 fn percent(score: Score) -> String {
     format!("{} %", (score.get() * 100.0).round())
-}
-
-#[cfg(test)]
-mod tests {
-    use deliberate_core::{BranchState, Timestamp};
-
-    use super::*;
-
-    fn branch(id: &str, parent: &str) -> Branch {
-        Branch {
-            id: id.into(),
-            session_id: "s".into(),
-            name: None,
-            parent_id: (!parent.is_empty()).then(|| parent.into()),
-            state: BranchState::Active,
-            confidence: Score::ONE,
-            priority: 1,
-            set_aside: false,
-            created_at: Timestamp::from_micros(0),
-            updated_at: Timestamp::from_micros(0),
-            metadata: None,
-        }
-    }
-
-    #[test]
-    fn every_branch_is_listed_once_whatever_its_parent() {
-        let branches = [
-            branch("self", "self"),
-            branch("b", "a"),
-            branch("root", ""),
-            branch("a", "b"),
-            branch("lost", "gone"),
-            branch("child", "lost"),
-        ];
-        let listed: Vec<_> = branch_tree(&branches)
-            .into_iter()
-            .map(|(depth, branch)| format!("{depth} {}", branch.id))
-            .collect();
-        assert_eq!(
-            listed,
-            ["0 root", "0 lost", "1 child", "0 self", "0 b", "1 a"]
-        );
-    }
 }

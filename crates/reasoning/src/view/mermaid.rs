@@ -13,6 +13,7 @@ use deliberate_core::{
 use super::{
     load::{GraphDetail, ReasoningEntity, SessionDetail},
     sanitize::strip_invisible,
+    short_ids::ShortIds,
     size_budget::PageInfo,
 };
 
@@ -29,11 +30,16 @@ const CLASSES: &str = "  classDef root fill:#dbeafe,stroke:#1d4ed8,color:#111\n 
      classDef done fill:#e2e8f0,stroke:#475569,color:#111\n  \
      classDef gone fill:#f1f5f9,stroke:#cbd5e1,stroke-dasharray:4,color:#64748b\n";
 
-pub(super) fn render_mermaid(thing: &ReasoningEntity) -> String {
-    let mut picture = MermaidDiagram::default();
+/// Renders the diagram. The boxes are named and labeled by short ids.
+pub(super) fn render_mermaid(thing: &ReasoningEntity, short_ids: &ShortIds) -> String {
+    let mut picture = MermaidDiagram {
+        text: String::new(),
+        boxes: 0,
+        short_ids,
+    };
     match thing {
         ReasoningEntity::Session(session) => picture.session(session),
-        ReasoningEntity::Graph(graph) => picture.graph(graph, ""),
+        ReasoningEntity::Graph(graph) => picture.graph(graph),
         ReasoningEntity::Branch(branch) => {
             let mine = HashMap::from([(&branch.branch.id, &branch.branch)]);
             picture.thoughts(&branch.thoughts, branch.part, &mine);
@@ -42,25 +48,53 @@ pub(super) fn render_mermaid(thing: &ReasoningEntity) -> String {
             let one = std::slice::from_ref(thought.as_ref());
             picture.thoughts(one, PageInfo::default(), &HashMap::new());
         }
-        ReasoningEntity::Node(node) => picture.node("n1", &node.node),
+        ReasoningEntity::Node(node) => {
+            picture.node(&node.node);
+        }
     }
-    format!("flowchart TD\n{}{CLASSES}", picture.0)
+    format!("flowchart TD\n{}{CLASSES}", picture.text)
 }
 
-#[derive(Default)]
-struct MermaidDiagram(String);
+struct MermaidDiagram<'s> {
+    text: String,
+    /// How many thoughts and nodes were added.
+    boxes: usize,
+    short_ids: &'s ShortIds,
+}
 
-impl MermaidDiagram {
+impl MermaidDiagram<'_> {
     fn add_line(&mut self, line: &str) {
-        self.0.extend(["  ", line, "\n"]);
+        self.text.extend(["  ", line, "\n"]);
+    }
+
+    /// Adds the box of a thought or node and returns its name, which is the short id.
+    fn add_box(
+        &mut self,
+        id: &impl AsRef<str>,
+        words: &str,
+        score: Option<Score>,
+        class: &str,
+    ) -> String {
+        self.boxes += 1;
+        let short = self.short_ids.get(id);
+        // An entity that was deleted meanwhile has no short id.
+        let name = short.map_or_else(|| format!("x{}", self.boxes), str::to_owned);
+        let figures: Vec<String> = short
+            .map(str::to_owned)
+            .into_iter()
+            .chain(score.map(percent))
+            .collect();
+        let text = label(words, &figures.join(" · "));
+        self.add_line(&format!("{name}[\"{text}\"]:::{class}"));
+        name
     }
 
     fn session(&mut self, detail: &SessionDetail) {
         let branches = detail.branches.iter().map(|it| (&it.id, it)).collect();
         let numbers = self.thoughts(&detail.thoughts, detail.part, &branches);
         self.references(detail, &numbers);
-        for (index, listed) in detail.graphs.iter().enumerate() {
-            self.graph(&listed.whole, &format!("g{}", index + 1));
+        for listed in &detail.graphs {
+            self.graph(&listed.whole);
         }
         if detail.graphs_left_out {
             self.add_line("moregraphs[\"more graphs\"]:::gone");
@@ -84,14 +118,13 @@ impl MermaidDiagram {
         let best = recommended_branches(branches);
         let mut names: HashMap<&ThoughtId, String> = HashMap::new();
         let mut opened: Vec<&BranchId> = Vec::new();
-        for (number, thought) in (part.offset.saturating_add(1)..).zip(thoughts) {
-            let name = format!("t{number}");
+        for thought in thoughts {
             let branch = thought.branch_id.as_ref().and_then(|id| branches.get(id));
             let opens = branch.filter(|branch| !opened.contains(&&branch.id));
             opened.extend(opens.map(|branch| &branch.id));
             let class = thought_class(thought, branch.copied(), &best);
-            let text = thought_label(thought, opens.copied());
-            self.add_line(&format!("{name}[\"{text}\"]:::{class}"));
+            let words = thought_words(thought, opens.copied());
+            let name = self.add_box(&thought.id, words, Some(thought.confidence), class);
             let parent = thought.parent_id.as_ref().and_then(|id| names.get(id));
             if let Some(parent) = parent {
                 self.add_line(&format!("{parent} --> {name}"));
@@ -136,15 +169,14 @@ impl MermaidDiagram {
         }
     }
 
-    fn graph(&mut self, detail: &GraphDetail, prefix: &str) {
+    fn graph(&mut self, detail: &GraphDetail) {
         let mut names: HashMap<&NodeId, String> = HashMap::new();
-        for (number, node) in (detail.part.offset.saturating_add(1)..).zip(&detail.nodes) {
-            let name = format!("{prefix}n{number}");
-            self.node(&name, node);
-            names.insert(&node.id, name);
+        for node in &detail.nodes {
+            names.insert(&node.id, self.node(node));
         }
         if detail.part.next.is_some() {
-            self.add_line(&format!("{prefix}more[\"more nodes\"]:::gone"));
+            let after = self.boxes;
+            self.add_line(&format!("more{after}[\"more nodes\"]:::gone"));
         }
         for edge in &detail.edges {
             if let (Some(from), Some(to)) = (names.get(&edge.from_node), names.get(&edge.to_node)) {
@@ -160,7 +192,8 @@ impl MermaidDiagram {
         }
     }
 
-    fn node(&mut self, name: &str, node: &GraphNode) {
+    /// Adds the box of a node and returns its name.
+    fn node(&mut self, node: &GraphNode) -> String {
         let class = match node {
             node if node.pruned || node.set_aside => "gone",
             node if node.is_terminal => "best",
@@ -168,9 +201,7 @@ impl MermaidDiagram {
             node if node.is_active => "open",
             _ => "done",
         };
-        let score = node.score.map(percent).unwrap_or_default();
-        let text = label(&node.content, &score);
-        self.add_line(&format!("{name}[\"{text}\"]:::{class}"));
+        self.add_box(&node.id, &node.content, node.score, class)
     }
 }
 
@@ -192,20 +223,19 @@ fn thought_class(thought: &Thought, branch: Option<&Branch>, best: &[&BranchId])
     }
 }
 
-/// The label of a thought: the name of the branch that it opens, its viewpoint, or its text.
-fn thought_label(thought: &Thought, opens: Option<&Branch>) -> String {
+/// The words of a thought's box: the name of the branch that it opens, its viewpoint, or its text.
+fn thought_words<'a>(thought: &'a Thought, opens: Option<&'a Branch>) -> &'a str {
     let said = |field: &str| thought.metadata.as_ref()?.get(field)?.as_str();
     let of_branch =
         opens.filter(|branch| branch.parent_id.is_some() || thought.mode == Mode::Backtracking);
-    let words = of_branch
+    of_branch
         .and_then(|branch| branch.name.as_deref())
         .or_else(|| said("viewpoint"))
         .or(thought
             .input
             .as_deref()
             .filter(|_| thought.parent_id.is_none() || thought.mode == Mode::Tree))
-        .unwrap_or(&thought.content);
-    label(words, &percent(thought.confidence))
+        .unwrap_or(&thought.content)
 }
 
 fn percent(score: Score) -> String {

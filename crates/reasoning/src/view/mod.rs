@@ -1,5 +1,6 @@
 //! Reads stored reasoning: one entity by its id, a search, and the sessions.
 
+mod branch_tree;
 mod get;
 mod load;
 mod markdown;
@@ -7,6 +8,7 @@ mod mermaid;
 mod sanitize;
 mod search;
 mod sessions;
+mod short_ids;
 mod size_budget;
 mod usage_summary;
 

@@ -271,7 +271,7 @@ async fn answers_are_read_as_models_write_them() {
         format!("OK\n{whole}"),
         whole.to_string(),
     ] {
-        let synthesis = "together\n{\"answer\": \"none\", \"confidence\": 90.4,}";
+        let synthesis = "together\n{\"answer\": \"n/a\", \"confidence\": 90.4,}";
         // The second perspective has no fields, also when it is asked for them.
         let two = [text_reply("two"), text_reply("{}")];
         desk.script_replies([text_reply(&text)]);

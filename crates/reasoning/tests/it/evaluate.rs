@@ -129,7 +129,7 @@ async fn a_clean_linear_session_hangs_together() {
             "mode_distribution": { "linear": 6 }, "linkage": 1.0, "contradictions": [],
             "branches": { "total": 0, "open": 0, "completed": 0, "abandoned": 0, "never_continued": 0 },
             "graphs": { "total": 0, "nodes": 0, "scored": 0, "scored_share": null, "terminal": 0, "pruned": 0 },
-            "coherence_score": 0.95, "quality_score": 0.7, "assessment": "Sound.",
+            "coherence_score": 0.95, "quality_score": 0.7, "answer": null, "assessment": "Sound.",
             "strengths": ["clear"], "weaknesses": [], "recommendations": ["test it"],
             "confidence": 0.6, "model": "scripted",
         })

@@ -77,11 +77,12 @@ async fn a_node_gets_its_continuations() {
     assert_eq!(
         seen,
         [
-            (Some("one"), Some("hypothesis"), Some(0.6)),
+            (Some("one"), Some("hypothesis"), Some(0.5)),
             (Some("two"), Some("thought"), Some(0.85)),
             (Some("three"), Some("conclusion"), Some(0.4)),
         ]
     );
+    assert_eq!(output["continuations"][0]["weakest_point"], "untested");
     let answers = array_field(&output, "continuations", "answer");
     assert_eq!(answers, [Value::Null, json!("2"), Value::Null]);
     let rationales = array_field(&output, "continuations", "rationale");
@@ -97,7 +98,7 @@ async fn a_node_gets_its_continuations() {
     assert!(one.is_active && !one.is_terminal);
     assert_eq!(
         one.metadata,
-        Some(json!({ "confidence": 0.6, "weakest_point": "untested" }))
+        Some(json!({ "confidence": 0.5, "weakest_point": "untested" }))
     );
     let all = current_edges(&desk, id).await;
     assert_eq!(all.len(), 3);
@@ -365,7 +366,7 @@ async fn a_long_line_is_shown_within_bounds() {
         text.contains("<node-7e57ed>the root</node-7e57ed>") && text.contains("step 37"),
         "{text}"
     );
-    assert!(text.contains("(nodes in between are left out)"));
+    assert!(text.contains("(nodes in between are left out: "));
     let records = desk
         .store
         .invocations(None, Pagination::limit(1))

@@ -126,12 +126,12 @@ async fn a_graph_grows_from_a_thought_of_any_session() {
     assert!(shown.contains(problem), "{shown}");
     assert!(!shown.contains("step three"), "{shown}");
 
-    // A problem that the call names takes the place of that context.
+    // A problem that the call names is shown with that context.
     let arguments = json!({ "content": "the root", "thought_id": "t2", "problem": "another" });
     let graph = desk.call_ok("reasoning_got_init", arguments).await;
     let arguments = json!({ "graph_id": graph["graph_id"] });
     let state = desk.call_ok("reasoning_got_state", arguments).await;
-    assert_eq!(state["problem"], "another");
+    assert_eq!(state["problem"], "another\n\nthe question\n\nstep two");
 
     let own = init_graph(&desk, json!({})).await;
     for (arguments, code) in [

@@ -4,14 +4,15 @@ use deliberate_core::{
     EdgeKind::{Aggregates, Contradicts, Generates, Refines},
     GraphEdge, GraphNode,
 };
+use deliberate_store::EpochFilter;
 use serde_json::{Value, json};
 
 use super::{
     graph_fixtures::{
-        current_nodes, generate_nodes, init_graph, insert_graph, sample_edge, sample_node,
-        score_reply_with, stored_graph,
+        current_nodes, generate_answers, generate_nodes, init_graph, insert_graph, sample_edge,
+        sample_node, score_fields, score_reply_with, stored_graph,
     },
-    test_registry::ReasoningTestRegistry,
+    test_registry::{FULL_PAGE, ReasoningTestRegistry},
 };
 
 fn mark_terminal(node: GraphNode) -> GraphNode {
@@ -149,7 +150,7 @@ async fn a_new_falsehood_is_pruned_and_a_plain_truth_stays() {
         assert_eq!(output["is_terminal_candidate"], false);
         scores.push(output["overall_score"].as_f64().unwrap());
     }
-    assert_eq!(scores, [0.1, 0.4625]);
+    assert_eq!(scores, [0.1, 0.745]);
     let pruned = desk
         .call_ok("reasoning_got_prune", json!({ "graph_id": id }))
         .await;
@@ -264,4 +265,71 @@ async fn half_of_a_thousand_nodes_fall_at_once() {
         .await;
     assert_eq!(output["pruned_count"], 500);
     assert_eq!(output["remaining_count"], 500);
+}
+
+#[tokio::test]
+async fn undoing_a_prune_says_how_many_nodes_came_back() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    generate_answers(&desk, id, root, &["1", "2"]).await;
+    let scores = ["n2", "n3"].map(|node| {
+        let mut fields = score_fields([json!(5), json!(5), json!(5), json!(5)]);
+        fields["node"] = json!(node);
+        fields
+    });
+    let score = json!({
+        "graph_id": id, "node_ids": ["n2", "n3"], "reply": { "scores": scores },
+    });
+    desk.call_ok("reasoning_got_score", score).await;
+    let pruned = desk
+        .call_ok("reasoning_got_prune", json!({ "graph_id": id }))
+        .await;
+    assert_eq!(pruned["pruned_count"], 2);
+    let back = json!({ "checkpoint_id": pruned["undo_checkpoint_id"] });
+    let undone = desk.call_ok("reasoning_backtrack", back).await;
+    assert_eq!(undone["brought_back"]["nodes"], 2);
+    assert_eq!(undone["set_aside"]["nodes"], 0);
+    let again = json!({ "checkpoint_id": undone["undo_checkpoint_id"] });
+    let again = desk.call_ok("reasoning_backtrack", again).await;
+    assert_eq!(again["set_aside"]["nodes"], 2);
+    assert_eq!(again["brought_back"]["nodes"], 0);
+}
+
+#[tokio::test]
+async fn a_new_direction_starts_from_a_node_that_was_open_at_the_checkpoint() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    let session = &graph["session_id"];
+    let children = generate_answers(&desk, id, root, &["1"]).await;
+    let place = json!({ "session_id": session, "name": "still open" });
+    let place = desk.call_ok("reasoning_checkpoint_create", place).await;
+    let end = json!({ "graph_id": id, "terminal_node_ids": ["n2"] });
+    desk.call_ok("reasoning_got_finalize", end).await;
+    let back = json!({ "checkpoint_id": place["checkpoint_id"] });
+    let undo = desk.call_ok("reasoning_backtrack", back).await["undo_checkpoint_id"].clone();
+    let turn = |checkpoint: &Value| json!({ "checkpoint_id": checkpoint, "new_direction": "elsewhere", "reply": "Turned." });
+    let turned = desk.call_ok("reasoning_backtrack", turn(&undo)).await;
+    let node = turned["new_node_id"].as_str().unwrap();
+    let graph_id = id.as_str().unwrap().into();
+    let edges = desk.store.edges(&graph_id, EpochFilter::Current, FULL_PAGE);
+    let edges = edges.await.unwrap();
+    let edge = edges
+        .iter()
+        .find(|edge| edge.to_node.as_str() == node)
+        .unwrap();
+    assert_eq!(
+        edge.from_node.as_str(),
+        root,
+        "the only other node is a conclusion there"
+    );
+    // A node that is a conclusion now was open at this checkpoint.
+    let turned = turn(&place["checkpoint_id"]);
+    let turned = desk.call_ok("reasoning_backtrack", turned).await;
+    let node = turned["new_node_id"].as_str().unwrap();
+    let edges = desk.store.edges(&graph_id, EpochFilter::Current, FULL_PAGE);
+    let edges = edges.await.unwrap();
+    let edge = edges.iter().find(|edge| edge.to_node.as_str() == node);
+    assert_eq!(edge.unwrap().from_node.as_str(), children[0]);
 }

@@ -48,8 +48,11 @@ async fn the_text_is_the_thought_and_the_fields_follow_it() {
         (json!(42), json!("42")),
         (json!(["a", 7]), json!("a, 7")),
         (json!(null), json!(null)),
-        (json!("None."), json!(null)),
         (json!(" n/a "), json!(null)),
+        (json!("-"), json!(null)),
+        // Words for nothing are the right answer to some questions.
+        (json!("None."), json!("None.")),
+        (json!("unknown"), json!("unknown")),
     ] {
         let fields = json!({
             "answer": answer, "weakest_point": "none", "confidence_percent": 90,
@@ -59,7 +62,13 @@ async fn the_text_is_the_thought_and_the_fields_follow_it() {
         let output = desk.think_ok(json!({ "content": "x" })).await;
         assert_eq!(output["content"], "6 × 7 = 42.");
         assert_eq!(output["answer"], wanted, "{answer}");
-        assert_eq!(output["confidence"], 0.9);
+        // A step that has concluded nothing yet is at most half sure.
+        let confidence = if wanted.is_null() { 0.5 } else { 0.9 };
+        assert_eq!(output["confidence"], confidence, "{answer}");
+        assert_eq!(
+            desk.only_thought().await.confidence,
+            Score::clamped(confidence)
+        );
         // A model that names no weakness has named none.
         assert_eq!(output.get("weakest_point"), None);
         assert_eq!(desk.requests().len(), 1);
@@ -225,6 +234,35 @@ async fn a_thought_that_reached_the_token_limit_is_continued() {
     let thought = desk.only_thought().await;
     assert_eq!(thought.content, "half a sentence, and its end.");
     assert_eq!(desk.last_record().await.spent.model_calls, 2);
+}
+
+#[tokio::test]
+async fn a_thought_that_stays_cut_is_stored_with_a_note() {
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([
+        truncated_reply("half a "),
+        truncated_reply("sentence, and "),
+        truncated_reply("no"),
+        text_reply(r#"{"answer": "7", "confidence_percent": 50}"#),
+    ]);
+    let output = desk.think_ok(json!({ "content": "x" })).await;
+    assert_eq!(output["content"], "half a sentence, and no");
+    let note = output["note"].as_str().unwrap();
+    assert!(note.contains("stopped by its length limit"), "{note}");
+    let whole = desk.think_ok(json!({ "content": "x" })).await;
+    assert_eq!(whole.get("note"), None);
+}
+
+#[tokio::test]
+async fn native_reasoning_becomes_the_thought_of_bare_fields() {
+    let desk = ReasoningTestRegistry::new();
+    desk.script_replies([deliberate_llm::ModelReply {
+        reasoning: "Six sevens are forty-two.".to_owned(),
+        ..text_reply(r#"{"answer": "42", "weakest_point": "none", "confidence_percent": 90}"#)
+    }]);
+    let output = desk.think_ok(json!({ "content": "x" })).await;
+    assert_eq!(output["content"], "Six sevens are forty-two.");
+    assert_eq!(output["answer"], "42");
 }
 
 #[tokio::test]

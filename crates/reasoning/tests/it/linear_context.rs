@@ -1,12 +1,12 @@
 //! `reasoning_linear`: the history in the prompt stays bounded.
 
-use deliberate_core::Mode;
+use deliberate_core::{Change, Mode};
 use deliberate_toolkit::CallLimits;
 use serde_json::json;
 
 use super::test_registry::{ReasoningTestRegistry, reply_with_fields};
 
-const GAP: &str = "(steps in between are left out)";
+const GAP: &str = "(steps in between are left out: ";
 
 /// The prompt of the step after `steps` steps of `words` words each.
 async fn request_after_steps(steps: usize, words: usize, bounds: CallLimits) -> String {
@@ -45,7 +45,7 @@ async fn the_ask_of_step_two_hundred_is_no_longer_than_that_of_step_fifty() {
 }
 
 #[tokio::test]
-async fn long_steps_are_cut_and_keep_to_the_budget() {
+async fn long_steps_are_shortened_in_the_middle_and_keep_to_the_budget() {
     let bounds = CallLimits {
         context_tokens: 2_000,
         ..CallLimits::default()
@@ -57,7 +57,7 @@ async fn long_steps_are_cut_and_keep_to_the_budget() {
         shown.len()
     );
     assert!(shown.contains("input 1.") && shown.contains("input 30."));
-    assert!(shown.contains(" […]") && shown.contains(GAP));
+    assert!(shown.contains(" characters left out ...] word") && shown.contains(GAP));
     assert!(
         count_steps(&shown) >= 3,
         "one long step does not push out all others"
@@ -132,4 +132,48 @@ async fn a_long_answer_and_a_long_doubt_keep_to_the_budget() {
         "{} bytes",
         shown.len()
     );
+}
+
+#[tokio::test]
+async fn a_parallel_step_is_not_shown_as_one_before() {
+    for steps in [2, 60] {
+        let desk = ReasoningTestRegistry::new();
+        let texts = (1..=steps).map(|number| (format!("in {number}."), format!("out {number}.")));
+        desk.add_session(Mode::Linear, texts).await;
+        // Two callers continued the first step at once; the latest builds on the second of them.
+        let mut beside = desk.thoughts().await.remove(1);
+        beside.id = "beside".into();
+        beside.content = "BESIDE".to_owned();
+        let mut latest = beside.clone();
+        latest.id = "latest".into();
+        latest.parent_id = Some(format!("t{steps}").into());
+        latest.content = "LATEST".to_owned();
+        let changes = [beside, latest].map(Change::AddThought);
+        desk.store.commit(changes.into()).await.unwrap();
+        desk.think_ok(json!({ "content": "next", "session_id": "s" }))
+            .await;
+        let shown = desk.last_request().messages.remove(0).text;
+        assert!(!shown.contains("BESIDE"), "{shown}");
+        for text in ["in 1.", &format!("out {steps}."), "LATEST"] {
+            assert!(shown.contains(text), "{text} is missing in {shown}");
+        }
+        assert_eq!(shown.contains(GAP), steps > 24, "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn the_next_step_sees_the_perspectives_of_the_synthesis_before_it() {
+    let desk = ReasoningTestRegistry::new();
+    desk.add_session(Mode::Linear, [("in", "out")]).await;
+    let views = json!({ "perspectives": [
+        { "viewpoint": "a", "content": "FROM A" }, { "viewpoint": "b", "content": "FROM B" },
+    ], "synthesis": "BOTH" });
+    let arguments = json!({ "content": "x", "session_id": "s", "reply": views });
+    desk.call_ok("reasoning_divergent", arguments).await;
+    desk.think_ok(json!({ "content": "next", "session_id": "s" }))
+        .await;
+    let shown = desk.last_request().messages.remove(0).text;
+    for text in ["out", "FROM A", "FROM B", "BOTH"] {
+        assert!(shown.contains(text), "{text} is missing in {shown}");
+    }
 }

@@ -11,6 +11,7 @@
 mod any_session;
 mod auto;
 mod checkpoints;
+mod client_conversation;
 mod current_branch;
 mod divergent;
 mod evaluate;
@@ -29,6 +30,8 @@ mod linear_answers;
 mod linear_asks;
 mod linear_context;
 mod linear_steps;
+mod long_material;
+mod menu_prompts;
 mod model;
 mod original_pipes;
 mod prompt_fence;

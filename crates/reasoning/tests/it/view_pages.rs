@@ -4,7 +4,9 @@ use deliberate_core::{Change, EdgeKind, Graph, Mode};
 use serde_json::{Value, json};
 
 use super::{
-    graph_fixtures::{insert_graph, sample_edge, sample_node, timestamp},
+    graph_fixtures::{
+        generate_answers, init_graph, insert_graph, sample_edge, sample_node, timestamp,
+    },
     test_registry::ReasoningTestRegistry,
 };
 use crate::view::GET;
@@ -98,7 +100,7 @@ async fn a_graph_is_read_in_parts_with_the_edges_that_lead_to_them() {
         .clone();
     let text = text.as_str().unwrap();
     assert!(
-        text.contains("### 111. thought (50 %) ← `n0` generates"),
+        text.contains("### `n111` thought (50 %) ← `n1` generates"),
         "{text}"
     );
     assert!(text.contains("from offset 112"), "{text}");
@@ -206,7 +208,7 @@ async fn twenty_graphs_are_listed() {
 async fn a_picture_has_no_more_boxes_than_can_be_read() {
     let desk = ReasoningTestRegistry::new();
     insert_star_graph(&desk, 400, &"long ".repeat(1_000)).await;
-    let boxes = |picture: &str| picture.matches("<br/>50 %").count();
+    let boxes = |picture: &str| picture.matches(" · 50 %\"").count();
     for id in ["g", "s"] {
         let picture = crate::view::render_entity(&desk, &json!(id), "mermaid").await;
         assert_eq!(boxes(&picture), 149, "without the root, which has no score");
@@ -340,4 +342,67 @@ async fn an_offset_beyond_everything_is_refused_by_its_name() {
         .call_ok(GET, json!({ "id": "s", "offset": 1_000_000 }))
         .await;
     assert_eq!(beyond["data"]["thoughts"], json!([]));
+}
+
+#[tokio::test]
+async fn steps_and_boxes_have_the_ids_that_the_tools_take() {
+    let desk = ReasoningTestRegistry::new();
+    desk.add_session(Mode::Linear, [("in 1", "one"), ("in 2", "two")])
+        .await;
+    let place = json!({ "session_id": "s", "name": "here" });
+    let place = desk.call_ok("reasoning_checkpoint_create", place).await;
+    desk.think_ok(json!({ "content": "wrong", "session_id": "s" }))
+        .await;
+    let back = json!({ "checkpoint_id": place["checkpoint_id"] });
+    desk.call_ok("reasoning_backtrack", back).await;
+    let mut thoughts = desk.thoughts().await;
+    let mut parallel = thoughts.remove(1);
+    parallel.id = "beside".into();
+    desk.store
+        .commit(vec![Change::AddThought(parallel)])
+        .await
+        .unwrap();
+    let page = crate::view::render_entity(&desk, &json!("s"), "markdown").await;
+    let steps: Vec<&str> = page
+        .lines()
+        .filter(|it| it.starts_with("## Step"))
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            "## Step 1 `t1` (80 %)",
+            "## Step 2 `t2` (80 %)",
+            "## Step 3 `t4` (80 %), after `t1`",
+        ]
+    );
+    let picture = crate::view::render_entity(&desk, &json!("s"), "mermaid").await;
+    assert!(picture.contains("t4[\"two<br/>t4 · 80 %\"]"), "{picture}");
+    assert!(picture.contains("t1 --> t4"), "{picture}");
+    let one = json!({ "id": "t4", "session_id": "s", "format": "markdown" });
+    let one = desk.call_ok(GET, one).await;
+    let text = one["text"].as_str().unwrap();
+    assert!(
+        text.starts_with("# Thought `t4` (80 %), after `t1`\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_graph_says_its_conclusion_and_what_may_be_wrong() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let (id, root) = (&graph["graph_id"], &graph["root_node_id"]);
+    generate_answers(&desk, id, root, &["41", "42"]).await;
+    let end = json!({ "graph_id": id, "terminal_node_ids": ["n3"] });
+    desk.call_ok("reasoning_got_finalize", end).await;
+    for shown in [id, &graph["session_id"]] {
+        let page = crate::view::render_entity(&desk, shown, "markdown").await;
+        let (above, nodes) = page.split_once("\n### `n1` root").unwrap();
+        assert!(above.ends_with("**Conclusion `n3`:** 42\n"), "{page}");
+        assert_eq!(
+            nodes.matches("*Weakest point: untested*").count(),
+            2,
+            "{page}"
+        );
+    }
 }

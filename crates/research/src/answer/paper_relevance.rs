@@ -54,18 +54,18 @@ struct RelevanceReply {
     papers: Vec<PaperScore>,
 }
 
+/// The reason comes first, so that the score follows from it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct PaperScore {
     paper: usize,
-    /// 0 to 100
-    #[schemars(range(min = 0, max = 100))]
-    score: f64,
     #[serde(default)]
     #[schemars(length(max = 12), inner(length(max = 80)))]
     keywords: Vec<String>,
     #[serde(default)]
-    #[schemars(length(max = 300))]
     reason: String,
+    /// 0 to 100
+    #[schemars(range(min = 0, max = 100))]
+    score: f64,
 }
 
 const RELEVANCE_PROMPT: PromptTemplate = PromptTemplate {

@@ -245,6 +245,15 @@ async fn a_model_may_settle_what_is_only_put_in_other_words() {
         arguments["max_retries"] = json!(0);
         let output = room.call_ok(TOOL, arguments).await;
         assert_eq!(output["status"], status, "{output}");
+        // The model quotes before it judges, and no grammar ends the quote in the middle.
+        let requests = room.requests();
+        let check = requests.iter().find(|it| it.purpose.as_str() == "check");
+        let schema = check.unwrap().schema.to_string();
+        assert!(
+            schema.find("\"quote\"") < schema.find("\"supported\""),
+            "{schema}"
+        );
+        assert!(!schema.contains("\"maxLength\":400"), "{schema}");
         // Support by a model must be distinguishable from support by code.
         let by_model = status == "answered";
         let judge = if by_model { "model" } else { "code" };

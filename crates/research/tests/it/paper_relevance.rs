@@ -48,6 +48,12 @@ async fn a_model_scores_and_only_known_keywords_count() {
     assert_eq!(output["saved"], true);
     assert_eq!(output["decision"], "strong");
     assert_eq!(output["matched_keywords"], json!(["Sleep"]));
+    let schema = room.requests()[0].schema.to_string();
+    assert!(
+        schema.find("\"reason\"") < schema.find("\"score\""),
+        "{schema}"
+    );
+    assert!(!schema.contains("\"maxLength\":300"), "{schema}");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::{
     net::{IpAddr, Ipv4Addr},
     num::NonZeroU32,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -31,7 +31,7 @@ const MAX_TRACKED_CLIENTS: usize = 16 * 1024;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The limits of one client.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitOptions {
     /// Requests per minute on average; `None` means no limit.
     pub per_minute: Option<NonZeroU32>,
@@ -97,13 +97,31 @@ type KeyedRateLimiter = RateLimiter<RateLimitKey, HashMapStateStore<RateLimitKey
 /// Applies the limits of every client.
 #[derive(Debug)]
 pub struct ClientLimiter {
-    rate_limiter: Option<KeyedRateLimiter>,
+    quotas: RwLock<Arc<ClientQuotas>>,
     clock: DefaultClock,
-    max_concurrent: Option<usize>,
     running: Arc<RunningRequestCounts>,
     rejected: AtomicU64,
     /// The time of the last removal of idle clients.
     last_sweep: Mutex<Option<Instant>>,
+}
+
+/// The limits, and the requests of each client that count towards its rate.
+#[derive(Debug)]
+struct ClientQuotas {
+    options: LimitOptions,
+    rate_limiter: Option<KeyedRateLimiter>,
+}
+
+impl ClientQuotas {
+    fn new(options: LimitOptions) -> Self {
+        let quota = options.per_minute.map(|per_minute| {
+            Quota::per_minute(per_minute).allow_burst(options.burst.unwrap_or(per_minute))
+        });
+        Self {
+            options,
+            rate_limiter: quota.map(RateLimiter::hashmap),
+        }
+    }
 }
 
 /// The number of running requests per client.
@@ -111,17 +129,26 @@ type RunningRequestCounts = Mutex<HashMap<RateLimitKey, usize>>;
 
 impl ClientLimiter {
     pub fn new(options: LimitOptions) -> Self {
-        let quota = options.per_minute.map(|per_minute| {
-            Quota::per_minute(per_minute).allow_burst(options.burst.unwrap_or(per_minute))
-        });
         Self {
-            rate_limiter: quota.map(RateLimiter::hashmap),
+            quotas: RwLock::new(Arc::new(ClientQuotas::new(options))),
             clock: DefaultClock::default(),
-            max_concurrent: options.max_concurrent,
             running: Arc::default(),
             rejected: AtomicU64::new(0),
             last_sweep: Mutex::default(),
         }
+    }
+
+    /// Applies other limits from now on. Running requests go on.
+    pub fn set_limits(&self, options: LimitOptions) {
+        if self.quotas().options != options {
+            let quotas = Arc::new(ClientQuotas::new(options));
+            *self.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
+        }
+    }
+
+    fn quotas(&self) -> Arc<ClientQuotas> {
+        let quotas = self.quotas.read().unwrap_or_else(PoisonError::into_inner);
+        quotas.clone()
     }
 
     /// The number of clients with a running request.
@@ -135,7 +162,8 @@ impl ClientLimiter {
     }
 
     pub(super) fn check_rate(&self, client: &RateLimitKey) -> Result<(), HttpRejection> {
-        let Some(rate) = &self.rate_limiter else {
+        let quotas = self.quotas();
+        let Some(rate) = &quotas.rate_limiter else {
             return Ok(());
         };
         let others = RateLimitKey(RateLimitKeyKind::Shared);
@@ -174,9 +202,10 @@ impl ClientLimiter {
         &self,
         client: RateLimitKey,
     ) -> Result<RequestPermit, HttpRejection> {
+        let limit = self.quotas().options.max_concurrent;
         let mut counts = lock_counts(&self.running);
         let count = counts.get(&client).copied().unwrap_or(0);
-        if self.max_concurrent.is_some_and(|limit| count >= limit) {
+        if limit.is_some_and(|limit| count >= limit) {
             drop(counts);
             self.rejected.fetch_add(1, Ordering::Relaxed);
             return Err(concurrency_limited().retry_after(1));
@@ -262,7 +291,8 @@ mod tests {
             })
             .count();
         assert!(refused > 0, "the shared account has its limit too");
-        assert!(limits.rate_limiter.as_ref().unwrap().len() <= MAX_TRACKED_CLIENTS + 1);
+        let quotas = limits.quotas();
+        assert!(quotas.rate_limiter.as_ref().unwrap().len() <= MAX_TRACKED_CLIENTS + 1);
         let known = RateLimitKey::for_name("alice".into());
         assert!(limits.check_rate(&known).is_ok(), "names are not shared");
     }

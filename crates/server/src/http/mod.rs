@@ -94,6 +94,7 @@ pub struct HttpServer {
     sse: Option<SseControl>,
     registry: Arc<Registry>,
     progress: Arc<ProgressHub>,
+    guard: Arc<HttpGuard>,
     draining: CancellationToken,
     stopped: CancellationToken,
 }
@@ -168,9 +169,15 @@ impl HttpServer {
             sse: control,
             registry: parts.registry,
             progress: parts.progress,
+            guard,
             draining,
             stopped,
         })
+    }
+
+    /// The guard of all routes, whose limits can be changed.
+    pub fn guard(&self) -> &Arc<HttpGuard> {
+        &self.guard
     }
 
     pub fn local_addr(&self) -> SocketAddr {

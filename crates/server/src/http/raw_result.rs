@@ -12,6 +12,7 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
+use deliberate_json_schema::unmark_large_integers;
 use http::header;
 use hyper::body::{Frame, SizeHint};
 use serde::Deserialize;
@@ -40,6 +41,7 @@ pub(super) fn replace_result(response: Response, slot: RawResultSlot, id: &str) 
 }
 
 fn response_message(id: &str, result: &Value) -> String {
+    let result = unmark_large_integers(result.to_string());
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
 }
 

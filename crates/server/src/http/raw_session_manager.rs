@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use deliberate_json_schema::round_large_integers;
 use futures::Stream;
 use rmcp::{
     RoleServer,
@@ -121,7 +122,9 @@ impl RawSession {
         match message {
             JsonRpcMessage::Response(response) => {
                 let slot = self.slots.remove(&response.id);
-                if let Some(result) = slot.and_then(|slot| slot.take()) {
+                if let Some(mut result) = slot.and_then(|slot| slot.take()) {
+                    // The SDK writes it.
+                    round_large_integers(&mut result);
                     response.result = ServerResult::CustomResult(CustomResult::new(result));
                 }
             }

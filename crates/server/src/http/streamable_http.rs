@@ -3,7 +3,7 @@
 //! It adds checks that the service lacks: messages are validated before the SDK sees them, so that
 //! every fault is answered in JSON-RPC; sessions are limited and serve only their owner.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     Router,
@@ -33,7 +33,10 @@ use super::{
     raw_session_manager::RawSessionManager,
 };
 use crate::{
-    message::batch::{is_batch, requests_batches, split_batch},
+    message::{
+        batch::{is_batch, requests_batches, split_batch},
+        exact_arguments::mark_arguments,
+    },
     raw_result::RawResultSlot,
     stdio::{RpcRejection, read_body},
 };
@@ -190,7 +193,7 @@ impl<H: ServerHandler + Send + Sync + 'static> StreamableHttpEndpoint<H> {
         };
         let id = message.id.map(str::to_owned);
         let accepts_batches = message.is_initialize && requests_batches(message.bytes);
-        let message = body.slice_ref(message.bytes);
+        let message = mark_body(body.slice_ref(message.bytes));
         let slot = RawResultSlot::default();
         parts.extensions.insert(slot.clone());
         let request = Request::from_parts(parts, Full::new(message));
@@ -372,4 +375,12 @@ async fn to_json_error(
     };
     let rejection = RpcRejection::invalid_request(id, &message);
     Err(jsonrpc_response::rejection_response(status, &rejection).into())
+}
+
+/// Marks the integers beyond 64 bits in the arguments of a call.
+fn mark_body(message: Bytes) -> Bytes {
+    let Ok(Cow::Owned(marked)) = std::str::from_utf8(&message).map(mark_arguments) else {
+        return message;
+    };
+    Bytes::from(marked)
 }

@@ -19,7 +19,10 @@ use serde::Deserialize;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::progress::{ProgressHub, WatcherGuard};
+use super::{
+    guard::AccessLease,
+    progress::{ProgressHub, WatcherGuard},
+};
 
 const PATH: &str = "/ws/progress";
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
@@ -47,6 +50,7 @@ async fn upgrade_watcher(
 ) -> Response {
     let principal = request.extensions().get::<Principal>().cloned();
     let principal = principal.unwrap_or_default();
+    let lease = request.extensions().get::<AccessLease>().cloned();
     let Some(place) = hub.watch(&principal, wish.tool) else {
         let sentence = "the server has reached its limit of watchers; try again later";
         let retry = [(header::RETRY_AFTER, RETRY_AFTER)];
@@ -59,7 +63,7 @@ async fn upgrade_watcher(
         .max_frame_size(hub.options.message_bytes)
         .write_buffer_size(0)
         .max_write_buffer_size(WRITE_BUFFER)
-        .on_upgrade(move |socket| run_watcher(socket, place, ping_every, closed))
+        .on_upgrade(move |socket| run_watcher(socket, place, ping_every, closed, lease))
 }
 
 /// Sends messages to a watcher until it disconnects, stays silent or does not read.
@@ -68,7 +72,15 @@ async fn run_watcher(
     guard: WatcherGuard,
     ping_every: Duration,
     closed: CancellationToken,
+    lease: Option<AccessLease>,
 ) {
+    let revoked = async {
+        match lease {
+            Some(lease) => lease.ended().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(revoked);
     let mut ping = tokio::time::interval(ping_every);
     ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ping.reset();
@@ -79,6 +91,10 @@ async fn run_watcher(
             () = closed.cancelled() => Message::Close(Some(CloseFrame {
                 code: close_code::AWAY,
                 reason: "the server is stopping".into(),
+            })),
+            () = &mut revoked => Message::Close(Some(CloseFrame {
+                code: close_code::POLICY,
+                reason: "the token is no longer accepted".into(),
             })),
             received = socket.recv() => match received {
                 // Every message shows that the watcher is alive; the socket answers pings itself.

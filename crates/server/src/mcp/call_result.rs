@@ -1,6 +1,8 @@
 //! Converts the outcome of a call to an MCP result.
 
-use deliberate_toolkit::{CallOutcome, NeedsReply, PresentedOutput, TEXT_FIELD, ToolError};
+use deliberate_toolkit::{
+    CallOutcome, CompactPrompts, NeedsReply, PresentedOutput, TEXT_FIELD, ToolError,
+};
 use rmcp::{
     ErrorData,
     model::{CallToolResult, ContentBlock},
@@ -62,13 +64,14 @@ pub(super) fn success_result(
 
 /// The prompts for the client's model, to be read by it.
 fn needs_reply_text(needs: &NeedsReply) -> String {
-    let shared = needs.shared_system();
-    let mut parts: Vec<String> = shared.map(str::to_owned).into_iter().collect();
-    for (number, ask) in needs.asks.iter().enumerate() {
-        if needs.asks.len() > 1 {
+    let CompactPrompts { shared, asks } = needs.compact();
+    let has_shared = shared.is_some();
+    let mut parts: Vec<String> = shared.into_iter().collect();
+    for (number, ask) in asks.iter().enumerate() {
+        if asks.len() > 1 {
             parts.push(format!("## Ask {}", number + 1));
         }
-        if shared.is_none() {
+        if !has_shared {
             parts.push(ask.system.clone());
         }
         let messages = ask.messages.iter();

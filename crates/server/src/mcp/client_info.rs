@@ -61,6 +61,12 @@ impl ClientInfo {
         }
     }
 
+    /// Tells whether the client asks its model for input that an answer requests. Its model then does
+    /// not see the conversation in which the call was made.
+    pub(super) fn asks_by_input(&self) -> bool {
+        self.modern && self.supports_sampling
+    }
+
     /// The error without details that this client must not see.
     pub(super) fn visible_error(&self, error: ToolError) -> ToolError {
         if self.local { error } else { error.redacted() }

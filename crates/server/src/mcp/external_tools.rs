@@ -3,6 +3,7 @@
 
 use std::io;
 
+use deliberate_json_schema::round_large_integers;
 use deliberate_toolkit::{ExternalTool, RAW_RESULT, ToolError};
 use rmcp::{
     ErrorData, RoleServer,
@@ -109,17 +110,16 @@ pub(super) fn to_response(
     reply: CallReply,
     context: &RequestContext<RoleServer>,
 ) -> CallToolResponse {
-    let result = match reply {
+    let mut result = match reply {
         CallReply::Typed(response) => return response,
         CallReply::Raw(result) => result,
     };
-    match RawResultSlot::from_context(context) {
-        Some(slot) => {
-            slot.fill(result);
-            CallToolResult::success(Vec::new()).into()
-        }
-        None => to_typed_response(&result),
+    if let Some(slot) = RawResultSlot::from_context(context) {
+        slot.fill(result);
+        return CallToolResult::success(Vec::new()).into();
     }
+    round_large_integers(&mut result);
+    to_typed_response(&result)
 }
 
 /// Serializes a response.

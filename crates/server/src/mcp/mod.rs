@@ -23,7 +23,7 @@ use std::{
     time::Duration,
 };
 
-use deliberate_toolkit::{ExternalTool, RAW_RESULT, Registry, ToolInfo};
+use deliberate_toolkit::{ConversationSessions, ExternalTool, RAW_RESULT, Registry, ToolInfo};
 use logging::ClientLogLevel;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -63,6 +63,7 @@ pub struct McpHandler {
     connection: ConnectionSubscriptions,
     log_level: ClientLogLevel,
     declined_sampling: DeclinedSampling,
+    conversation: ConversationSessions,
 }
 
 /// The settings of the handler.
@@ -104,6 +105,7 @@ impl McpHandler {
             connection: ConnectionSubscriptions::default(),
             log_level: ClientLogLevel::default(),
             declined_sampling: DeclinedSampling::default(),
+            conversation: ConversationSessions::default(),
         }
     }
 
@@ -113,6 +115,7 @@ impl McpHandler {
             log_level: ClientLogLevel::default(),
             declined_sampling: DeclinedSampling::default(),
             connection: ConnectionSubscriptions::default(),
+            conversation: ConversationSessions::default(),
             ..self.clone()
         }
     }
@@ -139,7 +142,7 @@ impl McpHandler {
 
     fn tools(&self) -> &[Tool] {
         self.tools
-            .get_or_init(|| self.registry.list().map(to_mcp_tool).collect())
+            .get_or_init(|| self.registry.list_possible().map(to_mcp_tool).collect())
     }
 
     fn external_tools(&self) -> Vec<ExternalTool> {

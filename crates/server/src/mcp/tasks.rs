@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Clock, SystemClock};
+use deliberate_json_schema::round_large_integers;
 use deliberate_toolkit::{
     BackgroundCall, BackgroundStatus, CallOutcome, CallerContext, ErrorCode, RESUME_TOOL, Registry,
     ToolError,
@@ -149,6 +150,7 @@ fn internal_error(error: &ToolError) -> ErrorData {
 
 fn caller_context(client: &ClientInfo) -> CallerContext {
     CallerContext {
+        prompts_leave_conversation: client.asks_by_input(),
         principal: client.principal.clone(),
         ..CallerContext::default()
     }
@@ -187,7 +189,11 @@ async fn completed_payload(
     {
         // A client that supports tasks speaks a stateless revision.
         let result = match external_tools::to_raw_reply(result, true, answer_bytes) {
-            CallReply::Raw(result) => result,
+            CallReply::Raw(mut result) => {
+                // The SDK writes it.
+                round_large_integers(&mut result);
+                result
+            }
             CallReply::Typed(response) => external_tools::to_json(response),
         };
         return TaskPayload::Completed {

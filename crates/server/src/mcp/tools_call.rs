@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use deliberate_json_schema::round_large_integers;
 use deliberate_toolkit::{
     CallOutcome, CallProgress, CallerContext, ErrorCode, InputReply, RESUME_TOOL, StillRunning,
     TimedOutcome, ToolError, upstream_failure,
@@ -56,6 +57,7 @@ impl McpHandler {
                 self.is_stateless(context),
             ),
             input_reply: to_call.input_reply,
+            conversation: (!self.is_stateless(context)).then(|| self.conversation.clone()),
             ..caller
         };
         let patience = if client.tasks {
@@ -92,8 +94,11 @@ impl McpHandler {
         request: CallToolRequestParams,
         client: &ClientInfo,
     ) -> Result<ResolvedRequest, ErrorData> {
-        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let mut arguments = Value::Object(request.arguments.unwrap_or_default());
         let name = request.name.into_owned();
+        if !self.is_for_upstream(&name, &arguments) {
+            round_large_integers(&mut arguments);
+        }
         let sent_again = request.request_state.is_some() || request.input_responses.is_some();
         if let Some(external) = self.registry.external_tools()
             && client.modern
@@ -143,6 +148,14 @@ impl McpHandler {
         })
     }
 
+    /// Tells whether a call goes to an upstream server, which gets every integer exactly.
+    fn is_for_upstream(&self, name: &str, arguments: &Value) -> bool {
+        let external = self.registry.external_tools();
+        external.is_some_and(|external| {
+            self.registry.get(name).is_none() || external.external_name(name, arguments).is_some()
+        })
+    }
+
     async fn to_reply(
         &self,
         outcome: Result<TimedOutcome, ToolError>,
@@ -162,7 +175,7 @@ impl McpHandler {
                 Ok(background_result(&running, own).into())
             }
             Ok(TimedOutcome::Outcome(NeedsReply(needs)))
-                if client.modern && client.supports_sampling && self.options.ask_by_input =>
+                if client.asks_by_input() && self.options.ask_by_input =>
             {
                 let state = needs.id.clone();
                 let requests = input_required::input_requests(needs);
@@ -221,8 +234,7 @@ fn caller_context(
         cancellation: context.ct.clone(),
         progress,
         client_model: sampling::client_model(context, declined),
-        // The input requests of 2026-07-28 go to the model without the conversation.
-        prompts_leave_conversation: client.modern && client.supports_sampling,
+        prompts_leave_conversation: client.asks_by_input(),
         principal: client.principal.clone(),
         trace: trace::trace_context(context),
         protocol: trace::protocol_version(context),

@@ -2,8 +2,10 @@
 //! passes lines, HTTP passes bodies.
 
 pub(crate) mod batch;
+pub(crate) mod exact_arguments;
 mod id_scan;
 
+use exact_arguments::mark_arguments;
 use rmcp::{
     RoleServer,
     model::{ClientRequest, GetMeta, ProtocolVersion, RequestId},
@@ -265,7 +267,7 @@ fn read_object(text: &str) -> Option<IncomingMessage> {
     if let Err(rejection) = check_envelope(&envelope) {
         return Some(IncomingMessage::Rejected(rejection));
     }
-    match serde_json::from_str(text) {
+    match serde_json::from_str(&mark_arguments(text)) {
         Ok(message) => Some(IncomingMessage::Message {
             message: Box::new(message),
             bytes: text.len(),

@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use deliberate_json_schema::unmark_large_integers;
 use rmcp::{
     RoleServer,
     model::{ClientNotification, JsonRpcMessage, RequestId},
@@ -311,7 +312,8 @@ where
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
             let _sending = StdioSendGuard::begin(&output, id.as_ref());
-            let mut line = serde_json::to_vec(&message).map_err(io::Error::other)?;
+            let line = serde_json::to_string(&message).map_err(io::Error::other)?;
+            let mut line = unmark_large_integers(line).into_bytes();
             line.push(b'\n');
             match output.batches.collect(id.as_ref(), line) {
                 Some(line) => output.write(line).await,

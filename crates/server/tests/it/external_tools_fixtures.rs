@@ -78,6 +78,7 @@ impl Tool for MockGateway {
                 RELEASE_WAITING.acquire().await.unwrap().forget();
                 serde_json::from_str(ECHO_RESULT).unwrap()
             }
+            "far__copy" => json!({ "content": [], "structuredContent": to.arguments }),
             "far__never" => std::future::pending().await,
             "far__big" => json!({ "content": [{ "type": "text", "text": "x".repeat(5_000_000) }] }),
             _ => {
@@ -126,8 +127,9 @@ fn text_result(text: &str) -> Value {
 
 struct MockExternalTools;
 
-const TOOL_NAMES: [&str; 5] = [
+const TOOL_NAMES: [&str; 6] = [
     "far__echo",
+    "far__copy",
     "far__ask",
     "far__never",
     "far__wait",

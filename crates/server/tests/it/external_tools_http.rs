@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{Router, body::Body};
+use deliberate_json_schema::{mark_large_integers, unmark_large_integers};
 use deliberate_server::{
     McpHandler, McpOptions,
     http::{SessionOptions, StreamableHttpOptions, mcp_routes},
@@ -122,7 +123,8 @@ impl WebClient {
             params["_meta"] = meta;
         }
         let body = json!({ "jsonrpc": "2.0", "id": "i", "method": method, "params": params });
-        let request = request.body(Body::from(body.to_string())).unwrap();
+        let body = unmark_large_integers(body.to_string());
+        let request = request.body(Body::from(body)).unwrap();
         self.send(request).await
     }
 
@@ -187,6 +189,23 @@ async fn guests_are_listed_and_answer_as_they_are_in_every_mode() {
             .await;
         assert!(own.contains("structuredContent"), "{mode:?}: {own}");
     }
+}
+
+#[tokio::test]
+async fn integers_beyond_64_bits_reach_a_guest_and_come_back_exactly() {
+    let text = r#"{"n":18446744073709551617123,"list":[-99999999999999999999]}"#;
+    let arguments: Value = serde_json::from_str(&mark_large_integers(text)).unwrap();
+    for mode in [HttpMode::Modern, HttpMode::Legacy] {
+        let web = WebClient::new(mode).await;
+        let params = call_params("far__copy", &arguments);
+        let result = web.result_text("tools/call", params).await;
+        assert!(result.contains(text), "{result}");
+    }
+    // Where the SDK writes the result, they are rounded, as every JSON parser may.
+    let web = WebClient::new(HttpMode::Session).await;
+    let params = call_params("far__copy", &arguments);
+    let result = web.result_text("tools/call", params).await;
+    assert!(result.contains(r#""n":1.8446744073709552e+22"#), "{result}");
 }
 
 #[tokio::test]

@@ -2,13 +2,13 @@
 //! to the database dominate the cost of a commit.
 
 use deliberate_core::{
-    Branch, BranchId, BranchState, Change, CrossRef, Invocation, Precondition, Session, SessionId,
+    Branch, BranchId, BranchState, Change, CrossRef, Invocation, Precondition, Session,
     StateSnapshot, Thought, Timestamp,
 };
 use serde_json::Value;
 use sqlx::{Sqlite, SqliteConnection, query::Query, sqlite::SqliteArguments};
 
-use super::{chain_runs, documents, epochs, graphs, rows::query_error, suspended_calls};
+use super::{chain_runs, deletion, documents, epochs, graphs, rows::query_error, suspended_calls};
 use crate::StoreError;
 
 pub(super) type SqlStatement<'q> = Query<'q, Sqlite, SqliteArguments>;
@@ -196,7 +196,7 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
         )
         .bind(session_id.as_str())
         .bind(thread.as_deref()),
-        Change::DeleteSession(id) => delete_session(id),
+        Change::DeleteSession(id) => deletion::delete_session(id),
         Change::AddThought(thought) => add_thought(thought),
         Change::AddBranch(branch) => add_branch(branch),
         Change::SetBranchState { id, state, at } => set_branch_state(id, *state, *at),
@@ -241,7 +241,7 @@ fn statement(change: &Change) -> Option<SqlStatement<'_>> {
             keep,
             idle_since,
         } => chain_runs::prune(base, *keep, *idle_since),
-        Change::DeleteRun(id) => chain_runs::delete(id),
+        Change::DeleteRun(id) => deletion::delete_run(id),
         Change::SetState { key, value, at } => chain_runs::set_state(key, value.as_ref(), *at),
         Change::AddInvocation(invocation) => add_invocation(invocation),
     })
@@ -267,22 +267,6 @@ fn add_session(session: &Session) -> SqlStatement<'_> {
     .bind(session.updated_at.as_micros())
     .bind(id_str(session.active_branch_id.as_ref()))
     .bind(json_text(session.metadata.as_ref()))
-}
-
-/// Deletes the session, and what the invocation log holds of its contents. Thoughts of other sessions
-/// that built on it become roots of their lines.
-fn delete_session(id: &SessionId) -> SqlStatement<'_> {
-    sqlx::query(
-        "WITH RECURSIVE line (id, root) AS ( \
-         SELECT t.id, t.id FROM thoughts gone JOIN thoughts t ON t.parent_id = gone.id \
-         WHERE gone.session_id = $1 AND t.session_id <> $1 \
-         UNION ALL SELECT t.id, line.root FROM thoughts t JOIN line ON t.parent_id = line.id \
-         WHERE t.session_id <> $1) \
-         UPDATE thoughts SET root_id = line.root FROM line WHERE line.id = thoughts.id; \
-         UPDATE invocations SET input = '{}', output = NULL, error = NULL WHERE session_id = $1; \
-         DELETE FROM sessions WHERE id = $1",
-    )
-    .bind(id.as_str())
 }
 
 /// Adds the thought and updates its session's time. Nothing may build on data that is set aside.

@@ -77,10 +77,6 @@ pub(super) fn prune(base: &str, keep: u32, idle_since: Timestamp) -> SqlStatemen
     .bind(idle_since.as_micros())
 }
 
-pub(super) fn delete(id: &RunId) -> SqlStatement<'_> {
-    sqlx::query("DELETE FROM chain_runs WHERE id = $1").bind(id.as_str())
-}
-
 /// Sets a value, as long as there are no more than one read returns.
 pub(super) fn set_state<'q>(
     key: &'q str,

@@ -245,6 +245,22 @@ pub(super) async fn backtrack(
     run(connection, turned).await.map(drop)
 }
 
+/// Counts the current nodes that stay on the line and whose `pruned` returning to it changes to
+/// `$pruned`.
+macro_rules! pruned_by_line {
+    ($pruned:literal) => {
+        concat!(
+            "(SELECT count(*) FROM (",
+            revisions_on_line!("node"),
+            ") AS past JOIN graph_nodes n ON n.id = past.id WHERE n.set_aside = 0 \
+             AND n.epoch IN (SELECT number FROM line) AND n.pruned <> past.pruned \
+             AND past.pruned = ",
+            $pruned,
+            ")"
+        )
+    };
+}
+
 /// Counts the rows that returning to a checkpoint (`$2` its epoch, `$1` its session) would move.
 pub(super) const BACKTRACK_PREVIEW: &str = concat!(
     epoch_line!(),
@@ -254,13 +270,39 @@ pub(super) const BACKTRACK_PREVIEW: &str = concat!(
      (SELECT count(*) FROM branches WHERE session_id = $1 AND set_aside = 0 \
         AND epoch NOT IN (SELECT number FROM line)) AS branches_aside, \
      (SELECT count(*) FROM graph_nodes WHERE session_id = $1 AND set_aside = 0 \
-        AND epoch NOT IN (SELECT number FROM line)) AS nodes_aside, \
+        AND epoch NOT IN (SELECT number FROM line)) + ",
+    pruned_by_line!("1"),
+    " AS nodes_aside, \
      (SELECT count(*) FROM thoughts WHERE session_id = $1 AND set_aside = 1 \
         AND epoch IN (SELECT number FROM line)) AS thoughts_back, \
      (SELECT count(*) FROM branches WHERE session_id = $1 AND set_aside = 1 \
         AND epoch IN (SELECT number FROM line)) AS branches_back, \
      (SELECT count(*) FROM graph_nodes WHERE session_id = $1 AND set_aside = 1 \
-        AND epoch IN (SELECT number FROM line)) AS nodes_back"
+        AND epoch IN (SELECT number FROM line)) + ",
+    pruned_by_line!("0"),
+    " AS nodes_back"
+);
+
+/// Selects the latest graph of a checkpoint (`$2` its epoch, `$1` its session).
+pub(super) const GRAPH_AT_EPOCH: &str = concat!(
+    epoch_line!(),
+    "SELECT * FROM graphs WHERE session_id = $1 AND epoch IN (SELECT number FROM line) \
+     ORDER BY seq DESC LIMIT 1"
+);
+
+/// Selects the first `$4` nodes of graph `$3` with the values that they had at that checkpoint.
+pub(super) const NODES_AT_EPOCH: &str = concat!(
+    epoch_line!(),
+    "SELECT n.id, n.graph_id, n.session_id, n.content, n.node_type, n.depth, n.created_at, \
+     0 AS set_aside, iif(past.id IS NULL, n.score, past.score) AS score, \
+     coalesce(past.is_active, n.is_active) AS is_active, \
+     coalesce(past.is_terminal, n.is_terminal) AS is_terminal, \
+     iif(past.id IS NULL, n.metadata, past.metadata) AS metadata, \
+     coalesce(past.pruned, n.pruned) AS pruned \
+     FROM graph_nodes n LEFT JOIN (",
+    revisions_on_line!("node"),
+    ") AS past ON past.id = n.id WHERE n.graph_id = $3 \
+     AND n.epoch IN (SELECT number FROM line) ORDER BY n.seq LIMIT $4"
 );
 
 impl FromRow for BacktrackPreview {

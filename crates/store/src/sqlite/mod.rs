@@ -6,6 +6,7 @@
 
 mod apply;
 mod chain_runs;
+mod deletion;
 mod documents;
 mod epochs;
 mod graphs;

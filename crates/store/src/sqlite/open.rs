@@ -128,6 +128,8 @@ pub(super) fn connect_options(options: &SqliteOptions) -> SqliteConnectOptions {
             SqliteDurability::Full => SqliteSynchronous::Full,
             SqliteDurability::Relaxed => SqliteSynchronous::Normal,
         })
+        // Deleted texts are overwritten, so that the file does not contain them any more.
+        .pragma("secure_delete", "ON")
         .disable_statement_logging()
 }
 

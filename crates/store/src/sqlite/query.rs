@@ -1,6 +1,6 @@
 //! Runs queries for one row, a list, a page or a count.
 
-use deliberate_core::{Branch, Session};
+use deliberate_core::{Branch, CheckpointId, Session};
 use sqlx::Row;
 
 use super::{
@@ -58,6 +58,18 @@ impl SqliteStore {
             .bind(page.bounded_limit())
             .bind(page.offset);
         self.fetch_rows(statement).await
+    }
+
+    /// Returns the session of a checkpoint and the epoch that it ended.
+    pub(super) async fn checkpoint_epoch(
+        &self,
+        checkpoint: &CheckpointId,
+    ) -> Result<Option<(String, i64)>, StoreError> {
+        sqlx::query_as("SELECT session_id, epoch FROM checkpoints WHERE id = $1")
+            .bind(checkpoint.as_str())
+            .fetch_optional(self.readers().await?)
+            .await
+            .map_err(|error| self.read_error(&error))
     }
 
     pub(super) async fn fetch_count(&self, sql: &'static str) -> Result<u64, StoreError> {

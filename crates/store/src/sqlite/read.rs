@@ -9,10 +9,11 @@ use deliberate_core::{
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
-use sqlx::Row;
 
 use super::{
-    SqliteStore, chain_runs, epochs::BACKTRACK_PREVIEW, rows::query_error, search, tool_stats,
+    SqliteStore, chain_runs,
+    epochs::{BACKTRACK_PREVIEW, GRAPH_AT_EPOCH, NODES_AT_EPOCH},
+    search, tool_stats,
 };
 use crate::{
     BacktrackPreview, BranchEntry, ChainRunFilter, EpochFilter, Pagination, ReferenceKind,
@@ -243,17 +244,34 @@ impl Store for SqliteStore {
         checkpoint: &'a CheckpointId,
     ) -> StoreFuture<'a, Option<BacktrackPreview>> {
         Box::pin(async move {
-            let place = sqlx::query("SELECT session_id, epoch FROM checkpoints WHERE id = $1")
-                .bind(checkpoint.as_str())
-                .fetch_optional(self.readers().await?)
-                .await
-                .map_err(|error| self.read_error(&error))?;
-            let Some(place) = place else { return Ok(None) };
-            let damaged = |error| query_error(&error);
-            let session: String = place.try_get("session_id").map_err(damaged)?;
-            let epoch: i64 = place.try_get("epoch").map_err(damaged)?;
+            let Some((session, epoch)) = self.checkpoint_epoch(checkpoint).await? else {
+                return Ok(None);
+            };
             let statement = sqlx::query(BACKTRACK_PREVIEW).bind(session).bind(epoch);
             Ok(self.fetch_rows(statement).await?.pop())
+        })
+    }
+
+    fn graph_at_checkpoint<'a>(
+        &'a self,
+        checkpoint: &'a CheckpointId,
+    ) -> StoreFuture<'a, Option<(Graph, Vec<GraphNode>)>> {
+        Box::pin(async move {
+            let Some((session, epoch)) = self.checkpoint_epoch(checkpoint).await? else {
+                return Ok(None);
+            };
+            let statement = sqlx::query(GRAPH_AT_EPOCH).bind(&session).bind(epoch);
+            let Some(graph) = self.fetch_rows::<Graph>(statement).await?.pop() else {
+                return Ok(None);
+            };
+            let statement = sqlx::query(NODES_AT_EPOCH).bind(&session).bind(epoch);
+            let statement = statement.bind(graph.id.as_str()).bind(Pagination::MAX);
+            let nodes = self.fetch_rows(statement).await?;
+            let graph = Graph {
+                set_aside: false,
+                ..graph
+            };
+            Ok(Some((graph, nodes)))
         })
     }
 

@@ -13,7 +13,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOp
 use super::legacy_database;
 use crate::{
     contract::{ALL, Fixture, commit},
-    samples::{session, thought},
+    samples::{session, thought, thought_with_text},
 };
 
 pub(crate) fn options(path: &Path) -> SqliteOptions {
@@ -361,6 +361,27 @@ async fn a_damaged_value_is_named() {
     .await;
     assert_eq!(store.session(&"s".into()).await.unwrap(), Some(mended));
     assert_eq!(store.sessions(ALL).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn the_file_does_not_contain_the_texts_of_a_deleted_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    let store = open(&path);
+    let text = "a private sentence of several words. ".repeat(2_000);
+    let mut changes = vec![Change::AddSession(session("s"))];
+    changes
+        .extend((0..20).map(|number| {
+            Change::AddThought(thought_with_text(&format!("t{number}"), "s", &text))
+        }));
+    commit(&store, changes).await;
+    commit(&store, vec![Change::DeleteSession("s".into())]).await;
+    store.close().await;
+    for file in std::fs::read_dir(folder.path()).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let found = bytes.windows(16).any(|it| it == b"private sentence");
+        assert!(!found);
+    }
 }
 
 #[tokio::test]

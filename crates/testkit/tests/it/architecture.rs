@@ -78,7 +78,12 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     (
         "deliberate-server",
-        &["deliberate-core", "deliberate-llm", "deliberate-toolkit"],
+        &[
+            "deliberate-core",
+            "deliberate-json-schema",
+            "deliberate-llm",
+            "deliberate-toolkit",
+        ],
     ),
     (
         "deliberate",

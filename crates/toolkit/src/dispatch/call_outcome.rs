@@ -4,6 +4,8 @@ use deliberate_llm::{ChatMessage, ModelRequest};
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, json};
 
+use super::compact_prompts::CompactPrompts;
+
 /// The successful outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallOutcome {
@@ -13,8 +15,8 @@ pub enum CallOutcome {
     NeedsReply(NeedsReply),
 }
 
-/// The prompts that the client's model has to answer before a suspended call can continue. A system
-/// prompt that all of them share is serialized once.
+/// The prompts that the client's model has to answer before a suspended call can continue. They are
+/// serialized without what all of them share, which stands once before them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NeedsReply {
     /// The id of the suspended call.
@@ -26,19 +28,16 @@ pub struct NeedsReply {
 }
 
 impl NeedsReply {
-    /// Returns the system prompt that all prompts share, if there are several.
-    pub fn shared_system(&self) -> Option<&str> {
-        let (first, others) = self.asks.split_first()?;
-        let same = others.iter().all(|other| other.system == first.system);
-        (same && !others.is_empty()).then_some(first.system.as_str())
+    /// Returns the prompts without what all of them share.
+    pub fn compact(&self) -> CompactPrompts {
+        CompactPrompts::new(&self.asks)
     }
 }
 
 impl Serialize for NeedsReply {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let shared = self.shared_system();
-        let asks: Vec<Value> = self
-            .asks
+        let CompactPrompts { shared, asks } = self.compact();
+        let asks: Vec<Value> = asks
             .iter()
             .map(|ask| {
                 let mut shown = json!(ask);
@@ -51,7 +50,7 @@ impl Serialize for NeedsReply {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("id", &self.id)?;
         if let Some(system) = shared {
-            map.serialize_entry("system", system)?;
+            map.serialize_entry("system", &system)?;
         }
         map.serialize_entry("asks", &asks)?;
         map.serialize_entry("next", &self.next)?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod call_outcome;
 pub(crate) mod call_permits;
+pub(crate) mod compact_prompts;
 pub(crate) mod fair_permits;
 pub(crate) mod heartbeat;
 pub(crate) mod invocation_log;
@@ -22,7 +23,7 @@ use tracing::{Instrument as _, Span, field::Empty};
 use super::{
     background::{self, CallHandle, StoredCall},
     external_tools::{ResolvedCall, upstream_failure},
-    tool_context::{Journal, usage::UsageTally},
+    tool_context::{Journal, session_memory::begun_sessions, usage::UsageTally},
 };
 use crate::{
     CALL_SPAN, CallEvent, CallOutcome, CallerContext, ErrorCode, Principal, Registry,
@@ -231,6 +232,7 @@ impl Registry {
             Ok(mut outcome) => {
                 if run.entry.meta.asks_model {
                     bill.add_model(&mut outcome.output);
+                    bill.add_cut_note(&mut outcome.output);
                 }
                 let mut changes = outcome.changes;
                 changes.extend(earlier.as_ref().map(|kept| Change::EndSuspension {
@@ -260,10 +262,12 @@ impl Registry {
         };
         let code = upstream_failure(&output).map(ErrorCode::as_str);
         let touched = self.resource_changes(&changes, session.as_ref());
+        let begun = begun_sessions(&changes);
         let record = self.record(start, bill.clone(), session, Ok(output));
         if changes.is_empty() {
             self.log.enqueue(&self.deps.store, record);
             start.end(code, &bill.usage);
+            call.remember_sessions(&answer, begun);
             return Ok(answer);
         }
         changes.push(Change::AddInvocation(record));
@@ -273,6 +277,7 @@ impl Registry {
                     self.listeners.emit(CallEvent::ResourcesChanged(&touched));
                 }
                 start.end(code, &bill.usage);
+                call.remember_sessions(&answer, begun);
                 Ok(answer)
             }
             // Another worker ended the same call first, and its answer counts.

@@ -4,6 +4,7 @@ mod client_fallback;
 mod model;
 pub(crate) mod nested_call;
 mod progress;
+pub(crate) mod session_memory;
 mod supplied_reply;
 pub(crate) mod usage;
 
@@ -12,7 +13,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deliberate_core::{PromptFence, Timestamp};
+use deliberate_core::{PromptFence, SessionId, Timestamp};
 use deliberate_llm::ClientDriven;
 use deliberate_store::Store;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -60,6 +61,8 @@ pub(crate) struct CallShared {
     memo: Mutex<BTreeMap<String, Value>>,
     /// The replies that callers brought with their arguments, by the prefix of the tool.
     supplied_replies: Mutex<BTreeMap<String, Value>>,
+    /// The sessions whose steps the prompts of this call show.
+    sessions_in_prompts: Mutex<Vec<SessionId>>,
 }
 
 /// The data that a suspended call keeps from its earlier runs.
@@ -122,6 +125,7 @@ impl ToolContext {
             usage: Mutex::default(),
             memo: Mutex::new(notes),
             supplied_replies: Mutex::default(),
+            sessions_in_prompts: Mutex::default(),
         };
         Self {
             shared: Arc::new(whole),
@@ -146,6 +150,7 @@ impl ToolContext {
             usage: Mutex::new(self.usage()),
             memo: Mutex::default(),
             supplied_replies: Mutex::default(),
+            sessions_in_prompts: Mutex::default(),
         };
         Self {
             shared: Arc::new(next),

@@ -8,6 +8,7 @@ use deliberate_llm::{
     ChatModel, ClientDriven, ModelError, ModelReply, ModelRequest, ModelTurn, StructuredError,
     ask_structured, ask_turn,
 };
+use futures::TryFutureExt as _;
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
@@ -133,7 +134,10 @@ impl ToolContext {
         let provider = asking.model.name();
         match answer {
             Ok(answer) => {
-                self.record_usage(|bill| bill.add(provider, &answer.replies));
+                self.record_usage(|bill| {
+                    bill.add(provider, &answer.replies);
+                    bill.has_cut_answer |= answer.is_cut;
+                });
                 self.emit_model_requested(provider, asking.started_at, None, &answer.replies);
                 let thread = answer
                     .replies
@@ -164,8 +168,20 @@ impl ToolContext {
         &self,
         asks: Vec<ModelRequest>,
     ) -> Result<Vec<Result<ModelAnswer<T>, ToolError>>, ToolError> {
+        self.ask_all_with(asks, |_| ()).await
+    }
+
+    /// Like [`ToolContext::ask_all`], and calls `on_answer` with each answer as soon as it arrives.
+    pub async fn ask_all_with<T: DeserializeOwned>(
+        &self,
+        asks: Vec<ModelRequest>,
+        on_answer: impl Fn(&T),
+    ) -> Result<Vec<Result<ModelAnswer<T>, ToolError>>, ToolError> {
         // Not `try_join_all`: the first request that waits for the client must not hide the others.
-        let all = asks.into_iter().map(|ask| self.ask(ask, None));
+        let all = asks.into_iter().map(|ask| {
+            let answer = self.ask(ask, None);
+            answer.inspect_ok(|answer: &ModelAnswer<T>| on_answer(&answer.value))
+        });
         let outcomes = futures::future::join_all(all).await;
         let pending = |outcome: &Result<_, ToolError>| {
             matches!(outcome, Err(ToolError::Model(ModelError::Pending)))
@@ -179,13 +195,6 @@ impl ToolContext {
     /// Tells whether a model can be used during the call. If not, a model request suspends it.
     pub async fn has_model(&self) -> bool {
         !self.call_model().await.is_client_driven()
-    }
-
-    /// Tells whether the model that will reply has made this session's earlier steps in the
-    /// conversation that it still sees: the client's own model, between calls. It need not be shown
-    /// what it wrote.
-    pub async fn model_remembers(&self) -> bool {
-        !self.shared.env.caller.prompts_leave_conversation && !self.has_model().await
     }
 
     /// Tells whether a prompt that is stored at the provider may decide what a reply contains, so

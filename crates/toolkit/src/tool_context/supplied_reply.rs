@@ -6,6 +6,7 @@ use deliberate_llm::{ClientDriven, ModelError, ModelRequest, ask_structured};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::model::CallModel;
 use crate::{
     ArgumentIssue, ModelAnswer, REPLY_FIELD, ToolContext, ToolError, dispatch::suspend::reply_text,
 };
@@ -33,6 +34,20 @@ impl ToolContext {
         let supplied = self.shared.supplied_replies.lock();
         let supplied = supplied.unwrap_or_else(PoisonError::into_inner);
         supplied.contains_key(&self.prefix)
+    }
+
+    /// Tells whether the caller's own model has written all answers of this call, between calls, and
+    /// the feature that presents the call leaves them out.
+    pub(crate) fn is_answered_by_caller(&self) -> bool {
+        let env = &self.shared.env;
+        let presenter = env.tools.presenter.as_ref();
+        let is_presented = presenter.is_some_and(|it| it.presents(env.tool));
+        let replied = match self.shared.model.get() {
+            Some(CallModel::Client(client)) => !client.replies().is_empty(),
+            _ => false,
+        };
+        let is_in_conversation = !env.caller.prompts_leave_conversation;
+        is_presented && replied && self.prefix.is_empty() && is_in_conversation
     }
 
     /// Reads a reply that the caller brought as the answer to `ask`. No model is asked: what the

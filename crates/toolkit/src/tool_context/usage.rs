@@ -11,6 +11,12 @@ use crate::{MODEL_SPAN, RAW_RESULT};
 /// The field of an answer with the model that thought.
 pub(crate) const MODEL_FIELD: &str = "model";
 
+/// The field of an answer with what a reader should know about it.
+const NOTE_FIELD: &str = "note";
+
+/// The note of an answer that the token limit ended.
+const CUT_NOTE: &str = "the model was stopped by its length limit, so its text is incomplete";
+
 /// The longest name of a model in an answer.
 const MAX_MODEL_CHARS: usize = 200;
 
@@ -21,6 +27,8 @@ pub(crate) struct UsageTally {
     /// The model that gave the last answer, or its provider if the model is not known.
     pub(crate) thinker: Option<String>,
     pub(crate) usage: ModelUsage,
+    /// Whether the token limit ended an answer before the model had finished it.
+    pub(crate) has_cut_answer: bool,
 }
 
 impl UsageTally {
@@ -43,6 +51,21 @@ impl UsageTally {
             let model = truncate_chars(model, MAX_MODEL_CHARS);
             fields.entry(MODEL_FIELD).or_insert_with(|| model.into());
         }
+    }
+
+    /// Adds a note to the answer of a call if the token limit ended what a model wrote for it.
+    pub(crate) fn add_cut_note(&self, output: &mut Value) {
+        let Value::Object(fields) = output else {
+            return;
+        };
+        if !self.has_cut_answer || fields.contains_key(RAW_RESULT) {
+            return;
+        }
+        let note = match fields.get(NOTE_FIELD).and_then(Value::as_str) {
+            Some(note) => format!("{note}; {CUT_NOTE}"),
+            None => CUT_NOTE.to_owned(),
+        };
+        fields.insert(NOTE_FIELD.to_owned(), note.into());
     }
 
     /// Counts a request without a reply. Two errors are not counted: after one of them a reply

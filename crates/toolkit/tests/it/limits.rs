@@ -13,7 +13,7 @@ use tokio::{task::JoinHandle, time::Instant};
 use super::{
     recording_store::RecordingStore,
     registry_fixture::{RegistryFixture, deps, expect_done},
-    test_tools::{WaitControl, WaitTool, wait_tools},
+    test_tools::{ReadTool, WaitControl, WaitTool, wait_tools},
 };
 
 /// A registry of waiting tools on a store that takes no time.
@@ -308,15 +308,44 @@ async fn waiting_for_ones_own_tool_takes_no_place_from_others() {
     }
 }
 
-#[tokio::test]
-async fn one_principal_leaves_permits_to_others_and_is_told_why() {
-    let named = |name: &str| CallerContext {
+fn named(name: &str) -> CallerContext {
+    CallerContext {
         principal: Principal {
             name: Some(name.into()),
             ..Principal::default()
         },
         ..CallerContext::default()
-    };
+    }
+}
+
+#[tokio::test]
+async fn a_read_is_answered_while_other_calls_fill_every_place() {
+    let mut hall = LimitsFixture::new(call_limits(4, 16), [("wait", ToolLimits::default())]);
+    let registry = Arc::into_inner(hall.registry).unwrap();
+    hall.registry = Arc::new(registry.with(ReadTool));
+    let holders = ["alice", "bob", "carol", "dave"];
+    let working: Vec<_> = holders
+        .iter()
+        .flat_map(|name| [name, name])
+        .map(|name| hall.call_as("wait", name, named(name)))
+        .collect();
+    hall.run_until_idle().await;
+    assert_eq!(hall.registry.running_and_waiting(), (4, 4));
+    for name in ["alice", "eve"] {
+        let read = hall.call_as("read", name, named(name));
+        hall.run_until_idle().await;
+        assert!(read.is_finished(), "{name} waits for a place");
+        expect_done(read.await.unwrap());
+    }
+    assert_eq!(hall.registry.running_and_waiting(), (4, 4));
+    hall.release(8);
+    for call in working {
+        call.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn one_principal_leaves_permits_to_others_and_is_told_why() {
     let mut hall = LimitsFixture::new(call_limits(4, 4), [("wait", ToolLimits::default())]);
     let first: Vec<_> = (0..4)
         .map(|_| hall.call_as("wait", "alice", named("alice")))

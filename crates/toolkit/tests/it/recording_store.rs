@@ -196,6 +196,13 @@ impl Store for RecordingStore {
         empty()
     }
 
+    fn graph_at_checkpoint<'a>(
+        &'a self,
+        _: &'a CheckpointId,
+    ) -> StoreFuture<'a, Option<(Graph, Vec<GraphNode>)>> {
+        empty()
+    }
+
     fn branch<'a>(&'a self, _: &'a BranchId) -> StoreFuture<'a, Option<Branch>> {
         empty()
     }

@@ -318,6 +318,25 @@ impl Tool for ProgressTool {
     }
 }
 
+/// Reads, and answers at once.
+pub(crate) struct ReadTool;
+
+impl Tool for ReadTool {
+    type Input = NameInput;
+    type Output = Value;
+
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            hints: ToolHints::READ_ONLY,
+            ..meta("read", false, ToolLimits::default())
+        }
+    }
+
+    async fn run(&self, input: NameInput, _: &ToolContext) -> Result<ToolOutput<Value>, ToolError> {
+        Ok(output_only(json!({ "read": input.name })))
+    }
+}
+
 /// Runs until it is released, and reports when it begins, ends or is dropped.
 pub(crate) struct WaitTool {
     name: &'static str,

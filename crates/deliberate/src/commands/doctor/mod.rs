@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{
     CommandContext, prompt,
+    serve::{http_exposure::plain_http_warning, http_tokens::read_tokens},
     setup::{Dirs, detect_clients},
 };
 use crate::{
@@ -72,6 +73,7 @@ pub(crate) async fn run(
     findings.push(check_prompts(loaded));
     findings.push(check_research(loaded));
     findings.extend(check_servers(loaded));
+    findings.extend(check_http(loaded));
     findings.push(check_limits(loaded));
     findings.extend(check_clients(loaded));
     if args.json {
@@ -303,6 +305,21 @@ fn check_servers(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
         text: problem.to_string(),
     }));
     findings
+}
+
+/// Checks how the configured HTTP server is reached. Starts none.
+fn check_http(loaded: &LoadedConfig) -> Option<DoctorFinding> {
+    let http = &loaded.settings.http;
+    let finding = |verdict, text| DoctorFinding {
+        subject: "http",
+        verdict,
+        text,
+    };
+    if let Err(error) = read_tokens(loaded) {
+        return Some(finding(DoctorVerdict::Fail, format!("{error:#}")));
+    }
+    let warning = plain_http_warning(http.listen?, http)?;
+    Some(finding(DoctorVerdict::Note, warning))
 }
 
 fn check_limits(loaded: &LoadedConfig) -> DoctorFinding {

@@ -2,7 +2,6 @@
 
 use std::{
     net::SocketAddr,
-    num::NonZeroU32,
     sync::{Arc, OnceLock},
 };
 
@@ -10,20 +9,24 @@ use anyhow::{Context, bail};
 use deliberate_gateway::{Gateway, UpstreamConnection};
 use deliberate_server::http::{
     HttpOptions, HttpServer, HttpServerDeps, SessionOptions, StreamableHttpOptions,
-    auth::{Access, ResourceServer, ResourceServerOptions, SharedTokens, Tokens, TokensError},
+    auth::{Access, ResourceServer, ResourceServerOptions, SharedTokens},
     guard::GuardOptions,
     health::{
         Health, HealthSource, ProviderHealth, ProviderState, ServerPhase, UpstreamHealth,
         UpstreamState,
     },
-    limits::LimitOptions,
     listener::ListenerOptions,
     sse::SseOptions,
 };
 
-use futures::future::BoxFuture;
-
-use super::{DeliberateServer, reload::ReloadListener};
+use super::{
+    DeliberateServer,
+    http_exposure::{
+        connections_per_client, is_foreign, is_public, limit_options, plain_http_warning,
+        sessions_per_client,
+    },
+    http_tokens::read_tokens,
+};
 use crate::{
     config::{self, AppSettings, LoadedConfig},
     providers::ProviderSelector,
@@ -33,28 +36,14 @@ use crate::{
 pub(super) async fn start(
     deliberate_server: &DeliberateServer,
     address: SocketAddr,
-    settings: &AppSettings,
+    loaded: &LoadedConfig,
 ) -> anyhow::Result<HttpServer> {
+    let settings = &loaded.settings;
     check_settings(settings)?;
-    let access = build_access(address, settings, &deliberate_server.tokens)?;
-    if access.is_open() && is_public(settings.http.public_url.as_deref()) {
-        bail!(
-            "http.public_url makes the server reachable from other machines, so access must be \
-             restricted; set http.token, http.tokens_file or oauth.issuer"
-        );
-    }
-    if let Some(host) = settings
-        .http
-        .allowed_hosts
-        .iter()
-        .find(|host| is_foreign(host))
-        && access.is_open()
-    {
-        bail!(
-            "http.allowed_hosts names {host:?}, so requests come through a proxy or from other \
-             machines, and access must be restricted; set http.token, http.tokens_file or \
-             oauth.issuer"
-        );
+    let access = build_access(address, loaded, &deliberate_server.tokens)?;
+    check_exposure(access.is_open(), &settings.http)?;
+    if let Some(warning) = plain_http_warning(address, &settings.http) {
+        tracing::warn!("{warning}");
     }
     let parts = HttpServerDeps {
         registry: deliberate_server.registry.clone(),
@@ -68,34 +57,45 @@ pub(super) async fn start(
     http.map_err(Into::into)
 }
 
-/// Returns whether a host, with or without a port, is not this machine.
-fn is_foreign(host: &str) -> bool {
-    is_public(Some(&format!("http://{host}")))
+/// Rejects a server without authentication that other machines reach through a proxy.
+pub(super) fn check_exposure(
+    is_open: bool,
+    http: &config::HttpServerSettings,
+) -> anyhow::Result<()> {
+    if is_open && is_public(http.public_url.as_deref()) {
+        bail!(
+            "http.public_url makes the server reachable from other machines, so access must be \
+             restricted; set http.token, http.tokens_file or oauth.issuer"
+        );
+    }
+    let foreign = http.allowed_hosts.iter().find(|host| is_foreign(host));
+    if let (true, Some(host)) = (is_open, foreign) {
+        bail!(
+            "http.allowed_hosts names {host:?}, so requests come through a proxy or from other \
+             machines, and access must be restricted; set http.token, http.tokens_file or \
+             oauth.issuer"
+        );
+    }
+    Ok(())
 }
 
-/// Returns whether other machines are to reach this address, possibly through a proxy.
-fn is_public(url: Option<&str>) -> bool {
-    let url = url.and_then(|url| url::Url::parse(url).ok());
-    url.is_some_and(|url| match url.host() {
-        Some(url::Host::Domain(name)) => name != "localhost",
-        Some(url::Host::Ipv4(address)) => !address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => !address.is_loopback(),
-        None => true,
-    })
+pub(super) fn guard_options(address: SocketAddr, settings: &AppSettings) -> GuardOptions {
+    let http = &settings.http;
+    GuardOptions {
+        bind: address.ip(),
+        allowed_hosts: allowed_hosts(http),
+        allowed_origins: http.allowed_origins.clone(),
+        body_bytes: settings.limits.line_bytes,
+        limits: limit_options(address, http),
+        ..GuardOptions::default()
+    }
 }
 
 fn http_options(address: SocketAddr, settings: &AppSettings) -> HttpOptions {
     let (http, body_bytes) = (&settings.http, settings.limits.line_bytes);
     HttpOptions {
         address,
-        guard: GuardOptions {
-            bind: address.ip(),
-            allowed_hosts: allowed_hosts(http),
-            allowed_origins: http.allowed_origins.clone(),
-            body_bytes,
-            limits: limit_options(address, http),
-            ..GuardOptions::default()
-        },
+        guard: guard_options(address, settings),
         listener: ListenerOptions {
             connections: http.connections,
             connections_per_client: connections_per_client(address, http),
@@ -119,7 +119,7 @@ fn http_options(address: SocketAddr, settings: &AppSettings) -> HttpOptions {
 }
 
 /// Rejects settings that could never have an effect.
-fn check_settings(settings: &AppSettings) -> anyhow::Result<()> {
+pub(super) fn check_settings(settings: &AppSettings) -> anyhow::Result<()> {
     for origin in &settings.http.allowed_origins {
         let parsed = url::Url::parse(origin).ok();
         if parsed.is_none_or(|url| url.origin().ascii_serialization() != *origin) {
@@ -163,98 +163,15 @@ fn allowed_hosts(http: &config::HttpServerSettings) -> Vec<String> {
     hosts
 }
 
-fn limit_options(address: SocketAddr, http: &config::HttpServerSettings) -> LimitOptions {
-    let usual = if address.ip().is_loopback() {
-        LimitOptions::LOCAL
-    } else {
-        LimitOptions::REMOTE
-    };
-    let mut limits = usual;
-    if let Some(per_minute) = http.requests_per_minute {
-        limits.per_minute = NonZeroU32::new(per_minute);
-        limits.burst = None;
-    }
-    if http.concurrent_requests.is_some() {
-        limits.max_concurrent = http.concurrent_requests;
-    }
-    limits
-}
-
-/// On this machine all clients share one address; from other machines no client may use every
-/// session.
-fn sessions_per_client(address: SocketAddr, http: &config::HttpServerSettings) -> usize {
-    if address.ip().is_loopback() {
-        http.max_sessions
-    } else {
-        http.max_sessions.div_ceil(4)
-    }
-}
-
-/// On this machine all clients share one address.
-fn connections_per_client(address: SocketAddr, http: &config::HttpServerSettings) -> usize {
-    if address.ip().is_loopback() {
-        http.connections
-    } else {
-        http.connections.div_ceil(2)
-    }
-}
-
-/// The tokens of the settings; `None` if none are configured.
-fn read_tokens(http: &config::HttpServerSettings) -> Result<Option<Tokens>, TokensError> {
-    let one = http.token.as_ref().map(Tokens::single).transpose()?;
-    let file = http.tokens_file.as_deref().map(Tokens::from_file);
-    let file = file.transpose()?;
-    Ok(match (one, file) {
-        (Some(one), Some(many)) => Some(one.merge(many)?),
-        (one, many) => one.or(many),
-    })
-}
-
-/// Replaces the accepted tokens when the settings are read again.
-pub(super) struct TokenReload(pub(super) Arc<OnceLock<SharedTokens>>);
-
-impl ReloadListener for TokenReload {
-    fn keys(&self) -> &'static [&'static str] {
-        &["http.token", "http.tokens_file"]
-    }
-
-    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
-        Box::pin(async move {
-            let read = read_tokens(&loaded.settings.http);
-            let Some(accepted) = self.0.get() else {
-                if read?.is_some() {
-                    bail!("the server was started without tokens; restart it to require them");
-                }
-                return Ok("no tokens are required".to_owned());
-            };
-            // Without tokens the server stays closed.
-            let tokens = match read {
-                Err(TokensError::Empty { .. }) => Tokens::default(),
-                read => read?.unwrap_or_default(),
-            };
-            let before = accepted.current();
-            let ended: Vec<&str> = before
-                .names()
-                .filter(|name| tokens.names().all(|it| it != *name))
-                .collect();
-            let mut done = format!("{} token(s)", tokens.names().count());
-            if !ended.is_empty() {
-                done = format!("{done}; no longer accepted: {}", ended.join(", "));
-            }
-            accepted.replace(tokens);
-            Ok(done)
-        })
-    }
-}
-
 fn build_access(
     address: SocketAddr,
-    settings: &AppSettings,
+    loaded: &LoadedConfig,
     shared: &OnceLock<SharedTokens>,
 ) -> anyhow::Result<Access> {
     let mut access = Access::open();
+    let settings = &loaded.settings;
     let http = &settings.http;
-    if let Some(tokens) = read_tokens(http).context("the tokens cannot be used")? {
+    if let Some(tokens) = read_tokens(loaded).context("the tokens cannot be used")? {
         access = access.with_tokens(shared.get_or_init(|| tokens.into()).clone());
     }
     if let Some(issuer) = settings.oauth.issuer.clone() {

@@ -1,12 +1,16 @@
-//! The background task that deletes old records of the invocation log.
+//! The background task that deletes old records of the invocation log, by settings that can change
+//! while it runs.
 
 use std::{sync::Arc, time::Duration};
 
 use deliberate_core::{Clock as _, SystemClock, Timestamp};
 use deliberate_store::sqlite::{LogRetention, SqliteStore};
+use futures::future::BoxFuture;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::RetentionSettings;
+use super::reload::ReloadListener;
+use crate::config::{LoadedConfig, RetentionSettings};
 
 /// Soon enough for a server that a client starts for a short while, and after the handshake.
 const FIRST_RUN_AFTER: Duration = Duration::from_secs(5);
@@ -15,20 +19,47 @@ const INTERVAL: Duration = Duration::from_hours(1);
 
 const MICROS_PER_DAY: i64 = 24 * 3_600 * 1_000_000;
 
-/// Deletes old records now and then, until the server stops.
-pub(super) fn start(
-    store: Arc<SqliteStore>,
-    settings: RetentionSettings,
-    shutdown: CancellationToken,
-) {
-    let work = async move {
-        tokio::time::sleep(FIRST_RUN_AFTER).await;
-        loop {
-            prune(&store, settings).await;
-            tokio::time::sleep(INTERVAL).await;
-        }
-    };
-    tokio::spawn(async move { shutdown.run_until_cancelled(work).await });
+/// The retention of the log, which can change while the server runs.
+pub(super) struct RetentionReload(watch::Sender<RetentionSettings>);
+
+impl RetentionReload {
+    pub(super) fn new(settings: RetentionSettings) -> Self {
+        Self(watch::Sender::new(settings))
+    }
+
+    /// Deletes old records now and then, and after a change, until the server stops.
+    pub(super) fn start(&self, store: Arc<SqliteStore>, shutdown: CancellationToken) {
+        let sender = self.0.clone();
+        let work = async move {
+            let mut changes = sender.subscribe();
+            tokio::time::sleep(FIRST_RUN_AFTER).await;
+            loop {
+                let settings = *changes.borrow_and_update();
+                prune(&store, settings).await;
+                // Whether the settings changed or the time is up, records may have to go.
+                drop(tokio::time::timeout(INTERVAL, changes.changed()).await);
+            }
+        };
+        tokio::spawn(async move { shutdown.run_until_cancelled(work).await });
+    }
+}
+
+impl ReloadListener for RetentionReload {
+    fn keys(&self) -> &'static [&'static str] {
+        &["retention.days", "retention.log_bytes"]
+    }
+
+    fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
+        Box::pin(async move {
+            let settings = loaded.settings.retention;
+            self.0.send_if_modified(|current| {
+                let differs = *current != settings;
+                *current = settings;
+                differs
+            });
+            Ok("retention of the log".to_owned())
+        })
+    }
 }
 
 async fn prune(store: &SqliteStore, settings: RetentionSettings) {

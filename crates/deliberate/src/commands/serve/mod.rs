@@ -3,6 +3,9 @@
 mod allocator;
 mod file_limit;
 mod http;
+pub(crate) mod http_exposure;
+mod http_reload;
+pub(crate) mod http_tokens;
 mod log_retention;
 pub(crate) mod reload;
 mod servers_watch;
@@ -36,7 +39,10 @@ use crate::{
     telemetry::Telemetry,
     wiring::{self, App},
 };
+use http_reload::RunningHttp;
+use log_retention::RetentionReload;
 use reload::{ReloadSource, Reloader};
+use servers_watch::ServersReload;
 use transport_state::{TransportName, TransportStates};
 use transports::Transports;
 
@@ -86,9 +92,10 @@ async fn serve(
     loaded: &LoadedConfig,
     reload_source: ReloadSource,
 ) -> anyhow::Result<ExitCode> {
-    let mut settings = loaded.settings.clone();
-    settings.http.connections = file_limit::fit_connections(settings.http.connections);
-    let settings = &settings;
+    let mut loaded = loaded.clone();
+    let connections = &mut loaded.settings.http.connections;
+    *connections = file_limit::fit_connections(*connections);
+    let (loaded, settings) = (&loaded, &loaded.settings);
     let shutdown = CancellationToken::new();
     let graces = CANCEL_GRACE + UPSTREAM_STOP_GRACE + FLUSH_GRACE + TRACE_FLUSH_GRACE;
     let limit = settings.limits.shutdown + graces + EXIT_GRACE;
@@ -117,22 +124,21 @@ async fn serve(
     if let Some(gateway) = &server.app.gateway {
         gateway.load_stored_definitions().await;
         gateway.start();
-        let watch = servers_watch::watch(gateway.clone(), loaded.clone(), server.shutdown.clone());
-        tokio::spawn(watch);
     }
-    log_retention::start(
-        server.app.store.clone(),
-        settings.retention,
-        server.shutdown.clone(),
-    );
+    let retention = RetentionReload::new(settings.retention);
+    retention.start(server.app.store.clone(), server.shutdown.clone());
     let stopping = server.spawn_shutdown_task(settings.limits.shutdown);
     let mut reloader = Reloader::new(loaded, reload_source);
-    reloader.add(Arc::new(http::TokenReload(server.tokens.clone())));
+    reloader.add(Arc::new(http_tokens::TokenReload(server.tokens.clone())));
+    reloader.add(Arc::new(server.running_http.clone()));
+    reloader.add(Arc::new(retention));
     if let Some(gateway) = &server.app.gateway {
-        reloader.add(Arc::new(servers_watch::ServersReload(gateway.clone())));
+        let servers = Arc::new(ServersReload::new(gateway.clone(), loaded));
+        tokio::spawn(servers.clone().watch_files(server.shutdown.clone()));
+        reloader.add(servers);
     }
     let reloading = tokio::spawn(reloader.run(hangups));
-    let served = server.serve(transports, settings).await;
+    let served = server.serve(transports, loaded).await;
     reloading.abort();
     server.shutdown.cancel();
     server.close().await;
@@ -148,6 +154,7 @@ struct DeliberateServer {
     transport_states: TransportStates,
     /// The tokens that HTTP accepts, if it requires any.
     tokens: Arc<OnceLock<SharedTokens>>,
+    running_http: RunningHttp,
     shutdown: CancellationToken,
 }
 
@@ -172,6 +179,7 @@ impl DeliberateServer {
             app: wired,
             transport_states: TransportStates::default(),
             tokens: Arc::default(),
+            running_http: RunningHttp::default(),
             shutdown,
         })
     }
@@ -194,10 +202,11 @@ impl DeliberateServer {
     async fn serve(
         &self,
         transports: Transports,
-        settings: &AppSettings,
+        loaded: &LoadedConfig,
     ) -> anyhow::Result<ExitCode> {
+        let settings = &loaded.settings;
         let http = match transports.http {
-            Some(address) => self.start_http(address, settings).await,
+            Some(address) => self.start_http(address, loaded).await,
             None => None,
         };
         if transports.stdio {
@@ -247,11 +256,13 @@ impl DeliberateServer {
     async fn start_http(
         &self,
         address: std::net::SocketAddr,
-        settings: &AppSettings,
+        loaded: &LoadedConfig,
     ) -> Option<JoinHandle<()>> {
-        match http::start(self, address, settings).await {
+        let settings = &loaded.settings;
+        match http::start(self, address, loaded).await {
             Ok(http) => {
                 let bound = http.local_addr();
+                self.running_http.set(bound, http.guard().clone());
                 self.transport_states
                     .set_serving(TransportName::Http, Some(bound));
                 if settings.http.sse {

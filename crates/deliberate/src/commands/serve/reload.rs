@@ -94,13 +94,13 @@ impl Reloader {
 
 impl ReloadListener for LogLevelControl {
     fn keys(&self) -> &'static [&'static str] {
-        &["log.level", "log.content"]
+        &["log.level", "log.content", "log.audit"]
     }
 
     fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
         Box::pin(async {
             let log = &loaded.settings.log;
-            self.set(log.level, log.content.into())?;
+            self.set(log.filter())?;
             Ok(format!("log level {:?}", log.level).to_lowercase())
         })
     }

@@ -3,13 +3,14 @@
 //! which works on every file system.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use deliberate_gateway::Gateway;
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::reload::ReloadListener;
@@ -18,7 +19,41 @@ use crate::{config::LoadedConfig, wiring};
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Reloads the upstream servers together with the settings.
-pub(super) struct ServersReload(pub(super) Arc<Gateway>);
+pub(super) struct ServersReload {
+    gateway: Arc<Gateway>,
+    /// The settings that were read last, which the watcher of the files uses.
+    loaded: watch::Sender<Arc<LoadedConfig>>,
+}
+
+impl ServersReload {
+    pub(super) fn new(gateway: Arc<Gateway>, loaded: &LoadedConfig) -> Self {
+        Self {
+            gateway,
+            loaded: watch::Sender::new(Arc::new(loaded.clone())),
+        }
+    }
+
+    /// Watches the files that the settings name, until shutdown.
+    pub(super) async fn watch_files(self: Arc<Self>, shutdown: CancellationToken) {
+        let loaded = self.loaded.borrow().clone();
+        let mut applied = read_state(&loaded).await;
+        let mut before = applied.clone();
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+            let loaded = self.loaded.borrow().clone();
+            let now = read_state(&loaded).await;
+            // A file that is still being written is left alone.
+            if now != applied && now == before {
+                wiring::gateway::reload_servers(&self.gateway, &loaded).await;
+                applied.clone_from(&now);
+            }
+            before = now;
+        }
+    }
+}
 
 impl ReloadListener for ServersReload {
     fn keys(&self) -> &'static [&'static str] {
@@ -27,7 +62,8 @@ impl ReloadListener for ServersReload {
 
     fn reload<'a>(&'a self, loaded: &'a LoadedConfig) -> BoxFuture<'a, anyhow::Result<String>> {
         Box::pin(async move {
-            wiring::gateway::reload_servers(&self.0, loaded).await;
+            self.loaded.send_replace(Arc::new(loaded.clone()));
+            wiring::gateway::reload_servers(&self.gateway, loaded).await;
             Ok("upstream servers".to_owned())
         })
     }
@@ -35,38 +71,10 @@ impl ReloadListener for ServersReload {
 
 type FileState = Option<(SystemTime, u64)>;
 
-/// Watches the files until shutdown.
-pub(super) async fn watch(
-    gateway: Arc<Gateway>,
-    loaded: LoadedConfig,
-    shutdown: CancellationToken,
-) {
+async fn read_state(loaded: &LoadedConfig) -> Vec<FileState> {
     let settings = &loaded.settings.gateway;
-    let files: Vec<PathBuf> = settings
-        .servers_file
-        .iter()
-        .chain(&settings.import)
-        .cloned()
-        .collect();
-    let mut loaded_state = read_state(&files).await;
-    let mut before = loaded_state.clone();
-    loop {
-        tokio::select! {
-            () = shutdown.cancelled() => return,
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
-        }
-        let now = read_state(&files).await;
-        // A file that is still being written is left alone.
-        if now != loaded_state && now == before {
-            wiring::gateway::reload_servers(&gateway, &loaded).await;
-            loaded_state.clone_from(&now);
-        }
-        before = now;
-    }
-}
-
-async fn read_state(files: &[PathBuf]) -> Vec<FileState> {
-    let mut states = Vec::with_capacity(files.len());
+    let files = settings.servers_file.iter().chain(&settings.import);
+    let mut states = Vec::new();
     for file in files {
         states.push(file_state(file).await);
     }

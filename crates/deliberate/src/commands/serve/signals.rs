@@ -80,3 +80,80 @@ pub(super) fn listen(
 fn exit_immediately(code: i32) -> ! {
     std::process::exit(code)
 }
+
+#[cfg(all(test, unix))]
+#[expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that blocks its own runtime"
+)]
+mod tests {
+    use std::{
+        process::{Child, Command},
+        time::Instant,
+    };
+
+    use super::*;
+
+    const CHILD_VARIABLE: &str = "DELIBERATE_TEST_SIGNALS";
+    const TEST_NAME: &str = "commands::serve::signals::tests::the_second_signal_ends_a_process_whose_runtime_is_blocked";
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    /// Listens, and blocks the only thread of the runtime until the process ends.
+    fn block_runtime(ready: &str) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let shutdown = CancellationToken::new();
+            let _hangups = listen(shutdown.clone(), Duration::from_hours(1)).unwrap();
+            std::fs::write(ready, "").unwrap();
+            let started = Instant::now();
+            while !shutdown.is_cancelled() && started.elapsed() < PATIENCE {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            std::fs::remove_file(ready).unwrap();
+            std::thread::sleep(2 * PATIENCE);
+        });
+    }
+
+    fn wait_until(mut holds: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !holds() {
+            assert!(started.elapsed() < PATIENCE, "it takes too long");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn terminate(child: &Child) {
+        let pid = child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    #[test]
+    fn the_second_signal_ends_a_process_whose_runtime_is_blocked() {
+        if let Ok(ready) = std::env::var(CHILD_VARIABLE) {
+            return block_runtime(&ready);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let ready = folder.path().join("ready");
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", TEST_NAME])
+            .env(CHILD_VARIABLE, &ready)
+            .spawn()
+            .unwrap();
+        wait_until(|| ready.exists());
+        terminate(&child);
+        wait_until(|| !ready.exists());
+        assert!(child.try_wait().unwrap().is_none(), "the first one waits");
+        terminate(&child);
+        let mut status = None;
+        wait_until(|| {
+            status = child.try_wait().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.and_then(|it| it.code()), Some(130));
+    }
+}

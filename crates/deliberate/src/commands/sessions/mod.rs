@@ -8,7 +8,7 @@ use anyhow::bail;
 use clap::{Args, Subcommand};
 use deliberate_core::SessionId;
 use deliberate_reasoning::{MatchKind, ThoughtMatch, ThoughtSearch};
-use deliberate_store::{Pagination, SearchEntity, SearchQuery, SessionEntry, Store};
+use deliberate_store::{Pagination, ReferenceKind, SearchEntity, SearchQuery, SessionEntry, Store};
 use serde_json::{Value, json};
 
 use super::{
@@ -262,22 +262,18 @@ fn hit_json(found: &ThoughtMatch) -> Value {
     fields
 }
 
-/// Finds the id that starts like this, so that the first characters are enough in a terminal.
+/// Finds the id that starts like this, so that four characters or more are enough in a terminal.
 pub(super) async fn resolve_id(beginning: &str, store: &dyn Store) -> anyhow::Result<SessionId> {
     let given = SessionId::from(beginning);
     if store.session(&given).await?.is_some() {
         return Ok(given);
     }
-    let entries = store.sessions(Pagination::limit(Pagination::MAX)).await?;
-    let mut alike = entries
-        .into_iter()
-        .map(|entry| entry.session.id)
-        .filter(|id| id.as_str().starts_with(beginning));
-    match (alike.next(), alike.next()) {
-        (Some(id), None) if !beginning.is_empty() => Ok(id),
-        (Some(_), Some(_)) => {
-            bail!("several sessions start with {beginning:?}; give more of the id")
-        }
-        _ => Ok(given),
+    let alike = store
+        .resolve_reference(ReferenceKind::Session, None, beginning)
+        .await?;
+    match alike.as_slice() {
+        [id] => Ok(SessionId::from(id.as_str())),
+        [] => Ok(given),
+        _ => bail!("several sessions start with {beginning:?}; give more of the id"),
     }
 }

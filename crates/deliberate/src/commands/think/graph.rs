@@ -20,6 +20,17 @@ struct ScoredNode {
     score: f64,
 }
 
+impl ScoredNode {
+    /// Reads the score of one node.
+    fn from_score(score: &Value) -> Self {
+        let overall = score.get("overall_score").and_then(Value::as_f64);
+        Self {
+            id: text(score, "node_id"),
+            score: overall.unwrap_or_default(),
+        }
+    }
+}
+
 /// Grows a graph from its root to a conclusion and returns the outputs of the tools, beginning with
 /// that of `reasoning_got_init`.
 pub(super) async fn grow_graph(thinking: &mut Thinking<'_>, init: Value) -> anyhow::Result<Value> {
@@ -34,26 +45,23 @@ pub(super) async fn grow_graph(thinking: &mut Thinking<'_>, init: Value) -> anyh
     let generated = growth
         .call("continuing", "reasoning_got_generate", arguments)
         .await?;
-    let mut nodes = Vec::new();
-    for node in generated
-        .get("continuations")
-        .and_then(Value::as_array)
+    let continuations = generated.get("continuations").and_then(Value::as_array);
+    let ids: Vec<String> = continuations
         .into_iter()
         .flatten()
-    {
-        nodes.push(growth.score(&text(node, "node_id")).await?);
-    }
-    nodes.sort_by(|a, b| b.score.total_cmp(&a.score));
+        .map(|node| text(node, "node_id"))
+        .collect();
+    let mut nodes = growth.score(&ids).await?;
     let merged = growth.merge(&nodes).await?;
     let mut outputs = Map::from_iter([
         ("init".to_owned(), init),
         ("generate".to_owned(), generated),
     ]);
     if let Some(merged) = merged {
-        let node = growth.score(&text(&merged, "aggregated_node_id")).await?;
-        outputs.insert("aggregate".to_owned(), merged);
+        let id = text(&merged, "aggregated_node_id");
         // The merged node comes first, so that it is preferred among equals.
-        nodes.insert(0, node);
+        nodes.splice(0..0, growth.score(&[id]).await?);
+        outputs.insert("aggregate".to_owned(), merged);
         nodes.sort_by(|a, b| b.score.total_cmp(&a.score));
     }
     let best = nodes
@@ -76,17 +84,23 @@ struct GraphGrowth<'t, 'a> {
 }
 
 impl GraphGrowth<'_, '_> {
-    async fn score(&mut self, node: &str) -> anyhow::Result<ScoredNode> {
-        let arguments = json!({ "node_id": node });
+    /// Scores the nodes in one call and returns them best first.
+    async fn score(&mut self, ids: &[String]) -> anyhow::Result<Vec<ScoredNode>> {
+        let arguments = match ids {
+            [] => return Ok(Vec::new()),
+            // Alone it is judged with the line of thought that leads to it.
+            [id] => json!({ "node_id": id }),
+            ids => json!({ "node_ids": ids }),
+        };
         let output = self
             .call("scoring", "reasoning_got_score", arguments)
             .await?;
-        let score = output.get("overall_score").and_then(Value::as_f64);
+        let scores = match output.get("scores").and_then(Value::as_array) {
+            Some(scores) => scores.iter().map(ScoredNode::from_score).collect(),
+            None => vec![ScoredNode::from_score(&output)],
+        };
         self.scores.push(output);
-        Ok(ScoredNode {
-            id: node.to_owned(),
-            score: score.unwrap_or_default(),
-        })
+        Ok(scores)
     }
 
     /// Merges the best nodes, if there are several.

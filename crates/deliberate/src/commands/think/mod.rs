@@ -4,18 +4,21 @@ mod display;
 mod graph;
 mod manual_replies;
 mod report;
+mod tree_growth;
 
 use std::{
     io::{self, Write},
     process::ExitCode,
+    sync::Arc,
 };
 
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use deliberate_core::SessionId;
 use deliberate_llm::{PROVIDERS, Provider};
-use deliberate_toolkit::{CallOutcome, CallerContext, Registry};
+use deliberate_toolkit::{CallOutcome, CallProgress, CallerContext, Registry};
 use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
 
 use super::{
     CommandContext,
@@ -25,6 +28,7 @@ use crate::wiring::build_app;
 
 use display::GrowthDisplay;
 use manual_replies::answer_manually;
+use tree_growth::TreeGrowth;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThinkArgs {
@@ -170,6 +174,14 @@ impl Thinking<'_> {
         Ok(Value::Object(outputs))
     }
 
+    /// Draws the tree of a running call after a progress message.
+    fn draw_growth(&mut self, growth: &mut TreeGrowth, message: &str) -> io::Result<()> {
+        match growth.add(message) {
+            Some(drawing) => self.display.show(drawing),
+            None => Ok(()),
+        }
+    }
+
     async fn draw_tree(&mut self, output: &Value) -> anyhow::Result<()> {
         let id = SessionId::from(report::text(output, "session_id"));
         let tree = DrawnTree::load(&id, self.registry.store().as_ref()).await?;
@@ -194,13 +206,30 @@ impl Thinking<'_> {
         arguments: Map<String, Value>,
     ) -> anyhow::Result<Value> {
         self.display.set_step(step);
-        let arguments = Value::Object(arguments);
-        let answer = self
-            .registry
-            .call(tool, arguments, CallerContext::default());
-        match answer.await? {
+        let mut growth = TreeGrowth::new(&report::text_of(arguments.get("content")));
+        let (sender, mut messages) = mpsc::unbounded_channel();
+        let caller = CallerContext {
+            progress: Some(Arc::new(move |progress: CallProgress| {
+                // Nobody waits for progress once the call has ended.
+                drop(sender.send(progress.message));
+            })),
+            ..CallerContext::default()
+        };
+        let registry = self.registry;
+        let answer = registry.call(tool, Value::Object(arguments), caller);
+        tokio::pin!(answer);
+        let answer = loop {
+            tokio::select! {
+                answer = &mut answer => break answer,
+                Some(message) = messages.recv() => self.draw_growth(&mut growth, &message)?,
+            }
+        };
+        while let Ok(message) = messages.try_recv() {
+            self.draw_growth(&mut growth, &message)?;
+        }
+        match answer? {
             CallOutcome::Done(output) => Ok(output),
-            CallOutcome::NeedsReply(needs) => answer_manually(needs, self.registry).await,
+            CallOutcome::NeedsReply(needs) => answer_manually(needs, registry).await,
         }
     }
 }

@@ -81,7 +81,8 @@ fn print_graph(outputs: &Value, shell: &mut dyn Write) -> io::Result<()> {
         writeln!(shell, "{}\n", text(conclusion, "content"))?;
     }
     let best = conclusions.first().unwrap_or(&Value::Null);
-    print_answer(&[best, finalized], shell)?;
+    let judged = score_of(best.get("node_id"), outputs);
+    print_answer(&[best, judged], shell)?;
     let score = percent_sentence("Score", best.get("score"));
     // No model is asked for the last step.
     let model = outputs.pointer("/scores/0/model");
@@ -114,15 +115,28 @@ fn print_reflection(thought: &Value, reflection: &Value, shell: &mut dyn Write) 
     print_end(&sure, reflection, "", shell)
 }
 
-/// Prints the first answer that one of the outputs has.
+/// Prints the first answer that one of the outputs has, and the first weakest point.
 fn print_answer(outputs: &[&Value], shell: &mut dyn Write) -> io::Result<()> {
-    let answers = outputs
-        .iter()
-        .filter_map(|output| output.get("answer")?.as_str());
-    for answer in answers.filter(|answer| !answer.trim().is_empty()).take(1) {
-        writeln!(shell, "Answer: {}\n", escape_control(answer.trim()))?;
+    for (title, field) in [("Answer", "answer"), ("Weakest point", "weakest_point")] {
+        let texts = outputs
+            .iter()
+            .filter_map(|output| output.get(field)?.as_str());
+        for text in texts.filter(|text| !text.trim().is_empty()).take(1) {
+            writeln!(shell, "{title}: {}\n", escape_control(text.trim()))?;
+        }
     }
     Ok(())
+}
+
+/// Returns the latest score of a node; it has the node's weakest point.
+fn score_of<'a>(node: Option<&Value>, outputs: &'a Value) -> &'a Value {
+    let calls = outputs.get("scores").and_then(Value::as_array);
+    let scores = calls.into_iter().flatten().rev().flat_map(|call| {
+        let several = call.get("scores").and_then(Value::as_array);
+        several.into_iter().flatten().chain([call])
+    });
+    let mut scores = scores.filter(|score| node.is_some() && score.get("node_id") == node);
+    scores.next().unwrap_or(&Value::Null)
 }
 
 fn percent_sentence(name: &str, share: Option<&Value>) -> String {
@@ -146,6 +160,11 @@ fn print_end(sure: &str, output: &Value, mode: &str, shell: &mut dyn Write) -> i
 
 /// Returns a text of an output, safe for a terminal.
 pub(super) fn text(output: &Value, field: &str) -> String {
-    let text = output.get(field).and_then(Value::as_str);
+    text_of(output.get(field))
+}
+
+/// Returns a text, safe for a terminal.
+pub(super) fn text_of(value: Option<&Value>) -> String {
+    let text = value.and_then(Value::as_str);
     escape_control(text.unwrap_or_default())
 }

@@ -11,6 +11,8 @@ use std::time::Duration;
 use deliberate_llm::{PROVIDERS, Provider};
 use secrecy::SecretString;
 
+use crate::logging::LogFilter;
+
 use super::{
     resolved::{ResolvedSettings, narrow},
     servers::GatewaySettings,
@@ -172,6 +174,18 @@ pub(crate) struct LogSettings {
     pub(crate) format: LogFormat,
     /// Whether the content of requests and answers is logged.
     pub(crate) content: bool,
+    /// Whether calls of upstream servers' tools are logged at every level.
+    pub(crate) audit: bool,
+}
+
+impl LogSettings {
+    pub(crate) fn filter(self) -> LogFilter {
+        LogFilter {
+            level: self.level,
+            content: self.content.into(),
+            audit: self.audit,
+        }
+    }
 }
 
 /// Log level; each includes the levels before it.
@@ -215,7 +229,7 @@ pub(crate) struct LimitSettings {
 }
 
 /// How long and how much of the invocation log is kept.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RetentionSettings {
     /// `None` keeps records of any age.
     pub(crate) days: Option<u32>,
@@ -283,6 +297,7 @@ impl AppSettings {
                     _ => LogFormat::Pretty,
                 },
                 content: values.switch("log.content"),
+                audit: values.switch("log.audit"),
             },
             limits: LimitSettings {
                 line_bytes: values.count("limits.line_bytes"),

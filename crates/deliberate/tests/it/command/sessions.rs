@@ -3,6 +3,7 @@
 use deliberate_testkit::{MockFault, MockProvider};
 
 use serde_json::{Value, json};
+use sqlx::Connection as _;
 
 use crate::support::{TestHome, run_with_input, serve, shut_down, text, think, think_in_session};
 
@@ -98,7 +99,7 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
     for part in [
         "## Branches\n",
         "- **Fill it when shopping is put away** ",
-        "\n## Step 2 · Shop by a plan (64 %)\n",
+        "\n## Step 2 `t2` · Shop by a plan (64 %)\n",
     ] {
         assert!(text.contains(part), "{part:?} in {text}");
     }
@@ -120,7 +121,8 @@ async fn a_tree_and_a_graph_are_shown_as_what_they_are() {
     assert_eq!(data["cross_references"], json!([]));
 
     let text = home.run(&["sessions", "show", &graph]).await.stdout;
-    assert!(text.contains("\n### 5. "), "{text}");
+    assert!(text.contains("\n### `n5` "), "{text}");
+    assert!(text.contains("\n**Conclusion `n5`:** "), "{text}");
     assert!(text.contains(", conclusion ← "), "{text}");
     let data = home.run_json(&["sessions", "show", &graph, "--json"]).await;
     assert_eq!(data["graphs"][0]["nodes"].as_array().unwrap().len(), 5);
@@ -173,7 +175,7 @@ async fn a_long_session_is_shown_whole_and_once() {
         (1..=450).collect::<Vec<_>>()
     );
     assert_eq!(
-        heading_numbers(&text, "### "),
+        heading_numbers(&text, "### `n"),
         (1..=455).collect::<Vec<_>>()
     );
     for number in 1..=450 {
@@ -226,6 +228,23 @@ async fn a_providers_conversation_is_not_told() {
         let shown = home.run_json(&["sessions", "show", id, "--json"]).await;
         assert_eq!(&shown["session"]["metadata"], told);
     }
+}
+
+#[tokio::test]
+async fn an_old_session_is_found_by_the_beginning_of_its_id() {
+    let home = TestHome::new();
+    let (first, _) = create_two_sessions(&home).await;
+    let newer = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1001) \
+                 INSERT INTO sessions (id, mode, created_at, updated_at) \
+                 SELECT 'newer' || i, 'linear', 1, 9000000000000000 FROM n";
+    let mut database = home.open_database().await;
+    sqlx::query(newer).execute(&mut database).await.unwrap();
+    database.close().await.unwrap();
+    let beginning = &first[..first.len() - 1];
+    let shown = home
+        .run_json(&["sessions", "show", beginning, "--json"])
+        .await;
+    assert_eq!(shown["session"]["id"], first);
 }
 
 #[tokio::test]

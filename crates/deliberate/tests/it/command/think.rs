@@ -218,21 +218,49 @@ async fn a_tree_is_drawn_with_its_recommended_branch_in_full() {
 }
 
 #[tokio::test]
+async fn a_tree_is_drawn_while_its_approaches_are_worked_out() {
+    let (home, standin) = (TestHome::new(), MockProvider::start().await.unwrap());
+    for reply in TREE_REPLIES.split_terminator("\n\n") {
+        standin.push_fault(MockFault::Text(reply.to_owned()));
+    }
+    let mut command = home.command_with_provider(&standin);
+    let output = run_command(command.args(["think", "--mode", "tree", "How to travel?"])).await;
+    assert_eq!(output.code, Some(0), "{}", output.stderr);
+    let (growth, tree) = output.stdout.split_once("How to travel? (").unwrap();
+    let mut lines: Vec<&str> = growth.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(
+        lines,
+        [
+            "How to travel?",
+            "├─ Bus (60 %)",
+            "├─ Car (50 %)",
+            "├─ Night train (70 %)",
+            "├─ Train (80 %)",
+        ]
+    );
+    assert!(tree.contains("★ 80 %  Train: The train takes"), "{tree}");
+    assert!(tree.contains("\nWeakest point: strikes\n"), "{tree}");
+}
+
+#[tokio::test]
 async fn a_graph_is_drawn_as_it_grows_and_concluded_with_its_best_node() {
     let home = TestHome::new();
     let thought = |text: &str| format!(r#"{{"thought": "{text}", "confidence_percent": 70}}"#);
     let score = |percent: u8| {
         format!(
-            r#"{{"relevance_percent": {percent}, "validity_percent": {percent}, "depth_percent": {percent}, "novelty_percent": {percent}, "rationale": "so", "weakest_point": "none"}}"#
+            r#"{{"relevance_percent": {percent}, "validity_percent": {percent}, "depth_percent": {percent}, "novelty_percent": {percent}, "rationale": "so", "weakest_point": "point {percent}"}}"#
         )
     };
+    let scores: Vec<String> = [60, 90, 70].map(score).into();
     let replies = [
         thought("Shelf."),
         thought("List."),
         thought("Labels."),
-        score(60),
-        score(90),
-        score(70),
+        format!(
+            r#"{{"rationale": "so", "scores": [{}]}}"#,
+            scores.join(", ")
+        ),
         r#"{"thought": "A list with labels.", "approach": "both", "conflicts_resolved": [], "answer": "a list", "weakest_point": "none", "confidence_percent": 80}"#.to_owned(),
         score(90),
     ];

@@ -25,9 +25,8 @@ async fn a_new_token_comes_with_lines_that_the_server_reads() {
     assert_eq!(output.stdout.matches(token).count(), 1);
     let (_, lines) = output.stdout.split_once("tokens file:\n\n").unwrap();
     assert!(lines.contains("tools = [\"reasoning_*\", \"session_get\"]"));
-    let file = home.path("work/tokens.toml");
-    std::fs::write(&file, lines).unwrap();
-    let tokens = Tokens::from_file(&file).unwrap();
+    home.write_private("work/tokens.toml", lines);
+    let tokens = Tokens::from_file(&home.path("work/tokens.toml")).unwrap();
     assert_eq!(tokens.names().collect::<Vec<_>>(), ["alice"]);
     let again = home.run(&["token", "new", "alice"]).await;
     assert!(!again.stdout.contains(token) && !again.stdout.contains("tools ="));

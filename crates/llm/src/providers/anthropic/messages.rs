@@ -117,6 +117,7 @@ struct PartialBlock {
     index: u64,
     start: Map<String, Value>,
     text: String,
+    thinking: String,
     input: String,
 }
 
@@ -199,7 +200,7 @@ impl MessageAssembler {
             index: index(event),
             start: begun.clone(),
             text: text.to_owned(),
-            input: String::new(),
+            ..PartialBlock::default()
         });
         if is_text {
             text.to_owned()
@@ -221,6 +222,10 @@ impl MessageAssembler {
                 block.text.push_str(text);
                 text.to_owned()
             }
+            Some("thinking_delta") => {
+                block.thinking.push_str(piece("thinking"));
+                String::new()
+            }
             Some("input_json_delta") => {
                 block.input.push_str(piece("partial_json"));
                 String::new()
@@ -234,6 +239,10 @@ impl PartialBlock {
     fn into_json(mut self) -> Value {
         if self.start.contains_key("text") {
             self.start.insert("text".to_owned(), json!(self.text));
+        }
+        if !self.thinking.is_empty() {
+            self.start
+                .insert("thinking".to_owned(), json!(self.thinking));
         }
         // Input that cannot be parsed stays as text, to be repaired or reported.
         if !self.input.is_empty() {

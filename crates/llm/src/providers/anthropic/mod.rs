@@ -264,8 +264,11 @@ impl Anthropic {
                 &message.to_string(),
             ));
         }
+        let reasoning = chat_json::reasoning_text(message);
         Ok(ModelReply {
             text: chat_json::content_text(message.get("content")),
+            reasoning_tokens: chat_json::reasoning_tokens(message.get("usage"), &reasoning),
+            reasoning,
             finish_reason: chat_json::parse_finish_reason(message.get("stop_reason")),
             model: chat_json::string_field(message, "model"),
             usage: TokenPrices::apply(self.prices, chat_json::parse_usage(message.get("usage"))),

@@ -36,6 +36,8 @@ pub(crate) struct RequestShape {
     pub(crate) native_tools: bool,
     /// Whether the answer is requested as a stream.
     pub(crate) streaming: bool,
+    /// The tokens that are added to the limit of the answer, for the model's reasoning.
+    pub(crate) reasoning_room: u32,
 }
 
 impl EndpointCapabilities {
@@ -134,7 +136,8 @@ impl EndpointCapabilities {
             TokenLimit::MaxTokens => "max_tokens",
             TokenLimit::MaxCompletionTokens => "max_completion_tokens",
         };
-        body.insert(name.to_owned(), json!(ask.max_tokens));
+        let limit = ask.max_tokens.saturating_add(shape.reasoning_room);
+        body.insert(name.to_owned(), json!(limit));
         if self.temperature {
             body.insert("temperature".to_owned(), json!(ask.temperature));
         }
@@ -221,6 +224,7 @@ mod tests {
     const PLAIN: RequestShape = RequestShape {
         native_tools: false,
         streaming: false,
+        reasoning_room: 0,
     };
 
     #[test]

@@ -3,14 +3,17 @@
 
 #[cfg(feature = "http")]
 pub(crate) mod capabilities;
+mod settings;
 
 use std::{
     borrow::Cow,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 use futures::future::BoxFuture;
-use secrecy::SecretString;
 use serde_json::{Map, Value, json};
 use tokio::{sync::OnceCell, time::Instant};
 
@@ -22,72 +25,24 @@ use super::{
     without_native_tools,
 };
 use crate::{
-    ChatModel, FinishReason, JsonMode, ModelError, ModelReply, ModelRequest, OnStreamEvent,
-    TokenLimit,
+    ChatModel, FinishReason, ModelError, ModelReply, ModelRequest, OnStreamEvent,
     http::{
-        HttpSettings, ProviderAuth, ProviderClient, ProviderEndpoint, ProviderRequest,
-        ProviderResponse, RateHeaders, ResponseKind,
+        ProviderAuth, ProviderClient, ProviderEndpoint, ProviderRequest, ProviderResponse,
+        RateHeaders, ResponseKind,
     },
     local_discovery::first_model,
     vendors::Vendor,
 };
 use capabilities::{EndpointCapabilities, RequestShape};
+pub use settings::OpenAiSettings;
 
 const RATE_HEADERS: RateHeaders = RateHeaders {
     remaining: "x-ratelimit-remaining-requests",
     reset: "x-ratelimit-reset-requests",
 };
 
-/// Settings of an OpenAI-compatible endpoint.
-#[derive(Debug, Clone)]
-pub struct OpenAiSettings {
-    /// Name for logs and the invocation log: the vendor's, or `openai-compatible`.
-    pub name: String,
-    /// Base URL, without `/chat/completions`.
-    pub base_url: String,
-    /// API key; without one no `Authorization` header is sent.
-    pub api_key: Option<SecretString>,
-    /// Model name; without one the endpoint's first model is used.
-    pub model: Option<String>,
-    /// How JSON is requested at first.
-    pub json: JsonMode,
-    /// Name of the token-limit field at first.
-    pub max_tokens: TokenLimit,
-    /// Timeouts, retries and rate limits.
-    pub http: HttpSettings,
-    /// Token prices, used if the endpoint reports no cost.
-    pub prices: Option<TokenPrices>,
-}
-
-impl OpenAiSettings {
-    /// Returns the settings of a known vendor.
-    pub fn for_vendor(vendor: &Vendor, api_key: Option<SecretString>) -> Self {
-        Self {
-            name: vendor.name.clone(),
-            base_url: vendor.base_url.clone(),
-            api_key,
-            model: vendor.default_model.clone(),
-            json: vendor.json,
-            max_tokens: vendor.max_tokens,
-            http: HttpSettings::default(),
-            prices: None,
-        }
-    }
-
-    /// Returns the settings of an endpoint of which only the URL is known.
-    pub fn for_url(base_url: impl Into<String>) -> Self {
-        Self {
-            name: "openai-compatible".to_owned(),
-            base_url: base_url.into(),
-            api_key: None,
-            model: None,
-            json: JsonMode::default(),
-            max_tokens: TokenLimit::default(),
-            http: HttpSettings::default(),
-            prices: None,
-        }
-    }
-}
+/// The most tokens that are added to the limit of an answer for the model's reasoning.
+const MAX_REASONING_ROOM: u32 = 8_192;
 
 /// Builds a vendor's entry of the table of providers.
 pub(super) fn build(
@@ -118,6 +73,9 @@ pub struct OpenAi {
     configured_model: Option<String>,
     discovered_model: OnceCell<String>,
     capabilities: Mutex<EndpointCapabilities>,
+    /// The most tokens that a reply has spent on reasoning. Endpoints count them as part of the
+    /// answer, so they are added to its token limit.
+    reasoning_room: AtomicU32,
     prices: Option<TokenPrices>,
 }
 
@@ -142,6 +100,7 @@ impl OpenAi {
                 settings.json,
                 settings.max_tokens,
             )),
+            reasoning_room: AtomicU32::new(0),
             prices: settings.prices,
         })
     }
@@ -169,11 +128,13 @@ impl OpenAi {
             let shape = RequestShape {
                 native_tools: native,
                 streaming: on.is_some(),
+                reasoning_room: self.reasoning_room.load(Ordering::Relaxed),
             };
             let request = build_request(model, &model_request, shape, dialect);
             let refused = match self.exchange(&request, deadline, on).await? {
                 CompletionResponse::Completion(completion) => {
                     let reply = self.parse_completion(&completion)?;
+                    self.learn_reasoning_room(reply.reasoning_tokens);
                     return Ok(ModelReply {
                         tools_in_prompt: described,
                         ..reply
@@ -252,6 +213,12 @@ impl OpenAi {
         })
     }
 
+    fn learn_reasoning_room(&self, tokens: u64) {
+        let tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        let room = tokens.min(MAX_REASONING_ROOM);
+        self.reasoning_room.fetch_max(room, Ordering::Relaxed);
+    }
+
     /// Switches to a simpler form of requests.
     fn downgrade(&self, dialect: EndpointCapabilities, simpler: EndpointCapabilities) {
         tracing::debug!(
@@ -321,8 +288,11 @@ impl OpenAi {
                 chat_json::parse_finish_reason(choice.get("finish_reason")),
             ),
         };
+        let reasoning = message.map(chat_json::reasoning_text).unwrap_or_default();
         Ok(ModelReply {
             text,
+            reasoning_tokens: chat_json::reasoning_tokens(completion.get("usage"), &reasoning),
+            reasoning,
             finish_reason: finish,
             model: chat_json::string_field(completion, "model"),
             usage: TokenPrices::apply(self.prices, chat_json::parse_usage(completion.get("usage"))),

@@ -87,7 +87,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> Result<bool, String> {
         .or_else(|| is_small(pattern).then(|| read.is_match(text)))
         .ok_or_else(|| {
             let shown = display_pattern(pattern);
-            format!("the pattern `{shown}` takes too long on an answer of this length")
+            format!("the pattern `{shown}` takes too long on a text of this length")
         })
 }
 
@@ -112,7 +112,7 @@ fn matches_long(pattern: &str, text: &str) -> Option<bool> {
 }
 
 /// Returns whether a pattern is quick on any text.
-fn is_small(pattern: &str) -> bool {
+pub(crate) fn is_small(pattern: &str) -> bool {
     let counted = pattern.contains('{');
     pattern.len() <= 100 && !counted
 }

@@ -73,12 +73,16 @@ pub(crate) fn parse(source: &str) -> Result<YamlNode, YamlError> {
     })
 }
 
+/// The deepest nesting. The parser calls itself for every level and takes up to 32 KiB of the stack
+/// each time.
+const MAX_DEPTH: usize = 40;
+
 /// Returns limits that fit any file written by a person and reject files made to expand.
 pub(crate) fn parser_options(bytes: usize) -> serde_saphyr::Options {
     let budget = serde_saphyr::budget! {
         max_events: 100_000,
         max_nodes: 50_000,
-        max_depth: 64,
+        max_depth: MAX_DEPTH,
         max_aliases: 200,
         max_anchors: 200,
         max_documents: 1,

@@ -248,7 +248,11 @@ impl ManageContext {
             let now = self.read_kind_files(kind, &mut CheckpointInfo::default())?;
             let names: BTreeSet<&String> = now.keys().chain(tree.keys()).collect();
             for name in names.into_iter().filter(|it| now.get(*it) != tree.get(*it)) {
-                self.check_not_allowed_script(kind, &name.split('/').collect::<Vec<_>>())?;
+                let path: Vec<&str> = name.split('/').collect();
+                if tree.contains_key(name) {
+                    self.check_no_new_script(kind, &path)?;
+                }
+                self.check_not_allowed_script(kind, &path)?;
             }
             wanted.push((kind, tree));
         }

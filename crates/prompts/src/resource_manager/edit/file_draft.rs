@@ -377,7 +377,7 @@ fn is_sibling_file_name(name: &str) -> bool {
 
 pub(crate) fn yaml_edit_failed(file: &str, error: &YamlEditError) -> ToolError {
     let hint = match error {
-        YamlEditError::Unwritable(_) => "Remove the control characters.",
+        YamlEditError::Unwritable(_) => "Remove control characters, or nest it less deeply.",
         _ => "Repair the file by hand, or roll back to a working version.",
     };
     manage_error(

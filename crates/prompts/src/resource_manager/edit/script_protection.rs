@@ -1,15 +1,20 @@
-//! Protects scripts that the operator allowed by name. A caller must not write, change or restore
-//! any of their files, or it could run arbitrary code.
+//! Protects what the operator allowed to run. A caller must not write, change or restore a script
+//! that is allowed by name, nor one that an allowed command could run, nor choose the environment
+//! or folder of a command.
 
 use std::collections::BTreeSet;
 
 use deliberate_toolkit::{ErrorCode, ToolError};
 
+use serde_json::Value;
+
 use crate::{
+    gate::OPERATOR_FIELDS,
     model::LibraryItemKind,
     resource_manager::{
         ManageContext,
         disk::{atomic_files::FileTexts, resource_path::ResourceFiles},
+        edit::yaml_edit::parse_yaml,
         errors::manage_error,
     },
 };
@@ -27,27 +32,34 @@ impl ManageContext {
         let after = &files.files;
         let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
         for name in names {
-            if before.get(name) != after.get(name) {
-                if after.contains_key(name) {
-                    self.check_no_new_script(name)?;
+            let (old, new) = (before.get(name), after.get(name));
+            if old != new {
+                let folder = files.folder_path.iter().map(String::as_str);
+                let path: Vec<&str> = folder.chain(name.split('/')).collect();
+                if let Some(new) = new {
+                    self.check_no_new_script(files.kind, &path)?;
+                    check_command_settings(new, old)?;
                 }
-                let way = files.folder_path.iter().map(String::as_str);
-                self.check_not_allowed_script(
-                    files.kind,
-                    &way.chain(name.split('/')).collect::<Vec<_>>(),
-                )?;
+                self.check_not_allowed_script(files.kind, &path)?;
             }
         }
         Ok(())
     }
 
-    /// Fails if a file is a script and commands are allowed. A command such as `node --test` runs in
-    /// the workspace and would run what a caller has written there.
-    fn check_no_new_script(&self, name: &str) -> Result<(), ToolError> {
-        let is_definition = std::path::Path::new(name)
-            .extension()
-            .is_some_and(|ending| ending == "yaml" || ending == "json");
-        let is_script = name.starts_with(TOOLS_FOLDER) && !is_definition;
+    /// Fails if a path below the root of a kind is a script and commands are allowed. A command such
+    /// as `node --test` runs in the workspace and would run what a caller has written there.
+    pub(crate) fn check_no_new_script(
+        &self,
+        kind: LibraryItemKind,
+        path: &[&str],
+    ) -> Result<(), ToolError> {
+        let is_definition = path.last().is_some_and(|name| {
+            let ending = std::path::Path::new(name).extension();
+            ending.is_some_and(|ending| ending == "yaml" || ending == "json" || ending == "md")
+        });
+        let is_script = !is_definition
+            && (kind == LibraryItemKind::Script
+                || path.iter().any(|it| it.eq_ignore_ascii_case(TOOLS_FOLDER)));
         if !is_script || !self.engine.runner.allows_commands() {
             return Ok(());
         }
@@ -83,6 +95,49 @@ impl ManageContext {
                 Some("Change it on disk, or use another name.".to_owned()),
             )),
         }
+    }
+}
+
+/// Fails if a definition sets the environment or the folder of a command otherwise than before: they
+/// could turn an allowed command into another.
+fn check_command_settings(new: &str, old: Option<&String>) -> Result<(), ToolError> {
+    if !OPERATOR_FIELDS.iter().any(|field| new.contains(field)) {
+        return Ok(());
+    }
+    let settings = |text: &str| {
+        let mut found = Vec::new();
+        if let Ok(value) = parse_yaml(text) {
+            collect_command_settings(&value, &mut found);
+        }
+        found
+    };
+    let known = old.map(|text| settings(text)).unwrap_or_default();
+    match settings(new).into_iter().find(|it| !known.contains(it)) {
+        None => Ok(()),
+        Some((field, _)) => Err(manage_error(
+            ErrorCode::OperatorsOwn,
+            format!("`{field}` of a command is set by the operator. Nothing was written."),
+            Some("Set it in the file of the gate on disk.".to_owned()),
+        )),
+    }
+}
+
+/// Collects the fields of commands that the operator sets, at any depth.
+fn collect_command_settings(value: &Value, found: &mut Vec<(&'static str, Value)>) {
+    match value {
+        Value::Array(items) => {
+            for item in items {
+                collect_command_settings(item, found);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, inner) in fields {
+                let field = OPERATOR_FIELDS.into_iter().find(|field| field == name);
+                found.extend(field.map(|field| (field, inner.clone())));
+                collect_command_settings(inner, found);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -9,7 +9,7 @@ use minijinja::{
 
 use super::{
     super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, to_json, write_text},
-    FENCE_VARIABLE, check_size, output_too_large,
+    FENCE_VARIABLE, output_too_large,
 };
 
 /// The longest name of a tag.
@@ -71,7 +71,6 @@ pub(super) fn first_or_last(value: &Value, last: bool) -> Result<Value, Error> {
         };
         return Ok(letter.map_or_else(absent_value, Value::from));
     }
-    check_size(value, usize::MAX)?;
     let mut items = value.try_iter()?;
     let item = if last { items.last() } else { items.next() };
     Ok(item.unwrap_or_else(absent_value))
@@ -138,14 +137,38 @@ pub(super) fn to_json_text(
     }
     let blanks = " ".repeat(width);
     let style = serde_json::ser::PrettyFormatter::with_indent(blanks.as_bytes());
-    let mut written = Vec::new();
+    let mut written = BoundedText {
+        text: Vec::new(),
+        most,
+    };
     json.serialize(&mut serde_json::Serializer::with_formatter(
         &mut written,
         style,
     ))
-    .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))?;
-    String::from_utf8(written)
+    .map_err(|_| output_too_large())?;
+    String::from_utf8(written.text)
         .map_err(|error| Error::new(ErrorKind::BadSerialization, error.to_string()))
+}
+
+/// Text of at most a number of bytes. With indentation, deeply nested JSON is far longer than its
+/// values.
+struct BoundedText {
+    text: Vec<u8>,
+    most: usize,
+}
+
+impl std::io::Write for BoundedText {
+    fn write(&mut self, more: &[u8]) -> std::io::Result<usize> {
+        if self.text.len().saturating_add(more.len()) > self.most {
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        self.text.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 pub(super) fn join(
@@ -186,6 +209,13 @@ pub(super) fn replace(it: &str, from: &str, to: &str, most: usize) -> Result<Str
         return Err(output_too_large());
     }
     Ok(it.replace(from, to))
+}
+
+pub(super) fn repeat(it: &str, times: usize, most: usize) -> Result<String, Error> {
+    if it.len().saturating_mul(times) > most {
+        return Err(output_too_large());
+    }
+    Ok(it.repeat(times))
 }
 
 pub(super) fn indent(

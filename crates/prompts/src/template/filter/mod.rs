@@ -1,24 +1,29 @@
-//! The filters and tests of templates. Filters of the template engine are enabled one by one, each
-//! with a check of its input size. Some are replaced, because prompts use other conventions
-//! (`dump`, values that may be absent) or because the engine's filters are unbounded.
+//! The filters and tests of templates. Filters of the template engine are enabled one by one. Some
+//! are replaced, because prompts use other conventions (`dump`, values that may be absent) or
+//! because the engine's filters are unbounded. All that read whole values pass the same guard.
 
 mod custom;
+mod guard;
 
-use deliberate_toolkit::is_abandoned;
 use minijinja::{
     Environment, Error, ErrorKind, State, filters,
-    value::{Rest, Value, ValueKind, ValueOrKwargs},
+    value::{Value, ValueKind},
 };
 
-use super::value::{ValueSizeBudget, ValueTooLarge, absent_value, is_absent, measure};
+use super::value::{absent_value, is_absent};
 use custom::{
-    default, fenced, first_or_last, indent, join, keys, length, pairs, replace, text, to_json_text,
-    truncate, values,
+    default, fenced, first_or_last, indent, join, keys, length, pairs, repeat, replace, text,
+    to_json_text, truncate, values,
 };
+use guard::{AbsentReplacement, add_guarded, hold_variable};
+pub(super) use guard::{RenderUsage, check_copies, largest_copied, output_too_large};
 
 /// The filter that limits the size of a variable; the preprocessor inserts it, authors never use
 /// it.
 pub(super) const SIZE_GUARD_FILTER: &str = "_held";
+
+/// The filter that only numbers pass; the preprocessor puts it behind the operands of `*`.
+pub(super) const FACTOR_FILTER: &str = "_factor";
 
 /// The filter that puts a text inside the prompt fence.
 pub(super) const FENCE_FILTER: &str = "fenced";
@@ -27,14 +32,8 @@ pub(super) const FENCE_FILTER: &str = "fenced";
 /// in it.
 pub(super) const FENCE_VARIABLE: &str = "fence nonce";
 
-/// The maximum number of entries that a filter processes.
-const MAX_ENTRIES: usize = 200_000;
-
-/// The work of one entry of a list, compared with a byte of text.
-const ENTRY_WORK: usize = 32;
-
 /// The filters that authors may use after `|`.
-pub(super) const FILTERS: [&str; 52] = [
+pub(super) const FILTERS: [&str; 53] = [
     "abs",
     "batch",
     "capitalize",
@@ -65,6 +64,7 @@ pub(super) const FILTERS: [&str; 52] = [
     "pairs",
     "reject",
     "rejectattr",
+    "repeat",
     "replace",
     "reverse",
     "round",
@@ -89,75 +89,12 @@ pub(super) const FILTERS: [&str; 52] = [
     "zip",
 ];
 
-/// The bytes that one rendering has printed and inspected; the engine only counts instructions.
-#[derive(Debug, Default)]
-pub(super) struct RenderUsage {
-    printed: usize,
-    inspected: usize,
-}
-
-impl RenderUsage {
-    /// Counts printed bytes, including those printed into captured blocks.
-    pub(super) fn count_printed(&mut self, bytes: usize, most: usize) -> Result<(), Error> {
-        check_abandoned()?;
-        self.printed = self.printed.saturating_add(bytes);
-        check_limit(self.printed, most)
-    }
-
-    /// Counts the bytes inspected to measure a value, because measuring takes time.
-    fn count_inspected(&mut self, size: usize, most: usize) -> Result<(), Error> {
-        check_abandoned()?;
-        self.inspected = self.inspected.saturating_add(size);
-        check_limit(self.inspected, most)
-    }
-}
-
-/// Fails if nobody waits for the rendering any more. Every print, filter and turn of a loop comes
-/// here, so that a rendering ends soon after its deadline.
-fn check_abandoned() -> Result<(), Error> {
-    if is_abandoned() {
-        return Err(Error::new(
-            ErrorKind::InvalidOperation,
-            "the template takes too long",
-        ));
-    }
-    Ok(())
-}
-
-fn check_limit(used: usize, most: usize) -> Result<(), Error> {
-    if used > most {
-        Err(output_too_large())
-    } else {
-        Ok(())
-    }
-}
-
-/// Creates the error for output that exceeds the limit.
-pub(super) fn output_too_large() -> Error {
-    Error::new(
-        ErrorKind::WriteFailure,
-        "the template produces more text than a prompt may contain",
-    )
-}
+/// A filter: its name, its function, and what it receives for an absent value.
+type FilterEntry = (&'static str, Value, AbsentReplacement);
 
 /// Adds the filters to an environment. No result is longer than `most` bytes.
 pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
-    // Unbounded built-ins are removed first: only what is added below exists.
-    for name in [
-        "format",
-        "pprint",
-        "attr",
-        "bool",
-        "urlencode",
-        "tojson",
-        "default",
-        "d",
-    ] {
-        environment.remove_filter(name);
-    }
-    for name in ["debug", "dict", "namespace"] {
-        environment.remove_global(name);
-    }
+    remove_builtins(environment);
     // Other languages use these names for absent values.
     for name in ["null", "undefined"] {
         environment.add_global(name, absent_value());
@@ -169,85 +106,57 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
         "values" => values(value),
         _ => Err(ErrorKind::UnknownMethod.into()),
     });
-    add_guarded(environment, most);
-    environment.add_filter("default", default);
-    environment.add_filter("d", default);
-    environment.add_filter("first", |value: &Value| first_or_last(value, false));
-    environment.add_filter("last", |value: &Value| first_or_last(value, true));
-    environment.add_filter("length", length);
-    environment.add_filter("count", length);
-    environment.add_filter("pairs", pairs);
-    environment.add_filter("keys", keys);
-    environment.add_filter("values", values);
-    environment.add_filter("safe", |value: Value| value);
-    let dumped = move |value: &Value, indent: Option<usize>| to_json_text(value, indent, most);
-    environment.add_filter("dump", dumped);
-    environment.add_filter("tojson", dumped);
-    environment.add_filter("string", move |value: &Value| text(value, most));
-    environment.add_filter(
-        "join",
-        move |value: &Value, with: Option<&Value>, attribute: Option<&str>| {
-            join(value, with, attribute, most)
-        },
-    );
-    environment.add_filter("replace", move |it: &Value, from: &Value, to: &Value| {
-        replace(&text(it, most)?, &text(from, most)?, &text(to, most)?, most)
-    });
-    environment.add_filter(
-        "indent",
-        move |it: &Value, width: Option<usize>, first: Option<bool>| {
-            indent(&text(it, most)?, width, first, most)
-        },
-    );
-    environment.add_filter("center", move |it: &Value, width: Option<usize>| {
-        let width = width.unwrap_or(80).min(1_000);
-        text(it, most).map(|it| format!("{it:^width$}"))
-    });
-    environment.add_filter(
-        "truncate",
-        move |it: &Value, most_letters: Option<usize>, whole: Option<bool>, end: Option<String>| {
-            text(it, most).map(|it| truncate(&it, most_letters, whole, end.as_deref()))
-        },
-    );
-    environment.add_filter("wordcount", move |it: &Value| {
-        text(it, most).map(|it| it.split_whitespace().count())
-    });
-    environment.add_filter(
-        FENCE_FILTER,
-        move |state: &State<'_, '_>, it: &Value, tag: Option<&str>| {
-            fenced(state, it, tag.unwrap_or("material"), most)
-        },
-    );
-    environment.add_filter(
-        SIZE_GUARD_FILTER,
-        move |state: &mut State<'_, '_>, value: Value| {
-            let mut budget = ValueSizeBudget(most);
-            measure(&value, &mut budget).map_err(|ValueTooLarge| output_too_large())?;
-            let used = state.get_or_insert_extension_with(RenderUsage::default);
-            used.count_inspected(most.saturating_sub(budget.0), most.saturating_mul(64))?;
-            Ok(value)
-        },
-    );
+    let entries = engine_filters()
+        .into_iter()
+        .chain(list_filters())
+        .chain(text_filters(most));
+    for (name, function, absent) in entries {
+        add_guarded(environment, name, function, absent, most);
+    }
+    add_constant_time_filters(environment);
+    environment.add_filter(FACTOR_FILTER, factor);
+    add_size_guard(environment, most, most);
     environment.add_test("defined", |value: &Value| !is_absent(value));
     environment.add_test("undefined", is_absent);
     environment.add_test("none", is_absent);
 }
 
-/// The value that a filter receives for an absent one.
-#[derive(Clone, Copy)]
-enum AbsentReplacement {
-    /// Empty text.
-    Text,
-    /// An empty list, as in the rest of the template.
-    List,
-    /// No replacement.
-    Nothing,
+/// Adds the filter that limits the size of variables to `largest`.
+pub(super) fn add_size_guard(environment: &mut Environment<'static>, largest: usize, most: usize) {
+    environment.add_filter(
+        SIZE_GUARD_FILTER,
+        move |state: &mut State<'_, '_>, value: Value| hold_variable(state, value, largest, most),
+    );
 }
 
-/// Adds filters of the template engine, each with a check of its input size.
-fn add_guarded(environment: &mut Environment<'static>, most: usize) {
+/// Removes what the engine offers without a bound: only filters that are added later exist.
+fn remove_builtins(environment: &mut Environment<'static>) {
+    for name in ["format", "pprint", "attr", "bool", "urlencode"] {
+        environment.remove_filter(name);
+    }
+    for name in ["debug", "dict", "namespace"] {
+        environment.remove_global(name);
+    }
+}
+
+/// Returns a number unchanged. `*` would repeat texts and lists.
+fn factor(value: Value) -> Result<Value, Error> {
+    if matches!(value.kind(), ValueKind::Number | ValueKind::Bool) {
+        return Ok(value);
+    }
+    let message = if is_absent(&value) {
+        "`*` has a value that is not given; write `| default(1)` behind it".to_owned()
+    } else {
+        let kind = value.kind();
+        format!("`*` multiplies numbers, not a {kind}; use `| repeat(3)` for texts")
+    };
+    Err(Error::new(ErrorKind::InvalidOperation, message))
+}
+
+/// The filters of the template engine.
+fn engine_filters() -> [FilterEntry; 32] {
     use AbsentReplacement::{List, Nothing, Text};
-    let all: [(&'static str, Value, AbsentReplacement); 34] = [
+    [
         ("abs", Value::from_function(filters::abs), Nothing),
         ("batch", Value::from_function(filters::batch), List),
         (
@@ -292,71 +201,71 @@ fn add_guarded(environment: &mut Environment<'static>, most: usize) {
         ("unique", Value::from_function(filters::unique), List),
         ("upper", Value::from_function(filters::upper), Text),
         ("zip", Value::from_function(filters::zip), List),
-        ("length", Value::from_function(filters::length), List),
-        ("count", Value::from_function(filters::length), List),
-    ];
-    for (name, function, absent_is) in all {
-        let makes_parts = name == "batch" || name == "slice";
-        environment.add_filter(
-            name,
-            move |state: &mut State<'_, '_>, given: Rest<ValueOrKwargs>| {
-                let mut given = given.into_values();
-                let mut work = 0_usize;
-                for value in &given {
-                    check_size(value, most)?;
-                    work = work.saturating_add(input_size(value));
-                }
-                if makes_parts {
-                    let parts = given.get(1).and_then(part_count).unwrap_or_default();
-                    let parts = check_limit_of_parts(parts)?;
-                    work = work.saturating_add(parts.saturating_mul(ENTRY_WORK));
-                }
-                let used = state.get_or_insert_extension_with(RenderUsage::default);
-                used.count_inspected(work, most.saturating_mul(64))?;
-                if let Some(first) = given.first_mut().filter(|it| is_absent(it)) {
-                    *first = match absent_is {
-                        AbsentReplacement::Text => Value::from(""),
-                        AbsentReplacement::Nothing => Value::from(()),
-                        AbsentReplacement::List if first.is_undefined() => first.clone(),
-                        AbsentReplacement::List => absent_value(),
-                    };
-                }
-                function.call(state, &given)
-            },
-        );
-    }
+    ]
 }
 
-/// The number of parts that `batch` and `slice` are asked for, by place or by name.
-fn part_count(value: &Value) -> Option<usize> {
-    let named = || value.get_attr("count").ok()?.as_usize();
-    value.as_usize().or_else(named)
+/// Adds our filters that take one step, however long a list is. They know absent values themselves,
+/// and are not counted: templates ask for the length of a list in every turn of a loop.
+fn add_constant_time_filters(environment: &mut Environment<'static>) {
+    environment.add_filter("default", default);
+    environment.add_filter("d", default);
+    environment.add_filter("first", |value: &Value| first_or_last(value, false));
+    environment.add_filter("last", |value: &Value| first_or_last(value, true));
+    environment.add_filter("length", length);
+    environment.add_filter("count", length);
+    environment.add_filter("safe", |value: Value| value);
 }
 
-/// Fails if a filter would make more parts than a list may have.
-fn check_limit_of_parts(parts: usize) -> Result<usize, Error> {
-    if parts > MAX_ENTRIES {
-        return Err(output_too_large());
-    }
-    Ok(parts)
+/// Our filters that return lists. They know absent values themselves.
+fn list_filters() -> [FilterEntry; 3] {
+    use AbsentReplacement::Unchanged;
+    [
+        ("pairs", Value::from_function(pairs), Unchanged),
+        ("keys", Value::from_function(keys), Unchanged),
+        ("values", Value::from_function(values), Unchanged),
+    ]
 }
 
-/// The work of a filter that reads a value, in bytes of text.
-fn input_size(value: &Value) -> usize {
-    let entries = || value.len().unwrap_or(1).saturating_mul(ENTRY_WORK);
-    value.as_str().map_or_else(entries, str::len)
-}
-
-fn check_size(value: &Value, most: usize) -> Result<(), Error> {
-    let fits = match value.as_str() {
-        Some(text) => text.len() <= most,
-        None => value.len().is_none_or(|entries| entries <= MAX_ENTRIES),
+/// Our filters that return text.
+fn text_filters(most: usize) -> [FilterEntry; 11] {
+    use AbsentReplacement::Unchanged;
+    let dump = move |value: &Value, indent: Option<usize>| to_json_text(value, indent, most);
+    let string = move |value: &Value| text(value, most);
+    let joined = move |value: &Value, with: Option<&Value>, attribute: Option<&str>| {
+        join(value, with, attribute, most)
     };
-    if fits {
-        Ok(())
-    } else {
-        Err(output_too_large())
-    }
+    let replaced = move |it: &Value, from: &Value, to: &Value| {
+        replace(&text(it, most)?, &text(from, most)?, &text(to, most)?, most)
+    };
+    let repeated = move |it: &Value, times: usize| repeat(&text(it, most)?, times, most);
+    let indented = move |it: &Value, width: Option<usize>, first: Option<bool>| {
+        indent(&text(it, most)?, width, first, most)
+    };
+    let centered = move |it: &Value, width: Option<usize>| {
+        let width = width.unwrap_or(80).min(1_000);
+        text(it, most).map(|it| format!("{it:^width$}"))
+    };
+    let truncated =
+        move |it: &Value, most_letters: Option<usize>, whole: Option<bool>, end: Option<String>| {
+            text(it, most).map(|it| truncate(&it, most_letters, whole, end.as_deref()))
+        };
+    let words = move |it: &Value| text(it, most).map(|it| it.split_whitespace().count());
+    let inside_fence = move |state: &State<'_, '_>, it: &Value, tag: Option<&str>| {
+        fenced(state, it, tag.unwrap_or("material"), most)
+    };
+    [
+        ("dump", Value::from_function(dump), Unchanged),
+        ("tojson", Value::from_function(dump), Unchanged),
+        ("string", Value::from_function(string), Unchanged),
+        ("join", Value::from_function(joined), Unchanged),
+        ("replace", Value::from_function(replaced), Unchanged),
+        ("repeat", Value::from_function(repeated), Unchanged),
+        ("indent", Value::from_function(indented), Unchanged),
+        ("center", Value::from_function(centered), Unchanged),
+        ("truncate", Value::from_function(truncated), Unchanged),
+        ("wordcount", Value::from_function(words), Unchanged),
+        (FENCE_FILTER, Value::from_function(inside_fence), Unchanged),
+    ]
 }
 
 #[cfg(test)]
@@ -398,9 +307,6 @@ mod tests {
         for expression in [
             "range(9)|slice(1000000000)|list|length > 1",
             "range(1000000000)",
-            "([1] * 1000000000)|list|length",
-            "([1] * 1000000000)|join(\",\")",
-            "\"a\" * 1000000000",
             "range(9)|batch(1000000000, \"x\")|list|length",
         ] {
             assert_eq!(evaluate(expression), None, "{expression}");
@@ -422,5 +328,82 @@ mod tests {
                 .render(&source, "", &BTreeMap::new(), &PromptFence::new(0, &[]))
                 .is_err()
         );
+    }
+
+    #[test]
+    fn the_length_of_a_long_list_can_be_asked_in_every_turn() {
+        let body = "{% for x in items %}{{ loop.index }}/{{ items|length }} {{ x.name|upper }}\n{% endfor %}";
+        let source = crate::model::TemplateSource {
+            body: body.to_owned(),
+            ..crate::model::TemplateSource::default()
+        };
+        let items: Vec<_> = (0..5_000)
+            .map(|at| serde_json::json!({ "name": at }))
+            .collect();
+        let values = BTreeMap::from([("items".to_owned(), serde_json::json!(items))]);
+        let renderer = TemplateRenderer::new(&EngineLimits::default());
+        let rendered = renderer.render(&source, "", &values, &PromptFence::new(0, &[]));
+        assert!(rendered.unwrap().contains("5000/5000 4999"));
+    }
+
+    #[test]
+    fn only_numbers_are_multiplied() {
+        for expression in [
+            "'x' * 99999999",
+            "99999999 * 'x'",
+            "(1,) * 99999999",
+            "([1] * 99999999)[::-1]|length",
+            "([1] * 99999999)|keys",
+            "('x' * 99999999)|length",
+            "2 * [1]|list",
+            "'*' * 3",
+            "25000000 * 1 is odd|string",
+            "'x'|repeat(99999999)",
+            "range(9)|map('string')|sum(start='')",
+            "range(9)|sum(none, [])",
+        ] {
+            assert_eq!(evaluate(expression), None, "{expression}");
+        }
+        assert_eq!(evaluate("2 * 'abc'|length * -(1 + 1)"), Some("-12".len()));
+        assert_eq!(evaluate("'ab'|repeat(3)"), Some(8));
+        assert_eq!(evaluate("[1, 2]|sum(start=3) * 5e-1"), Some("3.0".len()));
+    }
+
+    #[test]
+    fn what_a_filter_makes_is_bounded() {
+        let nested = format!(
+            "{}range(90000)|list{}|dump(16)",
+            "[".repeat(70),
+            "]".repeat(70)
+        );
+        let long = "x".repeat(3_000_000);
+        for expression in [
+            nested.as_str(),
+            "long|batch(1)|list|length",
+            "long|list|length",
+            "long|split(\"\")|length",
+            "long|slice(1)|list|length",
+        ] {
+            let renderer = TemplateRenderer::new(&EngineLimits::default());
+            let values = BTreeMap::from([("long".to_owned(), serde_json::json!(long))]);
+            assert!(
+                renderer.evaluate(expression, &values).is_err(),
+                "{expression}"
+            );
+        }
+    }
+
+    #[test]
+    fn copies_of_a_long_text_are_bounded_in_one_expression() {
+        let long = "x".repeat(1_000_000);
+        let many = |part: &str| format!("[{}]|length", vec![part; 500].join(","));
+        for part in ["long ~ long", "long[1:]", "long + long"] {
+            for (text, is_right) in [(long.as_str(), false), ("short", true)] {
+                let renderer = TemplateRenderer::new(&EngineLimits::default());
+                let values = BTreeMap::from([("long".to_owned(), serde_json::json!(text))]);
+                let found = renderer.evaluate(&many(part), &values);
+                assert_eq!(found.is_ok(), is_right, "{part}: {found:?}");
+            }
+        }
     }
 }

@@ -2,13 +2,18 @@
 //! other template languages are translated, and guards are added where the engine has no limit.
 //! Every offset in the result maps to the original, so errors point there. Knows nothing of values.
 
+pub(crate) mod factor_guard;
 pub(crate) mod includes;
 pub(crate) mod syntax_compat;
 pub(crate) mod tag_scanner;
 
+use std::collections::BTreeSet;
+
 use super::{error::TemplateFault, filter::SIZE_GUARD_FILTER};
 use includes::{IncludeTarget, parse_target};
-use syntax_compat::{first_word, normalize_expression, rewrite_pair_loop};
+use syntax_compat::{
+    count_copies, first_word, normalize_expression, rewrite_pair_loop, sliced_names,
+};
 use tag_scanner::{QuoteMask, TemplateToken, TemplateTokenKind, tokenize};
 
 /// The maximum bytes of a line in a template with tags. The engine cannot count further.
@@ -21,6 +26,10 @@ pub(super) struct PreprocessedTemplate {
     pub(super) includes: Vec<TemplateInclude>,
     /// The length of the longest captured text; `None` if the template captures nothing.
     pub(super) longest_captured: Option<usize>,
+    /// The largest number of operators in one tag that copy a value.
+    pub(super) most_copies: usize,
+    /// The names that slices are taken of and that the template does not assign.
+    pub(super) sliced: BTreeSet<String>,
     /// The number of open tags that capture text.
     open_captures: usize,
     /// Offsets in the result with the offsets in the original they come from.
@@ -66,14 +75,16 @@ pub(super) fn preprocess(body: &str) -> Result<PreprocessedTemplate, TemplateFau
         check_line_lengths(body)?;
     }
     let prefix = unused_prefix(body);
+    let mut assigned = BTreeSet::new();
     let mut done = PreprocessedTemplate {
         source: String::with_capacity(body.len() + 64),
         includes: Vec::new(),
         longest_captured: None,
+        most_copies: 0,
+        sliced: BTreeSet::new(),
         open_captures: 0,
         origins: Vec::new(),
     };
-    let mut multiplications = 0;
     for piece in all {
         match piece.kind {
             TemplateTokenKind::Text | TemplateTokenKind::Literal => {
@@ -84,11 +95,15 @@ pub(super) fn preprocess(body: &str) -> Result<PreprocessedTemplate, TemplateFau
                 done.add(piece.text, piece.start);
             }
             TemplateTokenKind::Print => {
-                add_print_tag(&mut done, piece, &prefix, &mut multiplications)?;
+                add_print_tag(&mut done, piece, &prefix)?;
             }
-            TemplateTokenKind::Block => add_block_tag(&mut done, piece, &mut multiplications)?,
+            TemplateTokenKind::Block => {
+                add_block_tag(&mut done, piece, &mut assigned)?;
+            }
         }
     }
+    done.sliced
+        .retain(|name| name != "loop" && !assigned.contains(name));
     Ok(done)
 }
 
@@ -119,15 +134,16 @@ fn add_print_tag(
     done: &mut PreprocessedTemplate,
     piece: TemplateToken<'_>,
     prefix: &str,
-    multiplications: &mut usize,
 ) -> Result<(), TemplateFault> {
     let (open, inside, close) = piece.split_tag();
     match parse_target(inside) {
         None => {
-            let inside = normalize_expression(inside, piece.start + open.len(), multiplications)?;
+            done.most_copies = done.most_copies.max(count_copies(inside));
+            done.sliced.extend(sliced_names(inside));
+            let inside = normalize_expression(inside, piece.start + open.len())?;
             done.add(open, piece.start);
             done.add(&inside, piece.start + open.len());
-            done.add(close, piece.start + open.len() + inside.len());
+            done.add(close, piece.start + piece.text.len() - close.len());
         }
         Some(Err(help)) => {
             let shown: String = piece.text.chars().take(80).collect();
@@ -153,11 +169,13 @@ fn add_print_tag(
 fn add_block_tag(
     done: &mut PreprocessedTemplate,
     piece: TemplateToken<'_>,
-    multiplications: &mut usize,
+    assigned: &mut BTreeSet<String>,
 ) -> Result<(), TemplateFault> {
     let (open, inside, close) = piece.split_tag();
     let start = piece.start + open.len();
-    let mut inside = normalize_expression(inside, start, multiplications)?;
+    done.most_copies = done.most_copies.max(count_copies(inside));
+    done.sliced.extend(sliced_names(inside));
+    let mut inside = normalize_expression(inside, start)?;
     let word = piece.tag_name();
     match word {
         "elseif" => inside = inside.replacen("elseif", "elif  ", 1),
@@ -167,6 +185,8 @@ fn add_block_tag(
     match word {
         "set" if QuoteMask::new(&inside).as_str().contains('=') => {}
         "set" | "macro" | "call" | "filter" | "block" => {
+            let name = inside.trim_start().strip_prefix(word).unwrap_or_default();
+            assigned.insert(first_word(name.trim_start()).to_owned());
             done.open_captures += 1;
             done.longest_captured.get_or_insert(0);
         }
@@ -183,6 +203,7 @@ fn add_block_tag(
     for name in assigned_names(word, &inside) {
         let guard = format!("{{% set {name} = {name}|{SIZE_GUARD_FILTER} {eats}%}}");
         done.add(&guard, end);
+        assigned.insert(name);
     }
     Ok(())
 }

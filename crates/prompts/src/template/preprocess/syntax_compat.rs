@@ -1,15 +1,14 @@
 //! Translates constructs of other template languages inside a tag where that is safe, and reports
 //! errors with the correct syntax where it is not. Byte offsets do not change, except in loops with
-//! two names. Knows nothing of values.
+//! two names and behind multiplications. Knows nothing of values.
 
 use deliberate_core::did_you_mean;
 
-use super::tag_scanner::QuoteMask;
-use crate::template::{error::TemplateFault, filter::FILTERS};
-
-/// The maximum number of multiplications in one template. Each can make a text a hundred million
-/// times as long, and the engine checks nothing smaller.
-const MAX_MULTIPLICATIONS: usize = 8;
+use super::{factor_guard::guard_factors, tag_scanner::QuoteMask};
+use crate::template::{
+    error::TemplateFault,
+    filter::{FACTOR_FILTER, FILTERS},
+};
 
 /// Operators of other languages, and their equivalents here.
 const FOREIGN_OPERATORS: [(&str, &str); 4] =
@@ -17,11 +16,7 @@ const FOREIGN_OPERATORS: [(&str, &str); 4] =
 
 /// Rejects operators of other languages and replaces `.length` by `|length`, which has the same
 /// length.
-pub(crate) fn normalize_expression(
-    inside: &str,
-    start: usize,
-    multiplications: &mut usize,
-) -> Result<String, TemplateFault> {
+pub(crate) fn normalize_expression(inside: &str, start: usize) -> Result<String, TemplateFault> {
     let mask = QuoteMask::new(inside);
     let mask = mask.as_str();
     for (foreign, ours) in FOREIGN_OPERATORS {
@@ -35,15 +30,9 @@ pub(crate) fn normalize_expression(
             TemplateFault::at_byte(start + at, "`!` is not supported").with_help("write `not`")
         );
     }
-    *multiplications += mask.matches('*').count();
-    if *multiplications > MAX_MULTIPLICATIONS {
-        let message =
-            format!("a template may contain at most {MAX_MULTIPLICATIONS} multiplications");
-        return Err(TemplateFault::at_byte(start, message)
-            .with_help("compute the values before you pass them"));
-    }
     check_filters(mask, start)?;
-    Ok(rewrite_none(&rewrite_length(inside, mask), mask))
+    let same_length = rewrite_none(&rewrite_length(inside, mask), mask);
+    guard_factors(&same_length, QuoteMask::new(&same_length).as_str(), start)
 }
 
 fn find_negation(mask: &str) -> Option<usize> {
@@ -120,11 +109,45 @@ pub(crate) fn rewrite_pair_loop(inside: String) -> String {
         return inside;
     };
     let plain = !names.contains(',') || rest.contains(" if ") || rest.contains("recursive");
-    if plain || rest.contains('|') || rest.contains("items(") {
+    let has_filter = rest.replace(&format!("|{FACTOR_FILTER}"), "").contains('|');
+    if plain || has_filter || rest.contains("items(") {
         return inside;
     }
     let (front, list) = inside
         .split_at_checked(names.len() + " in ".len())
         .unwrap_or((&inside, ""));
     format!("{front}({list})|pairs")
+}
+
+/// Counts the operators of an expression that copy a text or list: `~`, `+` and slices.
+pub(crate) fn count_copies(inside: &str) -> usize {
+    let mask = QuoteMask::new(inside);
+    let mut open = Vec::new();
+    let mut count = 0;
+    for letter in mask.as_str().chars() {
+        match letter {
+            '(' | '[' | '{' => open.push(letter),
+            ')' | ']' | '}' => drop(open.pop()),
+            '~' | '+' => count += 1,
+            ':' if open.last() == Some(&'[') => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Returns the names of the values that an expression takes slices of. The engine forgets them when
+/// it lists the names that a template uses.
+pub(crate) fn sliced_names(inside: &str) -> impl Iterator<Item = String> {
+    let mask = QuoteMask::new(inside);
+    let mask = mask.as_str().to_owned();
+    let places: Vec<usize> = mask.match_indices('[').map(|(at, _)| at).collect();
+    places.into_iter().filter_map(move |at| {
+        let before = mask.get(..at)?.trim_end();
+        let is_part = |it: char| it.is_alphanumeric() || it == '_' || it == '.';
+        let path = before.rsplit(|it| !is_part(it)).next()?;
+        let root = first_word(path);
+        let is_name = root.starts_with(|it: char| it.is_alphabetic() || it == '_');
+        is_name.then(|| root.to_owned())
+    })
 }

@@ -128,17 +128,17 @@ fn tag_length(tag: &str, end: &str) -> usize {
     tag.len()
 }
 
-/// Returns the length of a raw block after its opening tag.
+/// Returns the length of a raw block after its opening tag. Like the engine it knows only the white
+/// space of ASCII: if both ended the block at different places, the engine would run what looked
+/// like a comment.
 fn raw_block_length(rest: &str, opened: usize) -> usize {
     let body = rest.get(opened..).unwrap_or_default();
     body.match_indices("{%")
         .find_map(|(at, _)| {
             let inside = body.get(at + 2..)?;
-            let word = inside
-                .strip_prefix(['-', '+'])
-                .unwrap_or(inside)
-                .trim_start();
-            let after = word.strip_prefix("endraw")?.trim_start();
+            let word = inside.strip_prefix(['-', '+']).unwrap_or(inside);
+            let word = word.trim_ascii_start();
+            let after = word.strip_prefix("endraw")?.trim_ascii_start();
             let after = after.strip_prefix(['-', '+']).unwrap_or(after);
             let after = after.strip_prefix("%}")?;
             Some(body.len() - after.len())
@@ -150,7 +150,7 @@ fn raw_block_length(rest: &str, opened: usize) -> usize {
 fn tag_is(tag: &str, word: &str) -> bool {
     tag.strip_prefix("{%")
         .and_then(|tag| tag.strip_suffix("%}"))
-        .is_some_and(|inside| inside.trim_matches(['-', '+']).trim() == word)
+        .is_some_and(|inside| inside.trim_matches(['-', '+']).trim_ascii() == word)
 }
 
 /// Tracks whether the current character of a tag is inside quotes.

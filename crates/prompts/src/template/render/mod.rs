@@ -19,8 +19,11 @@ use serde_json::Value as Json;
 use super::{
     TemplateValues,
     error::{TemplateError, TemplateFault, TemplateLocation, explain, undefined_name},
-    filter::{FENCE_FILTER, FENCE_VARIABLE, RenderUsage, add_all, output_too_large},
-    preprocess::preprocess,
+    filter::{
+        FENCE_FILTER, FENCE_VARIABLE, RenderUsage, add_all, add_size_guard, check_copies,
+        largest_copied, output_too_large,
+    },
+    preprocess::{PreprocessedTemplate, preprocess},
     value::{ValueSizeBudget, ValueTooLarge, from_json, write_text},
 };
 use crate::{
@@ -110,6 +113,17 @@ impl TemplateRenderer {
     fn compile(&self, body: &str) -> Result<CompiledTemplate, TemplateFault> {
         let prepared = preprocess(body)?;
         let mut environment = self.base.clone();
+        let most = self.limits.rendered_bytes;
+        let largest = largest_copied(prepared.most_copies, most);
+        if largest < most {
+            if prepared.longest_captured.is_some() {
+                // Captured text is no variable whose size is limited.
+                let message = "too many operators that copy values in one tag";
+                return Err(TemplateFault::at_byte(0, message)
+                    .with_help("assign parts of it to variables first"));
+            }
+            add_size_guard(&mut environment, largest, most);
+        }
         if let Some(longest) = prepared.longest_captured {
             // Captured text is not limited by the bound on printed text.
             let room = (self.limits.rendered_bytes as u64).saturating_mul(16);
@@ -128,6 +142,7 @@ impl TemplateRenderer {
             .unwrap_or_default()
             .into_iter()
             .collect();
+        names.extend(prepared.sliced.iter().cloned());
         for (global, _) in environment.globals() {
             names.remove(global);
         }
@@ -165,8 +180,9 @@ impl TemplateRenderer {
             let nonce = template_scope.fence.nonce();
             environment.to_mut().add_global(FENCE_VARIABLE, nonce);
         }
-        let outcome = environment
-            .get_template("")
+        let most_copies = compiled.preprocessed.most_copies;
+        let outcome = check_copies(most_copies, scope.values(), self.limits.rendered_bytes)
+            .and_then(|()| environment.get_template(""))
             .and_then(|template| template.render_captured_to(scope, &mut writer).map(drop));
         match outcome {
             Ok(()) => Ok(writer.into_text()),
@@ -251,7 +267,7 @@ fn set_formatter(environment: &mut Environment<'static>, most: usize, times: usi
 /// Converts an error of the template engine to an error in the original template.
 fn to_fault(
     error: &minijinja::Error,
-    prepared: &super::preprocess::PreprocessedTemplate,
+    prepared: &PreprocessedTemplate,
     like: impl Fn(&str) -> Option<String>,
 ) -> TemplateFault {
     let at = match error.range() {

@@ -2,7 +2,7 @@
 //! checked here.
 
 use deliberate_core::{Change, truncate_chars};
-use deliberate_toolkit::ToolError;
+use deliberate_toolkit::{ToolError, compute};
 use serde_json::{Value, json};
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
 use crate::{
     engine::SETTING_KEYS,
     gate::{compiled_pattern, schema_problems},
+    library::PromptLibrary,
     model::{CriterionKind, Gate},
 };
 
@@ -24,12 +25,12 @@ pub(super) const OPERATIONS: &[ControlOperation] = &[
     ControlOperation {
         name: "status",
         accepted_fields: &[],
-        run: |desk| Box::pin(async { Ok(status(desk)) }),
+        run: |desk| Box::pin(status(desk)),
     },
     ControlOperation {
         name: "health",
         accepted_fields: &[],
-        run: |desk| Box::pin(async { Ok(health(desk)) }),
+        run: |desk| Box::pin(health(desk)),
     },
     ControlOperation {
         name: "enable",
@@ -107,7 +108,7 @@ fn is_active_by_default(gate: &Gate) -> bool {
         .is_none_or(|it| !it.explicit_request)
 }
 
-fn status(context: &ControlContext<'_>) -> OperationResult {
+async fn status(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
     let gates = context.library.gates.values();
     let by_themselves: Vec<&str> = gates
         .filter(|it| is_active_by_default(it))
@@ -115,7 +116,7 @@ fn status(context: &ControlContext<'_>) -> OperationResult {
         .collect();
     let (total, unchecked) = (
         context.library.gates.len(),
-        uncheckable_criteria(context).len(),
+        uncheckable_criteria(context).await?.len(),
     );
     let mut lines = TextLines::default();
     lines.add(enabled_text(context));
@@ -131,11 +132,11 @@ fn status(context: &ControlContext<'_>) -> OperationResult {
         "active_by_themselves": by_themselves,
         "unchecked_criteria": unchecked,
     });
-    OperationResult::new(lines.into_text(), fields)
+    Ok(OperationResult::new(lines.into_text(), fields))
 }
 
-fn health(context: &ControlContext<'_>) -> OperationResult {
-    let found = uncheckable_criteria(context);
+async fn health(context: &ControlContext<'_>) -> Result<OperationResult, ToolError> {
+    let found = uncheckable_criteria(context).await?;
     let mut lines = TextLines::default();
     if found.is_empty() {
         lines.add(format!(
@@ -150,10 +151,10 @@ fn health(context: &ControlContext<'_>) -> OperationResult {
             json!({ "gate": it.gate, "criterion": it.number, "file": it.file, "why": it.why })
         })
         .collect();
-    OperationResult::new(
+    Ok(OperationResult::new(
         lines.into_text(),
         json!({ "healthy": entries.is_empty(), "unchecked": entries }),
-    )
+    ))
 }
 
 /// A criterion that cannot be checked here.
@@ -166,11 +167,26 @@ pub(super) struct UncheckableCriterion {
 }
 
 /// Returns the criteria that cannot be checked here, with the reasons.
-pub(super) fn uncheckable_criteria(desk: &ControlContext<'_>) -> Vec<UncheckableCriterion> {
+pub(super) async fn uncheckable_criteria(
+    desk: &ControlContext<'_>,
+) -> Result<Vec<UncheckableCriterion>, ToolError> {
+    let library = desk.library.clone();
+    // Compiling the patterns and schemas of all gates may take long.
+    let found = compute(move || uncheckable_in_library(&library, &invalid_definition)).await?;
+    let elsewhere = uncheckable_in_library(&desk.library, &|kind| not_allowed(desk, kind));
+    let mut all: Vec<UncheckableCriterion> = found.into_iter().chain(elsewhere).collect();
+    all.sort_by(|a, b| (&a.gate, a.number).cmp(&(&b.gate, b.number)));
+    Ok(all)
+}
+
+fn uncheckable_in_library(
+    library: &PromptLibrary,
+    reason: &dyn Fn(&CriterionKind) -> Option<String>,
+) -> Vec<UncheckableCriterion> {
     let mut found = Vec::new();
-    for gate in desk.library.gates.values() {
+    for gate in library.gates.values() {
         for (index, criterion) in gate.criteria.iter().enumerate() {
-            if let Some(why) = uncheckable_reason(desk, &criterion.kind) {
+            if let Some(why) = reason(&criterion.kind) {
                 found.push(UncheckableCriterion {
                     gate: gate.id.clone(),
                     file: gate.origin.file.clone(),
@@ -183,7 +199,8 @@ pub(super) fn uncheckable_criteria(desk: &ControlContext<'_>) -> Vec<Uncheckable
     found
 }
 
-fn uncheckable_reason(context: &ControlContext<'_>, kind: &CriterionKind) -> Option<String> {
+/// Returns why the patterns or the schema of a criterion can't be used.
+fn invalid_definition(kind: &CriterionKind) -> Option<String> {
     match kind {
         CriterionKind::ContentCheck {
             required_patterns,
@@ -194,6 +211,13 @@ fn uncheckable_reason(context: &ControlContext<'_>, kind: &CriterionKind) -> Opt
             invalid_pattern(regex_patterns.iter())
         }
         CriterionKind::SchemaCheck { schema } => schema_problems(schema, &Value::Null).err(),
+        _ => None,
+    }
+}
+
+/// Returns why a criterion is not allowed here, or what it needs and is not there.
+fn not_allowed(context: &ControlContext<'_>, kind: &CriterionKind) -> Option<String> {
+    match kind {
         CriterionKind::ShellVerify(check) => {
             let allowed = context.engine.runner.check_command(&check.command);
             allowed.err().map(|error| error.to_string())
@@ -210,8 +234,7 @@ fn uncheckable_reason(context: &ControlContext<'_>, kind: &CriterionKind) -> Opt
             let known = context.library.methodology(named).is_some();
             (!known).then(|| format!("there is no enabled methodology {named:?}"))
         }
-        // These need only the answer or a judgment.
-        CriterionKind::CitationCheck { .. } | CriterionKind::LlmSelfCheck { .. } => None,
+        _ => None,
     }
 }
 

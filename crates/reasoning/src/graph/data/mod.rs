@@ -1,5 +1,5 @@
 //! The current state of a graph. Usable nodes are read completely, because the graph limits their
-//! number; pruned nodes are not limited, so only the beginning of their text is kept.
+//! number; pruned nodes are not limited, so a long text of theirs is shortened.
 
 pub(crate) mod rating;
 pub(crate) mod topology;
@@ -9,7 +9,9 @@ use std::{
     future::Future,
 };
 
-use deliberate_core::{EdgeKind, Graph, GraphEdge, GraphId, GraphNode, NodeId, NodeKind};
+use deliberate_core::{
+    EdgeKind, Graph, GraphEdge, GraphId, GraphNode, NodeId, NodeKind, shorten_tokens,
+};
 use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{ToolContext, ToolError};
 
@@ -19,9 +21,8 @@ use super::config::GraphConfig;
 /// accumulate.
 const MAX_PAGES: u32 = 20;
 
-/// The characters of a pruned node's text that are kept: enough to show it and to detect
-/// duplicates.
-const PRUNED_TEXT_CHARS: usize = 1_000;
+/// The tokens of a pruned node's text that are loaded: enough to show it and to detect duplicates.
+const PRUNED_TEXT_TOKENS: usize = 500;
 
 /// A graph with its current nodes and the edges between them.
 pub(super) struct GraphData {
@@ -42,7 +43,7 @@ impl GraphData {
             |page| store.nodes(&graph.id, EpochFilter::Current, page),
             |mut node: GraphNode| {
                 if node.pruned {
-                    node.content = truncate_pruned(&node.content);
+                    node.content = shorten_pruned(&node.content);
                 }
                 node
             },
@@ -178,13 +179,18 @@ where
 }
 
 /// The result that a node reaches, if it reaches one.
-pub(super) fn node_answer(node: &GraphNode) -> Option<&str> {
+pub(crate) fn node_answer(node: &GraphNode) -> Option<&str> {
     node.metadata.as_ref()?.get("answer")?.as_str()
 }
 
-/// Truncates the text of a pruned node.
-pub(super) fn truncate_pruned(text: &str) -> String {
-    text.chars().take(PRUNED_TEXT_CHARS).collect()
+/// What is most likely to be wrong with a node, if that is known.
+pub(super) fn node_weakest_point(node: &GraphNode) -> Option<&str> {
+    node.metadata.as_ref()?.get("weakest_point")?.as_str()
+}
+
+/// Shortens the text of a pruned node. A text that was shortened stays as it is.
+pub(super) fn shorten_pruned(text: &str) -> String {
+    shorten_tokens(text, PRUNED_TEXT_TOKENS)
 }
 
 /// Tells whether an edge shows the origin of a node, rather than a relation such as a

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use deliberate_core::{Change, GraphNode, NodeId, Score, truncate_tokens};
+use deliberate_core::{Change, GraphNode, NodeId, Score};
 use deliberate_llm::ModelRequest;
 use deliberate_toolkit::{ArgumentIssue, REPLY_FIELD, ToolContext, ToolError};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use super::score_reply::{ScoreBreakdown, ScoreJudgment, ScoreListReply, ScoreRep
 use crate::{
     graph::{
         data::{GraphData, node_answer},
-        prompt_context::{GraphNodeContext, NodeSurroundings, siblings},
+        prompt_context::{GraphNodeContext, MergedSources, NodeSurroundings},
         update_node,
     },
     prompt_template::{GenerationParams, ReasoningPromptTemplate},
@@ -27,7 +27,7 @@ const TERMINAL_SCORE: f64 = 0.8;
 pub(crate) struct NodeScore {
     /// The node that was scored
     pub(in crate::graph) node_id: NodeId,
-    /// Mean of the four measures, at most the validity; stored as its score
+    /// Mean of the four measures, mostly the validity and at most it; stored as its score
     pub(in crate::graph) overall_score: Score,
     /// The four measures
     pub(in crate::graph) breakdown: ScoreBreakdown,
@@ -78,17 +78,17 @@ static ASK_MANY: LazyLock<ReasoningPromptTemplate> = LazyLock::new(|| {
 });
 
 #[derive(Serialize)]
-struct ManyPromptContext {
-    problem: Option<String>,
-    nodes: Vec<ScoredNodeInPrompt>,
+struct ManyPromptContext<'a> {
+    problem: Option<&'a str>,
+    nodes: Vec<ScoredNodeInPrompt<'a>>,
 }
 
 #[derive(Serialize)]
-struct ScoredNodeInPrompt {
-    content: String,
-    answer: Option<String>,
-    /// The nodes that were merged into this one.
-    sources: Vec<String>,
+struct ScoredNodeInPrompt<'a> {
+    content: &'a str,
+    answer: Option<&'a str>,
+    #[serde(flatten)]
+    sources: MergedSources,
 }
 
 /// Builds the request for the score of one node.
@@ -112,12 +112,12 @@ pub(in crate::graph) async fn score_nodes(
 ) -> Result<Vec<ScoreJudgment>, ToolError> {
     let share = call.context_tokens() / (nodes.len() + 1);
     let shown = nodes.iter().map(|node| ScoredNodeInPrompt {
-        content: truncate_tokens(&node.content, share),
-        answer: node_answer(node).map(|it| truncate_tokens(it, share / 4)),
-        sources: siblings(data.merged_sources(&node.id).into_iter(), share),
+        content: &node.content,
+        answer: node_answer(node),
+        sources: MergedSources::new(&data.merged_sources(&node.id), share),
     });
     let context = ManyPromptContext {
-        problem: problem.map(|it| truncate_tokens(it, share)),
+        problem,
         nodes: shown.collect(),
     };
     let ask = ASK_MANY.render(context, call)?;
@@ -162,8 +162,9 @@ pub(in crate::graph) async fn score_nodes(
     Ok(all)
 }
 
-/// The index of the node that a score is for: by its number, its id or its short id, else by the
-/// place of the score if there is one for each node. A name that fits no node is for none of them.
+/// The index of the node that a score is for: by its number, its short id, its id or an unambiguous
+/// beginning of that, else by the place of the score if there is one for each node. A name that fits
+/// no node is for none of them.
 fn scored_index(
     node: &Value,
     place: Option<usize>,
@@ -176,10 +177,29 @@ fn scored_index(
             let name = name.trim();
             let is_named =
                 |id: &String| id == name || short_ids.get(id).is_some_and(|short| short == name);
-            let by_number = || name.parse::<usize>().ok()?.checked_sub(1);
-            ids.iter().position(is_named).or_else(by_number)
+            let by_number = || {
+                let index = name.parse::<usize>().ok()?.checked_sub(1)?;
+                (index < ids.len()).then_some(index)
+            };
+            let named = ids.iter().position(is_named);
+            named
+                .or_else(by_number)
+                .or_else(|| index_by_prefix(name, ids))
         }
         number => usize::try_from(number.as_u64()?).ok()?.checked_sub(1),
+    }
+}
+
+/// The index of the only id that begins with this text, if it is long enough to be meant as one.
+fn index_by_prefix(text: &str, ids: &[String]) -> Option<usize> {
+    const MIN_CHARS: usize = 4;
+    if text.chars().count() < MIN_CHARS {
+        return None;
+    }
+    let mut alike = (0..).zip(ids).filter(|(_, id)| id.starts_with(text));
+    match (alike.next(), alike.next()) {
+        (Some((index, _)), None) => Some(index),
+        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::model_fields::{lenient_vec, optional_text, round_fraction};
 
 // The four measures.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(in crate::graph) struct ScoreBreakdown {
     /// How much it helps with the problem
     relevance: Score,
@@ -21,11 +21,12 @@ pub(in crate::graph) struct ScoreBreakdown {
 }
 
 impl ScoreBreakdown {
-    /// The mean of the four measures, but never more than the validity: a falsehood is not saved by
-    /// being new.
+    /// The weighted mean of the four measures, but never more than the validity. The validity weighs
+    /// most and the novelty least: a plain truth is better than something new that holds by half.
     pub(in crate::graph) fn overall(&self) -> Score {
-        let sum = self.relevance.get() + self.validity.get() + self.depth.get();
-        let mean = (sum + self.novelty.get()) / 4.0;
+        let measures = [self.validity, self.relevance, self.depth, self.novelty];
+        let parts = measures.iter().zip([0.6, 0.25, 0.1, 0.05]);
+        let mean: f64 = parts.map(|(measure, weight)| measure.get() * weight).sum();
         Score::clamped(round_fraction(mean.min(self.validity.get())))
     }
 }
@@ -166,5 +167,14 @@ mod tests {
         let truth = breakdown(0.6, 0.95, 0.1, 0.1).overall();
         assert!(truth > falsehood, "{truth:?} {falsehood:?}");
         assert_eq!(falsehood, Score::clamped(0.05));
+        let half_truth = breakdown(0.9, 0.6, 0.9, 1.0).overall();
+        assert!(truth > half_truth, "{truth:?} {half_truth:?}");
+        let beside_the_point = breakdown(0.05, 1.0, 0.1, 0.1).overall();
+        let relevant = breakdown(0.9, 0.75, 0.8, 0.5).overall();
+        assert!(
+            relevant > beside_the_point,
+            "{relevant:?} {beside_the_point:?}"
+        );
+        assert_eq!(breakdown(0.8, 0.8, 0.8, 0.8).overall(), Score::clamped(0.8));
     }
 }

@@ -26,27 +26,27 @@ async fn graph_with_two_nodes(
 }
 
 #[tokio::test]
-async fn a_score_is_the_mean_of_its_four_parts() {
+async fn a_score_is_the_weighted_mean_of_its_four_parts() {
     let desk = ReasoningTestRegistry::new();
     let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
     let fields = json!({
-        "weakest_point": "x", "validity_percent": 80, "relevance_percent": 90,
+        "weakest_point": "x", "validity_percent": 80, "relevance_percent": 70,
         "depth_percent": 71, "novelty_percent": 60, "overall": 0.1,
     });
     desk.script_replies([free_text_reply("it holds", &fields)]);
     let arguments = json!({ "graph_id": id, "node_id": children[0] });
     let output = desk.call_ok("reasoning_got_score", arguments).await;
-    assert_eq!(output["overall_score"], 0.7525);
-    let breakdown = json!({ "relevance": 0.9, "validity": 0.8, "depth": 0.71, "novelty": 0.6 });
+    assert_eq!(output["overall_score"], 0.756);
+    let breakdown = json!({ "relevance": 0.7, "validity": 0.8, "depth": 0.71, "novelty": 0.6 });
     assert_eq!(output["breakdown"], breakdown);
     assert_eq!(output["rationale"], "it holds");
     assert_eq!(output["weakest_point"], "x");
     assert_eq!(output["is_terminal_candidate"], false);
     let scored = load_node(&desk, &children[0]).await;
-    assert_eq!(scored.score, Score::new(0.7525));
+    assert_eq!(scored.score, Score::new(0.756));
     let kept = scored.metadata.unwrap();
     assert_eq!(kept["score_parts"], breakdown);
-    assert_eq!(kept["confidence"], 0.6, "what was noted before stays");
+    assert_eq!(kept["confidence"], 0.5, "what was noted before stays");
     assert!(scored.is_active);
     assert_eq!(load_node(&desk, &children[1]).await.score, None);
 }
@@ -56,9 +56,9 @@ async fn scores_are_read_as_models_write_them() {
     let desk = ReasoningTestRegistry::new();
     let (id, _, children) = graph_with_two_nodes(&desk, json!({})).await;
     for (written, overall) in [
-        ([json!(104), json!("85%"), json!("70"), json!(-3)], 0.6375),
+        ([json!(104), json!("85%"), json!("70"), json!(-3)], 0.83),
         ([json!(0.9), json!(90.4), json!(" 90 % "), json!(90)], 0.9),
-        ([json!(76.8), json!(1e308), json!(0), json!(100)], 0.6925),
+        ([json!(76.8), json!(1e308), json!(0), json!(100)], 0.8425),
     ] {
         desk.script_replies([score_reply_with(written)]);
         let arguments = json!({ "graph_id": id, "node_id": children[0] });
@@ -123,7 +123,7 @@ async fn nodes_become_one() {
         )
         .await;
     assert_eq!(output["content"], "all of it");
-    assert_eq!(output["confidence"], 0.9);
+    assert_eq!(output["confidence"], 0.5, "nothing is concluded");
     assert_eq!(output["source_nodes"], json!([children[1], deep[0]]));
     assert_eq!(output["weakest_point"], "one source");
     assert_eq!(output["answer"], Value::Null);
@@ -141,7 +141,7 @@ async fn nodes_become_one() {
     assert!(
         into.iter()
             .all(|edge| edge.edge_type == EdgeKind::Aggregates
-                && edge.weight == Score::new(0.9).unwrap())
+                && edge.weight == Score::new(0.5).unwrap())
     );
     assert!(!load_node(&desk, &children[1]).await.is_active);
     assert!(!load_node(&desk, &deep[0]).await.is_active);
@@ -214,7 +214,8 @@ async fn the_confidence_of_a_merged_result_is_the_share_of_sources_that_reach_it
         (&nodes[..2], Some("43"), 0.0),
         // Fewer than two results say nothing about agreement.
         (&nodes[3..], Some("40"), 0.9),
-        (&nodes[..2], None, 0.9),
+        // Nothing is concluded.
+        (&nodes[..2], None, 0.5),
     ] {
         desk.script_replies([aggregate_reply_with_answer("all", answer)]);
         let arguments = json!({ "graph_id": id, "node_ids": ids });

@@ -144,9 +144,74 @@ async fn continuations_that_the_caller_brings_are_not_scored_by_a_model() {
     assert_eq!(output.get("scores"), None);
     let note = output["note"].as_str().unwrap();
     assert!(
-        note.contains("reasoning_got_score takes your scores"),
+        note.contains("pass your scores to reasoning_got_score"),
         "{note}"
     );
+}
+
+#[tokio::test]
+async fn scores_come_with_the_continuations_that_the_caller_brings() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let arguments = json!({
+        "graph_id": graph["graph_id"], "node_id": graph["root_node_id"], "score": true,
+    });
+    let scored = |text: &str, percent| {
+        let mut fields = measures(percent);
+        fields["thought"] = json!(text);
+        fields["weakest_point"] = json!("a guess");
+        fields
+    };
+    let reply = json!({ "continuations": [scored("a", 40), scored("b", 70), scored("A.", 90)] });
+    let output = bring(
+        &desk,
+        "reasoning_got_generate",
+        arguments.clone(),
+        reply.clone(),
+    )
+    .await;
+    let ids = node_ids(&output["continuations"]);
+    assert_eq!(
+        node_ids(&output["scores"]),
+        [ids[1].clone(), ids[0].clone()]
+    );
+    assert_eq!(output["scores"][0]["overall_score"], 0.7);
+    assert_eq!(output["scores"][0]["weakest_point"], "a guess");
+    assert_eq!(output.get("note"), None);
+    assert_eq!(load_node(&desk, &ids[0]).await.score, Score::new(0.4));
+
+    // One without measures is named; the other is scored.
+    let reply = json!({ "continuations": [scored("c", 60), "no object", { "thought": "d" }] });
+    let arguments = json!({
+        "graph_id": graph["graph_id"], "node_id": ids[0], "score": true,
+    });
+    let output = bring(&desk, "reasoning_got_generate", arguments, reply).await;
+    assert_eq!(output["scores"].as_array().unwrap().len(), 1);
+    let note = output["note"].as_str().unwrap();
+    assert!(note.contains("validity_percent"), "{note}");
+}
+
+#[tokio::test]
+async fn a_text_that_lists_thoughts_becomes_a_node_for_each() {
+    let text = "Three ways:\n1. Count them.\n   One by one.\n2. Weigh them.\n3. Ask.";
+    let items = ["Count them.\n   One by one.", "Weigh them.", "Ask."];
+    for (k, wanted) in [
+        (json!(null), &items[..]),
+        (json!(2), &items[..2]),
+        (json!(1), &[text][..]),
+    ] {
+        let desk = ReasoningTestRegistry::new();
+        let graph = init_graph(&desk, json!({})).await;
+        let mut arguments =
+            json!({ "graph_id": graph["graph_id"], "node_id": graph["root_node_id"] });
+        if !k.is_null() {
+            arguments["k"] = k;
+        }
+        let output = bring(&desk, "reasoning_got_generate", arguments, json!(text)).await;
+        let nodes = output["continuations"].as_array().unwrap().iter();
+        let texts: Vec<_> = nodes.map(|it| it["content"].as_str().unwrap()).collect();
+        assert_eq!(texts, wanted);
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{
-    graph_fixtures::{continuation_reply, node_ids, score_fields},
+    graph_fixtures::{aggregate_reply_with_answer, continuation_reply, node_ids, score_fields},
     test_registry::conversation,
 };
 
@@ -77,7 +77,7 @@ async fn continuations_are_scored_at_once() {
     assert_eq!(scored.score, Score::new(0.7));
     assert_eq!(
         scored.metadata.unwrap()["confidence"],
-        0.6,
+        0.5,
         "what was noted before stays"
     );
     assert_eq!(desk.requests().len(), 4);
@@ -110,7 +110,7 @@ async fn the_best_nodes_are_merged() {
     let arguments = json!({ "graph_id": id, "node_ids": children });
     desk.call_ok("reasoning_got_score", arguments).await;
     let best = |most: u32| json!({ "graph_id": id, "best": most });
-    desk.script_replies([aggregate_reply("b and d")]);
+    desk.script_replies([aggregate_reply_with_answer("b and d", Some("both"))]);
     let merged = desk.call_ok("reasoning_got_aggregate", best(2)).await;
     assert_eq!(merged["source_nodes"], json!([children[1], children[3]]));
 

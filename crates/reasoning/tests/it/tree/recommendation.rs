@@ -105,7 +105,9 @@ async fn approaches_without_a_majority_are_compared_once() {
         assert_eq!(keys(&desk), ["tree_1", "tree_2", "tree_compare"]);
         assert_eq!(answer["recommended_branch"], answer["branches"][1]["id"]);
         assert_eq!(answer["content"], "6 × 7 is 42.");
-        assert_eq!(answer["confidence"], 0.7);
+        // A recommendation that concludes nothing is at most half sure.
+        let confidence = if results[1].0.is_some() { 0.7 } else { 0.5 };
+        assert_eq!(answer["confidence"], confidence);
         assert_eq!(answer["weakest_point"], "land prices are guessed");
         assert_eq!(answer["answer"], json!(results[1].0));
         let shown = conversation(&desk.last_request());

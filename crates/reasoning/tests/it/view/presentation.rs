@@ -169,3 +169,54 @@ async fn a_caller_is_not_shown_what_it_wrote_itself() {
     assert_eq!(shown.data["continuations"][0]["answer"], "42");
     insta::assert_snapshot!(shown.text);
 }
+
+#[tokio::test]
+async fn stored_data_is_read_as_markdown_beside_the_data() {
+    let desk = ReasoningTestRegistry::new();
+    let tree = explore_tree(&desk).await;
+    for id in ["session_id", "thought_id", "recommended_branch"] {
+        let shown = present(&desk, GET, json!({ "id": tree[id] })).await;
+        let page = render_entity(&desk, &tree[id], "markdown").await;
+        assert!(shown.text.starts_with(page.trim_end()), "{}", shown.text);
+        assert!(shown.text.contains("\n- session: `"), "{}", shown.text);
+        assert!(shown.data["data"].is_object(), "{}", shown.data);
+        assert_eq!(shown.data.get("text"), None);
+    }
+}
+
+#[tokio::test]
+async fn the_result_of_a_chosen_mode_is_shown_as_its_tool_shows_it() {
+    let desk = ReasoningTestRegistry::new();
+    let reply = json!({ "answer": "42", "weakest_point": "haste", "confidence_percent": 90 });
+    desk.script_replies([free_text_reply("6 × 7 = 42.", &reply)]);
+    let arguments = json!({ "content": "Think step by step: what is 6 × 7?", "run": true });
+    let shown = present(&desk, "reasoning_auto", arguments).await;
+    let beginning = "6 × 7 = 42.\n\n**Answer:** 42 · confidence 90 % · may be wrong: haste\n";
+    assert!(shown.text.starts_with(beginning), "{}", shown.text);
+    assert!(shown.text.contains("\n---\n"), "{}", shown.text);
+    assert_eq!(
+        shown.text.matches("6 × 7 = 42.").count(),
+        1,
+        "{}",
+        shown.text
+    );
+}
+
+#[tokio::test]
+async fn the_state_of_a_graph_names_each_list_once() {
+    let desk = ReasoningTestRegistry::new();
+    let graph = init_graph(&desk, json!({})).await;
+    let id = &graph["graph_id"];
+    generate_answers(&desk, id, &graph["root_node_id"], &["1", "2"]).await;
+    let end = json!({ "graph_id": id, "terminal_node_ids": ["n3"] });
+    desk.call_ok("reasoning_got_finalize", end).await;
+    let shown = present(&desk, "reasoning_got_state", json!({ "graph_id": id })).await;
+    assert!(
+        shown.text.contains("\n- terminal nodes: `n3`"),
+        "{}",
+        shown.text
+    );
+    for name in ["terminal nodes", "active nodes"] {
+        assert_eq!(shown.text.matches(name).count(), 1, "{}", shown.text);
+    }
+}

@@ -21,7 +21,7 @@ pub use new_token::{NewToken, RandomnessError};
 pub use oauth::{OAuthError, ResourceServer, ResourceServerOptions};
 pub use startup_check::{StartError, check_start};
 pub use tokens::{SharedTokens, Tokens};
-pub use tokens_file::{TokenProblem, TokensError};
+pub use tokens_file::{TokenProblem, TokensError, is_private};
 
 use super::guard::HttpRejection;
 use bearer::BearerChallenge;

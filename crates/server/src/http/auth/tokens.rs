@@ -1,6 +1,7 @@
 //! Tokens that the operator issued. Only their digests are stored.
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -15,6 +16,10 @@ use super::tokens_file::{TokenProblem, TokensError};
 
 /// The shortest token that is safe against guessing.
 pub(super) const MIN_TOKEN_LEN: usize = 16;
+
+/// The fewest different characters of a token. Sixteen random hexadecimal digits have fewer once in
+/// thousands of tokens.
+const MIN_DISTINCT_CHARS: usize = 6;
 
 /// The principal name of the single token that allows everything.
 const SINGLE_TOKEN_NAME: &str = "token";
@@ -152,5 +157,21 @@ pub(super) fn token_digest(token: &SecretString) -> Result<TokenDigest, TokenPro
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(TokenProblem::NotAscii);
     }
+    if is_guessable(token.as_bytes()) {
+        return Err(TokenProblem::Guessable);
+    }
     Ok(Sha256::digest(token.as_bytes()).into())
+}
+
+/// Tells whether a token has few different characters, repeats a short text or counts up or down.
+fn is_guessable(token: &[u8]) -> bool {
+    let distinct: BTreeSet<u8> = token.iter().copied().collect();
+    let repeats = (1..=token.len() / 2).any(|period| {
+        let later = token.iter().skip(period);
+        token.iter().zip(later).all(|(one, other)| one == other)
+    });
+    let neighbors = token.iter().zip(token.iter().skip(1));
+    let steps = neighbors.filter(|(one, next)| one.abs_diff(**next) <= 1);
+    let counts = steps.count() * 4 >= token.len() * 3;
+    distinct.len() < MIN_DISTINCT_CHARS || repeats || counts
 }

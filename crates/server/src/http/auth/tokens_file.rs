@@ -29,6 +29,9 @@ pub enum TokensError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// Other users of the machine can read or change the file.
+    #[error("other users can read or change the tokens file {0}; run \"chmod 600 {0}\", or mount it with mode 0440", path.display())]
+    NotPrivate { path: PathBuf },
     /// The file is too large to be a tokens file.
     #[error("the tokens file {} is larger than 1 MiB; is it the right file?", path.display())]
     TooLarge { path: PathBuf },
@@ -63,6 +66,8 @@ pub enum TokenProblem {
         "`token` is shorter than {MIN_TOKEN_LEN} characters; create one with \"deliberate token new <name>\""
     )]
     TooShort,
+    #[error("`token` is easy to guess; create one with \"deliberate token new <name>\"")]
+    Guessable,
     #[error(
         "`token` contains spaces or characters that a header cannot carry; use ASCII letters and digits"
     )]
@@ -107,9 +112,13 @@ impl Tokens {
             source,
         };
         let mut text = String::new();
-        std::fs::File::open(path)
-            .map_err(unreadable)?
-            .take(MAX_FILE_BYTES + 1)
+        let file = std::fs::File::open(path).map_err(unreadable)?;
+        if !is_private(&file.metadata().map_err(unreadable)?) {
+            return Err(TokensError::NotPrivate {
+                path: path.to_owned(),
+            });
+        }
+        file.take(MAX_FILE_BYTES + 1)
             .read_to_string(&mut text)
             .map_err(unreadable)?;
         if text.len() as u64 > MAX_FILE_BYTES {
@@ -171,6 +180,24 @@ impl Tokens {
             return Err(TokenProblem::UnknownKey { key });
         }
         self.add(name, digest, scope, expires_at.transpose()?)
+    }
+}
+
+/// Tells whether only its owner can change a file, and only the owner and the group can read it: a
+/// secret that Kubernetes mounts with `fsGroup` is readable by the group. Where files have no mode,
+/// every file counts as private.
+pub fn is_private(metadata: &std::fs::Metadata) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        /// The rights of others, and of the group beside reading.
+        const FOREIGN_RIGHTS: u32 = 0o037;
+        (metadata.permissions().mode() & FOREIGN_RIGHTS) == 0
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
+        true
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! It knows requests and responses, but not what the routes do.
 
+mod access_lease;
 mod body;
 mod hosts;
 mod origins;
@@ -12,7 +13,7 @@ mod response_headers;
 use std::{
     net::{IpAddr, Ipv4Addr},
     panic::AssertUnwindSafe,
-    sync::Arc,
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
@@ -27,6 +28,7 @@ use axum::{
 use deliberate_toolkit::Principal;
 use futures::FutureExt;
 
+pub(super) use access_lease::AccessLease;
 pub use rejection::HttpRejection;
 
 use super::{
@@ -56,6 +58,8 @@ pub struct GuardOptions {
     pub memory_bytes: usize,
     /// The limits of each client.
     pub limits: LimitOptions,
+    /// The interval of checks whether the token of an open stream is still accepted.
+    pub recheck_interval: Duration,
 }
 
 impl Default for GuardOptions {
@@ -68,6 +72,7 @@ impl Default for GuardOptions {
             body_time: Duration::from_secs(30),
             memory_bytes: 64 * 1024 * 1024,
             limits: LimitOptions::default(),
+            recheck_interval: Duration::from_secs(20),
         }
     }
 }
@@ -86,27 +91,55 @@ pub enum Admission {
 #[derive(Debug)]
 pub struct HttpGuard {
     bind: IpAddr,
-    hosts: AllowedHosts,
-    origins: AllowedOrigins,
+    senders: RwLock<Arc<AllowedSenders>>,
     access: Access,
     limits: ClientLimiter,
     reader: BodyReader,
+    recheck_interval: Duration,
+}
+
+/// The hosts and origins that requests may name.
+#[derive(Debug)]
+struct AllowedSenders {
+    hosts: AllowedHosts,
+    origins: AllowedOrigins,
+}
+
+impl AllowedSenders {
+    fn new(options: &GuardOptions) -> Arc<Self> {
+        Arc::new(Self {
+            hosts: AllowedHosts::new(&options.allowed_hosts),
+            origins: AllowedOrigins::new(&options.allowed_origins),
+        })
+    }
 }
 
 impl HttpGuard {
     pub fn new(options: &GuardOptions, access: Access) -> Arc<Self> {
         Arc::new(Self {
             bind: options.bind,
-            hosts: AllowedHosts::new(&options.allowed_hosts),
-            origins: AllowedOrigins::new(&options.allowed_origins),
+            senders: RwLock::new(AllowedSenders::new(options)),
             access,
             limits: ClientLimiter::new(options.limits),
+            recheck_interval: options.recheck_interval,
             reader: BodyReader::new(
                 options.body_bytes,
                 options.body_time,
                 options.memory_bytes.max(options.body_bytes),
             ),
         })
+    }
+
+    /// Applies other hosts, origins and limits from now on; the other options stay.
+    pub fn reload(&self, options: &GuardOptions) {
+        let senders = AllowedSenders::new(options);
+        *self.senders.write().unwrap_or_else(PoisonError::into_inner) = senders;
+        self.limits.set_limits(options.limits);
+    }
+
+    /// Tells whether requests need no token.
+    pub fn is_open(&self) -> bool {
+        self.access.is_open()
     }
 
     /// The client limiter, for metrics.
@@ -135,14 +168,20 @@ impl HttpGuard {
     ) -> Result<GuardOutcome, HttpRejection> {
         let peer = parts.extensions.get::<ConnectionAddrs>().copied();
         let reached = peer.and_then(|peer| peer.local).unwrap_or(self.bind);
-        let host = self
+        let senders = self
+            .senders
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let host = senders
             .hosts
             .check(parts.version, &parts.uri, &parts.headers, reached)?;
-        let from =
-            &*origin.insert(
-                self.origins
-                    .check(&parts.method, &parts.headers, &host, reached)?,
-            );
+        let from = &*origin.insert(senders.origins.check(
+            &parts.method,
+            &parts.headers,
+            &host,
+            reached,
+        )?);
         if let Some(answer) =
             response_headers::preflight_response(&parts.method, &parts.headers, from)
         {
@@ -151,10 +190,13 @@ impl HttpGuard {
         if parts.method == Method::OPTIONS {
             return Err(options_not_allowed());
         }
+        let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.remote.ip());
+        let client = RateLimitKey::for_address(address);
         if self.access.is_open() && is_forwarded(&parts.headers) {
+            self.limits.check_rate(&client)?;
             return Err(forwarded_without_token());
         }
-        let place = self.authenticate(parts, peer).await?;
+        let place = self.authenticate(parts, client).await?;
         let read = self.reader.read(&parts.headers, body).await?;
         Ok(GuardOutcome::Forward {
             body: read,
@@ -166,10 +208,8 @@ impl HttpGuard {
     async fn authenticate(
         &self,
         parts: &mut Parts,
-        peer: Option<ConnectionAddrs>,
+        client: RateLimitKey,
     ) -> Result<RequestPermit, HttpRejection> {
-        let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.remote.ip());
-        let client = RateLimitKey::for_address(address);
         let principal = match self.access.admit(&parts.uri, &parts.headers).await {
             Ok(principal) => Some(principal),
             Err(_) if is_public(parts.uri.path()) => None,
@@ -253,11 +293,23 @@ async fn guard_middleware(
         }) => {
             let body::BufferedBody { bytes, memory } = read;
             let uri = parts.uri.clone();
+            let lease = if opens_stream(&parts) {
+                AccessLease::new(&guard, &parts.headers)
+            } else {
+                None
+            };
+            if let Some(lease) = lease.clone() {
+                parts.extensions.insert(lease);
+            }
             let request = Request::from_parts(parts, Body::from(bytes));
             let response = run_catching_panics(next, request, uri.path()).await;
             drop(memory);
             // A request counts as running until its response was written.
-            response.map(|body| body_guard::with_guard(body, place))
+            let response = response.map(|body| body_guard::with_guard(body, place));
+            match lease.filter(|_| is_event_stream(&response)) {
+                Some(lease) => response.map(|body| lease.limit_body(body)),
+                None => response,
+            }
         }
         Err(refusal) => {
             tracing::debug!(
@@ -273,6 +325,18 @@ async fn guard_middleware(
     };
     response_headers::add_response_headers(&mut response, origin.as_ref());
     response
+}
+
+/// Tells whether the response of a request may be a stream that only waits for events. Calls are
+/// not: they may end normally.
+fn opens_stream(parts: &Parts) -> bool {
+    let method = parts.headers.get("mcp-method");
+    parts.method == Method::GET || method.is_some_and(|it| it == "subscriptions/listen")
+}
+
+fn is_event_stream(response: &Response) -> bool {
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// Runs the route. A panic ends only this request.

@@ -2,6 +2,7 @@
 
 use std::{io, pin::pin, sync::Arc, time::Duration};
 
+use deliberate_json_schema::unmark_large_integers;
 use rmcp::{
     RoleServer, ServerHandler, ServiceExt,
     model::JsonRpcMessage,
@@ -33,6 +34,7 @@ impl Transport<RoleServer> for SseSessionTransport {
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
             let text = serde_json::to_string(&message).map_err(io::Error::other)?;
+            let text = unmark_large_integers(text);
             if session.send(&text, id).await {
                 Ok(())
             } else {

@@ -16,7 +16,7 @@ pub(crate) mod tools;
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use deliberate_toolkit::{
-    CallerContext, Principal, Registry, ResourceProvider, ToolError, ToolScope,
+    CallerContext, Principal, Registry, ResourceProvider, ToolError, ToolScope, with_request_limits,
 };
 use futures::FutureExt;
 use rmcp::{ErrorData, RoleServer, model::CacheScope, service::RequestContext};
@@ -49,7 +49,9 @@ async fn run_guarded<T>(
     context: &RequestContext<RoleServer>,
     work: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
-    let caught = AssertUnwindSafe(work).catch_unwind();
+    let principal = principal(context);
+    let limited = with_request_limits(&principal, REQUEST_TIMEOUT, work);
+    let caught = AssertUnwindSafe(limited).catch_unwind();
     tokio::select! {
         biased;
         () = context.ct.cancelled() => {

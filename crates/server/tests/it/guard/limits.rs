@@ -11,12 +11,13 @@ use deliberate_server::http::{
 
 use super::support::GuardTestServer;
 
-const ALICE: &str = "Authorization: Bearer alice-alice-alice";
-const BOB: &str = "Authorization: Bearer bob-bob-bob-bob-bob";
+const ALICE: &str = "Authorization: Bearer alice-and-her-token";
+const BOB: &str = "Authorization: Bearer bob-and-his-own-token";
 
 fn two_token_access() -> Access {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    let text = "[alice]\ntoken = \"alice-alice-alice\"\n[bob]\ntoken = \"bob-bob-bob-bob-bob\"\n";
+    let text =
+        "[alice]\ntoken = \"alice-and-her-token\"\n[bob]\ntoken = \"bob-and-his-own-token\"\n";
     std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
     Access::open().with_tokens(Tokens::from_file(file.path()).unwrap())
 }
@@ -227,4 +228,60 @@ async fn bodies_together_hold_no_more_than_their_share() {
     server.release.add_permits(1);
     assert_eq!(slow.read_response().await.unwrap().status, 200);
     assert_eq!(server.post("/mcp", &[], &"1".repeat(600)).await.status, 200);
+}
+
+#[tokio::test]
+async fn refusals_of_forwarded_requests_count() {
+    let limits = LimitOptions {
+        per_minute: NonZeroU32::new(1),
+        burst: NonZeroU32::new(2),
+        max_concurrent: None,
+    };
+    let options = GuardOptions {
+        limits,
+        ..GuardOptions::default()
+    };
+    let server = GuardTestServer::start(&options, ListenerOptions::default(), Access::open()).await;
+    let mut codes = Vec::new();
+    for _ in 0..3 {
+        let forwarded = ["X-Forwarded-For: 203.0.113.7"];
+        let answer = server.request("GET /mcp HTTP/1.1", &forwarded).await;
+        codes.push(answer.code());
+    }
+    assert_eq!(
+        codes,
+        [
+            "forwarded_without_token",
+            "forwarded_without_token",
+            "rate_limited"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn hosts_origins_and_limits_can_change_while_the_server_runs() {
+    let server = start_limited(LimitOptions::LOCAL).await;
+    let get = |host: &'static str| {
+        let (host, origin) = (format!("Host: {host}"), "Origin: https://app.example.org");
+        let server = &server;
+        async move {
+            let lines = [host.as_str(), origin, ALICE];
+            let answer = server.send_raw("GET /mcp HTTP/1.1", &lines, "").await;
+            answer.status
+        }
+    };
+    assert_eq!(get("think.example.org").await, 403);
+    server.guard.reload(&GuardOptions {
+        allowed_hosts: vec!["think.example.org".to_owned()],
+        allowed_origins: vec!["https://app.example.org".to_owned()],
+        limits: LimitOptions {
+            per_minute: NonZeroU32::new(1),
+            ..LimitOptions::LOCAL
+        },
+        ..GuardOptions::default()
+    });
+    assert_eq!(get("think.example.org").await, 200);
+    assert_eq!(get("think.example.org").await, 429);
+    server.guard.reload(&GuardOptions::default());
+    assert_eq!(get("think.example.org").await, 403);
 }

@@ -18,9 +18,11 @@ use axum::{
     routing::{any, get},
 };
 use deliberate_server::http::{
+    ProgressHub, ProgressOptions,
     auth::Access,
     guard::{Admission, GuardOptions, HttpGuard},
     listener::{self, Connections, ListenerOptions},
+    progress_routes,
 };
 use deliberate_toolkit::Principal;
 use futures::StreamExt as _;
@@ -143,6 +145,9 @@ fn routes(arrived: Arc<Notify>, release: Arc<Semaphore>) -> Router {
         .route("/ws", get(upgrade))
         .route("/slow", any(slow))
         .route("/panic", get(get_panic))
+        .merge(progress_routes(
+            ProgressHub::new(ProgressOptions::default()),
+        ))
 }
 
 async fn get_health(Extension(admission): Extension<Admission>) -> Json<Value> {
@@ -164,9 +169,10 @@ async fn get_page() -> Response {
     ([policy, maker], "a page").into_response()
 }
 
-async fn get_stream() -> Body {
+async fn get_stream() -> Response {
     let first = futures::stream::iter([Ok::<_, std::io::Error>("event: endpoint\n\n")]);
-    Body::from_stream(first.chain(futures::stream::pending()))
+    let body = Body::from_stream(first.chain(futures::stream::pending()));
+    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
 
 async fn upgrade(upgrade: WebSocketUpgrade) -> Response {

@@ -1,8 +1,12 @@
 //! Tests of operator tokens.
 
-use std::{io::Write as _, net::Ipv4Addr};
+use std::{io::Write as _, net::Ipv4Addr, time::Duration};
 
-use deliberate_server::http::auth::{Access, NewToken, Tokens, TokensError, check_start};
+use deliberate_server::http::{
+    auth::{Access, NewToken, SharedTokens, Tokens, TokensError, check_start},
+    guard::GuardOptions,
+    listener::ListenerOptions,
+};
 use secrecy::SecretString;
 use serde_json::json;
 
@@ -164,7 +168,7 @@ async fn each_holder_has_a_name_and_their_tools() {
 
 #[test]
 fn mistakes_in_the_file_are_named_and_secrets_are_not() {
-    let secret = "hunter2-hunter2-hunter2";
+    let secret = "hunter2-is-a-known-secret";
     let digest = "ab".repeat(32);
     let cases = [
         (
@@ -258,6 +262,93 @@ fn short_tokens_are_refused() {
     let error = Tokens::single(&SecretString::from("fifteen-letters")).unwrap_err();
     assert!(error.to_string().contains("16"), "{error}");
     assert!(!format!("{error} {error:?}").contains("fifteen-"));
+}
+
+#[tokio::test]
+async fn open_streams_of_a_removed_token_end() {
+    let tokens = SharedTokens::from(Tokens::single(&SecretString::from(TOKEN)).unwrap());
+    let options = GuardOptions {
+        recheck_interval: Duration::from_millis(20),
+        ..GuardOptions::default()
+    };
+    let access = Access::open().with_tokens(tokens.clone());
+    let server = GuardTestServer::start(&options, ListenerOptions::default(), access).await;
+    let host = format!("Host: {}", server.address);
+    let good = format!("Authorization: Bearer {TOKEN}");
+    let (mut stream, mut socket) = (server.connect().await, server.connect().await);
+    stream.send("GET /sse HTTP/1.1", &[&host, &good], "").await;
+    stream.read_until(b"event: endpoint").await;
+    let upgrade = [
+        host.as_str(),
+        good.as_str(),
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    ];
+    socket.send("GET /ws/progress HTTP/1.1", &upgrade, "").await;
+    socket.read_until(b"101 Switching").await;
+    // The token is checked several times before it is removed.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    tokens.replace(Tokens::default());
+    stream.read_until(b"\r\n0\r\n\r\n").await;
+    socket.read_until(b"the token is no longer accepted").await;
+}
+
+#[test]
+fn guessable_tokens_are_refused() {
+    for token in [
+        "aaaaaaaaaaaaaaaa",
+        "abababababababababab",
+        "secret-secret-secret-",
+        "password1password1",
+        "0123456789abcdef",
+        "zyxwvutsrqponmlk",
+        "aaaaaaabbbbbbbccccccc",
+    ] {
+        let error = Tokens::single(&SecretString::from(token)).unwrap_err();
+        assert!(
+            error.to_string().contains("deliberate token new"),
+            "{error}"
+        );
+        assert!(!format!("{error} {error:?}").contains(token));
+    }
+    for token in ["9f86d081884c7d65", "31415926535897932384", TOKEN] {
+        assert!(
+            Tokens::single(&SecretString::from(token)).is_ok(),
+            "{token}"
+        );
+    }
+    for _ in 0..200 {
+        let token = NewToken::new().unwrap();
+        assert!(Tokens::single(&SecretString::from(token.expose())).is_ok());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_others_can_read_or_change_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let file = TokensFile::new(&format!("[alice]\ntoken = \"{TOKEN}\"\n"));
+    let path = file.0.path();
+    for (mode, is_read) in [
+        (0o640, true),
+        (0o440, true),
+        (0o604, false),
+        (0o620, false),
+        (0o602, false),
+        (0o600, true),
+        (0o400, true),
+    ] {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        let read = file.read();
+        assert_eq!(read.is_ok(), is_read, "{mode:o}");
+        if let Err(error) = read {
+            let fix = format!("chmod 600 {}", path.display());
+            assert!(error.to_string().contains(&fix), "{error}");
+        }
+    }
 }
 
 #[test]

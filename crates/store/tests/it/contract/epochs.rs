@@ -394,7 +394,11 @@ pub(crate) async fn the_way_back_tells_what_will_move(it: Fixture) {
         way("c").await,
         Some(BacktrackPreview {
             set_aside: moved,
-            restored: EntityCounts::default(),
+            // It was pruned, and no longer is.
+            restored: EntityCounts {
+                nodes: 1,
+                ..EntityCounts::default()
+            },
         })
     );
     commit(store, vec![backtrack_to("c", "left", Some("b3"))]).await;
@@ -404,7 +408,8 @@ pub(crate) async fn the_way_back_tells_what_will_move(it: Fixture) {
         Some(BacktrackPreview {
             set_aside: EntityCounts {
                 thoughts: 1,
-                ..EntityCounts::default()
+                branches: 0,
+                nodes: 1,
             },
             restored: moved,
         })

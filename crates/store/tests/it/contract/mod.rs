@@ -199,6 +199,8 @@ macro_rules! store_contract {
                     deleting_a_session_leaves_the_others_alone,
                     references_into_a_deleted_session_are_let_go,
                     the_id_of_a_deleted_session_can_be_used_again,
+                    records_and_calls_that_name_a_deleted_session_lose_their_texts,
+                    records_of_a_deleted_run_lose_their_texts,
                 }
                 epochs {
                     what_came_later_is_set_aside_and_stays_as_history,

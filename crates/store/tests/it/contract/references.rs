@@ -2,17 +2,19 @@
 
 use deliberate_core::{
     Branch, BranchState, Change, Checkpoint, Invocation, NodeUpdate, Session, StateSnapshot,
-    Thought,
+    SuspendedCall, Thought,
 };
 use deliberate_store::Store;
+use serde_json::{Value, json};
 
 use super::{
-    ALL, Current, Fixture, assert_conflict, branches, commit, prune, round_trip::as_listed,
-    set_state, update_node,
+    ALL, Current, Fixture, assert_conflict, branches, chain_runs::run, commit, prune,
+    round_trip::as_listed, set_state, update_node,
 };
 use crate::samples::{
     at_second, branch, checkpoint, cross_ref, edge, everything, full_branch, full_checkpoint,
-    full_snapshot, full_thought, graph, node, session, snapshot, thought,
+    full_snapshot, full_thought, graph, invocation, node, session, snapshot, suspended_call,
+    thought,
 };
 
 pub(crate) async fn what_belongs_to_an_unknown_session_is_refused(it: Fixture) {
@@ -253,4 +255,89 @@ pub(crate) async fn the_id_of_a_deleted_session_can_be_used_again(it: Fixture) {
         it.store.thoughts(&"s".into(), Current, ALL).await.unwrap(),
         all.thoughts
     );
+}
+
+fn record(id: &str, tool: &str, input: Value, output: Option<Value>) -> Invocation {
+    Invocation {
+        tool_name: tool.to_owned(),
+        input,
+        output,
+        error: Some("private".to_owned()),
+        ..invocation(id, None)
+    }
+}
+
+/// Returns the ids of the records that still have a text.
+async fn records_with_texts(store: &dyn Store) -> Vec<String> {
+    let mut records = store.invocations(None, ALL).await.unwrap();
+    records.retain(|it| format!("{:?}{:?}{:?}", it.input, it.output, it.error).contains("private"));
+    records.iter().map(|it| it.id.to_string()).collect()
+}
+
+pub(crate) async fn records_and_calls_that_name_a_deleted_session_lose_their_texts(it: Fixture) {
+    let store = &*it.store;
+    commit(store, everything("s").changes()).await;
+    commit(store, everything("other").changes()).await;
+    let node = json!({ "graph_id": "s-g1", "text": "private" });
+    let thought = json!({ "thought_id": "s-t1", "text": "private" });
+    let hits = |session: &str| {
+        Some(json!({ "results": [{ "session_id": session, "content": "private" }] }))
+    };
+    let reply = json!({ "call_id": "asked", "reply": "private" });
+    let records = [
+        record("r1", "reasoning_got_score", node, None),
+        record("r2", "reasoning_reflection", thought, None),
+        record("r3", "reasoning_search", json!({}), hits("s")),
+        record("r4", "reasoning_resume", reply, None),
+        record("r5", "reasoning_search", json!({}), hits("other")),
+        record("r6", "reasoning_get", json!({ "id": "s-g12" }), None),
+        record("r7", "files__read", json!({ "id": "s-t1" }), None),
+    ];
+    commit(
+        store,
+        records.into_iter().map(Change::AddInvocation).collect(),
+    )
+    .await;
+    let named = |id: &str, names: &str| SuspendedCall {
+        arguments: json!({ "items": [{ "id": names }] }),
+        ..suspended_call(id)
+    };
+    let calls = [named("asked", "s-b1"), named("kept", "other-b1")];
+    commit(store, calls.into_iter().map(Change::Suspend).collect()).await;
+    commit(store, vec![Change::DeleteSession("s".into())]).await;
+    assert_eq!(records_with_texts(store).await, ["r7", "r6", "r5"]);
+    assert!(
+        store
+            .suspended_call(&"asked".into())
+            .await
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        store
+            .suspended_call(&"kept".into())
+            .await
+            .unwrap()
+            .is_some()
+    );
+}
+
+pub(crate) async fn records_of_a_deleted_run_lose_their_texts(it: Fixture) {
+    let store = &*it.store;
+    let runs = [run("a", 1), run("a", 2)];
+    commit(store, runs.map(Change::StartRun).to_vec()).await;
+    let step = |run: &str| json!({ "chain_id": run, "user_response": "private" });
+    let answer = Some(json!({ "chain_id": "chain-a#1", "text": "private" }));
+    let records = [
+        record("r1", "prompt_engine", json!({ "command": ">>a" }), answer),
+        record("r2", "prompt_engine", step("chain-a#1"), None),
+        record("r3", "prompt_engine", step("chain-a#2"), None),
+    ];
+    commit(
+        store,
+        records.into_iter().map(Change::AddInvocation).collect(),
+    )
+    .await;
+    commit(store, vec![Change::DeleteRun("chain-a#1".into())]).await;
+    assert_eq!(records_with_texts(store).await, ["r3"]);
 }

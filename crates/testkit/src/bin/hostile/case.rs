@@ -9,7 +9,15 @@ use crate::{
 };
 
 /// The kinds of cases, for the report.
-pub(crate) const KINDS: [&str; 5] = ["command", "condition", "template", "schema", "gate"];
+pub(crate) const KINDS: [&str; 7] = [
+    "command",
+    "condition",
+    "template",
+    "schema",
+    "gate",
+    "argument",
+    "stored gate",
+];
 
 /// A case: a first call, and a second one that may need the id of the run.
 pub(crate) struct HostileCase {
@@ -22,6 +30,8 @@ pub(crate) struct HostileCase {
 pub(crate) enum FollowUp {
     Answer(String),
     Command(String),
+    /// Looks at all gates of the library.
+    Health,
 }
 
 impl HostileCase {
@@ -38,13 +48,20 @@ impl HostileCase {
             }
             2 => {
                 let id = prompt_id(caller);
-                let topic = "t".repeat(random.below(100_000));
-                let command = format!(">>{id} topic:\"{topic}\"");
                 (
-                    prompt_call("update", &id, &template(random)),
-                    Some(FollowUp::Command(command)),
+                    prompt_call("update", &id, &template(random), None),
+                    Some(FollowUp::Command(use_prompt(random, &id))),
                 )
             }
+            5 => {
+                let id = prompt_id(caller);
+                let pattern = pattern(random);
+                (
+                    prompt_call("update", &id, "{{ topic }}", Some(&pattern)),
+                    Some(FollowUp::Command(use_prompt(random, &id))),
+                )
+            }
+            6 => (stored_gate(random, caller), Some(FollowUp::Health)),
             3 => {
                 let criterion = json!({ "type": "schema_check", "schema": schema(random) });
                 (
@@ -82,11 +99,43 @@ fn with_gate(criterion: &Value) -> Value {
 }
 
 /// Returns the call that creates or updates a prompt.
-pub(crate) fn prompt_call(action: &str, id: &str, template: &str) -> (&'static str, Value) {
+pub(crate) fn prompt_call(
+    action: &str,
+    id: &str,
+    template: &str,
+    pattern: Option<&str>,
+) -> (&'static str, Value) {
+    let topic = match pattern {
+        None => json!({ "name": "topic" }),
+        Some(pattern) => json!({ "name": "topic", "validation": { "pattern": pattern } }),
+    };
     let arguments = json!({
         "resource_type": "prompt", "action": action, "id": id, "name": "Hostile",
         "description": "Takes long", "category": "people", "user_message_template": template,
-        "arguments": [{ "name": "topic" }],
+        "arguments": [topic],
+    });
+    ("resource_manager", arguments)
+}
+
+/// Returns the command that uses a prompt with a long argument.
+fn use_prompt(random: &mut Random, id: &str) -> String {
+    let unit = random.pick(&["t", "ab", "aab"]);
+    format!(">>{id} topic:\"{}\"", unit.repeat(random.below(300_000)))
+}
+
+/// Returns the call that stores a gate with many patterns or a large schema.
+fn stored_gate(random: &mut Random, caller: u64) -> (&'static str, Value) {
+    let criterion = if random.below(2) == 0 {
+        json!({ "type": "schema_check", "schema": schema(random) })
+    } else {
+        let patterns: Vec<String> = (0..random.below(300)).map(|_| pattern(random)).collect();
+        json!({ "type": "pattern_check", "regex_patterns": patterns })
+    };
+    let action = random.pick(&["create", "update"]);
+    let arguments = json!({
+        "resource_type": "gate", "action": action, "id": format!("hostile_{caller}"),
+        "name": "G", "type": "validation", "description": "d", "guidance": "g",
+        "pass_criteria": [criterion],
     });
     ("resource_manager", arguments)
 }

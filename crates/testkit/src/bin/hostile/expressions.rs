@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-const FILTERS: [&str; 34] = [
+const FILTERS: [&str; 37] = [
     "abs",
     "batch",
     "capitalize",
@@ -17,12 +17,14 @@ const FILTERS: [&str; 34] = [
     "int",
     "items",
     "join",
+    "keys",
     "last",
     "length",
     "list",
     "lower",
     "map",
     "max",
+    "pairs",
     "replace",
     "reverse",
     "round",
@@ -36,6 +38,7 @@ const FILTERS: [&str; 34] = [
     "truncate",
     "unique",
     "upper",
+    "values",
     "zip",
 ];
 
@@ -46,7 +49,14 @@ pub(crate) fn expression(random: &mut Random, depth: usize) -> String {
     if depth == 0 {
         return atom(random);
     }
-    match random.below(8) {
+    match random.below(11) {
+        8 => format!("(({},) * {})", atom(random), random.number()),
+        9 => format!(
+            "{}[::{}]|length",
+            expression(random, depth - 1),
+            random.number()
+        ),
+        10 => many_copies(random),
         0 => format!(
             "({} {} {})",
             expression(random, depth - 1),
@@ -71,6 +81,17 @@ pub(crate) fn expression(random: &mut Random, depth: usize) -> String {
     }
 }
 
+/// Returns a list of many copies of a value.
+fn many_copies(random: &mut Random) -> String {
+    let copy = random.pick(&[
+        "topic ~ topic",
+        "topic[1:]",
+        "topic|upper",
+        "topic|dump(16)",
+    ]);
+    format!("[{}]|length", vec![copy; random.below(1_000)].join(","))
+}
+
 fn filtered(random: &mut Random, depth: usize) -> String {
     let inner = expression(random, depth - 1);
     let name = random.pick(&FILTERS);
@@ -89,11 +110,11 @@ fn atom(random: &mut Random) -> String {
         2 => format!("\"{}\"", "ab".repeat(random.below(200))),
         3 => format!("\"x\" * {}", random.number()),
         4 => "topic".to_owned(),
-        5 => format!(
-            "{}[1]{}",
-            "[".repeat(random.below(200)),
-            "]".repeat(random.below(200))
-        ),
+        5 => {
+            let depth = random.below(90);
+            let inner = random.pick(&["1", "range(90000)|list", "topic"]);
+            format!("{}{inner}{}|dump(16)", "[".repeat(depth), "]".repeat(depth))
+        }
         6 => "{\"a\": [1, 2, 3], \"b\": \"c\"}".to_owned(),
         _ => format!("{}1{}", "(".repeat(100), ")".repeat(100)),
     }

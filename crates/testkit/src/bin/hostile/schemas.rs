@@ -52,7 +52,9 @@ fn nested(random: &mut Random) -> Value {
 
 /// Returns a regular expression.
 pub(crate) fn pattern(random: &mut Random) -> String {
-    match random.below(7) {
+    match random.below(9) {
+        7 => "([ab]{1,99}b){60}z".to_owned(),
+        8 => format!("(\\\\w{{1,{}}}\\\\s?){{1,50}}$", random.below(200)),
         0 => "^(a+)+$".to_owned(),
         1 => "(.*){1,1000}{1,1000}x".to_owned(),
         2 => format!("(?:{}){{100}}", "a?".repeat(random.below(200))),

@@ -91,7 +91,7 @@ impl HostileTraffic {
         (tool, arguments): (&str, Value),
     ) -> Value {
         let kind = KINDS.get(kind).copied().unwrap_or_default();
-        let params = json!({ "name": tool, "arguments": arguments });
+        let params = json!({ "name": tool, "arguments": &arguments });
         let begun = Instant::now();
         let answered = timeout(self.answer_time, client.request("tools/call", params)).await;
         let answered = answered.context("no answer in time").flatten();
@@ -99,7 +99,8 @@ impl HostileTraffic {
             Ok(result) => (outcome(&result), result),
             Err(error) => {
                 let shown: String = arguments_excerpt(&error);
-                self.record_violation(format!("{kind}: {shown}"));
+                let call: String = arguments.to_string().chars().take(400).collect();
+                self.record_violation(format!("{kind}: {shown}: {tool} {call}"));
                 ("unanswered".to_owned(), Value::Null)
             }
         };
@@ -126,7 +127,7 @@ fn outcome(result: &Value) -> String {
 /// Sends cases until enough were sent.
 pub(crate) async fn send_calls(traffic: Arc<HostileTraffic>, number: u64) {
     let mut client = LoadClient::new(traffic.host, ClientProtocol::Legacy, number << 32);
-    let prompt = prompt_call("create", &prompt_id(number), "{{ topic }}");
+    let prompt = prompt_call("create", &prompt_id(number), "{{ topic }}", None);
     traffic.call(&mut client, 2, prompt).await;
     loop {
         let at = traffic.sent.fetch_add(1, Ordering::Relaxed);
@@ -137,8 +138,12 @@ pub(crate) async fn send_calls(traffic: Arc<HostileTraffic>, number: u64) {
         let mut random = Random::new(traffic.seed.wrapping_mul(1_000_003).wrapping_add(at));
         let case = HostileCase::generate(&mut random, number);
         let result = traffic.call(&mut client, case.kind, case.first).await;
-        let arguments = match case.then {
-            Some(FollowUp::Command(command)) => json!({ "command": command }),
+        let then = match case.then {
+            Some(FollowUp::Command(command)) => ("prompt_engine", json!({ "command": command })),
+            Some(FollowUp::Health) => {
+                let arguments = json!({ "action": "gates", "operation": "health" });
+                ("system_control", arguments)
+            }
             Some(FollowUp::Answer(answer)) => {
                 let Some(run) = result
                     .pointer("/structuredContent/chain_id")
@@ -146,11 +151,11 @@ pub(crate) async fn send_calls(traffic: Arc<HostileTraffic>, number: u64) {
                 else {
                     continue;
                 };
-                json!({ "chain_id": run, "user_response": answer })
+                let arguments = json!({ "chain_id": run, "user_response": answer });
+                ("prompt_engine", arguments)
             }
             None => continue,
         };
-        let then = ("prompt_engine", arguments);
         traffic.call(&mut client, case.kind, then).await;
     }
 }

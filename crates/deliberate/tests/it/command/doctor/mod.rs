@@ -50,6 +50,21 @@ async fn all_is_well_with_a_provider_that_answers_and_nothing_that_costs_is_aske
     );
 }
 
+#[tokio::test]
+async fn plain_http_beyond_this_machine_is_noted() {
+    let home = TestHome::new();
+    let doctor = ["doctor", "--json", "--set", "http.listen=0.0.0.0:8484"];
+    let findings = parse_findings(&home.run(&doctor).await);
+    let (verdict, text) = find_verdict(&findings, "http");
+    assert_eq!(verdict, "note");
+    assert!(text.contains("http.public_url"), "{text}");
+    let mut encrypted = doctor.to_vec();
+    encrypted.extend(["--set", "http.public_url=https://mcp.example.com"]);
+    let findings = parse_findings(&home.run(&encrypted).await);
+    let all = findings.as_array().unwrap().iter();
+    assert_eq!(all.filter(|it| it["what"] == "http").count(), 0);
+}
+
 /// The notes about pipes, one a line.
 fn pipe_notes(findings: &Value) -> String {
     let notes = findings.as_array().unwrap().iter();

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::{
-    arguments::{check, describe},
+    arguments::{check_async, describe},
     engine::{
         EngineContext, StageOutcome,
         context::ResolvedStep,
@@ -39,7 +39,7 @@ impl EngineStage for BindArguments {
             let mut first = true;
             for stage in &mut stages {
                 for step in stage.then.iter_mut().chain(&mut stage.otherwise) {
-                    bind_step(context, step, &options, first, &mut faults)?;
+                    bind_step(context, step, &options, first, &mut faults).await?;
                 }
                 first = false;
             }
@@ -57,7 +57,7 @@ impl EngineStage for BindArguments {
 }
 
 /// Binds the arguments of one step.
-fn bind_step(
+async fn bind_step(
     context: &mut EngineContext<'_>,
     step: &mut ResolvedStep,
     options: &Map<String, Value>,
@@ -111,9 +111,10 @@ fn bind_step(
         })
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    let allowed = |name: &str| used.contains(name) || name == "input";
+    let allowed = move |name: &str| used.contains(name) || name == "input";
     let most = engine.options.limits.command_bytes;
-    let checked = check(&declared, given, &options, &allowed, most).map_err(|problems| {
+    let checked = check_async(declared, given, options, allowed, most).await?;
+    let checked = checked.map_err(|problems| {
         let told = describe(&prompt.id, &prompt.arguments, &problems);
         engine_error(ErrorCode::InvalidArguments, told, None)
     })?;

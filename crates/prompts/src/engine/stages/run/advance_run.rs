@@ -140,11 +140,11 @@ enum ConditionValue {
 /// What a model says to a question.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ConditionDecision {
-    /// Whether it is so.
-    yes: bool,
     /// Why, in a sentence.
     #[serde(default)]
     why: String,
+    /// Whether it is so.
+    yes: bool,
 }
 
 /// The tag around the work that a question is about.

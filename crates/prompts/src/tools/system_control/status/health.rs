@@ -11,7 +11,7 @@ pub(crate) async fn health(desk: &ControlContext<'_>) -> Result<OperationResult,
     let (errors, warnings) = library_problems::count_by_severity(&desk.library);
     let blind = library_problems::watcher_problem(&desk.library);
     let store = desk.call.store().info().await;
-    let unchecked = gates::uncheckable_criteria(desk).len();
+    let unchecked = gates::uncheckable_criteria(desk).await?.len();
     let open = super::count_open_runs(desk).await?;
     let active = desk.settings.methodology();
     let lost = active.filter(|id| desk.library.methodology(id).is_none());

@@ -14,7 +14,7 @@ use crate::answer::{
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct QueriesReply {
-    #[schemars(length(max = 4), inner(length(max = 300)))]
+    #[schemars(length(max = 4))]
     queries: Vec<String>,
 }
 

@@ -12,7 +12,6 @@ use crate::answer::{
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct RewriteReply {
-    #[schemars(length(max = 300))]
     query: String,
 }
 

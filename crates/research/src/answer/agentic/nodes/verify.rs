@@ -19,22 +19,25 @@ use crate::answer::{
 /// Further opinions in a reply are ignored.
 const MAX_OPINIONS: usize = 24;
 
+/// Longer quotes are not looked for.
+const MAX_QUOTE_CHARS: usize = 1_000;
+
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ModelOpinions {
     #[schemars(length(max = 12))]
     claims: Vec<ModelOpinion>,
 }
 
+/// The quote comes first, so that the verdict follows from it.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ModelOpinion {
     number: usize,
-    supported: bool,
     #[serde(default)]
     #[schemars(length(max = 8))]
     passage: Option<String>,
     #[serde(default)]
-    #[schemars(length(max = 400))]
     quote: Option<String>,
+    supported: bool,
 }
 
 const CHECK_PROMPT: PromptTemplate = PromptTemplate {
@@ -150,6 +153,9 @@ async fn apply_opinions(
                 continue;
             };
             if checked.verdict == ClaimVerdict::Supported || !claim.cited.contains(passage) {
+                continue;
+            }
+            if quote.chars().nth(MAX_QUOTE_CHARS).is_some() {
                 continue;
             }
             if let Some(found) = verifier.locate_model_quote(claim, passage, quote) {

@@ -36,6 +36,7 @@ async fn run_history(store: &dyn Store, name: &str, steps: &[HistoryStep]) {
         let returns = if let Change::Backtrack { to, .. } = &change {
             let way = store.preview_backtrack(to).await.unwrap();
             assert_eq!(way, Some(SessionModel::preview(&before, &model.now)));
+            SessionModel::check_graph_at(to, &model.now, store).await;
             true
         } else {
             false

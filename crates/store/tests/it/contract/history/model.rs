@@ -308,16 +308,37 @@ impl SessionModel {
             let [thoughts, branches, _, _, nodes, _] = from
                 .ids()
                 .map(|ids| ids.iter().filter(|id| !stays.contains(*id)).count() as u64);
+            let is_pruned = |id: &NodeId| into.nodes.iter().any(|it| it.id == *id && it.pruned);
+            let pruned = from
+                .nodes
+                .iter()
+                .filter(|it| !it.pruned && is_pruned(&it.id));
             EntityCounts {
                 thoughts,
                 branches,
-                nodes,
+                nodes: nodes + pruned.count() as u64,
             }
         };
         BacktrackPreview {
             set_aside: moved(now, then),
             restored: moved(then, now),
         }
+    }
+
+    /// Checks the latest graph at a checkpoint against a copy of the session there.
+    pub(super) async fn check_graph_at(to: &CheckpointId, then: &SessionView, store: &dyn Store) {
+        let found = store.graph_at_checkpoint(to).await.unwrap();
+        let Some((graph, mut nodes)) = found else {
+            assert_eq!(then.graphs, []);
+            return;
+        };
+        assert_eq!(Some(&graph), then.graphs.last());
+        nodes.sort_by(|one, other| one.id.as_str().cmp(other.id.as_str()));
+        let expected = then.nodes.iter().filter(|it| it.graph_id == graph.id);
+        assert_eq!(
+            nodes.iter().collect::<Vec<_>>(),
+            expected.collect::<Vec<_>>()
+        );
     }
 
     pub(super) async fn check(&self, store: &dyn Store) {

@@ -36,6 +36,9 @@ pub(crate) enum BenchArm {
     Graph,
     /// `linear` with the client's model.
     LinearClient,
+    /// `linear_3` with the client's model.
+    #[value(name = "linear_3_client")]
+    LinearThreeClient,
     /// `linear_reflection` with the client's model.
     LinearReflectionClient,
     /// `tree` with the client's model.
@@ -72,6 +75,7 @@ impl BenchArm {
             Self::Tree => "tree",
             Self::Graph => "graph",
             Self::LinearClient => "linear_client",
+            Self::LinearThreeClient => "linear_3_client",
             Self::LinearReflectionClient => "linear_reflection_client",
             Self::TreeClient => "tree_client",
             Self::GraphClient => "graph_client",
@@ -84,6 +88,7 @@ impl BenchArm {
             Self::Vote | Self::Linear | Self::LinearReflection => ReferenceArm::Arm(Self::Direct),
             Self::LinearThree | Self::Tree | Self::Graph => ReferenceArm::VoteOfEqualCalls,
             Self::LinearClient => ReferenceArm::Arm(Self::Linear),
+            Self::LinearThreeClient => ReferenceArm::Arm(Self::LinearThree),
             Self::LinearReflectionClient => ReferenceArm::Arm(Self::LinearReflection),
             Self::TreeClient => ReferenceArm::Arm(Self::Tree),
             Self::GraphClient => ReferenceArm::Arm(Self::Graph),
@@ -93,6 +98,7 @@ impl BenchArm {
     fn side(self) -> ModelSide {
         match self {
             Self::LinearClient
+            | Self::LinearThreeClient
             | Self::LinearReflectionClient
             | Self::TreeClient
             | Self::GraphClient => ModelSide::Client,
@@ -121,7 +127,7 @@ impl BenchArm {
                     .await
                     .map(|output| ArmAnswer::new(answer_shape::linear(&output)))
             }
-            Self::LinearThree => linear(&mut server, task, 3)
+            Self::LinearThree | Self::LinearThreeClient => linear(&mut server, task, 3)
                 .await
                 .map(|output| ArmAnswer::new(answer_shape::linear(&output))),
             Self::LinearReflection | Self::LinearReflectionClient => {

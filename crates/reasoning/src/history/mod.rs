@@ -2,36 +2,40 @@
 //! budget, and the first step, which states the problem. It contains nothing that a backtrack set
 //! aside and, for a branch, nothing of its siblings. Its size does not grow with the session.
 
+mod steps;
+
 use std::cmp::Ordering;
 
 use deliberate_core::{
-    BranchId, BranchState, Graph, GraphNode, NodeKind, Score, Session, Thought, ThoughtId,
-    Timestamp, approximate_tokens, truncate_tokens,
+    BranchId, BranchState, Checkpoint, CheckpointId, Graph, GraphNode, NodeKind, Score, Session,
+    SessionId, Thought, ThoughtId, approximate_tokens, fit_items, shorten_tokens,
 };
 use deliberate_store::{EpochFilter, Pagination, StoreError};
 use deliberate_toolkit::{ToolContext, ToolError};
 use serde::{Deserialize, Serialize};
 
-/// The largest number of steps shown, however short they are.
-const MAX_STEPS: u32 = 24;
-
-/// One step more than is shown tells whether steps are left out.
-const STEPS_TO_READ: u32 = MAX_STEPS + 1;
-
-/// A step may take one part in this many of the budget, so that a long one does not displace the
-/// others.
-const STEP_SHARE: usize = 4;
+use crate::graph::node_answer;
+use steps::{ALWAYS_SHOWN, HistoryStep, STEPS_TO_READ, select_steps};
 
 /// The part of a session's history that is shown, and the position of the next thought.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SessionHistory {
     /// Oldest first.
     pub(crate) steps: Vec<HistoryStep>,
-    /// Whether steps between the first and the second one shown are left out.
-    pub(crate) gap: bool,
+    /// How many steps between the first and the second one shown are left out.
+    #[serde(default)]
+    pub(crate) left_out: usize,
+    /// Whether there are more steps than were read.
+    #[serde(default)]
+    pub(crate) is_longer: bool,
     /// In a session of graphs: the root and the most relevant nodes of its latest graph.
     pub(crate) graph_nodes: Vec<HistoryNode>,
+    #[serde(default)]
+    pub(crate) graph_nodes_left_out: usize,
     pub(crate) graph_problem: Option<String>,
+    /// The session of the steps and nodes.
+    #[serde(skip)]
+    session: Option<SessionId>,
     /// The latest thought, on which the next one builds.
     pub(crate) latest: Option<ThoughtId>,
     /// The branch of the next thought.
@@ -48,10 +52,16 @@ impl SessionHistory {
     /// Leaves steps and nodes out if the model that will reply remembers them.
     pub(crate) async fn for_model(mut self, call: &ToolContext) -> Self {
         let is_empty = self.steps.is_empty() && self.graph_nodes.is_empty();
-        if !is_empty && call.model_remembers().await {
+        let knows = match &self.session {
+            Some(session) if !is_empty => call.model_knows_session(session).await,
+            _ => false,
+        };
+        if knows {
             self.steps.clear();
             self.graph_nodes.clear();
-            self.gap = false;
+            self.left_out = 0;
+            self.is_longer = false;
+            self.graph_nodes_left_out = 0;
             self.is_digest = true;
         }
         self
@@ -66,16 +76,7 @@ impl SessionHistory {
     }
 }
 
-/// A step, shortened to its share of the budget.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct HistoryStep {
-    input: String,
-    thought: String,
-    answer: Option<String>,
-    confidence: String,
-}
-
-/// A node, shortened to its share of the budget.
+/// A node: whole, or shortened to its share of the budget.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct HistoryNode {
     content: String,
@@ -97,49 +98,52 @@ pub(crate) async fn current_history(
     };
     let past = match on_branch.first() {
         Some(latest) => ancestor_history(Some(&latest.id), call).await?,
-        None => recent_history(session, call).await?,
+        None => line_history(session, call).await?,
     };
     let branch = session.active_branch_id.clone();
     let past = with_graph(SessionHistory { branch, ..past }, session, None, call).await?;
     Ok(call.memoize("past", past.for_model(call).await))
 }
 
-/// Adds the most relevant nodes of the session's latest graph, as it was at `until` if that is
+/// Adds the most relevant nodes of the session's latest graph, as it was at the checkpoint if one is
 /// given.
 pub(crate) async fn with_graph(
     past: SessionHistory,
     session: &Session,
-    until: Option<Timestamp>,
+    at: Option<&Checkpoint>,
     call: &ToolContext,
 ) -> Result<SessionHistory, StoreError> {
     /// The largest number of nodes shown.
     const MAX_NODES: usize = 12;
-    let Some((graph, nodes)) = latest_graph(session, call).await? else {
+    let found = match at {
+        Some(checkpoint) => graph_at(&checkpoint.id, call).await?,
+        None => latest_graph(session, call).await?,
+    };
+    let Some((graph, nodes)) = found else {
         return Ok(past);
     };
-    let mut left = call.context_tokens() / 2;
-    let share = left / STEP_SHARE;
-    let mut graph_nodes = Vec::new();
-    let there = |node: &&GraphNode| until.is_none_or(|until| node.created_at <= until);
+    let there = |node: &GraphNode| at.is_none_or(|at| node.created_at <= at.created_at);
     // The root of the first graph states what the session began with.
-    let first = first_root(session, &graph, call).await?;
-    let nodes = first.iter().chain(&nodes);
-    for node in nodes.filter(there).take(MAX_NODES) {
-        let content = truncate_tokens(&node.content, share);
-        let Some(rest) = left.checked_sub(approximate_tokens(&content)) else {
-            break;
-        };
-        left = rest;
-        // The score at that time is not known.
-        let score = node.score.filter(|_| until.is_none());
-        graph_nodes.push(HistoryNode {
-            content,
-            score: score.map(|score| format!("{:.2}", score.get())),
+    let first = first_root(session, &graph, call).await?.filter(there);
+    let nodes: Vec<&GraphNode> = first.iter().chain(&nodes).collect();
+    let shown = nodes.iter().take(MAX_NODES);
+    let sizes: Vec<usize> = shown
+        .map(|node| approximate_tokens(&node.content))
+        .collect();
+    let shares = fit_items(&sizes, ALWAYS_SHOWN, call.context_tokens() / 2);
+    let left_out = nodes.len() - shares.len();
+    let graph_nodes = nodes
+        .into_iter()
+        .zip(shares)
+        .map(|(node, share)| HistoryNode {
+            content: shorten_tokens(&node.content, share),
+            score: node.score.map(|score| format!("{:.2}", score.get())),
         });
-    }
     Ok(SessionHistory {
-        graph_nodes,
-        graph_problem: graph.problem.map(|it| truncate_tokens(&it, share)),
+        graph_nodes: graph_nodes.collect(),
+        graph_nodes_left_out: left_out,
+        graph_problem: graph.problem,
+        session: Some(session.id.clone()),
         ..past
     })
 }
@@ -188,6 +192,26 @@ pub(crate) async fn latest_graph(
         .store()
         .nodes(&graph.id, EpochFilter::Current, all)
         .await?;
+    rank_usable_nodes(&mut nodes);
+    Ok(Some((graph, nodes)))
+}
+
+/// The latest graph of a session at a checkpoint, with the nodes that were usable there in the same
+/// order.
+pub(crate) async fn graph_at(
+    checkpoint: &CheckpointId,
+    call: &ToolContext,
+) -> Result<Option<(Graph, Vec<GraphNode>)>, StoreError> {
+    let mut found = call.store().graph_at_checkpoint(checkpoint).await?;
+    if let Some((_, nodes)) = &mut found {
+        rank_usable_nodes(nodes);
+    }
+    Ok(found)
+}
+
+/// Removes pruned nodes and sorts the others, which are oldest first: the root, then the best nodes,
+/// then the open ones, newest first.
+fn rank_usable_nodes(nodes: &mut Vec<GraphNode>) {
     nodes.retain(|node| !node.pruned);
     nodes.reverse();
     nodes.sort_by(|one, other| {
@@ -199,7 +223,6 @@ pub(crate) async fn latest_graph(
             .partial_cmp(&rank(one))
             .unwrap_or(Ordering::Equal)
     });
-    Ok(Some((graph, nodes)))
 }
 
 /// Like `current_history`, but goes on outside an active branch that is closed.
@@ -237,7 +260,50 @@ pub(crate) async fn recent_history(
     } else {
         call.store().first_prompt(&session.id).await?
     };
-    Ok(select_steps(newest, first, call.context_tokens()))
+    Ok(select_steps(&newest, first.as_ref(), call.context_tokens()))
+}
+
+/// The latest thoughts of a session without those of parallel lines, on which the next one does not
+/// build.
+async fn line_history(session: &Session, call: &ToolContext) -> Result<SessionHistory, StoreError> {
+    let newest = call
+        .store()
+        .latest_thoughts(&session.id, STEPS_TO_READ)
+        .await?;
+    let line = latest_line(&newest);
+    if line.len() == newest.len() {
+        return recent_history(session, call).await;
+    }
+    if newest.len() == STEPS_TO_READ as usize {
+        return ancestor_history(newest.first().map(|latest| &latest.id), call).await;
+    }
+    let first = line.iter().rev().find(|thought| thought.input.is_some());
+    let first = first.or(line.last()).cloned();
+    Ok(select_steps(&line, first.as_ref(), call.context_tokens()))
+}
+
+/// The thoughts, newest first, without those that build on an earlier thought beside the latest one
+/// and its ancestors. Perspectives stay with their synthesis. A thought without a parent stays:
+/// imported sessions have no others.
+fn latest_line(newest: &[Thought]) -> Vec<Thought> {
+    let mut ancestors: Vec<&ThoughtId> = newest.first().map(|it| &it.id).into_iter().collect();
+    let mut line: Vec<Thought> = Vec::new();
+    for thought in newest {
+        let is_ancestor = ancestors.contains(&&thought.id);
+        let is_perspective = || {
+            let is_same_step = |it: &Thought| {
+                (&it.parent_id, it.created_at) == (&thought.parent_id, thought.created_at)
+            };
+            thought.input.is_none() && line.iter().any(is_same_step)
+        };
+        if is_ancestor {
+            ancestors.extend(&thought.parent_id);
+        }
+        if is_ancestor || thought.parent_id.is_none() || is_perspective() {
+            line.push(thought.clone());
+        }
+    }
+    line
 }
 
 /// The line of thoughts that ends with `latest`: that thought and its ancestors.
@@ -254,7 +320,7 @@ pub(crate) async fn ancestor_history(
     } else {
         call.store().root_thought(latest).await?
     };
-    Ok(select_steps(newest, first, call.context_tokens()))
+    Ok(select_steps(&newest, first.as_ref(), call.context_tokens()))
 }
 
 /// The line of thoughts that ends with `thought`. The next thought stays on its branch if that is
@@ -290,119 +356,22 @@ pub(crate) async fn latest_thought(
     Ok(latest.into_iter().next())
 }
 
-/// Selects the newest steps that fit the budget, and the first step, which is always shown.
-fn select_steps(newest: Vec<Thought>, first: Option<Thought>, budget: usize) -> SessionHistory {
-    let latest = newest.first().map(|thought| thought.id.clone());
-    let share = budget / STEP_SHARE;
-    let latest_field = |name: &str| {
-        let text = metadata_text(newest.first()?, name)?;
-        Some(truncate_tokens(&text, share / 4))
-    };
-    let latest_answer = latest_field("answer");
-    let open_point = latest_field("weakest_point");
-    let mut anchor = first.map(|first| (first.id.clone(), HistoryStep::truncated(&first, share)));
-    let mut left = budget.saturating_sub(anchor.as_ref().map_or(0, |(_, step)| step.tokens()));
-    let mut steps = Vec::new();
-    let mut whole = newest.len() <= MAX_STEPS as usize;
-    for thought in newest {
-        if let Some((_, step)) = anchor.take_if(|(id, _)| *id == thought.id) {
-            whole = true;
-            steps.push(step);
-            continue;
-        }
-        if steps.len() == MAX_STEPS as usize {
-            break;
-        }
-        let step = HistoryStep::truncated(&thought, share);
-        let Some(rest) = left.checked_sub(step.tokens()) else {
-            whole = false;
-            break;
-        };
-        left = rest;
-        steps.push(step);
+/// The result that the session has reached: of the latest thought at its current position, else of
+/// the node that represents its graph.
+pub(crate) async fn current_answer(
+    session: &Session,
+    call: &ToolContext,
+) -> Result<Option<String>, StoreError> {
+    let latest = latest_thought(session, call).await?;
+    if let Some(answer) = latest.and_then(|thought| metadata_text(&thought, "answer")) {
+        return Ok(Some(answer));
     }
-    let gap = anchor.is_some() || (!whole && !steps.is_empty());
-    steps.extend(anchor.map(|(_, step)| step));
-    steps.reverse();
-    SessionHistory {
-        steps,
-        gap,
-        latest,
-        latest_answer,
-        open_point,
-        ..SessionHistory::default()
-    }
+    let node = best_node(session, call).await?;
+    Ok(node.as_ref().and_then(node_answer).map(str::to_owned))
 }
 
 /// A text in the metadata of a thought.
 pub(crate) fn metadata_text(thought: &Thought, name: &str) -> Option<String> {
     let text = thought.metadata.as_ref()?.get(name)?;
     text.as_str().map(str::to_owned)
-}
-
-impl HistoryStep {
-    fn truncated(thought: &Thought, tokens: usize) -> Self {
-        let input = thought.input.as_deref().unwrap_or_default();
-        Self {
-            input: truncate_tokens(input, tokens / 2),
-            thought: truncate_tokens(&thought.content, tokens / 2),
-            answer: metadata_text(thought, "answer").map(|it| truncate_tokens(&it, tokens / 4)),
-            confidence: format!("{:.2}", thought.confidence.get()),
-        }
-    }
-
-    fn tokens(&self) -> usize {
-        // The approximate cost of the tags around a step.
-        const TAG_TOKENS: usize = 16;
-        let answer = self.answer.as_deref().map_or(0, approximate_tokens);
-        approximate_tokens(&self.input) + approximate_tokens(&self.thought) + answer + TAG_TOKENS
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use deliberate_core::{Mode, Score, Timestamp};
-
-    use super::*;
-
-    fn thought(number: usize, text: &str) -> Thought {
-        Thought {
-            id: format!("t{number}").as_str().into(),
-            session_id: "s".into(),
-            input: Some(format!("input {number}")),
-            content: text.to_owned(),
-            confidence: Score::DEFAULT_CONFIDENCE,
-            mode: Mode::Linear,
-            parent_id: None,
-            branch_id: None,
-            set_aside: false,
-            created_at: Timestamp::from_micros(0),
-            metadata: None,
-        }
-    }
-
-    fn inputs(past: &SessionHistory) -> Vec<&str> {
-        past.steps.iter().map(|step| step.input.as_str()).collect()
-    }
-
-    #[test]
-    fn a_short_session_is_shown_whole_oldest_first() {
-        let newest = vec![thought(3, "c"), thought(2, "b"), thought(1, "a")];
-        let past = select_steps(newest, Some(thought(1, "a")), 1_000);
-        assert_eq!(inputs(&past), ["input 1", "input 2", "input 3"]);
-        assert!(!past.gap);
-    }
-
-    #[test]
-    fn a_long_session_keeps_its_first_and_its_newest_steps_within_the_budget() {
-        let long = "word ".repeat(400);
-        let newest: Vec<_> = (2..=20).rev().map(|n| thought(n, &long)).collect();
-        let past = select_steps(newest, Some(thought(1, &long)), 2_000);
-        assert!(past.gap);
-        assert_eq!(inputs(&past).first(), Some(&"input 1"));
-        assert_eq!(inputs(&past).last(), Some(&"input 20"));
-        let tokens: usize = past.steps.iter().map(HistoryStep::tokens).sum();
-        assert!(tokens <= 2_000, "{tokens}");
-        assert!(past.steps.len() > 3);
-    }
 }

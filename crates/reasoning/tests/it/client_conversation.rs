@@ -1,0 +1,145 @@
+//! The client's own model as the one that replies: what it is shown of earlier steps, and of what it
+//! has just written.
+
+use deliberate_core::Mode;
+use deliberate_toolkit::{
+    CallOutcome, CallerContext, ConversationSessions, NeedsReply, RESUME_TOOL,
+};
+use serde_json::{Value, json};
+
+use super::test_registry::{ReasoningTestRegistry, step_text};
+
+const DIGEST: &str = "You made the earlier steps of this session";
+
+/// A connection of a client to a server without a model.
+struct ClientConnection<'d> {
+    desk: &'d ReasoningTestRegistry,
+    caller: CallerContext,
+}
+
+impl<'d> ClientConnection<'d> {
+    fn new(desk: &'d ReasoningTestRegistry) -> Self {
+        let caller = CallerContext {
+            conversation: Some(ConversationSessions::default()),
+            ..CallerContext::default()
+        };
+        Self { desk, caller }
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> CallOutcome {
+        let registry = &self.desk.registry;
+        let outcome = registry.call(tool, arguments, self.caller.clone()).await;
+        outcome.unwrap()
+    }
+
+    async fn call_done(&self, tool: &str, arguments: Value) -> Value {
+        match self.call(tool, arguments).await {
+            CallOutcome::Done(output) => output,
+            CallOutcome::NeedsReply(needs) => panic!("{needs:?}"),
+        }
+    }
+
+    /// The prompt of a step.
+    async fn ask(&self, arguments: Value) -> (NeedsReply, String) {
+        let outcome = self.call("reasoning_linear", arguments).await;
+        let CallOutcome::NeedsReply(needs) = outcome else {
+            panic!("{outcome:?}");
+        };
+        let text = needs.asks[0].messages[0].text.clone();
+        (needs, text)
+    }
+
+    async fn resume(&self, needs: &NeedsReply, thought: &str) -> Value {
+        let arguments = json!({ "id": needs.id, "replies": [step_text(thought)] });
+        self.call_done(RESUME_TOOL, arguments).await
+    }
+}
+
+#[tokio::test]
+async fn a_session_begun_in_a_connection_is_not_shown_in_it_again() {
+    let desk = ReasoningTestRegistry::without_model();
+    let client = ClientConnection::new(&desk);
+    let (needs, first) = client.ask(json!({ "content": "x" })).await;
+    assert!(!first.contains(DIGEST), "{first}");
+    let step = client.resume(&needs, "the first step").await;
+    let next = json!({ "content": "y", "session_id": step["session_id"] });
+    let (_, text) = client.ask(next.clone()).await;
+    assert!(text.contains(DIGEST), "{text}");
+    assert!(!text.contains("the first step"), "{text}");
+    // Requests that belong to no connection are always shown the steps.
+    let alone = ClientConnection {
+        desk: &desk,
+        caller: CallerContext::default(),
+    };
+    for _ in 0..2 {
+        let (_, text) = alone.ask(next.clone()).await;
+        assert!(
+            text.contains("the first step") && !text.contains(DIGEST),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_new_connection_is_shown_the_steps_of_an_old_session_once() {
+    let desk = ReasoningTestRegistry::without_model();
+    desk.add_session(Mode::Linear, [("in 1", "an old step")])
+        .await;
+    let client = ClientConnection::new(&desk);
+    let next = json!({ "content": "y", "session_id": "s" });
+    // With its own reply it has not seen the steps.
+    let with_reply = json!({ "content": "y", "session_id": "s", "reply": "mine" });
+    client.call_done("reasoning_linear", with_reply).await;
+    let (needs, text) = client.ask(next.clone()).await;
+    assert!(
+        text.contains("an old step") && !text.contains(DIGEST),
+        "{text}"
+    );
+    client.resume(&needs, "a new step").await;
+    let (_, text) = client.ask(next).await;
+    assert!(
+        text.contains(DIGEST) && !text.contains("an old step"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn who_has_read_a_session_is_not_shown_its_steps() {
+    let desk = ReasoningTestRegistry::without_model();
+    desk.add_session(Mode::Linear, [("in 1", "an old step")])
+        .await;
+    let client = ClientConnection::new(&desk);
+    client
+        .call_done("reasoning_get", json!({ "id": "s" }))
+        .await;
+    let next = json!({ "content": "y", "session_id": "s" });
+    let (_, text) = client.ask(next).await;
+    assert!(text.contains(DIGEST), "{text}");
+}
+
+#[tokio::test]
+async fn a_resumed_call_does_not_repeat_what_the_client_has_just_sent() {
+    let desk = ReasoningTestRegistry::without_model();
+    let client = ClientConnection::new(&desk);
+    let (needs, _) = client.ask(json!({ "content": "x" })).await;
+    let output = client.resume(&needs, "my long thought").await;
+    let arguments = json!({ "id": needs.id });
+    let shown = desk.registry.present(RESUME_TOOL, &arguments, &output);
+    let shown = shown.await.unwrap();
+    assert!(!shown.text.contains("my long thought"), "{}", shown.text);
+    assert_eq!(shown.data["content"], "my long thought");
+    assert_eq!(shown.data.get("replies_recorded"), None);
+    assert!(shown.data["thought_id"].is_string());
+    assert_eq!(desk.only_thought().await.content, "my long thought");
+    // A model that does not see the conversation has written it for someone else.
+    let elsewhere = ClientConnection {
+        desk: &desk,
+        caller: CallerContext {
+            prompts_leave_conversation: true,
+            ..CallerContext::default()
+        },
+    };
+    let (needs, _) = elsewhere.ask(json!({ "content": "x" })).await;
+    let output = elsewhere.resume(&needs, "another thought").await;
+    assert_eq!(output.get("replies_recorded"), None);
+}

@@ -1,0 +1,90 @@
+//! Deletes sessions and chain runs, with what the invocation log and suspended calls hold of their
+//! contents.
+//!
+//! A record without a session belongs to one if its arguments or its answer name the session or
+//! something in it: a search that found it, or a failed call of one of its graphs.
+
+use deliberate_core::{RunId, SessionId};
+
+use super::apply::SqlStatement;
+
+/// Whether one of two columns with JSON contains one of these ids as a text. Old databases may hold
+/// other text.
+macro_rules! names_one_of {
+    ($first:literal, $second:literal, $ids:literal) => {
+        concat!(
+            "(EXISTS (SELECT 1 FROM json_tree(iif(json_valid(",
+            $first,
+            "), ",
+            $first,
+            ", 'null')) \
+             WHERE atom IN (",
+            $ids,
+            ")) OR EXISTS (SELECT 1 FROM json_tree(iif(json_valid(",
+            $second,
+            "), ",
+            $second,
+            ", 'null')) WHERE atom IN (",
+            $ids,
+            ")))"
+        )
+    };
+}
+
+/// The ids of a session and of everything in it, and of the suspended calls that name one of them.
+macro_rules! session_ids {
+    () => {
+        concat!(
+            "WITH own (id) AS MATERIALIZED (SELECT id FROM sessions WHERE id = $1 \
+         UNION ALL SELECT id FROM thoughts WHERE session_id = $1 \
+         UNION ALL SELECT id FROM branches WHERE session_id = $1 \
+         UNION ALL SELECT id FROM graphs WHERE session_id = $1 \
+         UNION ALL SELECT id FROM graph_nodes WHERE session_id = $1 \
+         UNION ALL SELECT id FROM checkpoints WHERE session_id = $1 \
+         UNION ALL SELECT id FROM state_snapshots WHERE session_id = $1), \
+         calls (id) AS MATERIALIZED (SELECT id FROM suspensions WHERE ",
+            names_one_of!("arguments", "outcome", "SELECT id FROM own"),
+            ") "
+        )
+    };
+}
+
+/// Deletes the session, its suspended calls, and what the invocation log holds of its contents.
+/// Thoughts of other sessions that built on it become roots of their lines.
+pub(super) fn delete_session(id: &SessionId) -> SqlStatement<'_> {
+    sqlx::query(concat!(
+        "WITH RECURSIVE line (id, root) AS ( \
+         SELECT t.id, t.id FROM thoughts gone JOIN thoughts t ON t.parent_id = gone.id \
+         WHERE gone.session_id = $1 AND t.session_id <> $1 \
+         UNION ALL SELECT t.id, line.root FROM thoughts t JOIN line ON t.parent_id = line.id \
+         WHERE t.session_id <> $1) \
+         UPDATE thoughts SET root_id = line.root FROM line WHERE line.id = thoughts.id; \
+         UPDATE invocations SET input = '{}', output = NULL, error = NULL WHERE session_id = $1; ",
+        session_ids!(),
+        "UPDATE invocations SET input = '{}', output = NULL, error = NULL \
+         WHERE session_id IS NULL AND tool_name >= 'reasoning_' AND tool_name < 'reasoning`' \
+         AND ",
+        names_one_of!(
+            "input",
+            "output",
+            "SELECT id FROM own UNION ALL SELECT id FROM calls"
+        ),
+        "; ",
+        session_ids!(),
+        "DELETE FROM suspensions WHERE id IN (SELECT id FROM calls); \
+         DELETE FROM sessions WHERE id = $1"
+    ))
+    .bind(id.as_str())
+}
+
+/// Deletes the run, and what the invocation log holds of its contents.
+pub(super) fn delete_run(id: &RunId) -> SqlStatement<'_> {
+    sqlx::query(concat!(
+        "UPDATE invocations SET input = '{}', output = NULL, error = NULL \
+         WHERE tool_name IN ('prompt_engine', 'system_control') \
+         AND EXISTS (SELECT 1 FROM chain_runs WHERE id = $1) AND ",
+        names_one_of!("input", "output", "$1"),
+        "; DELETE FROM chain_runs WHERE id = $1",
+    ))
+    .bind(id.as_str())
+}
