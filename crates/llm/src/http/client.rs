@@ -21,7 +21,6 @@ use url::Url;
 use super::{
     HttpSettings,
     error_body::{error_message, excerpt, is_html},
-    first_request::{FirstRequestGate, GatePass},
     limiter::{Limiter, LimiterError},
     request::{ProviderAuth, ProviderEndpoint, ProviderRequest, ProviderResponse},
     retry::{self, ProviderAttemptError},
@@ -43,7 +42,6 @@ pub(crate) struct ProviderClient {
     rate_headers: RateHeaders,
     settings: HttpSettings,
     limiter: Limiter,
-    first_request: FirstRequestGate,
     client: OnceLock<Client>,
 }
 
@@ -53,7 +51,6 @@ impl ProviderClient {
         let headers = endpoint.header_map()?;
         Ok(Self {
             limiter: Limiter::new(&endpoint.settings),
-            first_request: FirstRequestGate::default(),
             provider: endpoint.provider,
             base,
             auth: endpoint.auth,
@@ -189,32 +186,6 @@ impl ProviderClient {
         request: &ProviderRequest,
         deadline: Instant,
     ) -> Result<ProviderResponse, ProviderAttemptError> {
-        let first = match self.enter(request, deadline).await {
-            GatePass::Rejected(response) => return Ok(response),
-            GatePass::First(first) => Some(first),
-            GatePass::Send => None,
-        };
-        let answered = self.attempt_now(request, deadline).await;
-        if let Some(first) = first {
-            first.end(answered.as_ref().ok());
-        }
-        answered
-    }
-
-    /// Asks whether the request may be sent. A list of models says nothing about the key: some
-    /// providers show it to everyone.
-    async fn enter(&self, request: &ProviderRequest, deadline: Instant) -> GatePass<'_> {
-        if request.body.is_none() {
-            return GatePass::Send;
-        }
-        self.first_request.enter(deadline).await
-    }
-
-    async fn attempt_now(
-        &self,
-        request: &ProviderRequest,
-        deadline: Instant,
-    ) -> Result<ProviderResponse, ProviderAttemptError> {
         let _place = self.acquire_permit(deadline).await?;
         self.client()?;
         let end = self.attempt_end(deadline);
@@ -226,26 +197,6 @@ impl ProviderClient {
     }
 
     async fn attempt_open(
-        &self,
-        request: &ProviderRequest,
-        deadline: Instant,
-    ) -> Result<ResponseKind<'_>, ProviderAttemptError> {
-        let first = match self.enter(request, deadline).await {
-            GatePass::Rejected(response) => return Ok(ResponseKind::Buffered(response)),
-            GatePass::First(first) => Some(first),
-            GatePass::Send => None,
-        };
-        let opened = self.open_now(request, deadline).await;
-        if let Some(first) = first {
-            first.end(match &opened {
-                Ok(ResponseKind::Buffered(response)) => Some(response),
-                _ => None,
-            });
-        }
-        opened
-    }
-
-    async fn open_now(
         &self,
         request: &ProviderRequest,
         deadline: Instant,

@@ -3,7 +3,6 @@
 
 mod client;
 mod error_body;
-mod first_request;
 mod limiter;
 mod request;
 mod retry;

@@ -72,7 +72,7 @@ impl ProviderRequest {
 }
 
 /// A response that a retry would not change: a success or a refusal.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
