@@ -4,6 +4,7 @@
 
 mod custom;
 mod guard;
+mod slice;
 
 use minijinja::{
     Environment, Error, ErrorKind, State, filters,
@@ -24,6 +25,9 @@ pub(super) const SIZE_GUARD_FILTER: &str = "_held";
 
 /// The filter that only numbers pass; the preprocessor puts it behind the operands of `*`.
 pub(super) const FACTOR_FILTER: &str = "_factor";
+
+/// The filter that takes a slice with a step; the preprocessor writes it.
+pub(super) const SLICE_FILTER: &str = "_slice";
 
 /// The filter that puts a text inside the prompt fence.
 pub(super) const FENCE_FILTER: &str = "fenced";
@@ -115,6 +119,7 @@ pub(super) fn add_all(environment: &mut Environment<'static>, most: usize) {
     }
     add_constant_time_filters(environment);
     environment.add_filter(FACTOR_FILTER, factor);
+    environment.add_filter(SLICE_FILTER, slice::slice_with_step);
     add_size_guard(environment, most, most);
     environment.add_test("defined", |value: &Value| !is_absent(value));
     environment.add_test("undefined", is_absent);
@@ -367,6 +372,17 @@ mod tests {
         assert_eq!(evaluate("2 * 'abc'|length * -(1 + 1)"), Some("-12".len()));
         assert_eq!(evaluate("'ab'|repeat(3)"), Some(8));
         assert_eq!(evaluate("[1, 2]|sum(start=3) * 5e-1"), Some("3.0".len()));
+    }
+
+    #[test]
+    fn slices_go_backwards_over_anything() {
+        assert_eq!(evaluate("[[][::-1]]"), Some("[[]]".len()));
+        assert_eq!(evaluate("''[::-1]|length"), Some(1));
+        assert_eq!(evaluate("[1, 2, 3][0:2:-1]"), Some("[]".len()));
+        assert_eq!(evaluate("('abc'[::-1])[0]"), Some(3));
+        for expression in ["[1][::0]", "[1][::'x']", "7[::2]", "{'a': 1}[::2]"] {
+            assert_eq!(evaluate(expression), None, "{expression}");
+        }
     }
 
     #[test]

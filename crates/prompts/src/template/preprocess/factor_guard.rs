@@ -116,7 +116,7 @@ fn skip(text: &str, at: usize, fits: impl Fn(char) -> bool) -> usize {
 }
 
 /// Returns the offset behind the quoted text that starts at an offset.
-fn quoted_end(inside: &str, at: usize, quote: char) -> usize {
+pub(super) fn quoted_end(inside: &str, at: usize, quote: char) -> usize {
     let mut is_escaped = false;
     for (offset, letter) in inside.get(at + 1..).unwrap_or_default().char_indices() {
         if !is_escaped && letter == quote {

@@ -4,6 +4,7 @@
 
 pub(crate) mod factor_guard;
 pub(crate) mod includes;
+mod slice_rewrite;
 pub(crate) mod syntax_compat;
 pub(crate) mod tag_scanner;
 

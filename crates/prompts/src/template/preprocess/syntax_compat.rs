@@ -1,13 +1,13 @@
 //! Translates constructs of other template languages inside a tag where that is safe, and reports
 //! errors with the correct syntax where it is not. Byte offsets do not change, except in loops with
-//! two names and behind multiplications. Knows nothing of values.
+//! two names, slices with a step and multiplications. Knows nothing of values.
 
 use deliberate_core::did_you_mean;
 
-use super::{factor_guard::guard_factors, tag_scanner::QuoteMask};
+use super::{factor_guard::guard_factors, slice_rewrite::rewrite_slices, tag_scanner::QuoteMask};
 use crate::template::{
     error::TemplateFault,
-    filter::{FACTOR_FILTER, FILTERS},
+    filter::{FACTOR_FILTER, FILTERS, SLICE_FILTER},
 };
 
 /// Operators of other languages, and their equivalents here.
@@ -32,7 +32,8 @@ pub(crate) fn normalize_expression(inside: &str, start: usize) -> Result<String,
     }
     check_filters(mask, start)?;
     let same_length = rewrite_none(&rewrite_length(inside, mask), mask);
-    guard_factors(&same_length, QuoteMask::new(&same_length).as_str(), start)
+    let sliced = rewrite_slices(same_length);
+    guard_factors(&sliced, QuoteMask::new(&sliced).as_str(), start)
 }
 
 fn find_negation(mask: &str) -> Option<usize> {
@@ -109,7 +110,12 @@ pub(crate) fn rewrite_pair_loop(inside: String) -> String {
         return inside;
     };
     let plain = !names.contains(',') || rest.contains(" if ") || rest.contains("recursive");
-    let has_filter = rest.replace(&format!("|{FACTOR_FILTER}"), "").contains('|');
+    let has_filter = [FACTOR_FILTER, SLICE_FILTER]
+        .iter()
+        .fold(rest.to_owned(), |rest, guard| {
+            rest.replace(&format!("|{guard}"), "")
+        })
+        .contains('|');
     if plain || has_filter || rest.contains("items(") {
         return inside;
     }
